@@ -1,0 +1,94 @@
+"""warner: learn the distribution of sensitive answers without collecting them.
+
+    values --randomize--> Reports --tally--> Tally --estimate--> Estimate
+"""
+
+from __future__ import annotations
+
+from warner import metrics
+from warner._check import (
+    ArgumentError,
+    ArgumentTypeError,
+    BudgetError,
+    EmptyError,
+    FileError,
+    IdentifiabilityError,
+    ImpossibleReportError,
+    MismatchError,
+    MissingExtraError,
+    ReportError,
+    StudyError,
+    ValuesError,
+    WarnerError,
+)
+from warner.audit import Audit, audit
+from warner.choose import estimate
+from warner.domain import Categorical, Domain, Grid, Integers, Interval, Product
+from warner.estimate import Estimate, Status
+from warner.estimators import ExpectationMaximization, Inversion, MaximumLikelihood, Observed, Uniform
+from warner.guarantee import LDP, compose
+from warner.mechanisms import (
+    ChannelMechanism,
+    HadamardResponse,
+    LocalHashing,
+    Mechanism,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from warner.reports import Reports
+from warner.study import Study
+from warner.tally import Tally
+
+__version__ = "0.1.0"
+
+__all__ = [
+    # domains
+    "Domain",
+    "Categorical",
+    "Integers",
+    "Interval",
+    "Grid",
+    "Product",
+    # mechanisms
+    "Mechanism",
+    "RandomizedResponse",
+    "UnaryEncoding",
+    "LocalHashing",
+    "SubsetSelection",
+    "HadamardResponse",
+    "ChannelMechanism",
+    # what travels
+    "Reports",
+    "Tally",
+    # estimation
+    "estimate",
+    "Estimate",
+    "Status",
+    "Inversion",
+    "MaximumLikelihood",
+    "ExpectationMaximization",
+    "Uniform",
+    "Observed",
+    # around
+    "audit",
+    "Audit",
+    "compose",
+    "LDP",
+    "metrics",
+    "Study",
+    # errors
+    "WarnerError",
+    "ArgumentError",
+    "ArgumentTypeError",
+    "BudgetError",
+    "EmptyError",
+    "FileError",
+    "IdentifiabilityError",
+    "ImpossibleReportError",
+    "MismatchError",
+    "MissingExtraError",
+    "ReportError",
+    "StudyError",
+    "ValuesError",
+]

@@ -1,0 +1,109 @@
+"""Exact arithmetic for privacy laws: probabilities are integers over 2**64, budgets are logarithms of their ratios.
+
+A sampler compares a uniform 64-bit integer U with an integer threshold T, so an event has probability exactly
+T / 2**64. Rounding T to the side that protects more keeps the realised epsilon at or below the one asked for.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from fractions import Fraction
+
+from warner._check import BudgetError, message
+
+ONE = 2**64
+# One step of 2**-64 moves ln(probability) by 2**-64 / probability; at 5e-11 that is 1.1e-9 of epsilon, so this is
+# the smallest probability at which "realised equals requested within 1e-9" can still be promised.
+SMALLEST = Decimal("5e-11")
+# exp(60) is far beyond 1/SMALLEST: larger budgets are refused before an exponential could overflow.
+LARGEST_EPSILON = 60.0
+
+_CONTEXT = decimal.Context(prec=60)
+
+
+def exp(epsilon: float) -> Decimal:
+    """e**epsilon to 60 digits.
+
+    >>> round(exp(1.0), 10)
+    Decimal('2.7182818285')
+    """
+    return _CONTEXT.exp(Decimal(epsilon))
+
+
+def divide(a: Decimal | int, b: Decimal | int) -> Decimal:
+    """a / b to 60 digits."""
+    return _CONTEXT.divide(Decimal(a), Decimal(b))
+
+
+def down(probability: Decimal) -> int:
+    """The largest integer T with T / 2**64 <= probability."""
+    return int(_CONTEXT.multiply(probability, Decimal(ONE)).to_integral_value(ROUND_FLOOR))
+
+
+def up(probability: Decimal) -> int:
+    """The smallest integer T with T / 2**64 >= probability."""
+    return int(_CONTEXT.multiply(probability, Decimal(ONE)).to_integral_value(ROUND_CEILING))
+
+
+def log_ratio(high: int | Fraction, low: int | Fraction) -> float:
+    """The smallest float that is >= ln(high / low); infinity where low is 0.
+
+    >>> log_ratio(3, 1) >= 1.0986122886681098 and log_ratio(5, 0)
+    inf
+    """
+    ratio = Fraction(high) / Fraction(low) if low else None
+    if ratio is None:
+        return math.inf
+    exact = _CONTEXT.ln(_CONTEXT.divide(Decimal(ratio.numerator), Decimal(ratio.denominator)))
+    nearest = float(exact)
+    return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def check_representable(epsilon: float, smallest: Decimal, what: str) -> None:
+    """Refuse a law whose smallest probability is too small for 64-bit thresholds (METHODS 8)."""
+    if smallest < SMALLEST:
+        raise BudgetError(
+            message(
+                "epsilon",
+                f"is too large for exact 64-bit sampling: {what} would have probability {float(smallest):.3g}, "
+                f"below {float(SMALLEST):.0e}",
+                repr(epsilon),
+                "Pass a smaller epsilon or use a smaller domain",
+            )
+        )
+
+
+def check_epsilon(epsilon: float) -> None:
+    """Refuse a budget so large that its exponential has no use (and may overflow)."""
+    if epsilon > LARGEST_EPSILON:
+        raise BudgetError(
+            message(
+                "epsilon",
+                f"must be at most {LARGEST_EPSILON:g}: beyond it no 64-bit law exists",
+                repr(epsilon),
+                "Pass a smaller epsilon; RandomizedResponse with epsilon=inf is the way to ask for no protection",
+            )
+        )
+
+
+def realise(requested: float, high: int | Fraction, low: int | Fraction) -> float:
+    """The epsilon of a law whose worst likelihood ratio is high / low, checked against what was asked."""
+    if high <= low:
+        raise BudgetError(
+            message(
+                "epsilon",
+                "is too small: on the 64-bit grid the reports would not depend on the value at all",
+                repr(requested),
+                "Pass a larger epsilon or use a smaller domain",
+            )
+        )
+    epsilon = log_ratio(high, low)
+    if epsilon > requested:
+        raise BudgetError(
+            message(
+                "epsilon", f"cannot be met on the 64-bit grid: the nearest law realises {epsilon!r}", repr(requested), "Pass a larger epsilon"
+            )
+        )
+    return epsilon

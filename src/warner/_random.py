@@ -1,0 +1,138 @@
+"""Where random bits come from, and the exact samplers made of them.
+
+Every sampler is a function of uniform 64-bit integers U and integer thresholds T: an event has probability exactly
+T / 2**64. Bits are drawn only as far as the comparison needs them. The first 16 bits settle U < T except in one case of
+65,536, where the remaining 48 are drawn: the law is that of the full comparison, at a quarter of the randomness.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from warner._check import ArgumentTypeError, kind, message
+
+_LOW48 = 2**48 - 1
+_DENSE_STEPS = 5  # binary digits of a threshold that are compared for all bits at once, before the undecided are gathered
+_SPARSE_STEPS = 3
+_TABLE_CELLS = 2**14  # beyond it most 16-bit prefixes straddle two cells and a look-up decides nothing
+_TABLE_DRAWS = 2**12  # fewer draws than this do not repay building the table
+
+
+class Source:
+    """Uniform random words: the operating system's, or those of a generator given for simulation.
+
+    >>> Source(np.random.default_rng(1)).words(2, np.uint8).shape
+    (2,)
+    """
+
+    def __init__(self, rng: np.random.Generator | None) -> None:
+        if rng is not None and not isinstance(rng, np.random.Generator):
+            raise ArgumentTypeError(
+                message(
+                    "rng",
+                    "must be None (the operating system's randomness) or a numpy.random.Generator",
+                    kind(rng),
+                    "For a repeatable simulation pass numpy.random.default_rng(seed)",
+                )
+            )
+        self._rng = rng
+
+    def words(self, n: int, dtype: Any) -> np.ndarray:
+        """``n`` independent uniform words of an unsigned dtype, shape (n,)."""
+        size = np.dtype(dtype).itemsize
+        if self._rng is None:
+            return np.frombuffer(os.urandom(n * size), dtype=dtype)
+        whole = -(-n * size // 8)
+        return self._rng.integers(0, 2**64 - 1, whole, dtype=np.uint64, endpoint=True).view(dtype)[:n]
+
+    def below(self, threshold: int, n: int) -> np.ndarray:
+        """Booleans (n,), each true with probability exactly threshold / 2**64."""
+        head = self.words(n, np.uint16)
+        pivot = threshold >> 48
+        result = head < pivot
+        tied = np.flatnonzero(head == pivot)
+        if tied.size:
+            result[tied] = (self.words(tied.size, np.uint64) >> 16) < (threshold & _LOW48)
+        return result
+
+    def bits(self, threshold: int, size: int) -> np.ndarray:
+        """``size`` bytes of independent bits, each 1 with probability exactly threshold / 2**64.
+
+        U < T is decided from the most significant binary digit down, for 64 outcomes in one word at a time: a digit
+        where they differ settles an outcome (1 if T has the one), equal digits leave it open. After five digits one
+        outcome in 32 is open; those bytes are gathered and go on alone.
+        """
+        if threshold >= 2**64:
+            return np.full(size, 0xFF, dtype=np.uint8)
+        words = -(-size // 8)
+        value = np.zeros(words, dtype=np.uint64)
+        still = np.full(words, 2**64 - 1, dtype=np.uint64)
+        digit = self._compare(threshold, 63, _DENSE_STEPS, value, still)
+        settled = value.view(np.uint8)[:size]
+        open_ = still.view(np.uint8)[:size]
+        where: np.ndarray | None = None
+        while digit >= 0:
+            pending = np.flatnonzero(open_)
+            if not pending.size:
+                break
+            where = pending if where is None else where[pending]
+            part, open_ = settled[where], open_[pending]
+            digit = self._compare(threshold, digit, _SPARSE_STEPS, part, open_)
+            settled[where] = part
+        return settled
+
+    def _compare(self, threshold: int, digit: int, steps: int, value: np.ndarray, still: np.ndarray) -> int:
+        """Compare ``steps`` more binary digits in place; the next digit, or -1 when all is decided."""
+        for _ in range(steps):
+            # No one left in T: outcomes still equal to it so far cannot be below it.
+            if digit < 0 or threshold & ((2 << digit) - 1) == 0:
+                return -1
+            equal = still & self.words(still.size, still.dtype)
+            if threshold >> digit & 1:
+                value |= still ^ equal
+                np.copyto(still, equal)
+            else:
+                still ^= equal
+            digit -= 1
+        return digit
+
+    def uniform(self, bound: int, n: int) -> np.ndarray:
+        """Integers (n,) exactly uniform on 0..bound-1, as int64, by rejection."""
+        if bound == 1:
+            return np.zeros(n, dtype=np.int64)
+        dtype, top = (np.uint16, 2**16) if bound <= 2**12 else (np.uint32, 2**32) if bound <= 2**28 else (np.uint64, 2**64)
+        width = top // bound
+        result = (self.words(n, dtype) // dtype(width)).astype(np.int64)
+        while (redo := np.flatnonzero(result >= bound)).size:
+            result[redo] = self.words(redo.size, dtype) // dtype(width)
+        return result
+
+    def cells(self, width: int, count: int, n: int) -> np.ndarray:
+        """Which of ``count`` equal cells of ``width`` a 64-bit U falls in, shape (n,); ``count`` for the rest of the range."""
+        if n < _TABLE_DRAWS or count > _TABLE_CELLS:
+            return _cell(self.words(n, np.uint64), width, count)
+        head = self.words(n, np.uint16)
+        code = np.take(_cell_table(width, count), head)
+        open_ = np.flatnonzero(code < 0)
+        if open_.size:
+            low = self.words(open_.size, np.uint64) >> np.uint64(16)
+            code[open_] = _cell(head[open_].astype(np.uint64) << np.uint64(48) | low, width, count)
+        return code
+
+
+def _cell(u: np.ndarray, width: int, count: int) -> np.ndarray:
+    return np.minimum(u // np.uint64(width), np.uint64(count)).astype(np.int32)
+
+
+@lru_cache(maxsize=64)
+def _cell_table(width: int, count: int) -> np.ndarray:
+    """The cell that a 16-bit prefix settles, -1 where it leaves the cell open."""
+    first = np.arange(2**16, dtype=np.uint64) << np.uint64(48)
+    low, high = _cell(first, width, count), _cell(first | np.uint64(_LOW48), width, count)
+    table = np.where(low == high, low, -1).astype(np.int32)
+    table.setflags(write=False)
+    return table

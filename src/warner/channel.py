@@ -1,0 +1,368 @@
+"""Channels: the law of reports as a linear operator A (m, K), A[y, x] = Pr(report y | value x), columns summing to one.
+
+A channel multiplies (``matvec``: theta -> A theta), transposes (``rmatvec``: r -> A' r), and knows its unbiased inverse
+(``invert``) and that inverse's variance. It does not know how it is solved; estimators do. Names follow SciPy's
+LinearOperator. Rows are in the order in which a tally's counts are laid out.
+
+The pure family (METHODS 1) has rows const * (1 + (e^eps - 1) b): a value is supported by a report or not. With
+p = Pr(support | same value), q = Pr(support | other value) and S_x the share of reports that support x, the unbiased
+estimate is (S_x - q) / (p - q), and one report contributes variance mu (1 - mu) / (p - q)^2, mu = q + (p - q) theta_x.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from warner._check import ArgumentError, IdentifiabilityError, message
+from warner.hashing import buckets
+
+_BLOCK = 2**21  # elements of a block of rows that are worked on at a time
+_HASH_CACHE = 2**27  # bytes of bucket table that are kept instead of hashed anew
+_VARIANCE_WORK = 2e11  # multiplications that the exact variance of a pool may cost
+
+
+class Channel(ABC):
+    """A (m, K) operator with an unbiased inverse.
+
+    Attributes:
+        shape: (m, K).
+        copies: how many rows one report counts for: 1, except where a report is taken as several (see SupportChannel).
+    """
+
+    shape: tuple[int, int]
+    copies: int = 1
+
+    @abstractmethod
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
+        """A theta: the probability of every report, (K,) -> (m,)."""
+
+    @abstractmethod
+    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+        """A' r, (m,) -> (K,)."""
+
+    @abstractmethod
+    def invert(self, w: np.ndarray) -> np.ndarray:
+        """The linear unbiased estimate of theta (K,) from report frequencies w (m,); invert(A theta) = theta."""
+
+    @abstractmethod
+    def variance(self, theta: np.ndarray) -> np.ndarray:
+        """Variance (K,) of ``invert`` per report, for users drawn independently from theta; divide by n."""
+
+    @abstractmethod
+    def observed(self, w: np.ndarray) -> np.ndarray:
+        """The report histogram itself as a distribution (K,) over values, with no correction at all."""
+
+    def null_variance(self, theta: np.ndarray) -> np.ndarray:
+        """Variance (K,) per report of the inverse at values whose true share is 0; theta (K,) is the rest's estimate."""
+        return self.variance(theta)
+
+    def dense(self) -> np.ndarray:
+        """A as an array (m, K)."""
+        return np.stack([self.matvec(column) for column in np.eye(self.shape[1])], axis=1)
+
+    def gram(self, v: np.ndarray) -> np.ndarray:
+        """A' diag(v) A, (K, K)."""
+        total = np.zeros((self.shape[1],) * 2)
+        for rows, block in self.blocks():
+            total += (block * v[rows, None]).T @ block
+        return total
+
+    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """A in blocks of rows: (which rows, array)."""
+        yield slice(0, self.shape[0]), self._dense
+
+    @cached_property
+    def _dense(self) -> np.ndarray:
+        return self.dense()
+
+
+def _pure_variance(theta: np.ndarray, q: float, gap: float) -> np.ndarray:
+    mu = q + gap * np.clip(theta, 0.0, 1.0)
+    return mu * (1 - mu) / gap**2
+
+
+class DirectChannel(Channel):
+    """Reports are values: A = q + (p - q) I. ``gap`` is p - q, passed itself because the difference cancels digits."""
+
+    def __init__(self, size: int, q: float, gap: float) -> None:
+        self.shape = (size, size)
+        self.q, self.gap = q, gap
+
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
+        return self.q * theta.sum() + self.gap * theta
+
+    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+        return self.matvec(r)
+
+    def invert(self, w: np.ndarray) -> np.ndarray:
+        return (w - self.q) / self.gap
+
+    def variance(self, theta: np.ndarray) -> np.ndarray:
+        return _pure_variance(theta, self.q, self.gap)
+
+    def null_variance(self, theta: np.ndarray) -> np.ndarray:
+        return self.variance(np.zeros_like(theta))
+
+    def observed(self, w: np.ndarray) -> np.ndarray:
+        return w.copy()
+
+
+class SupportChannel(Channel):
+    """Reports known only by how many of them support each value (bit sums): 2K rows, [P; 1 - P] / K, P = q + (p - q) I.
+
+    One report is K binary ones, "supports x: yes or no", and a tally of bit sums is their histogram: w = [S; n - S] / (nK).
+    The likelihood of these rows is the quasi-likelihood of METHODS 5, sum_x S_x ln mu_x + (n - S_x) ln(1 - mu_x), divided
+    by nK; ``copies`` = K turns it back to nats per report.
+    """
+
+    def __init__(self, size: int, q: float, gap: float) -> None:
+        self.shape = (2 * size, size)
+        self.copies = size
+        self.q, self.gap = q, gap
+
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
+        total = theta.sum()
+        mu = self.q * total + self.gap * theta
+        return np.concatenate([mu, total - mu]) / self.copies
+
+    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+        yes, no = r[: self.copies], r[self.copies :]
+        return (self.q * yes.sum() + (1 - self.q) * no.sum() + self.gap * (yes - no)) / self.copies
+
+    def invert(self, w: np.ndarray) -> np.ndarray:
+        return (w[: self.copies] * self.copies - self.q) / self.gap
+
+    def variance(self, theta: np.ndarray) -> np.ndarray:
+        return _pure_variance(theta, self.q, self.gap)
+
+    def null_variance(self, theta: np.ndarray) -> np.ndarray:
+        return self.variance(np.zeros_like(theta))
+
+    def observed(self, w: np.ndarray) -> np.ndarray:
+        return w[: self.copies] / w[: self.copies].sum()
+
+
+class HadamardChannel(Channel):
+    """Report y in 0..B-1 supports x where row x + 1 of the Hadamard matrix of order B has +1 at y: Pr = 2p/B, else 2(1-p)/B.
+
+    So A = (1 + c H) / B with the contrast c = 2p - 1, and both products are one fast Walsh-Hadamard transform.
+    """
+
+    def __init__(self, size: int, order: int, contrast: float) -> None:
+        self.shape = (order, size)
+        self.contrast = contrast
+
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
+        order, size = self.shape
+        spread = np.zeros(order)
+        spread[1 : size + 1] = theta
+        return (theta.sum() + self.contrast * walsh(spread)) / order
+
+    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+        order, size = self.shape
+        return (r.sum() + self.contrast * walsh(r)[1 : size + 1]) / order
+
+    def _supports(self, w: np.ndarray) -> np.ndarray:
+        return (w.sum() + walsh(w)[1 : self.shape[1] + 1]) / 2
+
+    def invert(self, w: np.ndarray) -> np.ndarray:
+        return (self._supports(w) - 0.5) / (self.contrast / 2)
+
+    def variance(self, theta: np.ndarray) -> np.ndarray:
+        return _pure_variance(theta, 0.5, self.contrast / 2)
+
+    def null_variance(self, theta: np.ndarray) -> np.ndarray:
+        return self.variance(np.zeros_like(theta))
+
+    def observed(self, w: np.ndarray) -> np.ndarray:
+        supports = self._supports(w)
+        return supports / supports.sum()
+
+
+def walsh(values: np.ndarray) -> np.ndarray:
+    """The Walsh-Hadamard transform of (B,), B a power of two: sum_y (-1)^popcount(x & y) values_y, in B log B.
+
+    >>> walsh(np.array([1.0, 0.0, 0.0, 2.0])).tolist()
+    [3.0, -1.0, -1.0, 3.0]
+    """
+    out = np.array(values, dtype=np.float64)
+    half = 1
+    while half < out.size:
+        pairs = out.reshape(-1, 2, half)
+        out = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
+        half *= 2
+    return out
+
+
+class HashChannel(Channel):
+    """Local hashing with a public pool of seeds: report (s, b) has probability q' + (p - q') [h_s(x) = b], divided by the
+    size of the pool; here ``q`` is q' and ``gap`` is p - q'.
+
+    q' = (1 - p) / (g - 1). A finite pool has its own collision matrix M[x, x'] = share of seeds with h(x) = h(x'), and
+    Pr(report supports x | x') = q' + (p - q') M[x, x']. The textbook's 1/g in place of it is inconsistent (METHODS 1).
+    """
+
+    def __init__(self, size: int, seeds: int, count: int, q: float, gap: float) -> None:
+        self.shape = (seeds * count, size)
+        self.seeds, self.count = seeds, count
+        self.q, self.gap = q, gap
+
+    def _tables(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """The buckets of all labels, for a block of seeds at a time: (which seeds, (block, K))."""
+        size = self.shape[1]
+        step = max(1, _BLOCK // size)
+        kept = _bucket_table(self.seeds, self.count, size) if self.seeds * size <= _HASH_CACHE else None
+        for start in range(0, self.seeds, step):
+            seeds = slice(start, min(start + step, self.seeds))
+            yield seeds, kept[seeds] if kept is not None else _hash_block(seeds, self.count, size)
+
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
+        sums = np.empty((self.seeds, self.count))
+        for seeds, table in self._tables():
+            rows = len(table)
+            flat = table + (np.arange(rows, dtype=np.int64) * self.count)[:, None]
+            weights = np.broadcast_to(theta, table.shape)
+            sums[seeds] = np.bincount(flat.ravel(), weights.ravel(), rows * self.count).reshape(rows, self.count)
+        return ((self.q * theta.sum() + self.gap * sums) / self.seeds).ravel()
+
+    def _gather(self, r: np.ndarray) -> np.ndarray:
+        """sum_s r[s, h_s(x)] for every x."""
+        r = r.reshape(self.seeds, self.count)
+        total = np.zeros(self.shape[1])
+        for seeds, table in self._tables():
+            total += np.take_along_axis(r[seeds], table.astype(np.intp), axis=1).sum(axis=0)
+        return total
+
+    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+        return (self.q * r.sum() + self.gap * self._gather(r)) / self.seeds
+
+    @cached_property
+    def _support_law(self) -> np.ndarray:
+        """Pr(report supports x | x'), (K, K)."""
+        return self.q + self.gap * _collisions(self.seeds, self.count, self.shape[1])
+
+    @cached_property
+    def _inverse(self) -> np.ndarray:
+        law = self._support_law
+        if np.linalg.matrix_rank(law) < len(law):
+            raise IdentifiabilityError(
+                message("seeds", "two labels share a bucket under (almost) every seed of the pool", str(self.seeds), "Use a larger pool of seeds")
+            )
+        return np.linalg.inv(law)
+
+    def invert(self, w: np.ndarray) -> np.ndarray:
+        return self._inverse @ self._gather(w)
+
+    def variance(self, theta: np.ndarray) -> np.ndarray:
+        """Exact over the pool, sum_y Pr(y) L[x, y]^2 - theta_x^2 with L the inverse's weights of a report.
+
+        Where that costs more than 2e11 multiplications, over the first seeds of the pool that fit: a relative error of
+        about 1/sqrt(seeds used) of a term that varies little from seed to seed.
+        """
+        size = self.shape[1]
+        rows = self.matvec(theta).reshape(self.seeds, self.count)
+        most = max(1, int(_VARIANCE_WORK / (self.count * size**2)))
+        total, used = np.zeros(size), 0
+        for seeds, table in self._tables():
+            table = table[: max(0, most - used)]
+            if not len(table):
+                break
+            for bucket in range(self.count):
+                weights = (table == bucket).astype(np.float64) @ self._inverse.T
+                total += rows[seeds][: len(table), bucket] @ weights**2
+            used += len(table)
+        return np.maximum(total * (self.seeds / used) - theta**2, 0.0)
+
+    def observed(self, w: np.ndarray) -> np.ndarray:
+        supports = self._gather(w)
+        return supports / supports.sum()
+
+    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        for seeds, table in self._tables():
+            hit = table[:, None, :] == np.arange(self.count)[None, :, None]
+            block = (self.q + self.gap * hit) / self.seeds
+            yield slice(seeds.start * self.count, seeds.stop * self.count), block.reshape(-1, self.shape[1])
+
+
+def _hash_block(seeds: slice, count: int, size: int) -> np.ndarray:
+    table = buckets(np.arange(seeds.start, seeds.stop)[:, None], np.arange(size)[None, :], count)
+    return table.astype(np.min_scalar_type(count - 1))
+
+
+@lru_cache(maxsize=2)
+def _bucket_table(seeds: int, count: int, size: int) -> np.ndarray:
+    step = max(1, _BLOCK // size)
+    return np.concatenate([_hash_block(slice(s, min(s + step, seeds)), count, size) for s in range(0, seeds, step)])
+
+
+@lru_cache(maxsize=4)
+def _collisions(seeds: int, count: int, size: int) -> np.ndarray:
+    """M[x, x']: the share of the pool's seeds under which x and x' fall in one bucket, (K, K).
+
+    Products of 0/1 matrices in single precision: exact, because a block has fewer than 2**24 rows.
+    """
+    total = np.zeros((size, size))
+    step = max(1, _BLOCK // size)
+    for start in range(0, seeds, step):
+        table = _hash_block(slice(start, min(start + step, seeds)), count, size)
+        for bucket in range(count):
+            hit = (table == bucket).astype(np.float32)
+            total += hit.T @ hit
+    return total / seeds
+
+
+class DenseChannel(Channel):
+    """Any matrix A (m, K) with columns that sum to one."""
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        self.matrix = np.array(matrix, dtype=np.float64)
+        if self.matrix.ndim != 2 or not self.matrix.size:
+            raise ArgumentError(message("matrix", "must have shape (reports, values)", str(self.matrix.shape)))
+        if not (np.isfinite(self.matrix).all() and (self.matrix >= 0).all() and np.allclose(self.matrix.sum(axis=0), 1, rtol=0, atol=1e-9)):
+            raise ArgumentError(message("matrix", "must have entries >= 0 and columns that sum to 1"))
+        self.shape = self.matrix.shape
+
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
+        return self.matrix @ theta
+
+    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+        return self.matrix.T @ r
+
+    def dense(self) -> np.ndarray:
+        return self.matrix.copy()
+
+    @cached_property
+    def _inverse(self) -> np.ndarray:
+        """A left inverse (K, m): weighted least squares with the weights that are right at the uniform distribution."""
+        spread = self.matrix.mean(axis=1)
+        rows = spread > 0
+        scaled = self.matrix[rows] / np.sqrt(spread[rows, None])
+        if np.linalg.matrix_rank(scaled) < self.shape[1]:
+            raise IdentifiabilityError(
+                message(
+                    "channel",
+                    f"has rank below the number of values, {self.shape[1]}: different distributions make the same reports",
+                    None,
+                    "Use a mechanism whose channel has full column rank, or a method that does not invert it",
+                )
+            )
+        inverse = np.zeros(self.shape[::-1])
+        inverse[:, rows] = np.linalg.pinv(scaled) / np.sqrt(spread[rows])
+        return inverse
+
+    def invert(self, w: np.ndarray) -> np.ndarray:
+        return self._inverse @ w
+
+    def variance(self, theta: np.ndarray) -> np.ndarray:
+        return np.maximum(self._inverse**2 @ self.matvec(theta) - theta**2, 0.0)
+
+    def observed(self, w: np.ndarray) -> np.ndarray:
+        if self.shape[0] != self.shape[1]:
+            raise ArgumentError(
+                message("observed", "needs as many reports as values", f"{self.shape[0]} reports and {self.shape[1]} values", "Use another method")
+            )
+        return w.copy()

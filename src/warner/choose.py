@@ -1,0 +1,39 @@
+"""``estimate``: the one call from tallies to an estimate, with a recommended method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from warner._check import ArgumentTypeError, kind, message
+from warner.estimate import Estimate
+from warner.estimators import Estimator, Inversion
+from warner.evidence import evidence
+from warner.tally import Tally, merge
+
+
+def estimate(tally: Tally | Iterable[Tally], method: Estimator | None = None) -> Estimate:
+    """Estimate the distribution of the true values from the tally of their reports.
+
+    Args:
+        tally: a tally, or several of one mechanism, which are added.
+        method: an estimator such as ``MaximumLikelihood()``; None for the recommended one, at present
+            ``Inversion("project")``: unbiased inversion projected on the simplex, in closed form for every mechanism.
+
+    Returns:
+        Estimate: probabilities (K,) in the domain's order, with status, gap where a likelihood was maximised, and intervals.
+
+    Raises:
+        MismatchError: tallies that do not belong together.
+        EmptyError: no reports.
+        IdentifiabilityError: the method inverts the channel and it has no inverse.
+
+    >>> from warner import Integers, UnaryEncoding
+    >>> oue = UnaryEncoding(Integers(0, 3), 2.0, keep="optimized")
+    >>> estimate(oue.tally(oue.randomize([0, 1, 2, 3] * 500))).probabilities.shape
+    (4,)
+    """
+    chosen = Inversion("project") if method is None else method
+    if not isinstance(chosen, Estimator):
+        raise ArgumentTypeError(message("method", "must be an estimator object", kind(method), "For example MaximumLikelihood()"))
+    facts = evidence(merge(tally))
+    return Estimate(chosen.fit(facts), facts, repr(chosen))

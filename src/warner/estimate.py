@@ -1,0 +1,168 @@
+"""Estimates: what came out, and how far to trust it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from warner._check import choice
+from warner.domain import Domain
+from warner.evidence import Evidence
+
+
+class Status(Enum):
+    """How an estimate came to its end; the text says the cause and the remedy."""
+
+    EXACT = "exact: a closed form, nothing to iterate"
+    CONVERGED = "converged: no distribution has a log-likelihood higher by more than the gap"
+    STOPPED = "stopped after the steps asked for: a regularised estimate, not the maximum of the likelihood; the gap says how far it is"
+    STEP_LIMIT = "step limit reached before the gap asked for: allow more steps or a larger gap"
+    OUTSIDE_SIMPLEX = (
+        "outside the simplex: some estimates are negative or they do not sum to 1, which unbiased estimates may; "
+        "use constraint='project' for a distribution"
+    )
+    NO_POSITIVE_MASS = "no estimate was positive, so nothing was left to normalise: the uniform distribution stands in; collect more reports"
+    BASELINE = "a baseline for comparison: it does not undo the randomisation"
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What an estimator found.
+
+    Attributes:
+        probabilities: (K,).
+        status: how it ended.
+        gap: nats per report by which the best distribution's log-likelihood can exceed this one's (METHODS 0); None where the
+            estimator does not maximise a likelihood.
+        iterations: steps taken, or None.
+        log_likelihood: in nats over all n reports, or None.
+        likelihood: which likelihood that is.
+    """
+
+    probabilities: np.ndarray
+    status: Status
+    gap: float | None = None
+    iterations: int | None = None
+    log_likelihood: float | None = None
+    likelihood: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """An estimated distribution over a domain.
+
+    Attributes:
+        probabilities: (K,) in the domain's order; for a Product, C order of its attributes.
+        domain: the K values.
+        n: number of reports.
+        method: the estimator, as it can be written again.
+        status: how the estimator ended; its text says what to do.
+        gap: optimality gap in nats per report, None where no likelihood is maximised.
+        iterations, log_likelihood, likelihood: see Fit.
+        attribute: the name of what was asked, where there is one.
+
+    >>> from warner import Categorical, RandomizedResponse, estimate
+    >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
+    >>> result = estimate(coin.tally(coin.randomize(["yes"] * 900 + ["no"] * 100)))
+    >>> result.n, bool(result.probabilities[1] > 0.8), result.interval().shape
+    (1000, True, (2, 2))
+    """
+
+    fit: Fit = field(repr=False)
+    evidence: Evidence = field(repr=False)
+    method: str
+    attribute: str | None = None
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        return self.fit.probabilities
+
+    @property
+    def domain(self) -> Domain:
+        return self.evidence.domain
+
+    @property
+    def n(self) -> int:
+        return self.evidence.n
+
+    @property
+    def status(self) -> Status:
+        return self.fit.status
+
+    @property
+    def gap(self) -> float | None:
+        return self.fit.gap
+
+    @property
+    def iterations(self) -> int | None:
+        return self.fit.iterations
+
+    @property
+    def log_likelihood(self) -> float | None:
+        return self.fit.log_likelihood
+
+    def __repr__(self) -> str:
+        gap = "" if self.gap is None else f", gap={self.gap:.2g}"
+        return f"Estimate({self.method}, K={self.domain.size}, n={self.n}, status={self.status.name}{gap})"
+
+    def interval(self, level: float = 0.95, target: str = "population") -> np.ndarray:
+        """Confidence intervals (K, 2) for the true shares, one at a time: see :func:`warner.intervals.wald`.
+
+        Args:
+            level: coverage asked for, in (0, 1).
+            target: ``"population"``, the distribution that the n people were drawn from, or ``"respondents"``, the shares
+                among exactly these n people.
+        """
+        from warner.intervals import wald  # one of the three upward doors (DESIGN 2)
+
+        return wald(self.evidence, level, target)
+
+    def rows(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
+        """One dict per value: value, estimate, low, high, n (the number of people the share stands for)."""
+        bounds = self.interval(level, target)
+        return [
+            {"value": value, "estimate": float(p), "low": float(low), "high": float(high), "n": float(p * self.n)}
+            for value, p, (low, high) in zip(self.domain.labels, self.probabilities, bounds, strict=True)
+        ]
+
+    def to_json(self, level: float = 0.95, target: str = "population") -> dict[str, Any]:
+        """The estimate as JSON data."""
+        return {
+            "format": "warner-estimate",
+            "schema": 1,
+            "attribute": self.attribute,
+            "method": self.method,
+            "n": self.n,
+            "status": self.status.name.lower(),
+            "status_text": self.status.value,
+            "gap": self.gap,
+            "iterations": self.iterations,
+            "log_likelihood": self.log_likelihood,
+            "likelihood": self.fit.likelihood,
+            "interval": {"kind": "wald", "level": level, "target": choice("target", target, ("population", "respondents"))},
+            "domain": self.domain.spec(),
+            "shares": self.rows(level, target),
+        }
+
+    def to_frame(self, backend: str = "pyarrow", level: float = 0.95, target: str = "population") -> Any:
+        """The rows as a data frame of ``backend`` (any that Narwhals can make: pyarrow, polars, pandas, ...)."""
+        from warner.files import frame  # one of the three upward doors (DESIGN 2)
+
+        rows = self.rows(level, target)
+        columns: dict[str, list[Any]] = {key: [row[key] for row in rows] for key in rows[0]}
+        if not isinstance(rows[0]["value"], str | int | float | bool):
+            columns["value"] = [json.dumps(v) for v in columns["value"]]
+        return frame(columns, backend)
+
+    def plot(self, path: str | None = None, truth: Any = None, level: float = 0.95, target: str = "population") -> Any:
+        """A chart of shares and intervals, saved to ``path`` (.png, .svg, .html, .json) if given: see :mod:`warner.plot`."""
+        from warner.plot import chart, save  # one of the three upward doors (DESIGN 2)
+
+        picture = chart([self], truth=None if truth is None else [truth], level=level, target=target)
+        if path is not None:
+            save(picture, path)
+        return picture

@@ -1,0 +1,91 @@
+"""Estimates without a likelihood: inversion of the channel and its post-processing, and two baselines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from warner._check import choice
+from warner.estimate import Fit, Status
+from warner.estimators._base import Estimator
+from warner.estimators.simplex import base_cut, normalize, project, threshold
+from warner.evidence import Evidence
+
+# Established names of the same things.
+SYNONYMS = {
+    "norm-sub": "project",
+    "projection": "project",
+    "normalise": "normalize",
+    "norm": "normalize",
+    "emp+thr": "threshold",
+    "significance": "threshold",
+    "none": None,
+}
+_CONSTRAINTS = (None, "normalize", "project", "base-cut", "threshold")
+
+
+@dataclass(frozen=True)
+class Inversion(Estimator):
+    """The unbiased estimate theta = A^-1 w, alone or made into shares.
+
+    Args:
+        constraint: None leaves the estimate unbiased (entries may be negative); ``"project"`` is the Euclidean projection on
+            the simplex (Norm-Sub); ``"normalize"`` clips negatives and divides by the sum; ``"base-cut"`` keeps the largest
+            while their sum is at most 1; ``"threshold"`` keeps what a Bonferroni test at 5 % finds above 0 and spreads the rest.
+
+    Raises:
+        IdentifiabilityError: different distributions make the same reports, so there is nothing to invert.
+
+    Source: [P1 eq 12], [P2 sec 6], [P4 sec IX]; METHODS 5.
+
+    >>> Inversion("norm-sub")
+    Inversion(constraint='project')
+    """
+
+    constraint: Any = None
+
+    def __post_init__(self) -> None:
+        named = self.constraint.lower() if isinstance(self.constraint, str) else self.constraint
+        object.__setattr__(self, "constraint", choice("constraint", SYNONYMS.get(named, named) if isinstance(named, str) else named, _CONSTRAINTS))
+
+    def fit(self, evidence: Evidence) -> Fit:
+        raw = evidence.channel.invert(evidence.weights)
+        if self.constraint is None:
+            inside = (raw >= 0).all() and abs(raw.sum() - 1) < 1e-9
+            return Fit(raw, Status.EXACT if inside else Status.OUTSIDE_SIMPLEX)
+        if self.constraint == "project":
+            return Fit(project(raw), Status.EXACT)
+        if self.constraint == "normalize":
+            return Fit(normalize(raw), Status.EXACT if (raw > 0).any() else Status.NO_POSITIVE_MASS)
+        if self.constraint == "base-cut":
+            shares = base_cut(raw)
+            return Fit(shares, Status.EXACT if abs(shares.sum() - 1) < 1e-9 else Status.OUTSIDE_SIMPLEX)
+        sd = np.sqrt(evidence.channel.null_variance(project(raw)) / evidence.n)
+        return Fit(threshold(raw, sd), Status.EXACT)
+
+
+@dataclass(frozen=True)
+class Uniform(Estimator):
+    """The uniform distribution, whatever the reports: the baseline that any estimate should beat.
+
+    >>> Uniform()
+    Uniform()
+    """
+
+    def fit(self, evidence: Evidence) -> Fit:
+        size = evidence.domain.size
+        return Fit(np.full(size, 1 / size), Status.BASELINE)
+
+
+@dataclass(frozen=True)
+class Observed(Estimator):
+    """The report histogram itself (ObfDat), uncorrected: which values the reports support, divided by the sum.
+
+    >>> Observed()
+    Observed()
+    """
+
+    def fit(self, evidence: Evidence) -> Fit:
+        return Fit(evidence.channel.observed(evidence.weights), Status.BASELINE)

@@ -1,0 +1,226 @@
+"""Maximum likelihood with a certificate (METHODS 0, 4).
+
+    maximise l(theta) = sum_y w_y log (A theta)_y   over the simplex
+
+The score s = A' (w / A theta) has theta . s = 1, and by concavity no distribution beats theta by more than
+gap = max_x s_x - 1 nats per row. Every solver here stops on that number, and every fit reports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from warner._check import ArgumentError, ImpossibleReportError, message, real, show
+from warner.channel import Channel, DirectChannel, SupportChannel
+from warner.estimate import Fit, Status
+from warner.estimators._base import Estimator
+from warner.evidence import Evidence
+
+_STEPS = 200  # interior-point steps; 15 to 40 are usual
+_BOUNDARY = 0.995  # how far a step may go towards the boundary
+
+
+def score(channel: Channel, w: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """s = A' (w / A theta), (K,); rows that were not seen do not count."""
+    d = channel.matvec(theta)
+    return channel.rmatvec(np.divide(w, d, out=np.zeros_like(d), where=w > 0))
+
+
+def gap(channel: Channel, w: np.ndarray, theta: np.ndarray) -> float:
+    """Nats per report by which the maximum can exceed l(theta), theta on the simplex."""
+    return max(0.0, float(score(channel, w, theta).max()) - 1) * channel.copies
+
+
+def log_likelihood(channel: Channel, w: np.ndarray, theta: np.ndarray) -> float:
+    """sum_y w_y log (A theta)_y in nats per report, up to a constant; -inf where a seen report has probability 0.
+
+    Where reports count for several rows, rows are rescaled to be probabilities: log(copies * row).
+    """
+    seen = w > 0
+    d = channel.matvec(theta)[seen] * channel.copies
+    return float(channel.copies * (w[seen] @ np.log(d))) if (d > 0).all() else -np.inf
+
+
+def name_of(channel: Channel) -> str:
+    """Which likelihood the channel's rows give."""
+    return "quasi-likelihood of the support counts" if channel.copies > 1 else "likelihood of the reports"
+
+
+def finish(evidence: Evidence, theta: np.ndarray, status: Status, iterations: int | None) -> Fit:
+    """A fit with its certificate."""
+    channel, w = evidence.channel, evidence.weights
+    return Fit(
+        theta, status, gap(channel, w, theta), iterations, evidence.n * log_likelihood(channel, w, theta), name_of(channel)
+    )
+
+
+def require_possible(channel: Channel, w: np.ndarray) -> None:
+    """Refuse reports that have probability zero under every value."""
+    impossible = (w > 0) & (channel.matvec(np.ones(channel.shape[1])) <= 0)
+    if impossible.any():
+        raise ImpossibleReportError(
+            message(
+                "reports",
+                f"{np.count_nonzero(impossible)} of the reports seen have probability 0 under every value",
+                None,
+                "They cannot come from this mechanism: check the channel",
+            )
+        )
+
+
+def direct(channel: DirectChannel, w: np.ndarray) -> np.ndarray:
+    """Randomised response in closed form, O(K log K).
+
+    l = sum_y w_y log(theta_y + a) + const with a = q / (p - q). Stationarity gives theta_y = max(0, w_y / lambda - a); with
+    the k most frequent reports positive, their sum 1 = W_k / lambda - k a fixes lambda = W_k / (1 + k a), and k is the
+    largest for which the k-th stays positive.
+    """
+    a = channel.q / channel.gap
+    ordered = np.sort(w)[::-1]
+    multiplier = np.cumsum(ordered) / (1 + a * np.arange(1, w.size + 1))
+    k = np.flatnonzero(ordered > a * multiplier)[-1]
+    theta = np.maximum(w / multiplier[k] - a, 0.0)
+    return theta / theta.sum()
+
+
+def separable(channel: SupportChannel, w: np.ndarray) -> np.ndarray:
+    """Bit sums: maximise sum_x s_x log(a + theta_x) + (1 - s_x) log(b - theta_x), a = q / (p - q), b = (1 - q) / (p - q).
+
+    Each theta_x is explicit in the multiplier lambda of sum theta = 1: with t = a + theta and c = a + b, stationarity
+    s / t - (1 - s) / (c - t) = lambda is lambda t^2 - (1 + lambda c) t + s c = 0, whose root in (0, c) is
+    t = 2 s c / (1 + lambda c + sqrt((1 + lambda c)^2 - 4 lambda s c)). Then lambda is the root of a decreasing function.
+    """
+    from scipy.optimize import brentq
+
+    a, c = channel.q / channel.gap, 1 / channel.gap
+    s = w[: channel.copies] * channel.copies
+
+    def theta(multiplier: float) -> np.ndarray:
+        slope = 1 + multiplier * c
+        # (1 + lambda c)^2 - 4 lambda s c = (1 - lambda c)^2 + 4 lambda c (1 - s): each form is a sum of squares on its side.
+        root = np.sqrt((1 - multiplier * c) ** 2 + 4 * multiplier * c * (1 - s) if multiplier > 0 else slope**2 - 4 * multiplier * c * s)
+        t = 2 * s * c / (slope + root) if slope > 0 else (slope - root) / (2 * multiplier)
+        return np.maximum(t - a, 0.0)
+
+    def excess(multiplier: float) -> float:
+        return float(theta(multiplier).sum()) - 1
+
+    low, high = -1.0, 1.0
+    while excess(low) < 0:
+        low *= 2
+    while excess(high) > 0:
+        high *= 2
+    best = theta(brentq(excess, low, high, xtol=1e-300, rtol=1e-15, maxiter=500))
+    return best / best.sum()
+
+
+def interior_point(channel: Channel, w: np.ndarray, target: float) -> tuple[np.ndarray, int, bool]:
+    """Any channel: a primal-dual interior-point method, certified; (theta, steps, whether the gap was reached).
+
+    The sum constraint is dropped: minimise f = -l(theta) + sum theta over theta >= 0, whose solution sums to one by itself.
+    With multipliers z, Newton's step for f' = z, theta z = mu solves (A' diag(w / d^2) A + diag(z / theta)) step =
+    -(f' - mu / theta), d = A theta. Rows may be scaled freely, and one barrier step costs one Gram product.
+    """
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    size = channel.shape[1]
+    theta = np.full(size, 1 / size)
+    z = np.ones(size)
+    best, best_gap = theta, gap(channel, w, theta)
+    barrier = 1 / size
+    for step in range(1, _STEPS + 1):
+        d = channel.matvec(theta)
+        gradient = 1 - channel.rmatvec(np.divide(w, d, out=np.zeros_like(d), where=w > 0))
+        barrier = min(barrier, 0.1 * float(theta @ z) / size)
+        hessian = channel.gram(np.divide(w, d**2, out=np.zeros_like(d), where=w > 0))
+        hessian[np.diag_indices(size)] += z / theta
+        for ridge in (0.0, 1e-14, 1e-11, 1e-8):
+            try:
+                factor = cho_factor(hessian + ridge * np.diag(hessian.diagonal()), check_finite=False)
+                break
+            except LinAlgError:
+                continue
+        else:
+            break
+        move = cho_solve(factor, barrier / theta - gradient, check_finite=False)
+        dual = barrier / theta - z - z / theta * move
+        theta = _shorten(channel, w, theta, move, barrier)
+        z = z + _limit(z, dual) * dual
+        found = theta / theta.sum()
+        found_gap = gap(channel, w, found)
+        if found_gap < best_gap:
+            best, best_gap = found, found_gap
+        if best_gap <= target:
+            break
+    return _clean(channel, w, best, z, max(best_gap, target)), step, best_gap <= target
+
+
+def _limit(v: np.ndarray, move: np.ndarray) -> float:
+    """The longest step <= 1 that keeps v + step * move clearly positive."""
+    falling = move < 0
+    return min(1.0, _BOUNDARY * float((v[falling] / -move[falling]).min())) if falling.any() else 1.0
+
+
+def _shorten(channel: Channel, w: np.ndarray, theta: np.ndarray, move: np.ndarray, barrier: float) -> np.ndarray:
+    """theta + step * move with the step halved until the barrier function does not rise."""
+
+    def value(point: np.ndarray) -> float:
+        seen = w > 0
+        return float(point.sum() - w[seen] @ np.log(channel.matvec(point)[seen]) - barrier * np.log(point).sum())
+
+    here, step = value(theta), _limit(theta, move)
+    while step > 1e-6 and value(theta + step * move) > here + 1e-12 * abs(here):
+        step /= 2
+    return theta + step * move
+
+
+def _clean(channel: Channel, w: np.ndarray, theta: np.ndarray, z: np.ndarray, allowed: float) -> np.ndarray:
+    """Values that the multipliers say are absent, at exactly 0, unless that costs more than the gap allowed."""
+    sharp = np.where(z > theta, 0.0, theta)
+    if sharp.sum() <= 0:
+        return theta
+    sharp /= sharp.sum()
+    possible = np.isfinite(log_likelihood(channel, w, sharp))
+    return sharp if possible and gap(channel, w, sharp) <= allowed else theta
+
+
+_EXACT: dict[type[Channel], Callable[..., np.ndarray]] = {DirectChannel: direct, SupportChannel: separable}
+
+
+@dataclass(frozen=True)
+class MaximumLikelihood(Estimator):
+    """argmax_theta sum_y w_y log (A theta)_y over the simplex, to a certified optimality gap.
+
+    Closed form for randomised response, a one-dimensional root for bit sums (whose likelihood is the named
+    quasi-likelihood of the support counts), an interior-point method for every other channel.
+
+    Args:
+        gap: nats per report by which the maximum may exceed what is returned; the fit's ``gap`` is the bound that holds.
+
+    Raises:
+        ImpossibleReportError: a report was seen that has probability 0 under every value.
+
+    Source: METHODS 4; [P4 sec IV-VIII] for what the maximum is and when it is unique.
+
+    >>> MaximumLikelihood()
+    MaximumLikelihood(gap=1e-09)
+    """
+
+    gap: float = 1e-9
+
+    def __post_init__(self) -> None:
+        if real("gap", self.gap) <= 0:
+            raise ArgumentError(message("gap", "must be positive", show(self.gap)))
+
+    def fit(self, evidence: Evidence) -> Fit:
+        channel, w = evidence.channel, evidence.weights
+        require_possible(channel, w)
+        solve = _EXACT.get(type(channel))
+        if solve is not None:
+            fit = finish(evidence, solve(channel, w), Status.CONVERGED, None)
+            return fit if fit.gap is not None and fit.gap <= self.gap else finish(evidence, fit.probabilities, Status.STEP_LIMIT, None)
+        theta, steps, reached = interior_point(channel, w, self.gap)
+        return finish(evidence, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)

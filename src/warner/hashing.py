@@ -1,0 +1,40 @@
+"""The public hash family of local hashing, version 1: 32-bit arithmetic that a browser repeats bit for bit.
+
+    key(s)    = mix(s * 0x9E3779B1 + 0x7F4A7C15)
+    h_s(x)    = ((mix(key(s) ^ (x * 0x85EBCA77)) >> 16) * g) >> 16        in 0..g-1
+
+All products are modulo 2**32; ``mix`` is Wellons' lowbias32 finaliser. The last line maps the upper 16 bits to g buckets by
+a multiplication (no modulo, exact in JavaScript's numbers). Buckets are not exactly equally likely over seeds, and need not
+be: the pool's own collision matrix is what estimation uses (METHODS 1). Known answers: tests/laws/hash_vectors.json.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+FAMILY = 1
+LARGEST_BUCKETS = 2**16 - 1
+
+_STEP, _OFFSET, _SPREAD = np.uint32(0x9E3779B1), np.uint32(0x7F4A7C15), np.uint32(0x85EBCA77)
+_M1, _M2 = np.uint32(0x7FEB352D), np.uint32(0x846CA68B)
+_15, _16 = np.uint32(15), np.uint32(16)
+
+
+def _mix(h: np.ndarray) -> np.ndarray:
+    h ^= h >> _16
+    h *= _M1
+    h ^= h >> _15
+    h *= _M2
+    h ^= h >> _16
+    return h
+
+
+def buckets(seeds: np.ndarray, index: np.ndarray, count: int) -> np.ndarray:
+    """h_s(x) for broadcastable ``seeds`` and label ``index``, as uint32 in 0..count-1.
+
+    >>> buckets(np.array([0, 1, 2]), np.array([5, 5, 5]), 4).tolist()
+    [0, 2, 1]
+    """
+    key = _mix(seeds.astype(np.uint32) * _STEP + _OFFSET)
+    h = _mix(key ^ (index.astype(np.uint32) * _SPREAD))
+    return ((h >> _16) * np.uint32(count)) >> _16

@@ -1,0 +1,66 @@
+"""Exact laws of reports, as ratios of integers: what an epsilon is computed from.
+
+A law answers one question, how much likelier any whole report can be under one value than under another, without floating
+point. ``ratio`` is that number; epsilon is its logarithm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from warner._exact import ONE
+
+INFINITE = Fraction(-1)  # what ``ratio`` returns where a report is possible under one value and impossible under another
+
+
+@dataclass(frozen=True)
+class TwoLevel:
+    """Every report has probability ``high`` under the values it supports and ``low`` under all others."""
+
+    high: Fraction
+    low: Fraction
+
+    def ratio(self) -> Fraction:
+        if self.low == 0:
+            return INFINITE
+        return max(self.high / self.low, self.low / self.high)
+
+
+@dataclass(frozen=True)
+class OneHotBits:
+    """K independent bits: bit x of a person with value x is 1 w.p. keep / 2**64, every other bit w.p. raised / 2**64."""
+
+    keep: int
+    raised: int
+
+    def ratio(self) -> Fraction:
+        """Values x and x' differ in two bits; the worst report takes the worst outcome of each."""
+        own, other = (ONE - self.keep, self.keep), (ONE - self.raised, self.raised)
+        total = Fraction(1)
+        for a, b in ((own, other), (other, own)):
+            if any(y == 0 < x for x, y in zip(a, b, strict=True)):
+                return INFINITE
+            total *= max(Fraction(x, y) for x, y in zip(a, b, strict=True) if y)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Report y has probability numerators[y, x] / 2**64 under value x; object array (m, K) of Python integers."""
+
+    numerators: np.ndarray
+
+    def ratio(self) -> Fraction:
+        worst = Fraction(1)
+        for high, low in zip(self.numerators.max(axis=1), self.numerators.min(axis=1), strict=True):
+            if high and not low:
+                return INFINITE
+            if high:
+                worst = max(worst, Fraction(high, low))
+        return worst
+
+
+Law = TwoLevel | OneHotBits | Table

@@ -1,0 +1,185 @@
+"""What every mechanism is: a law declared once, and everything that follows from it.
+
+A new mechanism states its layout (what a report looks like), its law (exact odds), how it samples, its channel, and, for
+the audit, all its reports with their exact probabilities. Checks, serialisation, tallying, headers come from here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from warner._check import ArgumentTypeError, EmptyError, budget, kind, message
+from warner._exact import check_epsilon, log_ratio, realise
+from warner._random import Source
+from warner.channel import Channel
+from warner.domain import Domain
+from warner.guarantee import LDP
+from warner.law import INFINITE, Law
+from warner.reports import Layout, Reports, columns_from
+from warner.tally import Tally, count, require_same
+
+_CHUNK = 2**16  # people randomised at a time: what bounds memory, and fits the cache
+
+
+class Mechanism(ABC):
+    """A local randomiser on a domain: ``randomize`` on the device, ``tally`` and ``channel`` at the collector.
+
+    Attributes:
+        domain: what a person can answer.
+        requested: the epsilon asked for, in nats.
+        epsilon: the epsilon of what is really sampled: at most ``requested``, computed from the integer thresholds.
+        guarantee: the same as a fact that composes.
+        layout: the columns of a report.
+        law: the exact odds of whole reports.
+    """
+
+    version = 1  # of the mechanism's law and report format; raised when either changes
+    # Set by every subclass's constructor:
+    domain: Domain
+    requested: float
+    layout: Layout
+    law: Law
+
+    def _start(self, domain: Any, epsilon: Any, infinite: bool = False) -> None:
+        if not isinstance(domain, Domain):
+            raise ArgumentTypeError(message("domain", "must be a Domain", kind(domain), "For labels use Categorical([...])"))
+        self.domain = domain
+        self.requested = budget(epsilon, infinite=infinite)
+        if self.requested != float("inf"):
+            check_epsilon(self.requested)
+
+    @cached_property
+    def epsilon(self) -> float:
+        ratio = self.law.ratio()
+        if ratio == INFINITE or self.requested == float("inf"):
+            return float("inf") if ratio == INFINITE else log_ratio(ratio, 1)
+        return realise(self.requested, ratio, 1)
+
+    @property
+    def guarantee(self) -> LDP:
+        return LDP(self.epsilon)
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """Constructor arguments other than domain and epsilon, as JSON data."""
+
+    @abstractmethod
+    def thresholds(self) -> dict[str, str]:
+        """The integers that are really compared with, in hexadecimal: the law, to the last bit."""
+
+    @abstractmethod
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        """Reports of the people whose values have ``index`` (n,), as the layout's columns."""
+
+    @abstractmethod
+    def channel(self) -> Channel:
+        """The channel of this mechanism's tallies: values to rows of counts."""
+
+    @abstractmethod
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        """Every report that can be sent, once, as columns. For audits of small instances."""
+
+    @abstractmethod
+    def probabilities(self) -> np.ndarray:
+        """Exact probability (Fraction) of each of ``outputs`` under each value: object array (m, K)."""
+
+    @property
+    @abstractmethod
+    def alphabet(self) -> int:
+        """How many different reports there are."""
+
+    @cached_property
+    def header(self) -> dict[str, Any]:
+        """What reports and tallies carry: all that is needed to rebuild this mechanism, and to refuse any other."""
+        return {
+            "mechanism": type(self).__name__,
+            "version": self.version,
+            "domain": self.domain.spec(),
+            "domain_sha256": self.domain.digest,
+            "requested": _finite(self.requested),
+            "epsilon": _finite(self.epsilon),
+            "parameters": self.parameters(),
+            "thresholds": self.thresholds(),
+        }
+
+    @classmethod
+    def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
+        return cls(domain, epsilon, **parameters)  # type: ignore[call-arg]
+
+    def __repr__(self) -> str:
+        more = "".join(f", {k}={v!r}" for k, v in self.parameters().items())
+        return f"{type(self).__name__}({self.domain!r}, {self.requested!r}{more})"
+
+    def randomize(self, values: Any, rng: np.random.Generator | None = None) -> Reports:
+        """Randomise one value per person, each on its own.
+
+        Args:
+            values: n answers in the domain (list, array or column).
+            rng: None for the operating system's randomness, which real answers need; a ``numpy.random.Generator`` makes
+                a repeatable simulation.
+
+        Returns:
+            Reports: n reports in the order of ``values``.
+
+        Raises:
+            ValuesError: an answer outside the domain, by position; nothing is sent then.
+            EmptyError: no answers.
+        """
+        source = Source(rng)
+        return Reports(self.header, self.randomize_index(self.domain.encode(values), source))
+
+    def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        """Report columns of checked indices (n,), made in chunks of bounded size."""
+        columns = self.layout.empty(len(index))
+        for start in range(0, len(index), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            for name, part in self._sample(index[rows], source).items():
+                columns[name][rows] = part
+        return columns
+
+    def reports(self, outputs: Any) -> Reports:
+        """Foreign outputs, made elsewhere, as reports of this mechanism; each is checked against the layout.
+
+        Args:
+            outputs: one integer column, a dict of columns, or for bit reports an (n, K) array of zeros and ones.
+
+        Raises:
+            ReportError: outputs that this mechanism cannot have sent.
+        """
+        return Reports(self.header, columns_from(self.layout, outputs))
+
+    def tally(self, reports: Reports) -> Tally:
+        """Count reports. Tallies of parts add up to the tally of the whole, bit for bit.
+
+        Raises:
+            MismatchError: reports of another mechanism, budget, domain or version.
+            ReportError: reports that this mechanism cannot have sent.
+        """
+        if not isinstance(reports, Reports):
+            raise ArgumentTypeError(
+                message("reports", "must be Reports", kind(reports), "Check foreign outputs in with mechanism.reports(outputs)")
+            )
+        require_same(self.header, reports.header, "mechanism and reports")
+        if len(reports) == 0:
+            raise EmptyError(message("reports", "must not be empty"))
+        self._check_shape(reports)
+        self.layout.check(reports.columns)
+        sort, counts = count(self.layout, reports.columns)
+        return Tally(self.header, sort, counts, len(reports))
+
+    def _check_shape(self, reports: Reports) -> None:
+        expected = self.layout.empty(0)
+        for name, column in expected.items():
+            found = reports.columns.get(name)
+            if found is None or found.dtype != column.dtype or found.shape[1:] != column.shape[1:]:
+                raise ArgumentTypeError(message("reports", f"column {name!r} must be {column.dtype} of shape (n, *{column.shape[1:]})"))
+
+
+def _finite(value: float) -> float | str:
+    """JSON has no infinity."""
+    return "inf" if value == float("inf") else value

@@ -1,0 +1,204 @@
+"""Reports that are values: randomised response, and any channel given as a matrix."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from warner._check import ArgumentError, ArgumentTypeError, BudgetError, message
+from warner._exact import ONE, SMALLEST, check_representable, divide, exp, log_ratio, up
+from warner._random import Source
+from warner.channel import DenseChannel, DirectChannel
+from warner.domain import Domain, canonical
+from warner.law import INFINITE, Table, TwoLevel
+from warner.mechanisms._base import Mechanism
+from warner.reports import Fields, smallest_dtype
+
+
+def direct_cells(size: int, epsilon: float) -> tuple[int, int]:
+    """Integer law of randomised response over ``size`` symbols: (own, other), own + (size - 1) other = 2**64.
+
+    other = 1 / (e + size - 1) rounded up, and the true symbol gets what is left. Then own / other <= e, because
+    own + (size - 1) other = 1 and other >= 1 / (e + size - 1) give own / other = 1/other - (size - 1) <= e.
+    """
+    if math.isinf(epsilon):
+        return ONE, 0
+    other = divide(1, exp(epsilon) + size - 1)
+    check_representable(epsilon, other, "each wrong answer")
+    cell = up(other)
+    return ONE - (size - 1) * cell, cell
+
+
+def direct_sample(index: np.ndarray, size: int, other: int, source: Source) -> np.ndarray:
+    """Symbols (n,): each of the size - 1 wrong ones is a cell of width ``other`` of the 64-bit range, the true one the rest."""
+    if other == 0:
+        return index
+    wrong = source.cells(other, size - 1, len(index))
+    # Wrong symbols are numbered without the true one; the rest of the range (code size - 1) is the true one itself.
+    return np.where(wrong == size - 1, index, wrong + (wrong >= index))
+
+
+class RandomizedResponse(Mechanism):
+    """k-ary randomised response (k-RR, GRR): tell the truth with probability p, else any other value.
+
+        Pr(y | x) = e / (e + K - 1) if y = x, else 1 / (e + K - 1),   e = exp(epsilon)
+
+    Args:
+        domain: K values.
+        epsilon: budget in nats; ``inf`` sends the value itself, for people who need no protection [P1].
+
+    Raises:
+        BudgetError: epsilon not positive, NaN, or outside what 64-bit sampling represents.
+
+    Source: Warner (1965); [P1 eq 10], [P3 eq 2].
+
+    >>> from warner import Categorical
+    >>> coin = RandomizedResponse(Categorical(["no", "yes"]), epsilon=1.0)
+    >>> len(coin.randomize(["yes", "no", "yes"])), round(coin.epsilon, 9)
+    (3, 1.0)
+    """
+
+    def __init__(self, domain: Domain, epsilon: float) -> None:
+        self._start(domain, epsilon, infinite=True)
+        self._own, self._other = direct_cells(domain.size, self.requested)
+        self.layout = Fields(("report",), (domain.size,))
+        self.law = TwoLevel(Fraction(self._own, ONE), Fraction(self._other, ONE))
+        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+
+    def parameters(self) -> dict[str, Any]:
+        return {}
+
+    def thresholds(self) -> dict[str, str]:
+        return {"other": hex(self._other)}
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        return {"report": direct_sample(index, self.domain.size, self._other, source)}
+
+    def channel(self) -> DirectChannel:
+        return DirectChannel(self.domain.size, self._other / ONE, (self._own - self._other) / ONE)
+
+    @property
+    def alphabet(self) -> int:
+        return self.domain.size
+
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        return {"report": np.arange(self.domain.size).astype(smallest_dtype(self.domain.size))}
+
+    def probabilities(self) -> np.ndarray:
+        table = np.full((self.domain.size,) * 2, Fraction(self._other, ONE), dtype=object)
+        np.fill_diagonal(table, Fraction(self._own, ONE))
+        return table
+
+
+class ChannelMechanism(Mechanism):
+    """Any finite channel given as a matrix: value x is reported as y with probability matrix[y, x].
+
+    The matrix is rounded to integers over 2**64, column by column, so that every column sums to one exactly and a zero
+    stays a zero; ``epsilon`` is that of the rounded law, infinite if some report rules a value out.
+
+    Args:
+        domain: K values.
+        matrix: (m, K), columns sum to 1; entries are 0 or at least 5e-11.
+        epsilon: if given, the budget that the matrix must keep; else whatever it has.
+
+    Raises:
+        ArgumentError: not a channel, or an entry too small to be sampled exactly.
+        BudgetError: the channel needs more than ``epsilon``.
+
+    >>> from warner import Categorical
+    >>> noisy = ChannelMechanism(Categorical(["a", "b"]), [[0.75, 0.25], [0.25, 0.75]])
+    >>> round(noisy.epsilon, 12) == round(np.log(3), 12)
+    True
+    """
+
+    def __init__(self, domain: Domain, matrix: Any, epsilon: float | None = None) -> None:
+        self._start(domain, 1.0 if epsilon is None else epsilon, infinite=True)
+        try:
+            array = np.array(matrix, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ArgumentTypeError(message("matrix", "must be an array of numbers, shape (reports, values)")) from None
+        DenseChannel(array)  # checks shape, signs and sums
+        if array.shape[1] != domain.size:
+            raise ArgumentError(message("matrix", f"must have one column per value, {domain.size}", str(array.shape)))
+        if array.shape[0] < 2:
+            raise ArgumentError(message("matrix", "must have at least two reports", str(array.shape)))
+        if (array[array > 0] < float(SMALLEST)).any():
+            raise ArgumentError(message("matrix", f"entries must be 0 or at least {float(SMALLEST):.0e}", f"{array[array > 0].min():.3g}"))
+        self._matrix = array
+        numerators = self._numerators = _integers(array)
+        self._cumulative = [_thresholds(column) for column in numerators.T]
+        self.law = Table(numerators)
+        self.layout = Fields(("report",), (array.shape[0],))
+        found = float("inf") if self.law.ratio() == INFINITE else log_ratio(self.law.ratio(), 1)
+        self.requested = found if epsilon is None else self.requested
+        if found > self.requested:
+            raise BudgetError(message("matrix", f"needs epsilon {found!r}", f"a budget of {self.requested!r}", "Allow that budget or flatten the matrix"))
+
+    @cached_property
+    def epsilon(self) -> float:
+        ratio = self.law.ratio()
+        return float("inf") if ratio == INFINITE else log_ratio(ratio, 1)
+
+    def parameters(self) -> dict[str, Any]:
+        return {"matrix": self._matrix.tolist()}
+
+    @classmethod
+    def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
+        return cls(domain, parameters["matrix"], epsilon)
+
+    def thresholds(self) -> dict[str, str]:
+        text = canonical([[hex(v) for v in row] for row in self._numerators.tolist()])
+        return {"numerators_sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        u = source.words(len(index), np.uint64)
+        report = np.empty(len(index), dtype=smallest_dtype(self.alphabet))
+        order = np.argsort(index, kind="stable")
+        values, starts = np.unique(index[order], return_index=True)
+        for x, rows in zip(values, np.split(order, starts[1:]), strict=True):  # over values, not people
+            edges, last = self._cumulative[x]
+            report[rows] = np.minimum(np.searchsorted(edges, u[rows], side="right"), last)
+        return {"report": report}
+
+    def channel(self) -> DenseChannel:
+        return DenseChannel((self._numerators / ONE).astype(np.float64))
+
+    @property
+    def alphabet(self) -> int:
+        return len(self._numerators)
+
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        return {"report": np.arange(self.alphabet).astype(smallest_dtype(self.alphabet))}
+
+    def probabilities(self) -> np.ndarray:
+        return np.vectorize(lambda v: Fraction(v, ONE), otypes=[object])(self._numerators)
+
+
+def _integers(matrix: np.ndarray) -> np.ndarray:
+    """The matrix as integers over 2**64 (object array): columns sum exactly, the largest entry takes the rounding."""
+    out = np.empty(matrix.shape, dtype=object)
+    for x, column in enumerate(matrix.T):
+        parts = [Fraction(float(v)) for v in column]
+        whole = sum(parts)
+        numerators = [round(part / whole * ONE) for part in parts]
+        numerators[int(np.argmax(column))] += ONE - sum(numerators)
+        out[:, x] = numerators
+    return out
+
+
+def _thresholds(numerators: np.ndarray) -> tuple[np.ndarray, int]:
+    """Upper edges of the reports' ranges of U, and the last report that can occur.
+
+    An edge of 2**64 does not fit 64 bits: it is lowered to 2**64 - 1 and ``last`` catches the one U beyond it.
+    """
+    edges, total = [], 0
+    for value in numerators:
+        total += value
+        edges.append(min(total, ONE - 1))
+    return np.array(edges, dtype=np.uint64), max(i for i, v in enumerate(numerators) if v)

@@ -1,0 +1,83 @@
+"""Local hashing: a public hash sends the K values to g buckets, the device randomises its bucket."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from warner._check import integer
+from warner._exact import ONE, exp
+from warner._random import Source
+from warner.channel import HashChannel
+from warner.domain import Domain
+from warner.hashing import FAMILY, LARGEST_BUCKETS, buckets
+from warner.law import TwoLevel
+from warner.mechanisms._base import Mechanism
+from warner.mechanisms.direct import direct_cells, direct_sample
+from warner.reports import Fields, smallest_dtype
+
+_LARGEST_TABLE = 2**26  # counts in a tally, seeds * buckets
+
+
+class LocalHashing(Mechanism):
+    """Local hashing (OLH, BLH): report a random seed s and the randomised bucket of h_s(x) among g.
+
+        Pr(b | s, x) = e / (e + g - 1) if b = h_s(x), else 1 / (e + g - 1),   e = exp(epsilon)
+
+    Args:
+        domain: K values.
+        epsilon: budget in nats.
+        buckets: g; None for the optimised ceil(e + 1) (OLH); 2 is binary local hashing (BLH).
+        seeds: size of the public pool that s is drawn from, uniformly. The tally is a table seeds x g that does not grow with n;
+            the pool's own collisions are used in estimation, so a small pool is as unbiased as a large one.
+
+    Source: Wang et al. (2017); [P3 sec II].
+
+    >>> from warner import Integers
+    >>> olh = LocalHashing(Integers(0, 999), 1.0, seeds=256)
+    >>> olh.buckets, sorted(olh.randomize([5, 7]).columns)
+    (4, ['bucket', 'seed'])
+    """
+
+    def __init__(self, domain: Domain, epsilon: float, buckets: int | None = None, seeds: int = 2**16) -> None:
+        self._start(domain, epsilon)
+        if buckets is None:
+            buckets = min(math.ceil(exp(self.requested) + 1), LARGEST_BUCKETS)
+        self.buckets = integer("buckets", buckets, 2, LARGEST_BUCKETS)
+        self.seeds = integer("seeds", seeds, 1, _LARGEST_TABLE // self.buckets, "The tally has seeds * buckets counts")
+        self._own, self._other = direct_cells(self.buckets, self.requested)
+        self.layout = Fields(("seed", "bucket"), (self.seeds, self.buckets))
+        self.law = TwoLevel(Fraction(self._own, ONE), Fraction(self._other, ONE))
+        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+
+    def parameters(self) -> dict[str, Any]:
+        return {"buckets": self.buckets, "seeds": self.seeds}
+
+    def thresholds(self) -> dict[str, str]:
+        return {"other": hex(self._other), "hash_family": str(FAMILY)}
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        seed = source.uniform(self.seeds, len(index))
+        bucket = buckets(seed, index, self.buckets).astype(np.int64)
+        return {"seed": seed, "bucket": direct_sample(bucket, self.buckets, self._other, source)}
+
+    def channel(self) -> HashChannel:
+        return HashChannel(self.domain.size, self.seeds, self.buckets, self._other / ONE, (self._own - self._other) / ONE)
+
+    @property
+    def alphabet(self) -> int:
+        return self.seeds * self.buckets
+
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        seed, bucket = np.divmod(np.arange(self.alphabet), self.buckets)
+        return {"seed": seed.astype(smallest_dtype(self.seeds)), "bucket": bucket.astype(smallest_dtype(self.buckets))}
+
+    def probabilities(self) -> np.ndarray:
+        columns = self.outputs()
+        hit = buckets(columns["seed"][:, None].astype(np.int64), np.arange(self.domain.size)[None, :], self.buckets) == columns["bucket"][:, None]
+        own, other = (Fraction(part, ONE * self.seeds) for part in (self._own, self._other))
+        return np.where(hit, own, other).astype(object)

@@ -1,0 +1,232 @@
+"""Reports: what leaves the device, as typed columns and the header that says what made them.
+
+A layout states which columns a mechanism's report has and which values they may take; from it follow the dtypes, the
+checks of foreign input, the serialised form and the way reports are counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from warner._check import ArgumentTypeError, EmptyError, FileError, ReportError, kind, message
+from warner.domain import canonical
+
+SCHEMA = 1
+_MAGIC = b"warner-reports 1\n"
+
+
+def smallest_dtype(size: int) -> np.dtype[Any]:
+    """The smallest unsigned dtype that holds 0..size-1."""
+    return np.min_scalar_type(size - 1)
+
+
+@dataclass(frozen=True)
+class Fields:
+    """A report is a tuple of integers: column ``names[i]`` takes values 0..sizes[i]-1."""
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    def empty(self, n: int) -> dict[str, np.ndarray]:
+        return {name: np.empty(n, smallest_dtype(size)) for name, size in zip(self.names, self.sizes, strict=True)}
+
+    def check(self, columns: Mapping[str, np.ndarray]) -> None:
+        """Refuse values that the mechanism cannot have sent."""
+        for name, size in zip(self.names, self.sizes, strict=True):
+            if size <= np.iinfo(columns[name].dtype).max:
+                refuse_reports(columns[name] >= size, f"{name} must lie in 0..{size - 1}")
+
+
+@dataclass(frozen=True)
+class Bits:
+    """A report is ``width`` bits, packed 8 to a byte with the most significant bit first; the padding bits are 0.
+
+    ``ones``: how many bits are set in every report, or None where that varies.
+    """
+
+    width: int
+    ones: int | None = None
+
+    @property
+    def bytes(self) -> int:
+        return -(-self.width // 8)
+
+    @property
+    def padding(self) -> int:
+        """Bits of the last byte that carry nothing."""
+        return -self.width % 8
+
+    def empty(self, n: int) -> dict[str, np.ndarray]:
+        return {"bits": np.empty((n, self.bytes), np.uint8)}
+
+    def check(self, columns: Mapping[str, np.ndarray]) -> None:
+        """Refuse padding bits that are set, and reports with the wrong number of ones."""
+        packed = columns["bits"]
+        if self.padding:
+            refuse_reports(packed[:, -1] & (2**self.padding - 1) != 0, "padding bits must be 0")
+        if self.ones is not None:
+            set_bits = np.bitwise_count(packed).sum(axis=1, dtype=np.int64)
+            refuse_reports(set_bits != self.ones, f"every report must have {self.ones} bits set")
+
+
+Layout = Fields | Bits
+
+
+def refuse_reports(bad: np.ndarray, rule: str) -> None:
+    """Raise ReportError for the rows at which ``bad`` (n,) is true."""
+    where = np.flatnonzero(bad)
+    if where.size:
+        raise ReportError(message("reports", f"row {where[0]}: {rule}", f"{where.size} such rows", "Were they made by this mechanism?"))
+
+
+class Reports:
+    """n reports of one mechanism, as read-only columns, with the header that names it.
+
+    Made by ``mechanism.randomize`` and ``mechanism.reports``; the constructor checks shapes, not membership.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> reports = RandomizedResponse(Categorical(["no", "yes"]), 1.0).randomize(["yes", "no", "yes"])
+    >>> len(reports), list(reports.columns), reports.header["mechanism"]
+    (3, ['report'], 'RandomizedResponse')
+    """
+
+    def __init__(self, header: Mapping[str, Any], columns: Mapping[str, np.ndarray]) -> None:
+        self.header = dict(header)
+        self.columns = {name: _frozen(column) for name, column in columns.items()}
+        if not self.columns or len({len(c) for c in self.columns.values()}) != 1:
+            raise ReportError(message("reports", "must have at least one column, all of one length"))
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def __repr__(self) -> str:
+        return f"Reports({self.header['mechanism']}, n={len(self)})"
+
+    def __getitem__(self, rows: slice) -> Reports:
+        if not isinstance(rows, slice):
+            raise ArgumentTypeError(message("reports", "are taken by slices", kind(rows)))
+        return Reports(self.header, {name: column[rows] for name, column in self.columns.items()})
+
+    def records(self) -> list[bytes]:
+        """Each report as it is serialised: its columns' bytes, fixed length, little endian, nothing else."""
+        n = len(self)
+        parts = [np.ascontiguousarray(_little(c)).view(np.uint8).reshape(n, -1) for c in self.columns.values()]
+        joined = np.ascontiguousarray(np.concatenate(parts, axis=1))
+        width = joined.shape[1]
+        raw = joined.tobytes()
+        return [raw[i * width : (i + 1) * width] for i in range(n)]
+
+    def to_bytes(self) -> bytes:
+        """The reports as one self-describing byte string: magic, header, columns, SHA-256."""
+        layout = [[name, _little(c).dtype.str, list(c.shape[1:])] for name, c in self.columns.items()]
+        head = canonical({"schema": SCHEMA, "header": self.header, "n": len(self), "columns": layout}).encode()
+        body = b"".join(_little(c).tobytes() for c in self.columns.values())
+        text = _MAGIC + len(head).to_bytes(4, "little") + head + body
+        return text + hashlib.sha256(text).digest()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Reports:
+        """Reports from :meth:`to_bytes`; raises FileError unless every byte is as it was written."""
+        if not data.startswith(_MAGIC):
+            raise FileError(message("reports", "are not in warner's wire format", None, "Was the file written by Reports.save?"))
+        if len(data) < len(_MAGIC) + 36 or hashlib.sha256(data[:-32]).digest() != data[-32:]:
+            raise FileError(message("reports", "are truncated or altered: the checksum does not match", None, "Fetch the file again"))
+        start = len(_MAGIC) + 4
+        end = start + int.from_bytes(data[len(_MAGIC) : start], "little")
+        head = json.loads(data[start:end])
+        if head.get("schema") != SCHEMA:
+            raise FileError(message("reports", f"schema must be {SCHEMA}", repr(head.get("schema")), "Use the version of warner that wrote them"))
+        columns = {}
+        for name, dtype, shape in head["columns"]:
+            column = np.frombuffer(data, dtype, head["n"] * int(np.prod(shape, dtype=int)), end)
+            columns[name] = column.reshape(head["n"], *shape).astype(np.dtype(dtype).newbyteorder("="), copy=False)
+            end += column.nbytes
+        return cls(head["header"], columns)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the wire format to ``path``, whole or not at all."""
+        write_whole(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Reports:
+        """Read what :meth:`save` wrote. Parquet and CSV reports are read by ``warner.files``."""
+        return cls.from_bytes(Path(path).read_bytes())
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file so that a reader sees the old one or all of the new one, never a part."""
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes private files; a result should have the usual permissions
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def columns_from(layout: Layout, outputs: Any) -> dict[str, np.ndarray]:
+    """Foreign outputs as the layout's columns, checked: a dict of integer columns, one column, or (n, K) zeros and ones."""
+    if isinstance(layout, Bits):
+        array = _integers("outputs", outputs["bits"] if isinstance(outputs, Mapping) else outputs)
+        if array.ndim != 2 or array.shape[1] not in (layout.width, layout.bytes) or (isinstance(outputs, Mapping) and array.shape[1] != layout.bytes):
+            raise ReportError(message("outputs", f"must have shape (n, {layout.width}), or (n, {layout.bytes}) packed as {{'bits': ...}}", str(array.shape)))
+        if isinstance(outputs, Mapping):
+            refuse_reports(((array < 0) | (array > 255)).any(axis=1), "packed bytes must lie in 0..255")
+            columns = {"bits": array.astype(np.uint8)}
+        else:
+            refuse_reports(((array != 0) & (array != 1)).any(axis=1), "bits must be 0 or 1")
+            columns = {"bits": np.packbits(array.astype(np.uint8), axis=1)}
+    else:
+        if not isinstance(outputs, Mapping):
+            if len(layout.names) > 1:
+                raise ArgumentTypeError(message("outputs", f"must be a dict with the columns {', '.join(layout.names)}", kind(outputs)))
+            outputs = {layout.names[0]: outputs}
+        columns = {}
+        for name, size in zip(layout.names, layout.sizes, strict=True):
+            if name not in outputs:
+                raise ReportError(message("outputs", f"has no column {name!r}"))
+            array = _integers(name, outputs[name])
+            if array.ndim != 1:
+                raise ReportError(message(name, "must be one-dimensional", str(array.shape)))
+            refuse_reports((array < 0) | (array >= size), f"{name} must lie in 0..{size - 1}")
+            columns[name] = array.astype(smallest_dtype(size))
+    if len(next(iter(columns.values()))) == 0:
+        raise EmptyError(message("outputs", "must not be empty", None, "Pass at least one report"))
+    layout.check(columns)
+    return columns
+
+
+def _integers(name: str, values: Any) -> np.ndarray:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.asarray(None)
+    if array.dtype.kind == "b":
+        array = array.astype(np.uint8)
+    if array.dtype.kind not in "iu" and array.size:
+        raise ReportError(message(name, "must be an array of integers", str(array.dtype), "Reports are encoded as in the mechanism's layout"))
+    return array.astype(np.int64, copy=False) if array.size else array.reshape(array.shape).astype(np.int64)
+
+
+def _little(column: np.ndarray) -> np.ndarray:
+    return column.astype(column.dtype.newbyteorder("<"), copy=False)
+
+
+def _frozen(column: np.ndarray) -> np.ndarray:
+    view = np.asarray(column).view()
+    view.setflags(write=False)
+    return view

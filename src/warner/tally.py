@@ -1,0 +1,203 @@
+"""Tallies: sufficient statistics of reports, as plain data that adds up.
+
+Two kinds. A ``histogram`` counts how often each possible report was seen. ``bitsums`` counts, for reports made of K
+bits, how many reports set each bit, beside the number of reports n. Neither grows with n, and merging is addition of
+integers: associative, commutative, the same bit for bit in any order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from warner._check import ArgumentTypeError, EmptyError, FileError, MismatchError, kind, message
+from warner.domain import canonical
+from warner.reports import Bits, Layout, write_whole
+
+SCHEMA = 1
+# 255 bytes of 0 or 1 are the most that a byte-wide lane holds without a carry.
+_LANES = 255
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Counts of reports, with the header of the mechanism that made them.
+
+    Attributes:
+        header: the mechanism's header, as in its reports.
+        kind: ``"histogram"`` or ``"bitsums"``.
+        counts: int64; shape of the report alphabet for a histogram, (K,) for bit sums.
+        n: how many reports were counted.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    >>> a, b = (coin.tally(coin.randomize(["yes"] * n)) for n in (3, 4))
+    >>> (a + b).n, (a + b) == (b + a)
+    (7, True)
+    """
+
+    header: Mapping[str, Any]
+    kind: str
+    counts: np.ndarray = field(repr=False)
+    n: int
+
+    def __add__(self, other: Tally) -> Tally:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        require_same(self.header, other.header, "tallies")
+        if self.kind != other.kind or self.counts.shape != other.counts.shape:
+            raise MismatchError(message("tallies", "of different kinds do not add", f"{self.kind} and {other.kind}"))
+        return Tally(self.header, self.kind, self.counts + other.counts, self.n + other.n)
+
+    def __radd__(self, other: object) -> Tally:
+        return self if other == 0 else NotImplemented  # so that sum(tallies) works
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tally) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of header, kind, counts and n: equal tallies have equal digests."""
+        text = canonical([self.header, self.kind, list(self.counts.shape), self.n]).encode()
+        return hashlib.sha256(text + self.counts.astype("<i8").tobytes()).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """The tally as JSON data, digest included."""
+        return {
+            "header": dict(self.header),
+            "kind": self.kind,
+            "shape": list(self.counts.shape),
+            "counts": self.counts.ravel().tolist(),
+            "n": self.n,
+            "sha256": self.digest,
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Tally:
+        """The tally that :meth:`to_json` wrote; FileError unless it is whole and unaltered."""
+        try:
+            counts = np.asarray(data["counts"], dtype=np.int64).reshape(data["shape"])
+            tally = cls(data["header"], str(data["kind"]), counts, int(data["n"]))
+            intact = tally.digest == data["sha256"]
+        except (KeyError, TypeError, ValueError, OverflowError):
+            intact = False
+        if not intact:
+            raise FileError(message("tally", "is incomplete or was altered: its checksum does not match", None, "Tally the reports again"))
+        return tally
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the tally as JSON to ``path``, whole or not at all."""
+        save_tallies({"value": self}, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Tally:
+        """Read the one tally of a file; a file with several attributes is read by :func:`load_tallies`."""
+        tallies = load_tallies(path)
+        if len(tallies) != 1:
+            raise FileError(message(str(path), f"holds {len(tallies)} tallies ({', '.join(tallies)})", None, "Use warner.tally.load_tallies"))
+        return next(iter(tallies.values()))
+
+
+def save_tallies(tallies: Mapping[str, Tally], path: str | os.PathLike[str]) -> None:
+    """Write named tallies, one per attribute, to one JSON file."""
+    write_whole(path, dump_tallies(tallies).encode())
+
+
+def dump_tallies(tallies: Mapping[str, Tally]) -> str:
+    """Named tallies as the text of a tally file."""
+    data = {"format": "warner-tally", "schema": SCHEMA, "attributes": {name: t.to_json() for name, t in tallies.items()}}
+    return json.dumps(data, ensure_ascii=True) + "\n"
+
+
+def load_tallies(path: str | os.PathLike[str]) -> dict[str, Tally]:
+    """The named tallies of a file written by :func:`save_tallies` or :meth:`Tally.save`."""
+    return parse_tallies(Path(path).read_bytes(), str(path))
+
+
+def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
+    """The named tallies in the ``text`` of a tally file; ``name`` is what messages call it."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise FileError(message(name, "is not a tally file, or is truncated", None, "Tally the reports again")) from None
+    if not isinstance(data, dict) or data.get("format") != "warner-tally" or not isinstance(data.get("attributes"), dict):
+        raise FileError(message(name, "is not a warner tally", None, "Make one with 'warner tally'"))
+    if data.get("schema") != SCHEMA:
+        raise FileError(message(name, f"schema must be {SCHEMA}", repr(data.get("schema")), "Use the version of warner that wrote it"))
+    if not data["attributes"]:
+        raise EmptyError(message(name, "holds no tally"))
+    return {attribute: Tally.from_json(entry) for attribute, entry in data["attributes"].items()}
+
+
+def merge(tallies: Any) -> Tally:
+    """The sum of tallies of one mechanism."""
+    parts = [tallies] if isinstance(tallies, Tally) else list(tallies)
+    if not parts:
+        raise EmptyError(message("tallies", "must not be empty"))
+    for part in parts:
+        if not isinstance(part, Tally):
+            raise ArgumentTypeError(message("tallies", "must be Tally objects", kind(part), "Make one with mechanism.tally(reports)"))
+    return reduce(Tally.__add__, parts)
+
+
+def require_same(ours: Mapping[str, Any], theirs: Mapping[str, Any], what: str) -> None:
+    """Refuse headers that differ, naming the first thing that does."""
+    for key in ("mechanism", "version", "requested", "parameters", "thresholds", "domain"):
+        if ours.get(key) != theirs.get(key):
+            shown = "" if key in ("domain", "thresholds", "parameters") else f": {ours.get(key)!r} and {theirs.get(key)!r}"
+            raise MismatchError(
+                message(what, f"do not belong together: different {key}{shown}", None, "Combine only what one and the same mechanism made")
+            )
+    if dict(ours) != dict(theirs):
+        raise MismatchError(message(what, "do not belong together: headers differ"))
+
+
+def count(layout: Layout, columns: Mapping[str, np.ndarray]) -> tuple[str, np.ndarray]:
+    """Kind and counts of checked columns."""
+    if isinstance(layout, Bits):
+        return "bitsums", bit_sums(columns["bits"], layout.width)
+    flat = columns[layout.names[0]].astype(np.intp, copy=False)
+    for name, size in zip(layout.names[1:], layout.sizes[1:], strict=True):
+        flat = flat * size + columns[name]
+    return "histogram", np.bincount(flat, minlength=int(np.prod(layout.sizes))).reshape(layout.sizes)
+
+
+def bit_sums(packed: np.ndarray, width: int) -> np.ndarray:
+    """How many of the n packed reports (n, bytes) set each of the ``width`` bits: int64 (width,).
+
+    The eight bits of a byte are added in byte-wide lanes, 255 reports at a time, for many reports at once.
+    """
+    n, size = packed.shape
+    total = np.zeros((size, 8), dtype=np.int64)
+    block = max(1, 2**18 // (size * _LANES)) * _LANES
+    for start in range(0, n, block):
+        part = np.ascontiguousarray(packed[start : start + block])
+        rows = len(part) // _LANES * _LANES
+        if rows:
+            lanes = part[:rows].reshape(_LANES, -1)
+            for bit in range(8):
+                ones = _lane_sums(lanes, bit)
+                total[:, 7 - bit] += ones.reshape(-1, size).sum(axis=0, dtype=np.int64)
+        if rows < len(part):
+            total += np.unpackbits(part[rows:], axis=1).sum(axis=0, dtype=np.int64).reshape(size, 8)
+    return total.ravel()[:width]
+
+
+def _lane_sums(lanes: np.ndarray, bit: int) -> np.ndarray:
+    """Column sums (uint8, at most 255) of one bit of every byte of ``lanes`` (255, width)."""
+    if lanes.shape[1] % 8 == 0:
+        words = lanes.view(np.uint64)
+        mask = np.uint64(0x0101010101010101)
+        return np.add.reduce((words >> np.uint64(bit)) & mask, axis=0).view(np.uint8)
+    return np.add.reduce((lanes >> np.uint8(bit)) & np.uint8(1), axis=0, dtype=np.uint8)
