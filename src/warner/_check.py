@@ -40,7 +40,21 @@ class BudgetError(ArgumentError):
 
 
 class ValuesError(ArgumentError):
-    """An answer outside the domain; the message gives its position and kind, never the answer."""
+    """An answer outside the domain; the message gives its position and kind, never the answer.
+
+    Attributes:
+        position: of the first such answer, from 0.
+    """
+
+    def __init__(self, position: int, rule: str, got: str, remedy: str | None = None, where: str = "values: position") -> None:
+        super().__init__(message(f"{where} {position}", rule, got, remedy))
+        self.position = position
+        self._parts = (rule, got, remedy)
+
+    def moved(self, where: str, offset: int) -> ValuesError:
+        """The same error for a file: ``where`` names the place, ``offset`` counts what came before this part."""
+        rule, got, remedy = self._parts
+        return ValuesError(self.position + offset, rule, got, remedy, where)
 
 
 class ArgumentTypeError(WarnerError, TypeError):

@@ -70,14 +70,11 @@ class Domain(ABC):
         """Raise for the positions at which ``bad`` (n,) is true."""
         where = np.flatnonzero(bad)
         if where.size:
-            more = f" (and {where.size - 1} more)" if where.size > 1 else ""
             raise ValuesError(
-                message(
-                    "values",
-                    f"position {where[0]}{more} is not in the domain of {self.size} values",
-                    what,
-                    "Answers outside the domain are refused, not guessed: correct them or add a catch-all value",
-                )
+                int(where[0]),
+                f"not in the domain of {self.size} values",
+                what,
+                "Answers outside the domain are refused, not guessed: correct them or add a catch-all value",
             )
 
 
@@ -99,17 +96,15 @@ def _sequence(values: Any) -> Any:
     return values
 
 
-def _wrong_type(values: Sequence[Any], allowed: tuple[type, ...]) -> None:
-    """Refuse the first value whose type is not allowed; booleans never count as integers."""
+def _wrong_type(values: Sequence[Any], allowed: tuple[type, ...], per: int = 1) -> None:
+    """Refuse the first value whose type is not allowed (``per`` to an answer); booleans never count as integers."""
     strange = {
         t for t in set(map(type, values)) if not issubclass(t, allowed) or (issubclass(t, bool | np.bool_) and not {bool, np.bool_} & set(allowed))
     }
     if strange:
         where = next(i for i, v in enumerate(values) if type(v) in strange)
         wanted = " or ".join(sorted({{"integer": "int", "bool_": "bool", "str_": "str"}.get(t.__name__, t.__name__) for t in allowed}))
-        raise ValuesError(
-            message("values", f"position {where} has the wrong type, must be {wanted}", kind(values[where]), "Convert the answers first")
-        )
+        raise ValuesError(where // per, f"must be {wanted}", kind(values[where]), "Convert the answers first")
 
 
 class _Table(dict[Any, int]):
@@ -283,8 +278,8 @@ class Grid(Domain):
         if not isinstance(values, np.ndarray) or values.dtype == object:
             for i, cell in enumerate(values):
                 if not isinstance(cell, list | tuple | np.ndarray) or len(cell) != 2:
-                    raise ValuesError(message("values", f"position {i} must be a (row, column) pair", kind(cell)))
-            _wrong_type([c for cell in values for c in cell], (int, np.integer))
+                    raise ValuesError(i, "must be a (row, column) pair", kind(cell))
+            _wrong_type([c for cell in values for c in cell], (int, np.integer), per=2)
             values = np.asarray([tuple(cell) for cell in values])
         if values.ndim != 2 or values.shape[1] != 2 or values.dtype.kind not in "iu":
             raise ArgumentTypeError(message("values", "must be integer (row, column) pairs, shape (n, 2)", f"{values.dtype} of shape {values.shape}"))
@@ -335,7 +330,7 @@ class Product(Domain):
                 raise EmptyError(message("values", "must not be empty", None, "Pass at least one answer"))
             for i, row in enumerate(values):
                 if not isinstance(row, Mapping) or row.keys() != self.domains.keys():
-                    raise ValuesError(message("values", f"position {i} must be a dict with the keys {', '.join(self.domains)}", kind(row)))
+                    raise ValuesError(i, f"must be a dict with the keys {', '.join(self.domains)}", kind(row))
             return {name: [row[name] for row in values] for name in self.domains}
         names = values.keys() if isinstance(values, Mapping) else getattr(values, "column_names", getattr(values, "columns", None))
         if names is None:

@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
+from warner._check import ArgumentError, message
 from warner.estimators._base import Estimator
 from warner.estimators.em import ExpectationMaximization
-from warner.estimators.inversion import Inversion, Observed, Uniform
+from warner.estimators.inversion import SYNONYMS, Inversion, Observed, Uniform
 from warner.estimators.likelihood import MaximumLikelihood
 
-# The registration of an estimator: its class, and a default instance per name on the command line.
-ESTIMATORS: tuple[type[Estimator], ...] = (Inversion, ExpectationMaximization, MaximumLikelihood, Uniform, Observed)
+# The registration of an estimator: its names on the command line, and what each makes. ``em`` takes a number: em:100.
+METHODS: dict[str, Callable[..., Estimator]] = {
+    "inversion": Inversion,
+    "project": partial(Inversion, "project"),
+    "normalize": partial(Inversion, "normalize"),
+    "base-cut": partial(Inversion, "base-cut"),
+    "threshold": partial(Inversion, "threshold"),
+    "mle": MaximumLikelihood,
+    "em": ExpectationMaximization,
+    "uniform": Uniform,
+    "observed": Observed,
+}
 
-__all__ = ["ESTIMATORS", "Estimator", "ExpectationMaximization", "Inversion", "MaximumLikelihood", "Observed", "Uniform"]
+
+def method(name: str) -> Estimator:
+    """The estimator that a name on the command line stands for; ``name:number`` passes a number.
+
+    >>> method("em:50"), method("norm-sub")
+    (ExpectationMaximization(steps=50), Inversion(constraint='project'))
+    """
+    word, _, number = name.lower().partition(":")
+    word = SYNONYMS.get(word) or word
+    known = ", ".join(METHODS).replace("em,", "em:STEPS,")
+    if word not in METHODS or (word == "em") != bool(number) or (number and not number.isdecimal()):
+        raise ArgumentError(message("method", f"must be one of {known}", repr(name)))
+    return METHODS[word](int(number)) if number else METHODS[word]()
+
+
+__all__ = ["METHODS", "Estimator", "ExpectationMaximization", "Inversion", "MaximumLikelihood", "Observed", "Uniform", "method"]

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._check import ArgumentTypeError, EmptyError, budget, kind, message
+from warner._check import ArgumentTypeError, EmptyError, budget, kind, message, show
 from warner._exact import check_epsilon, log_ratio, realise
 from warner._random import Source
 from warner.channel import Channel
@@ -112,7 +112,7 @@ class Mechanism(ABC):
         return cls(domain, epsilon, **parameters)  # type: ignore[call-arg]
 
     def __repr__(self) -> str:
-        more = "".join(f", {k}={v!r}" for k, v in self.parameters().items())
+        more = "".join(f", {k}={show(v)}" for k, v in self.parameters().items())
         return f"{type(self).__name__}({self.domain!r}, {self.requested!r}{more})"
 
     def randomize(self, values: Any, rng: np.random.Generator | None = None) -> Reports:

@@ -1,0 +1,407 @@
+"""The command line: each command a filter from files or standard input to files or standard output."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Timer
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from warner import files, intervals
+from warner._check import ArgumentError, MismatchError, WarnerError, message
+from warner._random import Source
+from warner.audit import audit as audit_mechanism
+from warner.choose import estimate as estimate_tally
+from warner.estimate import Estimate
+from warner.estimators import METHODS, method
+from warner.mechanisms import Mechanism, from_header
+from warner.reports import Reports, write_whole
+from warner.study import Study
+from warner.tally import Tally, dump_tallies, load_tallies, parse_tallies, save_tallies
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+_TARGETS = click.Choice(["population", "respondents"])
+_METHOD_HELP = f"Estimator: {', '.join(METHODS)} (em takes steps, em:100). Default: the recommended one."
+
+
+class _Group(click.Group):
+    """Errors of warner and of the file system end in one line and exit status 1, never in a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except WarnerError as error:
+            raise click.ClickException(str(error)) from None
+        except BrokenPipeError:
+            sys.stderr.close()
+            raise SystemExit(1) from None
+        except OSError as error:
+            raise click.ClickException(message(str(error.filename or "file"), error.strerror or type(error).__name__)) from None
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="warner")
+def main() -> None:
+    """Learn the distribution of sensitive answers without collecting them.
+
+    \b
+    values --randomize--> reports --tally--> tally --estimate--> shares with intervals
+
+    A study file (TOML) names the attributes, their domains, mechanisms and budgets.
+    """
+
+
+@main.command()
+@click.argument("study", type=click.Path(dir_okay=False))
+@click.argument("values", default="-")
+@click.option("-o", "--output", default="-", help="Report file, .parquet or .csv; default CSV on standard output.")
+@click.option("--bare", is_flag=True, help="The values have no header line; columns are in the study's order.")
+@click.option("--seed", type=click.IntRange(0), help="For simulations only: repeatable randomness. Real answers need the default.")
+def randomize(study: str, values: str, output: str, bare: bool, seed: int | None) -> None:
+    """Randomise the answers in VALUES (CSV or Parquet; - is CSV on standard input) as STUDY says.
+
+    An answer outside its domain stops everything and nothing is written.
+
+    \b
+        warner randomize study.toml answers.csv -o reports.parquet
+        echo yes | warner randomize study.toml --bare
+    """
+    plan = Study.load(study)
+    source = Source(_generator(seed))
+    with files.ReportWriter(output, plan.mechanisms) as writer, _progress("randomising") as step:
+        done = 0
+        for batch in files.read_values(values, plan.domains, bare):
+            writer.write({name: Reports(m.header, m.randomize_index(batch[name], source)) for name, m in plan.mechanisms.items()})
+            done += len(next(iter(batch.values())))
+            step(done, None)
+    click.echo(f"{done:,} people, each spends at most epsilon = {plan.guarantee.epsilon:.10g}", err=True)
+
+
+def _generator(seed: int | None) -> Any:
+    if seed is None:
+        return None
+    import numpy as np
+
+    return np.random.default_rng(seed)
+
+
+@main.command()
+@click.argument("reports", nargs=-1, required=True)
+@click.option("-o", "--output", default="-", help="Tally file (JSON); default standard output.")
+@click.option("--study", type=click.Path(dir_okay=False), help="Refuse reports that were not made as this study says.")
+def tally(reports: tuple[str, ...], output: str, study: str | None) -> None:
+    """Count the reports in one or more files (.parquet or .csv; - is CSV on standard input)."""
+    parts = []
+    for path in reports:
+        with _spooled(path) as file, _progress(f"counting {path}") as step:
+            parts.append(files.tally_file(file, step))
+    total = _add(parts)
+    if study is not None:
+        _require_study(total, Study.load(study))
+    _write_tallies(total, output)
+
+
+@main.command()
+@click.argument("tallies", nargs=-1, required=True)
+@click.option("-o", "--output", default="-", help="Tally file (JSON); default standard output.")
+def merge(tallies: tuple[str, ...], output: str) -> None:
+    """Add tallies of the same study. Any order and any grouping gives the same tally, bit for bit."""
+    _write_tallies(_add([_read_tallies(path) for path in tallies]), output)
+
+
+@main.command()
+@click.argument("tally", default="-")
+@click.option("-m", "--method", "name", help=_METHOD_HELP)
+@click.option("-a", "--attribute", "wanted", multiple=True, help="Only this attribute; may be repeated.")
+@click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True, help="Coverage of the intervals.")
+@click.option("--target", type=_TARGETS, default="population", show_default=True, help="Whom the intervals are for.")
+@click.option("--json", "json_path", help="Write the estimates as JSON (- for standard output, instead of the table).")
+@click.option("--csv", "csv_path", help="Write the table as CSV (- for standard output, instead of the table).")
+@click.option("--plot", "plot_path", help="Draw the shares: .png, .svg, .html or .json.")
+def estimate(
+    tally: str,
+    name: str | None,
+    wanted: tuple[str, ...],
+    level: float,
+    target: str,
+    json_path: str | None,
+    csv_path: str | None,
+    plot_path: str | None,
+) -> None:
+    """Estimate the shares behind TALLY (a tally file, a report file, or - for a tally on standard input)."""
+    chosen = None if name is None else method(name)
+    tallies = files.tally_file(tally) if Path(tally).suffix in files.FORMATS else _read_tallies(tally)
+    for attribute in wanted:
+        if attribute not in tallies:
+            raise ArgumentError(message("attribute", f"must be one of {', '.join(tallies)}", repr(attribute)))
+    estimates = [_estimated(attribute, part, chosen) for attribute, part in tallies.items() if not wanted or attribute in wanted]
+    if json_path is not None:
+        _write(json.dumps([e.to_json(level, target) for e in estimates], indent=1) + "\n", json_path)
+    if csv_path is not None:
+        _write(_csv(estimates, level, target), csv_path)
+    if plot_path is not None:
+        from warner.plot import chart, save
+
+        save(chart(estimates, level=level, target=target), plot_path)
+    if "-" not in (json_path, csv_path):
+        for result in estimates:
+            _console().print(_table(result, level, target))
+
+
+def _estimated(attribute: str, part: Tally, chosen: Any) -> Estimate:
+    result = estimate_tally(part, chosen)
+    return Estimate(result.fit, result.evidence, result.method, attribute)
+
+
+@main.command()
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.option("--samples", type=click.IntRange(1000), help="Also draw this many reports per value and bound epsilon from below by what is seen.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def audit(file: str, samples: int | None, as_json: bool) -> None:
+    """Compute the exact epsilon of every mechanism in FILE: a study, a report file or a tally.
+
+    Exit status 1 if any mechanism spends more than was asked for.
+    """
+    results = {attribute: audit_mechanism(m, samples) for attribute, m in _mechanisms_of(file).items()}
+    if as_json:
+        facts = {a: {k: ("inf" if v == float("inf") else v) for k, v in vars(r).items()} for a, r in results.items()}
+        click.echo(json.dumps(facts, indent=1))
+    else:
+        columns = {"attribute": "left", "mechanism": "left", "requested": "right", "exact epsilon": "right", "holds": "left", "examined": "left"}
+        rows = []
+        for attribute, result in results.items():
+            seen = "" if result.sampled is None else f"; {samples:,} samples show at least {result.sampled:.4f}"
+            mechanism = result.mechanism.partition("(")[0]
+            verdict = "yes" if result.holds else f"NO: {result.breaks}"
+            rows.append([attribute, mechanism, f"{result.requested:.10g}", f"{result.epsilon:.10g}", verdict, result.how + seen])
+        _console().print(_grid("", columns, rows))
+    if not all(result.holds for result in results.values()):
+        raise SystemExit(1)
+
+
+@main.command()
+@click.option("-o", "--output", default="warner-demo", show_default=True, help="Folder for what the demo makes.")
+@click.option("--seed", type=click.IntRange(0), help="Repeatable randomness instead of the operating system's.")
+def demo(output: str, seed: int | None) -> None:
+    """Run everything on real answers: education and marital status of 32,561 people (UCI Adult), at epsilon = 1 each."""
+    import gzip
+    from importlib.resources import files as resources
+
+    import numpy as np
+
+    from warner.metrics import total_variation
+
+    folder = Path(output)
+    folder.mkdir(parents=True, exist_ok=True)
+    data = resources("warner") / "data"
+    answers, study_file, reports_file, tally_file = (
+        folder / name for name in ("answers.csv", "study.toml", "reports.parquet", "tally.json")
+    )
+    write_whole(answers, gzip.decompress((data / "adult.csv.gz").read_bytes()))
+    write_whole(study_file, (data / "adult.toml").read_bytes())
+    study = Study.load(study_file)
+
+    start = time.perf_counter()
+    truth: dict[str, Any] = {name: np.zeros(d.size) for name, d in study.domains.items()}
+    source = Source(_generator(seed))
+    with files.ReportWriter(str(reports_file), study.mechanisms) as writer:
+        for batch in files.read_values(str(answers), study.domains):
+            writer.write({name: Reports(m.header, m.randomize_index(batch[name], source)) for name, m in study.mechanisms.items()})
+            for name, index in batch.items():
+                truth[name] += np.bincount(index, minlength=truth[name].size)
+    randomised = time.perf_counter()
+    tallies = files.tally_file(str(reports_file))
+    save_tallies(tallies, tally_file)
+    counted = time.perf_counter()
+    estimates = [_estimated(name, part, None) for name, part in tallies.items()]
+    estimated = time.perf_counter()
+
+    answers.unlink()  # the collector never has them
+    shares = [truth[str(e.attribute)] / e.n for e in estimates]
+    write_whole(folder / "estimate.json", (json.dumps([e.to_json(target="respondents") for e in estimates], indent=1) + "\n").encode())
+    write_whole(folder / "estimate.csv", _csv(estimates, 0.95, "respondents").encode())
+    with contextlib.suppress(ImportError):  # the picture needs the extra 'plot'
+        from warner.plot import chart, save
+
+        save(chart(estimates, truth=shares, target="respondents"), str(folder / "shares.png"))
+
+    console = _console()
+    for result, true in zip(estimates, shares, strict=True):
+        console.print(_table(result, 0.95, "respondents", true))
+        inside = _covered(result, true)
+        distance = total_variation(result.probabilities, true)
+        console.print(f"total variation from the truth {distance:.4f}; {inside} of {len(true)} intervals hold it\n")
+    spent = ", ".join(f"{name} {m.epsilon:.10g}" for name, m in study.mechanisms.items())
+    console.print(f"Each person spent epsilon {study.guarantee.epsilon:.10g} ({spent}); nobody's answer left the device unrandomised.")
+    console.print(
+        f"{estimates[0].n:,} people in {estimated - start:.2f} s: randomise and write {randomised - start:.2f} s, "
+        f"read and count {counted - randomised:.2f} s, estimate {estimated - counted:.3f} s."
+    )
+    made = ", ".join(sorted(p.name for p in folder.iterdir()))
+    console.print(f"In {folder}{'/' if not str(folder).endswith('/') else ''}: {made}.")
+    console.print("Data: Adult, UCI Machine Learning Repository (B. Becker, R. Kohavi), CC BY 4.0.")
+
+
+def _covered(result: Estimate, true: Any) -> int:
+    bounds = intervals.wald(result.evidence, 0.95, "respondents")
+    return int(((bounds[:, 0] <= true) & (true <= bounds[:, 1])).sum())
+
+
+# Reading and writing
+
+
+def _read_tallies(path: str) -> dict[str, Tally]:
+    if path == "-":
+        return parse_tallies(sys.stdin.buffer.read(), "standard input")
+    return load_tallies(path)
+
+
+def _write_tallies(tallies: dict[str, Tally], path: str) -> None:
+    if path == "-":
+        click.echo(dump_tallies(tallies), nl=False)
+    else:
+        save_tallies(tallies, path)
+    click.echo(f"{next(iter(tallies.values())).n:,} reports", err=True)
+
+
+def _write(text: str, path: str) -> None:
+    if path == "-":
+        click.echo(text, nl=False)
+    else:
+        write_whole(path, text.encode())
+
+
+def _add(parts: list[dict[str, Tally]]) -> dict[str, Tally]:
+    total = parts[0]
+    for part in parts[1:]:
+        if part.keys() != total.keys():
+            raise MismatchError(message("tallies", "are of different attributes", f"{', '.join(total)} and {', '.join(part)}"))
+        total = {name: total[name] + part[name] for name in total}
+    return total
+
+
+def _require_study(tallies: dict[str, Tally], study: Study) -> None:
+    from warner.tally import require_same
+
+    if tallies.keys() != study.mechanisms.keys():
+        raise MismatchError(message("reports", f"are of {', '.join(tallies)}, the study of {', '.join(study.mechanisms)}"))
+    for name, mechanism in study.mechanisms.items():
+        require_same(mechanism.header, tallies[name].header, f"study and reports of {name!r}")
+
+
+def _mechanisms_of(path: str) -> dict[str, Mechanism]:
+    """The mechanisms that a study, report or tally file names."""
+    suffix = Path(path).suffix
+    if suffix in files.FORMATS:
+        return files.open_reports(path).mechanisms
+    if suffix == ".json" and '"warner-tally"' in Path(path).read_text(encoding="utf-8", errors="replace")[:200]:
+        return {name: from_header(t.header) for name, t in load_tallies(path).items()}
+    return Study.load(path).mechanisms
+
+
+@contextlib.contextmanager
+def _spooled(path: str) -> Iterator[str]:
+    """A file name for ``path``; standard input is copied to a temporary file, because a report file is read twice."""
+    if path != "-":
+        yield path
+        return
+    import shutil
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        file.flush()
+        yield file.name
+
+
+# Showing
+
+
+def _console(**options: Any) -> Console:
+    from rich.console import Console
+
+    console = Console(highlight=False, **options)
+    if not console.is_terminal:  # files and pipes get whole lines, not 80 columns
+        console.width = 200
+    return console
+
+
+@contextlib.contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int | None], None]]:
+    """A progress bar on standard error, only on a terminal and only after a second."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = _console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,}"), TimeElapsedColumn())
+    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    task = bar.add_task(what, total=None)
+    timer = Timer(1.0, bar.start)
+    timer.daemon = True
+    timer.start()
+
+    def step(done: int, total: int | None) -> None:
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield step
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
+
+
+def _grid(title: str, columns: dict[str, Any], rows: list[list[str]]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name, justify in columns.items():
+        table.add_column(name, justify=justify, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _table(result: Estimate, level: float, target: str, truth: Any = None) -> Table:
+    columns: dict[str, Any] = {"value": "left", **({} if truth is None else {"truth": "right"})}
+    columns |= {"estimate": "right", f"{level:.4g} interval": "right", "n": "right"}
+    rows = []
+    for i, row in enumerate(result.rows(level, target)):
+        value = row["value"] if isinstance(row["value"], str) else json.dumps(row["value"])
+        known = [] if truth is None else [f"{truth[i]:.4f}"]
+        rows.append([value, *known, f"{row['estimate']:.4f}", f"{row['low']:.4f} .. {row['high']:.4f}", f"{row['n']:,.0f}"])
+    title = f"{result.attribute or 'value'}: {result.n:,} reports, {result.method}"
+    table = _grid(title, columns, rows)
+    whom = "the population they were drawn from" if target == "population" else "these respondents"
+    gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
+    table.caption = f"Intervals are for {whom}, around the unbiased estimate, each on its own. {result.status.value.capitalize()}.{gap}"
+    table.caption_justify = "left"
+    return table
+
+
+def _csv(estimates: list[Estimate], level: float, target: str) -> str:
+    import csv
+    import io
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["attribute", "value", "estimate", "low", "high", "n", "level", "target"])
+    for result in estimates:
+        for row in result.rows(level, target):
+            value = row["value"] if isinstance(row["value"], str) else json.dumps(row["value"])
+            writer.writerow([result.attribute, value, row["estimate"], row["low"], row["high"], row["n"], level, target])
+    return out.getvalue()
+
+
+if __name__ == "__main__":
+    main()

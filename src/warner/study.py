@@ -1,0 +1,180 @@
+"""Study files: which attributes are asked, what they may be, how they are randomised and at what budget.
+
+    title = "Education in Adult"
+    budget = 2.0                      # optional: what one person may spend in all
+
+    [attributes.education]
+    values = ["HS-grad", "Bachelors", "other"]      # or integers = [0, 120], or interval = { low = 0, high = 1, bins = 64 }
+    mechanism = "UnaryEncoding"
+    keep = "optimized"                # options of the mechanism, by the names of its constructor
+    epsilon = 1.0
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Self
+
+from warner._check import FileError, StudyError, WarnerError, message, show
+from warner.domain import Categorical, Domain, Integers, Interval, canonical
+from warner.guarantee import LDP, compose
+from warner.mechanisms import MECHANISMS, Mechanism
+
+
+@lru_cache(maxsize=1)
+def _model() -> Any:
+    """The pydantic model of a study file; built on first use, because importing pydantic takes longer than all of warner."""
+    from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, create_model, model_validator
+
+    class IntervalSpec(BaseModel):
+        model_config = ConfigDict(extra="forbid")
+        low: float
+        high: float
+        bins: StrictInt
+
+    class AttributeSpec(BaseModel):
+        # Further keys are options of the mechanism; its constructor knows which there are.
+        model_config = ConfigDict(extra="allow")
+        values: list[StrictStr | StrictInt | StrictBool] | None = Field(None, description="labels of a categorical domain")
+        integers: tuple[StrictInt, StrictInt] | None = Field(None, description="[low, high], both included")
+        interval: IntervalSpec | None = Field(None, description="real numbers from low to high, in bins")
+        mechanism: StrictStr = Field(description=f"one of {', '.join(MECHANISMS)}")
+        epsilon: float = Field(description="budget in nats")
+
+        @model_validator(mode="after")
+        def one_domain(self) -> Any:
+            if sum(d is not None for d in (self.values, self.integers, self.interval)) != 1:
+                raise ValueError("must have exactly one of values, integers, interval")
+            return self
+
+    return create_model(
+        "Study",
+        __config__=ConfigDict(extra="forbid"),
+        title=(StrictStr, ""),
+        budget=(float | None, Field(None, gt=0, description="the most that one person may spend over all attributes")),
+        attributes=(dict[str, AttributeSpec], Field(min_length=1)),
+    )
+
+
+class Study:
+    """Attributes and their mechanisms, as a study file states them.
+
+    Attributes:
+        title: free text.
+        budget: the most one person may spend in all, or None.
+        mechanisms: {attribute: Mechanism}.
+
+    >>> study = Study.parse('''
+    ... [attributes.smokes]
+    ... values = ["no", "yes"]
+    ... mechanism = "RandomizedResponse"
+    ... epsilon = 1.0
+    ... ''')
+    >>> list(study.mechanisms), study.guarantee.epsilon <= 1.0
+    (['smokes'], True)
+    """
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        from pydantic import ValidationError
+
+        try:
+            model = _model().model_validate(dict(data))
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"] if part not in ("str", "int", "bool")) or "study"
+            rule = first["msg"].removeprefix("Value error, ")
+            more = f" ({error.error_count() - 1} more problems)" if error.error_count() > 1 else ""
+            raise StudyError(message(place, rule + more, None if first["type"] in ("missing", "value_error") else show(first["input"]))) from None
+        self.title: str = model.title
+        self.budget: float | None = model.budget
+        self.mechanisms: dict[str, Mechanism] = {}
+        for name, spec in model.attributes.items():
+            if not name or "." in name or any(ord(c) < 32 for c in name):
+                raise StudyError(message(f"attributes.{name}", "names must not be empty or contain '.' or control characters"))
+            self.mechanisms[name] = _build(name, spec)
+        if self.budget is not None and self.guarantee.epsilon > self.budget:
+            raise StudyError(
+                message("budget", f"is exceeded: the attributes spend {self.guarantee.epsilon:.10g} together", repr(self.budget), "Lower an epsilon")
+            )
+        self._data = model.model_dump(exclude_none=True)
+
+    @property
+    def guarantee(self) -> LDP:
+        """What one person who answers everything spends: the sum over attributes."""
+        return compose(m.guarantee for m in self.mechanisms.values())
+
+    @property
+    def domains(self) -> dict[str, Domain]:
+        return {name: m.domain for name, m in self.mechanisms.items()}
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON of all attributes' headers: of what is really done, not of how it was written."""
+        return hashlib.sha256(canonical({a: m.header for a, m in self.mechanisms.items()}).encode()).hexdigest()
+
+    def to_json(self) -> str:
+        """The study as canonical JSON with its own digest."""
+        return json.dumps({"study": self._data, "sha256": self.digest}, indent=1, default=str) + "\n"
+
+    @staticmethod
+    def schema() -> dict[str, Any]:
+        """JSON Schema of study files."""
+        return _model().model_json_schema()
+
+    @classmethod
+    def parse(cls, text: str, name: str = "study") -> Self:
+        """A study from TOML (or JSON) text; ``name`` is what messages call it.
+
+        Raises:
+            StudyError: not TOML, or a rule is broken; the message names the place.
+        """
+        try:
+            data = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+        except ValueError as error:
+            raise StudyError(message(name, f"is not valid TOML or JSON: {error}")) from None
+        data, stated = (data["study"], data.get("sha256")) if data.keys() >= {"study", "sha256"} else (data, None)
+        study = cls(data)
+        if stated is not None and stated != study.digest:
+            raise StudyError(message(name, "does not have the digest that it states: it was altered"))
+        return study
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a study file, TOML or JSON."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise StudyError(message(str(path), "must be UTF-8 text")) from None
+        except OSError as error:
+            raise FileError(message(str(path), "cannot be opened", type(error).__name__, "Check the path")) from None
+        return cls.parse(text, str(path))
+
+
+def _build(name: str, spec: Any) -> Mechanism:
+    """The mechanism that one attribute asks for; every complaint names the attribute."""
+    cls = MECHANISMS.get(spec.mechanism)
+    if cls is None:
+        raise StudyError(message(f"attributes.{name}.mechanism", f"must be one of {', '.join(MECHANISMS)}", show(spec.mechanism)))
+    allowed = [p for p in inspect.signature(cls).parameters if p not in ("domain", "epsilon")]
+    options = dict(spec.model_extra or {})
+    for option in options:
+        if option not in allowed:
+            has = f"its options are {', '.join(allowed)}" if allowed else "it has no options"
+            raise StudyError(message(f"attributes.{name}.{option}", f"is not an option of {spec.mechanism}: {has}"))
+    try:
+        if spec.values is not None:
+            domain: Domain = Categorical(spec.values)
+        elif spec.integers is not None:
+            domain = Integers(*spec.integers)
+        else:
+            domain = Interval(spec.interval.low, spec.interval.high, spec.interval.bins)
+        return cls(domain, epsilon=spec.epsilon, **options)  # type: ignore[call-arg]
+    except (WarnerError, TypeError) as error:
+        raise StudyError(f"attributes.{name}: {error}") from None
