@@ -1,6 +1,6 @@
 """warner: learn the distribution of sensitive answers without collecting them.
 
-    values --randomize--> Reports --tally--> Tally --estimate--> Estimate
+values --randomize--> Reports --tally--> Tally --estimate--> Estimate
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class ValuesError(ArgumentError):
         self._parts = (rule, got, remedy)
 
     def moved(self, where: str, offset: int) -> ValuesError:
-        """The same error for a file: ``where`` names the place, ``offset`` counts what came before this part."""
+        """The same error at another place: ``where`` names it, ``offset`` is added to the position."""
         rule, got, remedy = self._parts
         return ValuesError(self.position + offset, rule, got, remedy, where)
 
@@ -143,16 +143,12 @@ def probability(name: str, value: Any) -> float:
 def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
     """``value`` as a privacy budget in nats: a positive number, infinite only where that is allowed."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise ArgumentTypeError(
-            message(name, "must be a number (nats)", f"{show(value)} ({kind(value)})", "Pass a positive number such as 1.0")
-        )
+        raise ArgumentTypeError(message(name, "must be a number (nats)", f"{show(value)} ({kind(value)})", "Pass a positive number such as 1.0"))
     number = float(value)
     if math.isnan(number) or number <= 0:
         raise BudgetError(message(name, "must be greater than 0", show(number), "Pass a positive number such as 1.0"))
     if math.isinf(number) and not infinite:
-        raise BudgetError(
-            message(name, "must be finite for this mechanism", "inf", "RandomizedResponse is the one that allows no protection")
-        )
+        raise BudgetError(message(name, "must be finite for this mechanism", "inf", "RandomizedResponse is the one that allows no protection"))
     return number
 
 

@@ -17,6 +17,7 @@ ONE = 2**64
 # One step of 2**-64 moves ln(probability) by 2**-64 / probability; at 5e-11 that is 1.1e-9 of epsilon, so this is
 # the smallest probability at which "realised equals requested within 1e-9" can still be promised.
 SMALLEST = Decimal("5e-11")
+TOLERANCE = 1e-9
 # exp(60) is far beyond 1/SMALLEST: larger budgets are refused before an exponential could overflow.
 LARGEST_EPSILON = 60.0
 
@@ -67,8 +68,7 @@ def check_representable(epsilon: float, smallest: Decimal, what: str) -> None:
         raise BudgetError(
             message(
                 "epsilon",
-                f"is too large for exact 64-bit sampling: {what} would have probability {float(smallest):.3g}, "
-                f"below {float(SMALLEST):.0e}",
+                f"is too large for exact 64-bit sampling: {what} would have probability {float(smallest):.3g}, below {float(SMALLEST):.0e}",
                 repr(epsilon),
                 "Pass a smaller epsilon or use a smaller domain",
             )
@@ -100,10 +100,8 @@ def realise(requested: float, high: int | Fraction, low: int | Fraction) -> floa
             )
         )
     epsilon = log_ratio(high, low)
-    if epsilon > requested:
+    if not requested - TOLERANCE <= epsilon <= requested:
         raise BudgetError(
-            message(
-                "epsilon", f"cannot be met on the 64-bit grid: the nearest law realises {epsilon!r}", repr(requested), "Pass a larger epsilon"
-            )
+            message("epsilon", f"cannot be met on the 64-bit grid: the nearest law realises {epsilon!r}", repr(requested), "Pass a larger epsilon")
         )
     return epsilon

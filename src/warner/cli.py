@@ -122,7 +122,9 @@ def merge(tallies: tuple[str, ...], output: str) -> None:
 @click.argument("tally", default="-")
 @click.option("-m", "--method", "name", help=_METHOD_HELP)
 @click.option("-a", "--attribute", "wanted", multiple=True, help="Only this attribute; may be repeated.")
-@click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True, help="Coverage of the intervals.")
+@click.option(
+    "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True, help="Coverage of the intervals."
+)
 @click.option("--target", type=_TARGETS, default="population", show_default=True, help="Whom the intervals are for.")
 @click.option("--json", "json_path", help="Write the estimates as JSON (- for standard output, instead of the table).")
 @click.option("--csv", "csv_path", help="Write the table as CSV (- for standard output, instead of the table).")
@@ -154,7 +156,7 @@ def estimate(
         save(chart(estimates, level=level, target=target), plot_path)
     if "-" not in (json_path, csv_path):
         for result in estimates:
-            _console().print(_table(result, level, target))
+            _show(result, level, target)
 
 
 def _estimated(attribute: str, part: Tally, chosen: Any) -> Estimate:
@@ -203,9 +205,7 @@ def demo(output: str, seed: int | None) -> None:
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     data = resources("warner") / "data"
-    answers, study_file, reports_file, tally_file = (
-        folder / name for name in ("answers.csv", "study.toml", "reports.parquet", "tally.json")
-    )
+    answers, study_file, reports_file, tally_file = (folder / name for name in ("answers.csv", "study.toml", "reports.parquet", "tally.json"))
     write_whole(answers, gzip.decompress((data / "adult.csv.gz").read_bytes()))
     write_whole(study_file, (data / "adult.toml").read_bytes())
     study = Study.load(study_file)
@@ -236,17 +236,18 @@ def demo(output: str, seed: int | None) -> None:
 
     console = _console()
     for result, true in zip(estimates, shares, strict=True):
-        console.print(_table(result, 0.95, "respondents", true))
+        _show(result, 0.95, "respondents", true)
         inside = _covered(result, true)
         distance = total_variation(result.probabilities, true)
-        console.print(f"total variation from the truth {distance:.4f}; {inside} of {len(true)} intervals hold it\n")
+        console.print(f"Total variation from the truth {distance:.4f}; {inside} of {len(true)} intervals hold it\n")
     spent = ", ".join(f"{name} {m.epsilon:.10g}" for name, m in study.mechanisms.items())
     console.print(f"Each person spent epsilon {study.guarantee.epsilon:.10g} ({spent}); nobody's answer left the device unrandomised.")
     console.print(
         f"{estimates[0].n:,} people in {estimated - start:.2f} s: randomise and write {randomised - start:.2f} s, "
         f"read and count {counted - randomised:.2f} s, estimate {estimated - counted:.3f} s."
     )
-    made = ", ".join(sorted(p.name for p in folder.iterdir()))
+    names = ("study.toml", "reports.parquet", "tally.json", "estimate.json", "estimate.csv", "shares.png")
+    made = ", ".join(name for name in names if (folder / name).exists())
     console.print(f"In {folder}{'/' if not str(folder).endswith('/') else ''}: {made}.")
     console.print("Data: Adult, UCI Machine Learning Repository (B. Becker, R. Kohavi), CC BY 4.0.")
 
@@ -372,21 +373,20 @@ def _grid(title: str, columns: dict[str, Any], rows: list[list[str]]) -> Table:
     return table
 
 
-def _table(result: Estimate, level: float, target: str, truth: Any = None) -> Table:
+def _show(result: Estimate, level: float, target: str, truth: Any = None) -> None:
+    """Print the table of one estimate and what to know about it."""
     columns: dict[str, Any] = {"value": "left", **({} if truth is None else {"truth": "right"})}
-    columns |= {"estimate": "right", f"{level:.4g} interval": "right", "n": "right"}
+    columns |= {"estimate": "right", f"{100 * level:.4g} % interval": "right", "n": "right"}
     rows = []
     for i, row in enumerate(result.rows(level, target)):
         value = row["value"] if isinstance(row["value"], str) else json.dumps(row["value"])
         known = [] if truth is None else [f"{truth[i]:.4f}"]
         rows.append([value, *known, f"{row['estimate']:.4f}", f"{row['low']:.4f} .. {row['high']:.4f}", f"{row['n']:,.0f}"])
     title = f"{result.attribute or 'value'}: {result.n:,} reports, {result.method}"
-    table = _grid(title, columns, rows)
     whom = "the population they were drawn from" if target == "population" else "these respondents"
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
-    table.caption = f"Intervals are for {whom}, around the unbiased estimate, each on its own. {result.status.value.capitalize()}.{gap}"
-    table.caption_justify = "left"
-    return table
+    _console().print(_grid(title, columns, rows))
+    _console().print(f"Intervals are for {whom}, around the unbiased estimate, each on its own.\n{result.status.value.capitalize()}.{gap}\n")
 
 
 def _csv(estimates: list[Estimate], level: float, target: str) -> str:

@@ -84,9 +84,7 @@ def _sequence(values: Any) -> Any:
         if hasattr(values, "__iter__") and not isinstance(values, str | bytes | Mapping):
             values = list(values)
         else:
-            raise ArgumentTypeError(
-                message("values", "must be a list, an array or a column", kind(values), "Wrap a single answer in a list")
-            )
+            raise ArgumentTypeError(message("values", "must be a list, an array or a column", kind(values), "Wrap a single answer in a list"))
     if not isinstance(values, list | tuple):
         values = np.asarray(values)
         if values.ndim == 0:

@@ -1,21 +1,24 @@
 """Files and frames: values to encode, reports to write and to count, in constant memory and without a loop over people.
 
-A report file has one column per report column and attribute, named ``attribute.column``; the K bits of a unary report are
-byte columns ``attribute.bits_0``, ``attribute.bits_1``, ... Its header (each attribute's mechanism, to the last bit of
-its law) and its end (number of reports, digest of their tally) travel in Parquet's metadata, or in CSV as a first line
-``#warner {...}`` and a last line ``#end {...}``. A file whose end is missing or does not fit what was counted is refused.
+A report file has one column per report column and attribute, named ``attribute_column``; the K bits of a unary report are
+byte columns ``attribute_bits_0``, ``attribute_bits_1``, ... Its header (each attribute's mechanism, to the last bit of
+its law) and its end (number of reports, SHA-256 of the file with 64 zeros in the hash's own place) travel in Parquet's
+metadata, or in CSV as a first line ``#warner {...}`` and a last line ``#end {...}``. A file that is not byte for byte what was
+written is refused.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import mmap
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -33,7 +36,7 @@ from warner._check import (
 from warner.domain import Categorical, Domain, Integers, Interval, canonical
 from warner.mechanisms import Mechanism, from_header
 from warner.reports import Bits, Layout, Reports
-from warner.tally import Tally
+from warner.tally import Tally, require_same
 
 if TYPE_CHECKING:
     import duckdb
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 FORMATS = (".parquet", ".csv")
 _CSV_START, _CSV_END = b"#warner ", b"#end "
+_SEAL, _UNSEALED = b'"sha256":"', "0" * 64
 _ROWS = 2**18  # people per batch
 _BLOCK = 2**24  # bytes of CSV per batch
 
@@ -52,20 +56,20 @@ _BLOCK = 2**24  # bytes of CSV per batch
 def file_columns(attribute: str, layout: Layout) -> dict[str, int]:
     """The columns of an attribute's reports in a file, and how many values each may take."""
     if isinstance(layout, Bits):
-        return {f"{attribute}.bits_{i}": 256 for i in range(layout.bytes)}
-    return {f"{attribute}.{name}": size for name, size in zip(layout.names, layout.sizes, strict=True)}
+        return {f"{attribute}_bits_{i}": 256 for i in range(layout.bytes)}
+    return {f"{attribute}_{name}": size for name, size in zip(layout.names, layout.sizes, strict=True)}
 
 
 def _to_file(attribute: str, layout: Layout, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     if isinstance(layout, Bits):
         return {name: np.ascontiguousarray(columns["bits"][:, i]) for i, name in enumerate(file_columns(attribute, layout))}
-    return {f"{attribute}.{name}": column for name, column in columns.items()}
+    return {f"{attribute}_{name}": column for name, column in columns.items()}
 
 
 def _from_file(attribute: str, layout: Layout, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     if isinstance(layout, Bits):
         return {"bits": np.stack([columns[name] for name in file_columns(attribute, layout)], axis=1)}
-    return {name: columns[f"{attribute}.{name}"] for name in layout.names}
+    return {name: columns[f"{attribute}_{name}"] for name in layout.names}
 
 
 # Values in
@@ -106,9 +110,7 @@ def _value_batches(path: str, names: list[str], bare: bool) -> Iterator[pa.Recor
         yield from file.iter_batches(_ROWS, columns=names)
         return
     # Everything is read as text and checked here: Arrow's own conversion errors would show an answer.
-    convert = csv.ConvertOptions(
-        include_columns=names, column_types={name: pa.string() for name in names}, strings_can_be_null=False, null_values=[]
-    )
+    convert = csv.ConvertOptions(include_columns=names, column_types={name: pa.string() for name in names}, strings_can_be_null=False, null_values=[])
     read = csv.ReadOptions(block_size=_BLOCK, column_names=names if bare else None)
     try:
         source: Any = _stdin() if path == "-" else path
@@ -128,7 +130,9 @@ def _unreadable(path: str, error: Exception) -> Exception:
     """Why a file cannot be read, without the text that it could not read."""
     if isinstance(error, FileNotFoundError | IsADirectoryError | PermissionError):
         return FileError(message(_shown(path), "cannot be opened", type(error).__name__, "Check the path"))
-    return FileError(message(_shown(path), "is not readable as CSV (UTF-8) or Parquet, or is truncated", None, "Every row must have the same columns"))
+    return FileError(
+        message(_shown(path), "is not readable as CSV (UTF-8) or Parquet, or is truncated", None, "Every row must have the same columns")
+    )
 
 
 def _require_columns(path: str, names: list[str], found: list[str]) -> None:
@@ -156,12 +160,12 @@ def _encode(domain: Domain, column: Any, name: str, row: int) -> np.ndarray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    where = f"column {name!r}, data row"
+    where = f"column {name!r}, data row"  # counted from 1, as people count rows
 
     def refuse(bad: Any, rule: str, got: str) -> None:
         places = np.flatnonzero(bad.to_numpy(zero_copy_only=False))
         if places.size:
-            raise ValuesError(int(places[0]) + row, rule, got, "Correct the answers, or add a value to the domain that catches them", where)
+            raise ValuesError(int(places[0]) + row + 1, rule, got, "Correct the answers, or add a value to the domain that catches them", where)
 
     refuse(pc.is_null(column), f"not in the domain of {domain.size} values", "no answer")
     text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
@@ -179,7 +183,7 @@ def _encode(domain: Domain, column: Any, name: str, row: int) -> np.ndarray:
     try:
         return domain.encode(column.to_numpy(zero_copy_only=False))
     except ValuesError as error:
-        raise error.moved(where, row) from None
+        raise error.moved(where, row + 1) from None
 
 
 # Reports out
@@ -206,7 +210,6 @@ class ReportWriter:
         except OSError as error:
             raise FileError(message(path, "cannot be written", type(error).__name__, "Check that the folder exists")) from None
         os.close(handle)
-        self._counts: dict[str, Any] = {}
         self._n = 0
         head = {"format": "warner-reports", "schema": SCHEMA, "attributes": {a: m.header for a, m in self._mechanisms.items()}}
         self._sink: Any = (_ParquetSink if suffix == ".parquet" else _CsvSink)(self._temporary, canonical(head), self._mechanisms)
@@ -217,16 +220,11 @@ class ReportWriter:
             raise MismatchError(message("reports", f"must be equally many for each of {', '.join(self._mechanisms)}"))
         columns: dict[str, np.ndarray] = {}
         for attribute, mechanism in self._mechanisms.items():
-            part = mechanism.tally(reports[attribute])
-            self._counts[attribute] = self._counts[attribute] + part if attribute in self._counts else part
+            require_same(mechanism.header, reports[attribute].header, f"mechanism and reports of {attribute!r}")
+            mechanism.layout.check(reports[attribute].columns)
             columns |= _to_file(attribute, mechanism.layout, reports[attribute].columns)
         self._n += len(next(iter(reports.values())))
         self._sink.write(columns)
-
-    @property
-    def tallies(self) -> dict[str, Tally]:
-        """The tallies of what was written so far."""
-        return dict(self._counts)
 
     def __enter__(self) -> Self:
         return self
@@ -239,7 +237,8 @@ class ReportWriter:
             if self._n == 0:
                 self._sink.close(None)
                 raise EmptyError(message("reports", "must not be empty"))
-            self._sink.close(canonical({"n": self._n, "tallies": {a: t.digest for a, t in self._counts.items()}}))
+            self._sink.close(canonical({"n": self._n, "sha256": _UNSEALED}))
+            _seal(self._temporary)
             if self._path == "-":
                 _copy_to_stdout(self._temporary)
             else:
@@ -249,6 +248,28 @@ class ReportWriter:
                 os.replace(self._temporary, self._path)
         finally:
             Path(self._temporary).unlink(missing_ok=True)
+
+
+def _seal(path: str) -> None:
+    """Put the SHA-256 of the file, as it stands with zeros for a hash, in the place of those zeros."""
+    digest, place = _digest(path)
+    with open(path, "r+b") as file:
+        file.seek(place)
+        file.write(digest.encode())
+
+
+def _digest(path: str) -> tuple[str, int]:
+    """SHA-256 of a report file with 64 zeros in the place of its hash, and that place; place 0 where there is none."""
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        place = data.rfind(_SEAL) + len(_SEAL)
+        if place < len(_SEAL):
+            return "", 0
+        view = memoryview(data)
+        digest = hashlib.sha256(view[:place])
+        digest.update(_UNSEALED.encode())
+        digest.update(view[place + len(_UNSEALED) :])
+        view.release()
+        return digest.hexdigest(), place
 
 
 def _copy_to_stdout(path: str) -> None:
@@ -288,7 +309,7 @@ class _ParquetSink:
 
 class _CsvSink:
     def __init__(self, path: str, head: str, mechanisms: Mapping[str, Mechanism]) -> None:
-        self._file = open(path, "wb")
+        self._file = open(path, "wb")  # noqa: SIM115 - closed by close()
         self._file.write(_CSV_START + head.encode() + b"\n")
         self._first = True
 
@@ -366,8 +387,10 @@ def open_reports(path: str) -> ReportFile:
         raise FileError(message(path, "is not a report file of warner", None, "Make one with 'warner randomize'"))
     if head.get("schema") != SCHEMA:
         raise FileError(message(path, f"schema must be {SCHEMA}", repr(head.get("schema")), "Use the version of warner that wrote it"))
-    if not isinstance(end, dict) or not isinstance(end.get("tallies"), dict) or end["tallies"].keys() != head["attributes"].keys():
+    if not isinstance(end, dict) or not isinstance(end.get("n"), int):
         raise FileError(message(path, "has no end: it is truncated", None, "Fetch the file again"))
+    if _digest(path)[0] != end.get("sha256"):
+        raise FileError(message(path, "was altered: it does not have the checksum that its end states", None, "Fetch the file again"))
     try:
         mechanisms = {attribute: from_header(header) for attribute, header in head["attributes"].items()}
     except AttributeError:
@@ -441,8 +464,8 @@ def tally_file(path: str, progress: Any = None) -> dict[str, Tally]:
             except duckdb.Error:
                 raise FileError(message(path, "is truncated or altered: its rows cannot be read", None, "Fetch the file again")) from None
             tallies[attribute] = Tally(mechanism.header, sort, counts, n)
-    if any(t.n != file.end.get("n") or t.digest != file.end["tallies"][a] for a, t in tallies.items()):
-        raise FileError(message(path, "was altered: its reports do not have the digest that its end states", None, "Fetch the file again"))
+    if any(t.n != file.end["n"] for t in tallies.values()):
+        raise FileError(message(path, f"must hold {file.end['n']} reports of every attribute", None, "Fetch the file again"))
     return tallies
 
 
@@ -464,9 +487,7 @@ def _place(columns: list[Any], seen: Any, sizes: tuple[int, ...], names: list[st
     return table, int(table.sum())
 
 
-def _count_bits(
-    database: duckdb.DuckDBPyConnection, relation: str, names: list[str], layout: Bits, advance: Any
-) -> tuple[str, np.ndarray, int]:
+def _count_bits(database: duckdb.DuckDBPyConnection, relation: str, names: list[str], layout: Bits, advance: Any) -> tuple[str, np.ndarray, int]:
     """Bit sums from the 256-bin histogram of every byte column."""
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
     sums, n = [], 0
@@ -486,7 +507,6 @@ def _count_bits(
 
 def read_reports(path: str) -> dict[str, Reports]:
     """All reports of a file in memory: {attribute: Reports}; the file is counted and checked first."""
-    tally_file(path)
     file = open_reports(path)
     with _connection() as database:
         columns = database.execute(f"SELECT * FROM {file.relation()}").fetchnumpy()
@@ -511,7 +531,7 @@ def frame(columns: Mapping[str, Any], backend: str = "pyarrow") -> Any:
     import narwhals.stable.v2 as nw
 
     try:
-        return nw.from_dict(dict(columns), backend=backend).to_native()
+        return nw.from_dict(dict(columns), backend=cast(Any, backend)).to_native()
     except (ValueError, TypeError, ModuleNotFoundError):
         raise ArgumentError(message("backend", "must name an installed data frame library", repr(backend), "For example 'pyarrow'")) from None
 
@@ -551,7 +571,9 @@ def tally_frame(mechanism: Mechanism, data: Any, attribute: str = "value") -> Ta
     n = int(seen.sum())
     if n == 0:
         raise EmptyError(message("data", "holds no reports"))
-    typed = {name: a.astype(np.min_scalar_type(size - 1)) for (name, size), a in zip(file_columns(attribute, layout).items(), arrays.values(), strict=True)}
+    typed = {
+        name: a.astype(np.min_scalar_type(size - 1)) for (name, size), a in zip(file_columns(attribute, layout).items(), arrays.values(), strict=True)
+    }
     columns = _from_file(attribute, layout, typed)
     layout.check(columns)
     if isinstance(layout, Bits):

@@ -23,6 +23,12 @@ class TwoLevel:
     high: Fraction
     low: Fraction
 
+    def table(self, supported: np.ndarray) -> np.ndarray:
+        """Exact probabilities (m, K) as Fractions, from which report supports which value."""
+        out = np.full(supported.shape, self.low, dtype=object)
+        out[supported] = self.high
+        return out
+
     def ratio(self) -> Fraction:
         if self.low == 0:
             return INFINITE

@@ -64,9 +64,9 @@ def save(picture: Any, path: str) -> None:
     if suffix not in (".png", ".svg", ".html", ".json"):
         raise ArgumentError(message("path", "must end in .png, .svg, .html or .json", path))
     buffer: Any = io.BytesIO() if suffix == ".png" else io.StringIO()
-    options = {".png": {"scale_factor": 2}, ".html": {"inline": True}}.get(suffix, {})
+    options: dict[str, dict[str, Any]] = {".png": {"scale_factor": 2}, ".html": {"inline": True}}
     try:
-        picture.save(buffer, format=suffix[1:], **options)
+        picture.save(buffer, format=suffix[1:], **options.get(suffix, {}))
     except ImportError:
         raise MissingExtraError(message("plot", "needs vl-convert-python to make pictures", None, "Install warner[plot]")) from None
     content = buffer.getvalue()

@@ -116,14 +116,14 @@ class Reports:
             raise ArgumentTypeError(message("reports", "are taken by slices", kind(rows)))
         return Reports(self.header, {name: column[rows] for name, column in self.columns.items()})
 
+    def record_array(self) -> np.ndarray:
+        """Each report as it is serialised, (n, bytes) uint8: its columns' bytes, fixed length, little endian, nothing else."""
+        parts = [np.ascontiguousarray(_little(c)).view(np.uint8).reshape(len(self), -1) for c in self.columns.values()]
+        return np.concatenate(parts, axis=1)
+
     def records(self) -> list[bytes]:
-        """Each report as it is serialised: its columns' bytes, fixed length, little endian, nothing else."""
-        n = len(self)
-        parts = [np.ascontiguousarray(_little(c)).view(np.uint8).reshape(n, -1) for c in self.columns.values()]
-        joined = np.ascontiguousarray(np.concatenate(parts, axis=1))
-        width = joined.shape[1]
-        raw = joined.tobytes()
-        return [raw[i * width : (i + 1) * width] for i in range(n)]
+        """The rows of :meth:`record_array` as byte strings."""
+        return [row.tobytes() for row in self.record_array()]
 
     def to_bytes(self) -> bytes:
         """The reports as one self-describing byte string: magic, header, columns, SHA-256."""
@@ -183,12 +183,14 @@ def columns_from(layout: Layout, outputs: Any) -> dict[str, np.ndarray]:
     if isinstance(layout, Bits):
         array = _integers("outputs", outputs["bits"] if isinstance(outputs, Mapping) else outputs)
         if array.ndim != 2 or array.shape[1] not in (layout.width, layout.bytes) or (isinstance(outputs, Mapping) and array.shape[1] != layout.bytes):
-            raise ReportError(message("outputs", f"must have shape (n, {layout.width}), or (n, {layout.bytes}) packed as {{'bits': ...}}", str(array.shape)))
+            raise ReportError(
+                message("outputs", f"must have shape (n, {layout.width}), or (n, {layout.bytes}) packed as {{'bits': ...}}", str(array.shape))
+            )
         if isinstance(outputs, Mapping):
-            refuse_reports(((array < 0) | (array > 255)).any(axis=1), "packed bytes must lie in 0..255")
+            refuse_reports(np.any((array < 0) | (array > 255), axis=1), "packed bytes must lie in 0..255")
             columns = {"bits": array.astype(np.uint8)}
         else:
-            refuse_reports(((array != 0) & (array != 1)).any(axis=1), "bits must be 0 or 1")
+            refuse_reports(np.any((array != 0) & (array != 1), axis=1), "bits must be 0 or 1")
             columns = {"bits": np.packbits(array.astype(np.uint8), axis=1)}
     else:
         if not isinstance(outputs, Mapping):

@@ -1,13 +1,13 @@
 """Study files: which attributes are asked, what they may be, how they are randomised and at what budget.
 
-    title = "Education in Adult"
-    budget = 2.0                      # optional: what one person may spend in all
+title = "Education in Adult"
+budget = 2.0                      # optional: what one person may spend in all
 
-    [attributes.education]
-    values = ["HS-grad", "Bachelors", "other"]      # or integers = [0, 120], or interval = { low = 0, high = 1, bins = 64 }
-    mechanism = "UnaryEncoding"
-    keep = "optimized"                # options of the mechanism, by the names of its constructor
-    epsilon = 1.0
+[attributes.education]
+values = ["HS-grad", "Bachelors", "other"]      # or integers = [0, 120], or interval = { low = 0, high = 1, bins = 64 }
+mechanism = "UnaryEncoding"
+keep = "optimized"                # options of the mechanism, by the names of its constructor
+epsilon = 1.0
 """
 
 from __future__ import annotations

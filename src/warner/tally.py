@@ -116,8 +116,9 @@ def save_tallies(tallies: Mapping[str, Tally], path: str | os.PathLike[str]) -> 
 
 def dump_tallies(tallies: Mapping[str, Tally]) -> str:
     """Named tallies as the text of a tally file."""
-    data = {"format": "warner-tally", "schema": SCHEMA, "attributes": {name: t.to_json() for name, t in tallies.items()}}
-    return json.dumps(data, ensure_ascii=True) + "\n"
+    named = {name: t.to_json() for name, t in tallies.items()}
+    digest = hashlib.sha256(canonical(named).encode()).hexdigest()
+    return json.dumps({"format": "warner-tally", "schema": SCHEMA, "attributes": named, "sha256": digest}, ensure_ascii=True) + "\n"
 
 
 def load_tallies(path: str | os.PathLike[str]) -> dict[str, Tally]:
@@ -137,7 +138,10 @@ def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
         raise FileError(message(name, f"schema must be {SCHEMA}", repr(data.get("schema")), "Use the version of warner that wrote it"))
     if not data["attributes"]:
         raise EmptyError(message(name, "holds no tally"))
-    return {attribute: Tally.from_json(entry) for attribute, entry in data["attributes"].items()}
+    tallies = {attribute: Tally.from_json(entry) for attribute, entry in data["attributes"].items()}
+    if dump_tallies(tallies).encode() != text:
+        raise FileError(message(name, "is incomplete or was altered: it is not what warner writes", None, "Tally the reports again"))
+    return tallies
 
 
 def merge(tallies: Any) -> Tally:

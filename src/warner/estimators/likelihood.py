@@ -52,9 +52,7 @@ def name_of(channel: Channel) -> str:
 def finish(evidence: Evidence, theta: np.ndarray, status: Status, iterations: int | None) -> Fit:
     """A fit with its certificate."""
     channel, w = evidence.channel, evidence.weights
-    return Fit(
-        theta, status, gap(channel, w, theta), iterations, evidence.n * log_likelihood(channel, w, theta), name_of(channel)
-    )
+    return Fit(theta, status, gap(channel, w, theta), iterations, evidence.n * log_likelihood(channel, w, theta), name_of(channel))
 
 
 def require_possible(channel: Channel, w: np.ndarray) -> None:
@@ -131,7 +129,9 @@ def interior_point(channel: Channel, w: np.ndarray, target: float) -> tuple[np.n
     z = np.ones(size)
     best, best_gap = theta, gap(channel, w, theta)
     barrier = 1 / size
-    for step in range(1, _STEPS + 1):
+    steps = 0
+    while best_gap > target and steps < _STEPS:
+        steps += 1
         d = channel.matvec(theta)
         gradient = 1 - channel.rmatvec(np.divide(w, d, out=np.zeros_like(d), where=w > 0))
         barrier = min(barrier, 0.1 * float(theta @ z) / size)
@@ -153,9 +153,7 @@ def interior_point(channel: Channel, w: np.ndarray, target: float) -> tuple[np.n
         found_gap = gap(channel, w, found)
         if found_gap < best_gap:
             best, best_gap = found, found_gap
-        if best_gap <= target:
-            break
-    return _clean(channel, w, best, z, max(best_gap, target)), step, best_gap <= target
+    return _clean(channel, w, best, z, max(best_gap, target)), steps, best_gap <= target
 
 
 def _limit(v: np.ndarray, move: np.ndarray) -> float:

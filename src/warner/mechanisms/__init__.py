@@ -44,7 +44,9 @@ def from_header(header: Mapping[str, Any]) -> Mechanism:
     cls = MECHANISMS.get(name) if isinstance(name, str) else None
     if cls is None or header.get("version") != cls.version:
         raise MismatchError(
-            message("header", f"names a mechanism unknown here: {show(name)}, version {show(header.get('version'))}", None, "Use the version that made it")
+            message(
+                "header", f"names a mechanism unknown here: {show(name)}, version {show(header.get('version'))}", None, "Use the version that made it"
+            )
         )
     try:
         requested = float("inf") if header["requested"] == "inf" else header["requested"]

@@ -161,9 +161,7 @@ class Mechanism(ABC):
             ReportError: reports that this mechanism cannot have sent.
         """
         if not isinstance(reports, Reports):
-            raise ArgumentTypeError(
-                message("reports", "must be Reports", kind(reports), "Check foreign outputs in with mechanism.reports(outputs)")
-            )
+            raise ArgumentTypeError(message("reports", "must be Reports", kind(reports), "Check foreign outputs in with mechanism.reports(outputs)"))
         require_same(self.header, reports.header, "mechanism and reports")
         if len(reports) == 0:
             raise EmptyError(message("reports", "must not be empty"))

@@ -64,6 +64,8 @@ class RandomizedResponse(Mechanism):
     (3, 1.0)
     """
 
+    law: TwoLevel
+
     def __init__(self, domain: Domain, epsilon: float) -> None:
         self._start(domain, epsilon, infinite=True)
         self._own, self._other = direct_cells(domain.size, self.requested)
@@ -91,9 +93,7 @@ class RandomizedResponse(Mechanism):
         return {"report": np.arange(self.domain.size).astype(smallest_dtype(self.domain.size))}
 
     def probabilities(self) -> np.ndarray:
-        table = np.full((self.domain.size,) * 2, Fraction(self._other, ONE), dtype=object)
-        np.fill_diagonal(table, Fraction(self._own, ONE))
-        return table
+        return self.law.table(np.eye(self.domain.size, dtype=bool))
 
 
 class ChannelMechanism(Mechanism):
@@ -138,7 +138,9 @@ class ChannelMechanism(Mechanism):
         found = float("inf") if self.law.ratio() == INFINITE else log_ratio(self.law.ratio(), 1)
         self.requested = found if epsilon is None else self.requested
         if found > self.requested:
-            raise BudgetError(message("matrix", f"needs epsilon {found!r}", f"a budget of {self.requested!r}", "Allow that budget or flatten the matrix"))
+            raise BudgetError(
+                message("matrix", f"needs epsilon {found!r}", f"a budget of {self.requested!r}", "Allow that budget or flatten the matrix")
+            )
 
     @cached_property
     def epsilon(self) -> float:

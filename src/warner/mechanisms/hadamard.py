@@ -35,6 +35,9 @@ class HadamardResponse(Mechanism):
     128
     """
 
+    layout: Fields
+    law: TwoLevel
+
     def __init__(self, domain: Domain, epsilon: float) -> None:
         self._start(domain, epsilon)
         e = exp(self.requested)
@@ -73,4 +76,4 @@ class HadamardResponse(Mechanism):
 
     def probabilities(self) -> np.ndarray:
         agrees = np.bitwise_count(np.arange(self.order)[:, None] & np.arange(1, self.domain.size + 1)[None, :]) & 1 == 0
-        return np.where(agrees, self.law.high, self.law.low).astype(object)
+        return self.law.table(agrees)

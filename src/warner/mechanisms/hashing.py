@@ -43,6 +43,9 @@ class LocalHashing(Mechanism):
     (4, ['bucket', 'seed'])
     """
 
+    layout: Fields
+    law: TwoLevel
+
     def __init__(self, domain: Domain, epsilon: float, buckets: int | None = None, seeds: int = 2**16) -> None:
         self._start(domain, epsilon)
         if buckets is None:
@@ -79,5 +82,4 @@ class LocalHashing(Mechanism):
     def probabilities(self) -> np.ndarray:
         columns = self.outputs()
         hit = buckets(columns["seed"][:, None].astype(np.int64), np.arange(self.domain.size)[None, :], self.buckets) == columns["bucket"][:, None]
-        own, other = (Fraction(part, ONE * self.seeds) for part in (self._own, self._other))
-        return np.where(hit, own, other).astype(object)
+        return TwoLevel(self.law.high / self.seeds, self.law.low / self.seeds).table(hit)

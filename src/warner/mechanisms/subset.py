@@ -40,6 +40,9 @@ class SubsetSelection(Mechanism):
     (5, 5)
     """
 
+    layout: Bits
+    law: TwoLevel
+
     def __init__(self, domain: Domain, epsilon: float, size: int | None = None) -> None:
         self._start(domain, epsilon)
         e, total = exp(self.requested), domain.size
@@ -100,7 +103,7 @@ class SubsetSelection(Mechanism):
         return {"bits": np.packbits(self._members(), axis=1)}
 
     def probabilities(self) -> np.ndarray:
-        return np.where(self._members() == 1, self.law.high, self.law.low).astype(object)
+        return self.law.table(self._members() == 1)
 
 
 def _set_bits(packed: np.ndarray, rows: np.ndarray, bit: np.ndarray) -> None:

@@ -40,6 +40,8 @@ class UnaryEncoding(Mechanism):
     (1, 2)
     """
 
+    layout: Bits
+
     def __init__(self, domain: Domain, epsilon: float, keep: str | float = "symmetric") -> None:
         self._start(domain, epsilon)
         if keep in ("optimised", "optimized"):
@@ -55,10 +57,12 @@ class UnaryEncoding(Mechanism):
             t = divide(root, root + 1)
         else:
             t = Decimal(0.5 if self.keep == "optimized" else self.keep)
-        q = divide(t, (1 - t) * e + t)
+        # q goes with the t that is really sampled, so that only one rounding costs epsilon: up, towards p.
+        self._keep = down(t)
+        kept = divide(self._keep, ONE)
+        q = divide(kept, (1 - kept) * e + kept)
         check_representable(self.requested, min(t, 1 - t, q, 1 - q), "the rarer outcome of a bit")
-        # Down for the true bit and up for the others moves both odds towards each other: epsilon only falls.
-        self._keep, self._raised = down(t), up(q)
+        self._raised = up(q)
         self.layout = Bits(domain.size)
         self.law = OneHotBits(self._keep, self._raised)
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
@@ -76,7 +80,7 @@ class UnaryEncoding(Mechanism):
         mask = (np.uint8(128) >> (index & 7).astype(np.uint8)).astype(np.uint8)
         kept = source.below(self._keep, n)
         packed[rows, byte] = (packed[rows, byte] & ~mask) | np.where(kept, mask, np.uint8(0))
-        packed[:, -1] &= np.uint8(256 - 2**self.layout.padding)
+        packed[:, -1] &= np.array(256 - 2**self.layout.padding, np.uint8)
         return {"bits": packed}
 
     def channel(self) -> SupportChannel:

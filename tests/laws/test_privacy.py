@@ -1,0 +1,125 @@
+"""Exact privacy, over the whole serialised report, for everything registered."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import warner
+from tests.registry import MECHANISMS, TIGHT, smallest
+from warner._exact import ONE, log_ratio
+from warner.audit import enumerated
+from warner.law import INFINITE, OneHotBits
+from warner.mechanisms import from_header
+from warner.reports import Reports
+
+EPSILONS = [1e-3, 0.1, 1.0, math.log(3), 4.0, 10.0]
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_serialised_reports_have_the_epsilon_of_the_law(name: str, epsilon: float) -> None:
+    mechanism = smallest(name, epsilon)
+    records = Reports(mechanism.header, mechanism.outputs()).records()
+    assert len(records) == mechanism.alphabet == len(set(records))
+    ratio, problem = enumerated(records, mechanism.probabilities())
+    assert problem is None
+    assert ratio == mechanism.law.ratio()
+    assert warner.audit(mechanism).epsilon == mechanism.epsilon
+
+
+@pytest.mark.parametrize("name", TIGHT)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("size", [2, 5, 64, 1000])
+def test_realised_epsilon_is_the_requested_one_from_below(name: str, epsilon: float, size: int) -> None:
+    mechanism = MECHANISMS[name](warner.Integers(1, size), epsilon)
+    assert epsilon - 1e-9 <= mechanism.epsilon <= epsilon
+    # Exactly, without rounding to a float: the ratio of probabilities is at most e**epsilon ...
+    assert log_ratio(mechanism.law.ratio(), 1) <= epsilon
+    # ... and the mechanism is not private at anything clearly smaller.
+    assert log_ratio(mechanism.law.ratio(), 1) > epsilon - 0.01
+    assert mechanism.guarantee == warner.LDP(mechanism.epsilon)
+
+
+@pytest.mark.parametrize("name", TIGHT)
+def test_tight_up_to_the_last_budget_that_is_not_refused(name: str) -> None:
+    """Walk epsilon up: every instance that is built is within 1e-9, and the refusal comes (METHODS 8: at probability 5e-11)."""
+    refused = False
+    for epsilon in np.arange(18.0, 50.0, 0.25):
+        try:
+            mechanism = MECHANISMS[name](warner.Integers(0, 3), float(epsilon))
+        except warner.BudgetError:
+            refused = True
+            continue
+        assert not refused, "a budget above a refused one was accepted"
+        assert epsilon - 1e-9 <= mechanism.epsilon <= epsilon
+    assert refused
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_realised_epsilon_survives_the_header(name: str) -> None:
+    mechanism = smallest(name)
+    again = from_header(mechanism.header)
+    assert type(again) is type(mechanism)
+    assert again.header == mechanism.header
+    assert again.epsilon == mechanism.epsilon
+
+
+@pytest.mark.parametrize("size", [2, 7, 256, 12_800])
+@pytest.mark.parametrize("keep", ["symmetric", "optimized", 0.9])
+def test_unary_encoding_is_audited_bit_by_bit_at_any_size(size: int, keep: str | float) -> None:
+    mechanism = warner.UnaryEncoding(warner.Integers(1, size), 2.0, keep=keep)
+    result = warner.audit(mechanism)
+    assert result.holds and "bit by bit" in result.how
+    assert 2.0 - 1e-9 <= result.epsilon <= 2.0
+
+
+def test_no_protection_is_said_to_be_none() -> None:
+    open_ = warner.RandomizedResponse(warner.Integers(0, 4), math.inf)
+    assert open_.epsilon == math.inf == warner.audit(open_).epsilon
+    assert str(open_.guarantee) == "no protection"
+    assert open_.randomize([3, 1]).columns["report"].tolist() == [3, 1]
+
+
+def test_a_certain_bit_is_unbounded() -> None:
+    """pure-ldp 1.2.0's RAPPOR client: a set bit is never cleared."""
+    assert OneHotBits(keep=ONE, raised=ONE // 4).ratio() == INFINITE
+    assert OneHotBits(keep=ONE // 2, raised=0).ratio() == INFINITE
+
+
+def test_order_of_a_subset_leaks() -> None:
+    """multi-freq-ldpy 0.2.5's SS_Client: the true value comes first. ln(w e (K-1) / (K-w)) is far above epsilon."""
+    size, width, e = 6, 2, Fraction(271828, 100000)
+    include = width * e / (width * e + size - width)
+    records, rows = [], []
+    for first in range(size):
+        for second in range(size):
+            if first != second:
+                records.append(bytes([first, second]))
+                # Included: true value first, then a random other. Left out: two random others in random order.
+                without = (1 - include) / ((size - 1) * (size - 2))
+                rows.append([include / (size - 1) if first == x else 0 if second == x else without for x in range(size)])
+    ratio, problem = enumerated(records, np.array(rows, dtype=object))
+    assert problem is None and ratio == INFINITE  # the true value never comes second: unbounded over ordered reports
+    # Even the first element alone: Pr(first = x | x) against Pr(first = x | other).
+    odds = include / ((1 - include) / (size - 1))
+    assert odds == width * e * (size - 1) / (size - width) > e
+
+
+def test_reports_of_different_length_are_refused() -> None:
+    assert enumerated([b"a", b"bb"], np.array([[1, 0], [0, 1]], dtype=object))[1] == "serialised reports differ in length"
+
+
+def test_a_law_that_does_not_sum_to_one_is_refused() -> None:
+    half = Fraction(1, 2)
+    assert "sum to one" in str(enumerated([b"a", b"b"], np.array([[half, half], [half, Fraction(1, 3)]], dtype=object))[1])
+
+
+def test_composition_adds_and_never_rounds_down() -> None:
+    parts = [warner.LDP(0.1)] * 10
+    total = warner.compose(parts).epsilon
+    assert Fraction(total) >= sum(Fraction(p.epsilon) for p in parts)
+    assert total == pytest.approx(1.0, abs=1e-15)

@@ -1,0 +1,74 @@
+"""Every mechanism, estimator and domain, once. What is listed here is tested against everything in ``laws``.
+
+A new mechanism or estimator is tested by adding one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import warner
+from warner import Categorical, Domain, Grid, Integers, Interval, Mechanism, Product
+from warner.estimators import Estimator
+
+
+def _ramp(domain: Domain, epsilon: float) -> np.ndarray:
+    """A channel that no mechanism of its own makes: three reports more than values, worst log-odds exactly epsilon."""
+    rng = np.random.default_rng(domain.size)
+    weights = np.exp(epsilon * rng.random((domain.size + 3, domain.size)))
+    return weights / weights.sum(axis=0)
+
+
+# Name -> (domain, epsilon) -> mechanism. Variants of one mechanism that differ in law are listed apart.
+MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
+    "RandomizedResponse": warner.RandomizedResponse,
+    "UnaryEncoding symmetric": warner.UnaryEncoding,
+    "UnaryEncoding optimized": lambda d, e: warner.UnaryEncoding(d, e, keep="optimized"),
+    "UnaryEncoding keep 0.8": lambda d, e: warner.UnaryEncoding(d, e, keep=0.8),
+    "LocalHashing optimized": lambda d, e: warner.LocalHashing(d, e, seeds=max(12, 2 * d.size)),
+    "LocalHashing binary": lambda d, e: warner.LocalHashing(d, e, buckets=2, seeds=max(16, 2 * d.size)),
+    "SubsetSelection": warner.SubsetSelection,
+    "SubsetSelection of two": lambda d, e: warner.SubsetSelection(d, e, size=min(2, d.size - 1)),
+    "HadamardResponse": warner.HadamardResponse,
+    "ChannelMechanism": lambda d, e: warner.ChannelMechanism(d, _ramp(d, e)),
+}
+
+# Those whose epsilon is the one asked for; a channel has the one it has.
+TIGHT = [name for name in MECHANISMS if not name.startswith("Channel")]
+
+ESTIMATORS: list[Estimator] = [
+    warner.Inversion(),
+    warner.Inversion("project"),
+    warner.Inversion("normalize"),
+    warner.Inversion("base-cut"),
+    warner.Inversion("threshold"),
+    warner.MaximumLikelihood(),
+    warner.ExpectationMaximization(20),
+    warner.Uniform(),
+    warner.Observed(),
+]
+
+# Domain -> answers that it must refuse.
+DOMAINS: list[tuple[Domain, list[Any]]] = [
+    (Categorical(["no", "yes", "maybe"]), ["NO", "", 1, 1.0, True, None, float("nan"), b"no", ["no"]]),
+    (Categorical([3, 1, 2]), [0, 4, -1, 1.0, 2.5, True, "1", None, float("nan"), 2**70]),
+    (Categorical([True, False]), [0, 1, "True", None]),
+    (Categorical(["a", 1]), [True, "1", 2, 1.0, None]),
+    (Integers(-2, 3), [-3, 4, 0.0, 1.5, True, "0", None, float("nan"), float("inf"), 2**70, -(2**70)]),
+    (Interval(-1.0, 1.0, 5), [1.0000001, -2, float("nan"), float("inf"), -float("inf"), True, "0.5", None, 1j]),
+    (Grid(2, 3), [(2, 0), (0, 3), (-1, 0), (0.0, 1), (True, 1), (0,), (0, 1, 2), "01", None, 4]),
+    (
+        Product(sex=Categorical(["f", "m"]), age=Integers(0, 2)),
+        [{"sex": "f"}, {"sex": "f", "age": 3}, {"sex": "x", "age": 0}, {"sex": "f", "age": 0, "more": 1}, None, "f"],
+    ),
+]
+
+BAD_EPSILONS: list[Any] = [0, 0.0, -1, -1e-9, float("nan"), float("inf"), -float("inf"), 1e308, 50.0, 1e-30, True, "1", None, 1j, [1.0]]
+
+
+def smallest(name: str, epsilon: float = 1.0) -> Mechanism:
+    """An instance small enough to enumerate all reports."""
+    return MECHANISMS[name](Integers(0, 3), epsilon)
