@@ -212,7 +212,8 @@ class ReportWriter:
         os.close(handle)
         self._n = 0
         head = {"format": "warner-reports", "schema": SCHEMA, "attributes": {a: m.header for a, m in self._mechanisms.items()}}
-        self._sink: Any = (_ParquetSink if suffix == ".parquet" else _CsvSink)(self._temporary, canonical(head), self._mechanisms)
+        text = json.dumps(head, separators=(",", ":"), allow_nan=False)  # not sorted: the order of attributes is that of columns
+        self._sink: Any = (_ParquetSink if suffix == ".parquet" else _CsvSink)(self._temporary, text, self._mechanisms)
 
     def write(self, reports: Mapping[str, Reports]) -> None:
         """Append one batch: reports of every attribute, of the same people in the same order."""

@@ -32,8 +32,8 @@ def _mix(h: np.ndarray) -> np.ndarray:
 def buckets(seeds: np.ndarray, index: np.ndarray, count: int) -> np.ndarray:
     """h_s(x) for broadcastable ``seeds`` and label ``index``, as uint32 in 0..count-1.
 
-    >>> buckets(np.array([0, 1, 2]), np.array([5, 5, 5]), 4).tolist()
-    [0, 2, 1]
+    >>> buckets(np.array([0, 1, 2]), np.array([7, 7, 7]), 4).tolist()
+    [0, 0, 1]
     """
     key = _mix(seeds.astype(np.uint32) * _STEP + _OFFSET)
     h = _mix(key ^ (index.astype(np.uint32) * _SPREAD))

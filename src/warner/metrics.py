@@ -89,8 +89,8 @@ def jensen_shannon(p: Any, q: Any) -> float:
 
     Both must be non-negative.
 
-    >>> round(jensen_shannon([1.0, 0.0], [0.0, 1.0]), 12) == round(np.log(2), 12)
-    True
+    >>> round(jensen_shannon([1.0, 0.0], [0.0, 1.0]), 6)  # ln 2
+    0.693147
     """
     p, q = _pair(p, q)
     if (p < 0).any() or (q < 0).any():

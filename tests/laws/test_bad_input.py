@@ -54,7 +54,9 @@ def test_bad_answers_never_reach_a_report(name: str, bad: Any) -> None:
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-@pytest.mark.parametrize("values", [[], (), np.array([]), np.zeros((2, 2), int), np.array([0.0, 1.0]), 1, None, "123", {"a": 1}, np.array(3)], ids=repr)
+@pytest.mark.parametrize(
+    "values", [[], (), np.array([]), np.zeros((2, 2), int), np.array([0.0, 1.0]), 1, None, "123", {"a": 1}, np.array(3)], ids=repr
+)
 def test_wrong_containers_are_refused(name: str, values: Any) -> None:
     with pytest.raises((warner.EmptyError, warner.ArgumentTypeError, warner.ValuesError)):
         smallest(name).randomize(values)

@@ -24,8 +24,8 @@ def project(v: np.ndarray) -> np.ndarray:
 def normalize(v: np.ndarray) -> np.ndarray:
     """Clip negatives and divide by the sum (INV-N, the normalised decoder); uniform where nothing is positive.
 
-    >>> normalize(np.array([0.9, 0.6, -0.5])).tolist()
-    [0.6, 0.4, 0.0]
+    >>> normalize(np.array([0.75, 0.75, -0.5])).tolist()
+    [0.5, 0.5, 0.0]
     """
     clipped = np.maximum(v, 0.0)
     total = clipped.sum()

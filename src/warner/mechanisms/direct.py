@@ -113,8 +113,8 @@ class ChannelMechanism(Mechanism):
 
     >>> from warner import Categorical
     >>> noisy = ChannelMechanism(Categorical(["a", "b"]), [[0.75, 0.25], [0.25, 0.75]])
-    >>> round(noisy.epsilon, 12) == round(np.log(3), 12)
-    True
+    >>> round(noisy.epsilon, 6)  # ln 3
+    1.098612
     """
 
     def __init__(self, domain: Domain, matrix: Any, epsilon: float | None = None) -> None:

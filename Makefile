@@ -1,0 +1,63 @@
+# One environment, made from the hashed lock; uv if there is one, else venv and pip.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+UV := $(shell command -v uv 2>/dev/null)
+
+.PHONY: demo test check bench docs lock clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    set up and run the demonstration on 32,561 real answers"
+	@echo "make test    set up and pass the tests"
+	@echo "make check   format, lint, types"
+	@echo "make bench   speed against the peers, side by side (sets up their own environment)"
+	@echo "make docs    the command line's manual, docs/cli.md"
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "warner needs Python 3.11 or later: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
+	@echo "Setting up $(VENV) (once; about a minute)"
+ifdef UV
+	@uv venv -q --python $(PYTHON) --clear $(VENV)
+	@VIRTUAL_ENV=$(VENV) uv pip install -q --require-hashes -r requirements.lock
+	@VIRTUAL_ENV=$(VENV) uv pip install -q --no-deps --no-build-isolation -e .
+else
+	@rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+endif
+	@touch $@
+
+demo: $(READY)
+	@$(BIN)/warner demo
+
+test: $(READY)
+	@$(BIN)/python -m pytest -n auto
+
+check: $(READY)
+	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench
+	$(BIN)/mypy
+
+bench: bench/.venv/.ready
+	bench/.venv/bin/python bench/run_all.py
+
+bench/.venv/.ready: bench/requirements.lock pyproject.toml
+	@rm -rf bench/.venv
+	@$(PYTHON) -m venv bench/.venv
+	@bench/.venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r bench/requirements.lock
+	@bench/.venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+docs: $(READY)
+	$(BIN)/python docs/make_cli.py
+
+# The lock carries no index address; uv is needed only here.
+lock:
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	  --extra plot --group dev pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf $(VENV) bench/.venv bench/out .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -1,0 +1,27 @@
+"""Write docs/cli.md from the commands' own help, so that the two cannot differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from warner.cli import main
+
+HEAD = "# The command line\n\nMade from `warner COMMAND --help` by `make docs`.\n"
+
+
+def manual() -> str:
+    """The help of every command, in one page."""
+    pages = [HEAD, *(_page(name, command) for name, command in [("", main), *sorted(main.commands.items())])]
+    return "\n".join(pages)
+
+
+def _page(name: str, command: click.Command) -> str:
+    title = f"warner {name}".strip()
+    context = click.Context(command, info_name=title, terminal_width=110, max_content_width=110)
+    return f"## {title}\n\n```\n{command.get_help(context)}\n```\n"
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("cli.md").write_text(manual())

@@ -1,0 +1,67 @@
+"""The manual breaks the build: docstring examples, README and command table are executed."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import warner
+from warner.cli import main
+
+ROOT = Path(__file__).parents[2]
+MODULES = ["warner", *(m.name for m in pkgutil.walk_packages(warner.__path__, "warner."))]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples_run(name: str) -> None:
+    module = importlib.import_module(name)
+    assert module.__doc__, f"{name} has no docstring"
+    failed, _ = doctest.testmod(module, extraglobs={"np": __import__("numpy"), "warner": warner}, optionflags=doctest.ELLIPSIS)
+    assert failed == 0
+
+
+@pytest.mark.parametrize("name", [n for n in warner.__all__ if inspect.isclass(getattr(warner, n)) and not n.endswith("Error")])
+def test_public_classes_show_an_example(name: str) -> None:
+    if name in ("Domain", "Mechanism", "Status", "Audit"):  # abstract, or made by a function that shows it
+        return
+    assert ">>>" in (inspect.getdoc(getattr(warner, name)) or ""), f"{name} has no example"
+
+
+def test_readme_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.S)
+    assert blocks
+    space: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), space)
+    assert isinstance(space["result"], warner.Estimate)
+
+
+def test_readme_names_every_command() -> None:
+    text = (ROOT / "README.md").read_text()
+    for command in main.commands:
+        assert f"warner {command}" in text, f"README does not show 'warner {command}'"
+
+
+def test_readme_study_is_valid() -> None:
+    (study,) = re.findall(r"```toml\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    assert warner.Study.parse(study).mechanisms
+
+
+def test_references_are_numbered_and_used() -> None:
+    listed = set(re.findall(r"^\[(\w+)\] ", (ROOT / "docs" / "references.md").read_text(), flags=re.M))
+    used = {m for p in (ROOT / "src").rglob("*.py") for m in re.findall(r"\[(P\d)[ \]]", p.read_text())}
+    assert used <= listed
+
+
+def test_the_manual_is_current() -> None:
+    space: dict[str, object] = {"__name__": "make_cli"}
+    exec((ROOT / "docs" / "make_cli.py").read_text(), space)
+    assert (ROOT / "docs" / "cli.md").read_text() == space["manual"](), "run 'make docs'"  # type: ignore[operator]

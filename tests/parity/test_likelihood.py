@@ -1,0 +1,137 @@
+"""Exact solvers against an independent convex solver and against plain EM."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import warner
+from tests.registry import MECHANISMS
+from warner.channel import Channel, DenseChannel, DirectChannel
+from warner.estimators.likelihood import direct, gap, interior_point, log_likelihood, score, separable
+from warner.evidence import Evidence, evidence
+
+
+def _evidence(name: str, size: int, n: int, epsilon: float, seed: int = 0) -> Evidence:
+    mechanism = MECHANISMS[name](warner.Integers(1, size), epsilon)
+    rng = np.random.default_rng(seed)
+    values = 1 + rng.choice(size, n, p=rng.dirichlet(np.full(size, 0.3)))
+    return evidence(mechanism.tally(mechanism.randomize(values, rng)))
+
+
+def _oracle(channel: Channel, w: np.ndarray) -> float:
+    """max l in nats per report, by Clarabel."""
+    theta = cp.Variable(channel.shape[1])
+    seen = w > 0
+    rows = channel.dense()[seen] * channel.copies
+    problem = cp.Problem(cp.Maximize(w[seen] @ cp.log(rows @ theta)), [theta >= 0, cp.sum(theta) == 1])
+    return channel.copies * problem.solve(solver=cp.CLARABEL)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("size, n, epsilon", [(3, 50, 0.5), (8, 1000, 1.0), (20, 300, 0.3), (20, 5000, 3.0)])
+def test_maximum_is_the_oracles(name: str, size: int, n: int, epsilon: float) -> None:
+    facts = _evidence(name, size, n, epsilon)
+    fit = warner.MaximumLikelihood().fit(facts)
+    assert fit.status is warner.Status.CONVERGED
+    assert fit.gap is not None and fit.gap <= 1e-9
+    assert fit.probabilities.sum() == pytest.approx(1, abs=1e-12) and (fit.probabilities >= 0).all()
+    assert fit.log_likelihood == pytest.approx(n * log_likelihood(facts.channel, facts.weights, fit.probabilities))
+    best = _oracle(facts.channel, facts.weights)
+    assert fit.log_likelihood / n == pytest.approx(best, abs=1e-6)
+    assert best <= fit.log_likelihood / n + fit.gap + 1e-6
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_closed_forms_agree_with_the_interior_point(name: str) -> None:
+    facts = _evidence(name, 12, 2000, 1.0)
+    theta, _, reached = interior_point(facts.channel, facts.weights, 1e-10 / facts.channel.copies)
+    exact = warner.MaximumLikelihood(1e-10).fit(facts).probabilities
+    assert reached
+    assert theta == pytest.approx(exact, abs=1e-4)
+    assert log_likelihood(facts.channel, facts.weights, theta) == pytest.approx(log_likelihood(facts.channel, facts.weights, exact), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_gap_bounds_what_is_missing(name: str) -> None:
+    """At any theta, not only at the end: l(best) - l(theta) <= gap(theta)."""
+    facts = _evidence(name, 6, 500, 1.0)
+    channel, w = facts.channel, facts.weights
+    best = log_likelihood(channel, w, warner.MaximumLikelihood().fit(facts).probabilities)
+    for seed in range(20):
+        theta = np.random.default_rng(seed).dirichlet(np.ones(6))
+        assert theta @ score(channel, w, theta) == pytest.approx(1, abs=1e-12)
+        assert best - log_likelihood(channel, w, theta) <= gap(channel, w, theta) + 1e-12
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_em_is_the_textbooks_step_for_step(name: str) -> None:
+    facts = _evidence(name, 5, 400, 1.0)
+    dense, w = facts.channel.dense(), facts.weights
+    theta = np.full(5, 0.2)
+    values = []
+    for steps in range(1, 8):
+        posterior = dense * theta / (dense @ theta)[:, None]
+        theta = w @ posterior
+        fit = warner.ExpectationMaximization(steps).fit(facts)
+        assert fit.probabilities == pytest.approx(theta, abs=1e-12)
+        assert fit.status is warner.Status.STOPPED and fit.iterations == steps
+        values.append(fit.log_likelihood)
+    assert all(b >= a - 1e-9 for a, b in pairwise(values))
+
+
+def test_worked_examples_of_three_values() -> None:
+    """METHODS 4.5: 3-RR (1/2, 1/4, 1/4). Reports 1,2,2,2,3: on the border, not stationary. 1,2,2,3: the degenerate one."""
+    channel = DirectChannel(3, 0.25, 0.25)
+    border = direct(channel, np.array([1, 3, 1]) / 5)
+    assert border.tolist() == [0, 1, 0]
+    assert 5 * score(channel, np.array([1, 3, 1]) / 5, border) == pytest.approx([4.5, 5, 4.5])
+    assert channel.invert(np.array([1, 3, 1]) / 5) == pytest.approx([-0.2, 1.4, -0.2])
+    degenerate = direct(channel, np.array([1, 2, 1]) / 4)
+    assert degenerate == pytest.approx([0, 1, 0], abs=1e-12)
+    assert 4 * score(channel, np.array([1, 2, 1]) / 4, np.array([0, 1.0, 0])) == pytest.approx([4, 4, 4])
+
+
+def test_many_maximisers_still_give_a_certificate() -> None:
+    """METHODS 4.5: every theta with theta_1 = theta_3 maximises; the one returned must have gap 0."""
+    channel = DenseChannel(np.array([[1 / 2, 1 / 3, 1 / 6], [1 / 3, 1 / 3, 1 / 3], [1 / 6, 1 / 3, 1 / 2]]).T)
+    w = np.full(3, 1 / 3)
+    theta, _, reached = interior_point(channel, w, 1e-9)
+    assert reached and gap(channel, w, theta) <= 1e-9
+    assert theta[0] == pytest.approx(theta[2], abs=1e-3)
+
+
+def test_separable_solver_at_its_edges() -> None:
+    mechanism = warner.UnaryEncoding(warner.Integers(1, 4), 1.0)
+    channel = mechanism.channel()
+    for sums in ([0, 0, 0, 0], [10, 10, 10, 10], [10, 0, 0, 0], [0, 5, 10, 3]):
+        s = np.array(sums) / 10
+        w = np.concatenate([s, 1 - s]) / 4
+        theta = separable(channel, w)
+        assert gap(channel, w, theta) <= 1e-9
+        assert channel.copies * (w[w > 0] @ np.log(channel.matvec(theta)[w > 0] * 4)) == pytest.approx(_oracle(channel, w), abs=1e-6)
+
+
+def test_exact_likelihood_without_protection_is_the_histogram() -> None:
+    open_ = warner.RandomizedResponse(warner.Integers(0, 3), float("inf"))
+    result = warner.estimate(open_.tally(open_.randomize([0, 0, 1, 3])), warner.MaximumLikelihood())
+    assert result.probabilities.tolist() == [0.5, 0.25, 0, 0.25]
+    assert result.gap == 0 and result.status is warner.Status.CONVERGED
+
+
+def test_impossible_reports_are_refused() -> None:
+    never = np.array([[0.5, 0.5], [0.5, 0.5], [0.0, 0.0]])
+    facts = Evidence(DenseChannel(never), np.array([0.5, 0.25, 0.25]), 4, warner.Integers(0, 1))
+    for method in (warner.MaximumLikelihood(), warner.ExpectationMaximization(3)):
+        with pytest.raises(warner.ImpossibleReportError, match="probability 0"):
+            method.fit(facts)
+
+
+def test_a_gap_that_cannot_be_reached_is_said_so() -> None:
+    facts = _evidence("HadamardResponse", 12, 2000, 1.0)
+    fit = warner.MaximumLikelihood(1e-300).fit(facts)
+    assert fit.status is warner.Status.STEP_LIMIT or fit.gap == 0
+    assert fit.gap is not None and fit.gap < 1e-9

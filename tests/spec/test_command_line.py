@@ -1,0 +1,249 @@
+"""The command line and study files, as a user meets them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+import warner
+from warner.cli import main
+from warner.files import ReportWriter, open_reports, read_reports
+from warner.tally import load_tallies
+
+STUDY = """
+title = "test"
+budget = 3.0
+[attributes.smokes]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[attributes.age]
+integers = [0, 9]
+mechanism = "UnaryEncoding"
+keep = "optimized"
+epsilon = 1.5
+"""
+SECRET = "secret-7391"
+
+
+def run(*args: str, text: str | None = None, ok: bool = True) -> Result:
+    result = CliRunner().invoke(main, list(args), input=text)
+    assert (result.exit_code == 0) is ok, result.output + str(result.exception)
+    assert ok or result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert "Traceback" not in result.output
+    return result
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY)
+    rng = np.random.default_rng(0)
+    smokes = np.where(rng.random(3000) < 0.3, "yes", "no")
+    Path("answers.csv").write_text("age,smokes,other\n" + "".join(f"{a},{s},x\n" for a, s in zip(rng.integers(0, 10, 3000), smokes, strict=True)))
+    return tmp_path
+
+
+def test_answers_become_shares_through_files_and_pipes(here: Path) -> None:
+    for suffix in ("csv", "parquet"):
+        run("randomize", "study.toml", "answers.csv", "-o", f"r.{suffix}")
+        run("tally", f"r.{suffix}", "-o", f"{suffix}.json", "--study", "study.toml")
+    run("merge", "csv.json", "parquet.json", "-o", "all.json")
+    tallies = load_tallies("all.json")
+    assert {name: t.n for name, t in tallies.items()} == {"smokes": 6000, "age": 6000}
+    table = run("estimate", "all.json").stdout
+    assert re.search(r"yes +0\.[23]\d+ +0\.\d+ \.\. 0\.\d+ +[12],\d+", table)
+    assert "population they were drawn from" in table and "95 % interval" in table
+    # The same through standard input and output.
+    reports = run("randomize", "study.toml", text=Path("answers.csv").read_text()).stdout
+    piped = run("tally", "-", text=reports).stdout
+    shares = json.loads(run("estimate", "-", "--json", "-", "-m", "mle", "--target", "respondents", text=piped).stdout)
+    assert [e["attribute"] for e in shares] == ["smokes", "age"] and shares[0]["interval"]["target"] == "respondents"
+    rows = list(csv.DictReader(io.StringIO(run("estimate", "r.parquet", "--csv", "-", "-a", "age").stdout)))
+    assert [r["value"] for r in rows] == [str(i) for i in range(10)]
+
+
+def test_answers_may_come_from_parquet_or_as_bare_lines(here: Path) -> None:
+    pq.write_table(pa.table({"smokes": pa.array(["no", "yes"]).dictionary_encode(), "age": pa.array([1, 2], pa.int8())}), "a.parquet")
+    run("randomize", "study.toml", "a.parquet", "-o", "r.parquet")
+    assert len(read_reports("r.parquet")["smokes"]) == 2
+    Path("one.toml").write_text('[attributes.q]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n')
+    assert "2 people" in run("randomize", "one.toml", "--bare", text="no\nyes\n").stderr
+    Path("n.toml").write_text(
+        '[attributes.x]\ninterval = { low = 0, high = 1, bins = 4 }\nmechanism = "HadamardResponse"\nepsilon = 1\n'
+        '[attributes.b]\nvalues = [true, false]\nmechanism = "LocalHashing"\nseeds = 16\nepsilon = 1\n'
+        '[attributes.k]\nvalues = [3, 1]\nmechanism = "SubsetSelection"\nepsilon = 1\n'
+        '[attributes.c]\nvalues = ["u", "v"]\nmechanism = "ChannelMechanism"\nmatrix = [[0.6, 0.4], [0.4, 0.6]]\nepsilon = 1\n'
+    )
+    run("randomize", "n.toml", "-o", "n.parquet", text="x,b,k,c\n0.25,true,3,u\n1e0,False,1,v\n", ok=False)
+    run("randomize", "n.toml", "-o", "n.parquet", text="x,b,k,c\n0.25,true,3,u\n1e0,false,1,v\n")
+    assert run("audit", "n.parquet").stdout.count(" yes ") == 4
+
+
+def test_audit_reads_studies_reports_and_tallies(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    run("tally", "r.csv", "-o", "t.json")
+    for file in ("study.toml", "r.csv", "t.json"):
+        facts = json.loads(run("audit", file, "--json", "--samples", "2000").stdout)
+        assert facts["smokes"]["holds"] and facts["age"]["epsilon"] == pytest.approx(1.5, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [f"3,{SECRET}", f"{SECRET},no", "10,no", "-1,no", "3.0,no", ",no", "3,", "nan,no", "3,NO", f"3,no,{SECRET}", "3", "99999999999999999999,no"],
+)
+def test_a_bad_answer_stops_everything_and_is_not_shown(here: Path, line: str) -> None:
+    before = sorted(p.name for p in here.iterdir())
+    text = "age,smokes\n" + "1,yes\n" * 5 + line + "\n"
+    for output in ("r.csv", "r.parquet", "-"):
+        result = run("randomize", "study.toml", "-o", output, text=text, ok=False)
+        assert result.stdout == "" and result.stderr.startswith("Error: ")
+        assert SECRET not in result.output and "99999999" not in result.output
+        if line.count(",") == 1:
+            assert "data row 6" in result.stderr
+    assert sorted(p.name for p in here.iterdir()) == before
+
+
+def test_bad_files_end_in_one_line(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    run("tally", "r.csv", "-o", "t.json")
+    Path("empty.csv").write_text("")
+    Path("header.csv").write_text("age,smokes\n")
+    Path("latin.csv").write_bytes(b"age,smokes\n1,\xe9\n")
+    Path("cut.json").write_text(Path("t.json").read_text()[:500])
+    Path("other.toml").write_text(STUDY.replace("1.5", "1.6"))
+    Path("fake.parquet").write_text("not parquet")
+    cases = [
+        ("randomize", "none.toml", "answers.csv"),
+        ("randomize", "study.toml", "none.csv"),
+        ("randomize", "study.toml", "empty.csv"),
+        ("randomize", "study.toml", "header.csv"),
+        ("randomize", "study.toml", "latin.csv"),
+        ("randomize", "study.toml", "fake.parquet"),
+        ("randomize", "study.toml", "answers.csv", "-o", "r.txt"),
+        ("randomize", "study.toml", "answers.csv", "-o", "no/folder/r.csv"),
+        ("tally", "none.csv"),
+        ("tally", "answers.csv"),
+        ("tally", "fake.parquet"),
+        ("tally", "study.toml"),
+        ("tally", "r.csv", "--study", "other.toml"),
+        ("merge", "t.json", "cut.json"),
+        ("merge", "none.json"),
+        ("estimate", "study.toml"),
+        ("estimate", "t.json", "-m", "best"),
+        ("estimate", "t.json", "-a", "weight"),
+        ("estimate", "t.json", "--level", "1"),
+        ("estimate", "t.json", "--plot", "p.gif"),
+        ("audit", "none"),
+        ("audit", "answers.csv"),
+    ]
+    for case in cases:
+        result = run(*case, ok=False)
+        assert result.stdout == "" and "Error: " in result.stderr, case
+    assert not Path("r.txt").exists() and not Path("p.gif").exists()
+
+
+def test_tallies_of_other_studies_do_not_merge(here: Path) -> None:
+    Path("other.toml").write_text(STUDY.replace("epsilon = 1.5", "epsilon = 1.6"))
+    for name in ("study", "other"):
+        run("randomize", f"{name}.toml", "answers.csv", "-o", f"{name}.csv")
+        run("tally", f"{name}.csv", "-o", f"{name}.json")
+    result = run("merge", "study.json", "other.json", ok=False)
+    assert "different requested: 1.5 and 1.6" in result.stderr
+
+
+def test_a_seed_repeats_and_its_absence_does_not(here: Path) -> None:
+    def reports(*more: str) -> str:
+        return run("randomize", "study.toml", "answers.csv", *more).stdout
+
+    assert reports("--seed", "1") == reports("--seed", "1")
+    assert reports() != reports()
+
+
+def test_a_broken_writer_leaves_nothing(here: Path) -> None:
+    study = warner.Study.load("study.toml")
+    for path in ("w.csv", "w.parquet"):
+        with pytest.raises(RuntimeError), ReportWriter(path, study.mechanisms) as writer:
+            writer.write({name: m.randomize(m.domain.labels[:1] * 3) for name, m in study.mechanisms.items()})
+            raise RuntimeError
+        with pytest.raises(warner.EmptyError), ReportWriter(path, study.mechanisms):
+            pass
+        with pytest.raises(warner.MismatchError), ReportWriter(path, study.mechanisms) as writer:
+            writer.write({"smokes": study.mechanisms["smokes"].randomize(["no"])})
+    assert not [p for p in here.iterdir() if p.name.startswith((".", "w."))]
+
+
+def test_the_report_file_says_what_made_it(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "r.parquet")
+    file = open_reports("r.parquet")
+    assert {a: m.header for a, m in file.mechanisms.items()} == {a: m.header for a, m in warner.Study.load("study.toml").mechanisms.items()}
+    assert list(file.columns) == ["smokes_report", "age_bits_0", "age_bits_1"]
+
+
+def test_help_names_every_command_and_option() -> None:
+    text = run("--help").stdout
+    for name, command in main.commands.items():
+        assert name in text
+        assert command.help
+        page = run(name, "--help").stdout
+        for option in command.params:
+            assert option.param_type_name == "argument" or option.help, f"{name} {option.name} has no help"
+            assert option.param_type_name == "argument" or f"--{option.opts[-1].lstrip('-')}" in page
+
+
+def test_the_demo_leaves_what_it_says(here: Path) -> None:
+    text = run("demo", "-o", "d", "--seed", "4").stdout
+    made = {"study.toml", "reports.parquet", "tally.json", "estimate.json", "estimate.csv", "shares.png"}
+    assert {p.name for p in Path("d").iterdir()} == made
+    assert "32,561 people" in text and text.count("Total variation from the truth") == 2
+    distances = [float(d) for d in re.findall(r"truth (0\.\d+);", text)]
+    # Expected TV is about 0.06 and 0.02; an estimator that returned the uniform distribution would be at 0.5 and 0.5.
+    assert distances[0] < 0.12 and distances[1] < 0.06
+    assert load_tallies("d/tally.json")["education"].n == 32_561
+    run("estimate", "d/reports.parquet")
+
+
+@pytest.mark.parametrize(
+    "change, complaint",
+    [
+        (("[attributes.age]", "[attributes.age"), "not valid TOML"),
+        (('values = ["no", "yes"]', ""), "attributes.smokes: must have exactly one of values, integers, interval"),
+        (('values = ["no", "yes"]', "values = []"), "attributes.smokes"),
+        (('values = ["no", "yes"]', 'values = ["no", "no"]'), "attributes.smokes: values: labels must be distinct"),
+        (('values = ["no", "yes"]', "values = [1.5, 2]"), "attributes.smokes.values"),
+        (("integers = [0, 9]", "integers = [9, 0]"), "attributes.age"),
+        (("epsilon = 1.0", "epsilon = -1"), "attributes.smokes: epsilon: must be greater than 0"),
+        (("epsilon = 1.0", "epsilon = nan"), "attributes.smokes: epsilon"),
+        (("epsilon = 1.0", 'epsilon = "high"'), "attributes.smokes.epsilon"),
+        (("epsilon = 1.0", ""), "attributes.smokes.epsilon: Field required"),
+        (("RandomizedResponse", "RandomisedResponse"), "attributes.smokes.mechanism: must be one of RandomizedResponse"),
+        (('keep = "optimized"', 'keep = "best"'), "attributes.age: keep: must be"),
+        (('keep = "optimized"', "kept = 0.5"), "attributes.age.kept: is not an option of UnaryEncoding: its options are keep"),
+        (("budget = 3.0", "budget = 2.0"), "budget: is exceeded: the attributes spend 2.5 together"),
+        (("budget = 3.0", "budgit = 3.0"), "budgit"),
+        (("[attributes.smokes]", '[attributes."smo.kes"]'), "attributes.smo.kes: names must not"),
+    ],
+)
+def test_study_files_are_checked_in_words(change: tuple[str, str], complaint: str) -> None:
+    with pytest.raises(warner.StudyError) as caught:
+        warner.Study.parse(STUDY.replace(*change))
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_studies_travel_as_json_with_their_digest() -> None:
+    study = warner.Study.parse(STUDY)
+    again = warner.Study.parse(study.to_json())
+    assert again.digest == study.digest and again.title == "test"
+    with pytest.raises(warner.StudyError, match="altered"):
+        warner.Study.parse(study.to_json().replace("1.5", "1.4"))
+    assert "attributes" in warner.Study.schema()["properties"]

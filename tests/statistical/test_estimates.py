@@ -1,0 +1,94 @@
+"""Estimates have the error that theory says, and intervals the coverage they claim. Seeded, so that nothing flakes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+import warner
+from tests.registry import MECHANISMS
+from warner.evidence import Evidence, evidence
+from warner.intervals import wald
+
+
+def test_a_small_pool_of_seeds_has_the_theoretical_error_at_ten_million() -> None:
+    """n = 10^7, 1024 seeds: squared error over its expectation, a chi-square of about K degrees, within its 1e-9 limits.
+
+    The mutant that uses 1/g for the pool's collision rate has a bias that does not shrink with n and is rejected.
+    """
+    size, n = 256, 10**7
+    mechanism = warner.LocalHashing(warner.Integers(0, size - 1), 1.0, seeds=1024)
+    rng = np.random.default_rng(11)
+    theta = rng.dirichlet(np.full(size, 0.5))
+    values = rng.choice(size, n, p=theta)
+    facts = evidence(mechanism.tally(mechanism.randomize(values, rng)))
+
+    e, g = np.e, mechanism.buckets
+    p = e / (e + g - 1)
+    share = 1 / g + (p - 1 / g) * theta
+    theory = (share * (1 - share) / (p - 1 / g) ** 2 / n).sum()
+    low, high = (chi2.ppf(q, size) / size for q in (5e-10, 1 - 5e-10))
+
+    error = ((facts.channel.invert(facts.weights) - theta) ** 2).sum()
+    assert low < error / theory < high
+    textbook = (facts.channel._gather(facts.weights) - 1 / g) / (p - 1 / g)
+    assert ((textbook - theta) ** 2).sum() / theory > 5 * high
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_error_of_the_inversion_is_its_variance(name: str) -> None:
+    size, n, runs = 6, 4000, 150
+    mechanism = MECHANISMS[name](warner.Integers(0, size - 1), 1.5)
+    rng = np.random.default_rng(5)
+    theta = rng.dirichlet(np.ones(size))
+    estimates = np.stack(
+        [
+            warner.estimate(mechanism.tally(mechanism.randomize(rng.choice(size, n, p=theta), rng)), warner.Inversion()).probabilities
+            for _ in range(runs)
+        ]
+    )
+    variance = mechanism.channel().variance(theta) / n
+    # Mean: each value's z-score; spread: each value's chi-square with runs degrees. 6.2 sd is 1e-9 over all of them.
+    assert (np.abs(estimates.mean(axis=0) - theta) < 6.5 * np.sqrt(variance / runs)).all()
+    ratio = ((estimates - theta) ** 2).mean(axis=0) / variance
+    low, high = (chi2.ppf(q, runs) / runs for q in (1e-10, 1 - 1e-10))
+    assert ((low < ratio) & (ratio < high)).all()
+    # Wrong programs: the variance of the other population, and one that forgets the (p - q)^2.
+    assert not ((low < 4 * ratio) & (4 * ratio < high)).any()
+
+
+SIZE, PEOPLE, RUNS = 4, 2000, 1500
+# Coverage over RUNS independent runs, averaged over SIZE values: its sd is at most sqrt(.95 * .05 / RUNS) = 0.0056.
+MARGIN = 6 * 0.0056
+
+
+def _coverage(name: str, target: str, interval: Callable[[Evidence], np.ndarray], epsilon: float) -> float:
+    mechanism = MECHANISMS[name](warner.Integers(0, SIZE - 1), epsilon)
+    rng = np.random.default_rng(8)
+    theta = np.array([0.4, 0.3, 0.2, 0.1])
+    values = rng.choice(SIZE, PEOPLE, p=theta)
+    hits = 0
+    for _ in range(RUNS):
+        if target == "population":
+            values = rng.choice(SIZE, PEOPLE, p=theta)
+        truth = theta if target == "population" else np.bincount(values, minlength=SIZE) / PEOPLE
+        bounds = interval(evidence(mechanism.tally(mechanism.randomize(values, rng))))
+        hits += int(((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])).sum())
+    return hits / (RUNS * SIZE)
+
+
+@pytest.mark.parametrize("name", [n for n in MECHANISMS if n not in ("UnaryEncoding keep 0.8", "LocalHashing binary", "SubsetSelection of two")])
+@pytest.mark.parametrize("target", ["population", "respondents"])
+def test_intervals_cover_what_they_say(name: str, target: str) -> None:
+    assert abs(_coverage(name, target, lambda facts: wald(facts, 0.95, target), 3.0) - 0.95) < MARGIN
+
+
+def test_intervals_that_are_wrong_are_caught() -> None:
+    """Respondents' intervals claimed for the population, the reverse, and intervals of 68 % claimed as 95 %."""
+    name = "RandomizedResponse"
+    assert _coverage(name, "population", lambda facts: wald(facts, 0.95, "respondents"), 3.0) < 0.95 - MARGIN
+    assert _coverage(name, "respondents", lambda facts: wald(facts, 0.95, "population"), 3.0) > 0.95 + MARGIN
+    assert _coverage(name, "population", lambda facts: wald(facts, 0.68), 3.0) < 0.95 - MARGIN
