@@ -1,0 +1,212 @@
+"""Reports in: counted by one GROUP BY per statistic in constant memory, or read whole."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner._check import (
+    ArgumentError,
+    FileError,
+    ReportError,
+    message,
+)
+from warner.files._format import CSV_END, CSV_START, FORMATS, SCHEMA, digest_of, file_columns, from_file
+from warner.mechanisms import Mechanism, from_header
+from warner.reports import Bits, Reports
+from warner.tally import Tally
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True)
+class ReportFile:
+    """A report file's header and end, read and checked; the reports themselves are only counted."""
+
+    path: str
+    mechanisms: dict[str, Mechanism]
+    end: dict[str, Any]
+
+    @property
+    def columns(self) -> dict[str, int]:
+        return {name: size for a, m in self.mechanisms.items() for name, size in file_columns(a, m.layout).items()}
+
+    def relation(self) -> str:
+        """The file as a table in DuckDB's SQL."""
+        if self.path.endswith(".parquet"):
+            return f"read_parquet({_quoted(self.path)})"
+        types = ", ".join(f"{_quoted(name)}: {_quoted(_sql_type(size))}" for name, size in self.columns.items())
+        return (
+            f"read_csv({_quoted(self.path)}, auto_detect=false, header=true, delim=',', comment='#', strict_mode=true, "
+            f"null_padding=false, nullstr='', columns={{{types}}})"
+        )
+
+
+def _sql_type(size: int) -> str:
+    return {1: "UTINYINT", 2: "USMALLINT", 4: "UINTEGER", 8: "UBIGINT"}[np.min_scalar_type(size - 1).itemsize]
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _name(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def open_reports(path: str) -> ReportFile:
+    """Read the header and end of a report file; raises FileError unless both are there and make sense."""
+    if Path(path).suffix not in FORMATS:
+        raise ArgumentError(message("path", f"must end in {' or '.join(FORMATS)}", path))
+    if not Path(path).is_file():
+        raise FileError(message(path, "is not a file", None, "Check the path"))
+    head_text, end_text = _parquet_ends(path) if path.endswith(".parquet") else _csv_ends(path)
+    try:
+        head = json.loads(head_text) if head_text else None
+        end = json.loads(end_text) if end_text else None
+    except ValueError:
+        raise FileError(message(path, "has a header that was altered", None, "Fetch the file again")) from None
+    if not isinstance(head, dict) or head.get("format") != "warner-reports" or not isinstance(head.get("attributes"), dict):
+        raise FileError(message(path, "is not a report file of warner", None, "Make one with 'warner randomize'"))
+    if head.get("schema") != SCHEMA:
+        raise FileError(message(path, f"schema must be {SCHEMA}", repr(head.get("schema")), "Use the version of warner that wrote it"))
+    if not isinstance(end, dict) or not isinstance(end.get("n"), int):
+        raise FileError(message(path, "has no end: it is truncated", None, "Fetch the file again"))
+    if digest_of(path)[0] != end.get("sha256"):
+        raise FileError(message(path, "was altered: it does not have the checksum that its end states", None, "Fetch the file again"))
+    try:
+        mechanisms = {attribute: from_header(header) for attribute, header in head["attributes"].items()}
+    except AttributeError:
+        raise FileError(message(path, "has a header that was altered", None, "Fetch the file again")) from None
+    return ReportFile(path, mechanisms, end)
+
+
+def _csv_ends(path: str) -> tuple[bytes, bytes]:
+    with open(path, "rb") as file:
+        head = file.readline()
+        if not head.startswith(CSV_START):
+            return b"", b""
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - 2**20))
+        tail = file.read().rstrip(b"\n").rsplit(b"\n", 1)[-1]
+    return head[len(CSV_START) :], tail[len(CSV_END) :] if tail.startswith(CSV_END) else b""
+
+
+def _parquet_ends(path: str) -> tuple[bytes, bytes]:
+    import duckdb
+
+    with _connection() as database:
+        try:
+            found = database.execute(f"SELECT key, value FROM parquet_kv_metadata({_quoted(path)})").fetchall()
+        except duckdb.Error:
+            raise FileError(message(path, "is not readable as Parquet, or is truncated", None, "Fetch the file again")) from None
+    pairs = {bytes(key): bytes(value) for key, value in found}
+    return pairs.get(b"warner", b""), pairs.get(b"warner.end", b"")
+
+
+def _connection() -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    # Not the shared default connection: settings and errors stay here.
+    return duckdb.connect(":memory:")
+
+
+def tally_file(path: str, progress: Any = None) -> dict[str, Tally]:
+    """Count the reports in a .parquet or .csv file: {attribute: Tally}, by one GROUP BY per statistic.
+
+    Args:
+        path: a file that ``warner randomize``, ReportWriter or write_reports wrote.
+        progress: called with (done, total) while a file is counted.
+
+    Raises:
+        FileError: truncated or altered.
+        ReportError: a report that its mechanism cannot have sent.
+    """
+    import duckdb
+
+    file = open_reports(path)
+    steps = sum(m.layout.bytes if isinstance(m.layout, Bits) else 1 for m in file.mechanisms.values())
+    done = 0
+
+    def advance() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, steps)
+
+    tallies = {}
+    with _connection() as database:
+        for attribute, mechanism in file.mechanisms.items():
+            names = list(file_columns(attribute, mechanism.layout))
+            try:
+                if isinstance(mechanism.layout, Bits):
+                    sort, counts, n = _count_bits(database, file.relation(), names, mechanism.layout, advance)
+                else:
+                    sort, counts, n = _count_fields(database, file.relation(), names, mechanism.layout.sizes)
+                    advance()
+            except duckdb.Error:
+                raise FileError(message(path, "is truncated or altered: its rows cannot be read", None, "Fetch the file again")) from None
+            tallies[attribute] = Tally(mechanism.header, sort, counts, n)
+    if any(t.n != file.end["n"] for t in tallies.values()):
+        raise FileError(message(path, f"must hold {file.end['n']} reports of every attribute", None, "Fetch the file again"))
+    return tallies
+
+
+def _count_fields(database: duckdb.DuckDBPyConnection, relation: str, names: list[str], sizes: tuple[int, ...]) -> tuple[str, np.ndarray, int]:
+    columns = ", ".join(map(_name, names))
+    found = database.execute(f"SELECT {columns}, count(*) AS seen FROM {relation} GROUP BY {columns}").fetchnumpy()
+    return "histogram", *_place([found[name] for name in names], found["seen"], sizes, names)
+
+
+def _place(columns: list[Any], seen: Any, sizes: tuple[int, ...], names: list[str]) -> tuple[np.ndarray, int]:
+    """Counts of distinct reports, put in the layout's table."""
+    for column, size, name in zip(columns, sizes, names, strict=True):
+        if np.ma.getmaskarray(column).any():
+            raise ReportError(message("reports", f"{name} has rows without a report"))
+        if len(column) and int(np.max(column)) >= size:
+            raise ReportError(message("reports", f"{name} must lie in 0..{size - 1}", f"{int(np.sum(seen[column >= size]))} rows beyond it"))
+    table = np.zeros(sizes, dtype=np.int64)
+    table[tuple(np.asarray(c, dtype=np.int64) for c in columns)] = np.asarray(seen, dtype=np.int64)
+    return table, int(table.sum())
+
+
+def _count_bits(database: duckdb.DuckDBPyConnection, relation: str, names: list[str], layout: Bits, advance: Any) -> tuple[str, np.ndarray, int]:
+    """Bit sums from the 256-bin histogram of every byte column."""
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
+    sums, n = [], 0
+    for name in names:
+        _, histogram, n = _count_fields(database, relation, [name], (256,))
+        sums.append(histogram @ bits)
+        advance()
+    if layout.padding and histogram[np.arange(256) & (2**layout.padding - 1) != 0].any():
+        raise ReportError(message("reports", "padding bits must be 0"))
+    if layout.ones is not None:
+        total = " + ".join(f"bit_count({_name(name)})" for name in names)
+        row = database.execute(f"SELECT count(*) FROM {relation} WHERE {total} <> {layout.ones}").fetchone()
+        if row is None or row[0]:
+            raise ReportError(message("reports", f"every report must have {layout.ones} bits set"))
+    return "bitsums", np.concatenate(sums)[: layout.width], n
+
+
+def read_reports(path: str) -> dict[str, Reports]:
+    """All reports of a file in memory: {attribute: Reports}; the file is counted and checked first."""
+    file = open_reports(path)
+    with _connection() as database:
+        columns = database.execute(f"SELECT * FROM {file.relation()}").fetchnumpy()
+    return {
+        attribute: Reports(
+            mechanism.header,
+            from_file(
+                attribute,
+                mechanism.layout,
+                {name: np.asarray(columns[name], np.min_scalar_type(size - 1)) for name, size in file_columns(attribute, mechanism.layout).items()},
+            ),
+        )
+        for attribute, mechanism in file.mechanisms.items()
+    }

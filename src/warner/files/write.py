@@ -1,0 +1,152 @@
+"""Reports out: to Parquet or CSV in parts, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from warner._check import (
+    ArgumentError,
+    EmptyError,
+    FileError,
+    MismatchError,
+    message,
+)
+from warner.domain import canonical
+from warner.files._format import CSV_END, CSV_START, FORMATS, SCHEMA, UNSEALED, file_columns, seal, to_file
+from warner.mechanisms import Mechanism, from_header
+from warner.reports import Reports
+from warner.tally import require_same
+
+if TYPE_CHECKING:
+    pass
+
+
+class ReportWriter:
+    """Writes reports of one or more attributes to one file, in parts, whole or not at all.
+
+        with ReportWriter(path, {"education": mechanism}) as writer:
+            writer.write({"education": reports})
+
+    On leaving the block the end of the file is written and the file moved to its name; after an error nothing is left.
+    ``path`` ends in .parquet or .csv, or is ``-`` for CSV on standard output.
+    """
+
+    def __init__(self, path: str, mechanisms: Mapping[str, Mechanism]) -> None:
+        self._path, self._mechanisms = path, dict(mechanisms)
+        suffix = ".csv" if path == "-" else Path(path).suffix
+        if suffix not in FORMATS:
+            raise ArgumentError(message("path", f"must end in {' or '.join(FORMATS)}", path))
+        folder = None if path == "-" else str(Path(path).parent)
+        try:
+            handle, self._temporary = tempfile.mkstemp(dir=folder, prefix=".warner-", suffix=suffix)
+        except OSError as error:
+            raise FileError(message(path, "cannot be written", type(error).__name__, "Check that the folder exists")) from None
+        os.close(handle)
+        self._n = 0
+        head = {"format": "warner-reports", "schema": SCHEMA, "attributes": {a: m.header for a, m in self._mechanisms.items()}}
+        text = json.dumps(head, separators=(",", ":"), allow_nan=False)  # not sorted: the order of attributes is that of columns
+        self._sink: Any = (_ParquetSink if suffix == ".parquet" else _CsvSink)(self._temporary, text, self._mechanisms)
+
+    def write(self, reports: Mapping[str, Reports]) -> None:
+        """Append one batch: reports of every attribute, of the same people in the same order."""
+        if reports.keys() != self._mechanisms.keys() or len({len(r) for r in reports.values()}) != 1:
+            raise MismatchError(message("reports", f"must be equally many for each of {', '.join(self._mechanisms)}"))
+        columns: dict[str, np.ndarray] = {}
+        for attribute, mechanism in self._mechanisms.items():
+            require_same(mechanism.header, reports[attribute].header, f"mechanism and reports of {attribute!r}")
+            mechanism.layout.check(reports[attribute].columns)
+            columns |= to_file(attribute, mechanism.layout, reports[attribute].columns)
+        self._n += len(next(iter(reports.values())))
+        self._sink.write(columns)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, _value: BaseException | None, _trace: TracebackType | None) -> None:
+        try:
+            if error is not None:
+                self._sink.close(None)
+                return
+            if self._n == 0:
+                self._sink.close(None)
+                raise EmptyError(message("reports", "must not be empty"))
+            self._sink.close(canonical({"n": self._n, "sha256": UNSEALED}))
+            seal(self._temporary)
+            if self._path == "-":
+                _copy_to_stdout(self._temporary)
+            else:
+                umask = os.umask(0)
+                os.umask(umask)
+                os.chmod(self._temporary, 0o666 & ~umask)
+                os.replace(self._temporary, self._path)
+        finally:
+            Path(self._temporary).unlink(missing_ok=True)
+
+
+def _copy_to_stdout(path: str) -> None:
+    import shutil
+    import sys
+
+    with open(path, "rb") as file:
+        shutil.copyfileobj(file, sys.stdout.buffer)
+    sys.stdout.flush()
+
+
+class _ParquetSink:
+    def __init__(self, path: str, head: str, mechanisms: Mapping[str, Mechanism]) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        fields = [
+            (name, pa.from_numpy_dtype(np.min_scalar_type(size - 1)))
+            for attribute, mechanism in mechanisms.items()
+            for name, size in file_columns(attribute, mechanism.layout).items()
+        ]
+        self._schema = pa.schema(fields, metadata={"warner": head})
+        # Noise does not compress: dictionaries only cost time, except that they bound a column of few values to few bits.
+        self._writer = pq.ParquetWriter(path, self._schema, compression="zstd", use_dictionary=False, write_page_checksum=True)
+
+    def write(self, columns: Mapping[str, np.ndarray]) -> None:
+        import pyarrow as pa
+
+        arrays = [pa.array(columns[field.name].astype(field.type.to_pandas_dtype(), copy=False)) for field in self._schema]
+        self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema), row_group_size=2**20)
+
+    def close(self, end: str | None) -> None:
+        if end is not None:
+            self._writer.add_key_value_metadata({"warner.end": end})
+        self._writer.close()
+
+
+class _CsvSink:
+    def __init__(self, path: str, head: str, mechanisms: Mapping[str, Mechanism]) -> None:
+        self._file = open(path, "wb")  # noqa: SIM115 - closed by close()
+        self._file.write(CSV_START + head.encode() + b"\n")
+        self._first = True
+
+    def write(self, columns: Mapping[str, np.ndarray]) -> None:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        csv.write_csv(pa.table(dict(columns)), self._file, csv.WriteOptions(include_header=self._first))
+        self._first = False
+
+    def close(self, end: str | None) -> None:
+        if end is not None:
+            self._file.write(CSV_END + end.encode() + b"\n")
+        self._file.close()
+
+
+def write_reports(reports: Reports | Mapping[str, Reports], path: str) -> None:
+    """Write reports in memory to a .parquet or .csv file; one Reports is written as the attribute ``value``."""
+    named = {"value": reports} if isinstance(reports, Reports) else reports
+    with ReportWriter(path, {a: from_header(r.header) for a, r in named.items()}) as writer:
+        writer.write(named)
