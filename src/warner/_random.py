@@ -8,7 +8,9 @@ T / 2**64. Bits are drawn only as far as the comparison needs them. The first 16
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ from warner._check import ArgumentTypeError, kind, message
 _LOW48 = 2**48 - 1
 _DENSE_STEPS = 5  # binary digits of a threshold that are compared for all bits at once, before the undecided are gathered
 _SPARSE_STEPS = 3
+_TABLE_BYTES = 2**13  # fewer random bytes than this do not repay their table
+_BYTE_BLOCK = 2**16  # bytes at a time, so that the working arrays stay in the cache
 _TABLE_CELLS = 2**14  # beyond it most 16-bit prefixes straddle two cells and a look-up decides nothing
 _TABLE_DRAWS = 2**12  # fewer draws than this do not repay building the table
 
@@ -60,14 +64,43 @@ class Source:
         return result
 
     def bits(self, threshold: int, size: int) -> np.ndarray:
-        """``size`` bytes of independent bits, each 1 with probability exactly threshold / 2**64.
+        """``size`` bytes of independent bits, each 1 with probability exactly threshold / 2**64."""
+        if threshold >= 2**64:
+            return np.full(size, 0xFF, dtype=np.uint8)
+        if threshold <= 0:
+            return np.zeros(size, dtype=np.uint8)
+        return self._bits_by_byte(threshold, size) if size >= _TABLE_BYTES else self._bits_by_digit(threshold, size)
+
+    def _bits_by_byte(self, threshold: int, size: int) -> np.ndarray:
+        """Eight bits at a time: the cell of a 512-bit number among 256 cells as long as the bytes are likely.
+
+        16 bits find the cell by table except in about one case of 250, 64 bits do except in one of 2**56; what is left is
+        compared in whole integers.
+        """
+        table, edges, exact = _byte_table(threshold)
+        out = np.empty(size, dtype=np.uint8)
+        for start in range(0, size, _BYTE_BLOCK):
+            part = out[start : start + _BYTE_BLOCK]
+            head = self.words(part.size, np.uint16)
+            code = np.take(table, head)
+            part[:] = code
+            open_ = np.flatnonzero(code < 0)
+            u = head[open_].astype(np.uint64) << np.uint64(48) | self.words(open_.size, np.uint64) >> np.uint64(16)
+            found = np.searchsorted(edges, u, side="right")
+            tied = np.flatnonzero(edges[np.maximum(found, 1) - 1] == u)
+            for i in tied:
+                rest = int.from_bytes(self.words(7, np.uint64).tobytes(), "little")
+                found[i] = bisect_right(exact, int(u[i]) << 448 | rest)
+            part[open_] = found
+        return out
+
+    def _bits_by_digit(self, threshold: int, size: int) -> np.ndarray:
+        """Digit by digit, without a table to build: for few bits.
 
         U < T is decided from the most significant binary digit down, for 64 outcomes in one word at a time: a digit
         where they differ settles an outcome (1 if T has the one), equal digits leave it open. After five digits one
         outcome in 32 is open; those bytes are gathered and go on alone.
         """
-        if threshold >= 2**64:
-            return np.full(size, 0xFF, dtype=np.uint8)
         words = -(-size // 8)
         value = np.zeros(words, dtype=np.uint64)
         still = np.full(words, 2**64 - 1, dtype=np.uint64)
@@ -136,3 +169,22 @@ def _cell_table(width: int, count: int) -> np.ndarray:
     table = np.where(low == high, low, -1).astype(np.int32)
     table.setflags(write=False)
     return table
+
+
+@lru_cache(maxsize=16)
+def _byte_table(threshold: int) -> tuple[np.ndarray, np.ndarray, list[int]]:
+    """Bytes of eight bits that are 1 w.p. T / 2**64, as cells of 512 bits: byte b with k ones is T**k (2**64 - T)**(8 - k) long.
+
+    Returns the byte that a 16-bit prefix settles (-1 where it does not), the upper 64 bits of the 255 inner edges, and
+    those edges whole.
+    """
+    exact = list(accumulate(threshold ** b.bit_count() * (2**64 - threshold) ** (8 - b.bit_count()) for b in range(255)))
+    edges = np.array([edge >> 448 for edge in exact], dtype=np.uint64)
+    # A prefix leaves the byte open if an edge lies among the numbers that begin with it, other than at the first of them.
+    heads = np.array([edge >> 496 for edge in exact])
+    at_start = np.bincount(heads[[edge & (1 << 496) - 1 == 0 for edge in exact]], minlength=2**16 + 1)[: 2**16]
+    prefix = np.arange(2**16)
+    first = np.searchsorted(heads, prefix, side="left") + at_start
+    table = np.where(first == np.searchsorted(heads, prefix, side="right"), first, -1).astype(np.int16)
+    table.setflags(write=False)
+    return table, edges, exact

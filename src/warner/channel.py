@@ -21,6 +21,7 @@ from warner._check import ArgumentError, IdentifiabilityError, message
 from warner.hashing import buckets
 
 _BLOCK = 2**21  # elements of a block of rows that are worked on at a time
+_CACHED = 2**16  # elements that stay in the processor's cache while they are worked on
 _HASH_CACHE = 2**27  # bytes of bucket table that are kept instead of hashed anew
 _VARIANCE_WORK = 2e11  # multiplications that the exact variance of a pool may cost
 
@@ -212,13 +213,7 @@ class HashChannel(Channel):
         self.q, self.gap = q, gap
 
     def _tables(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """The buckets of all labels, for a block of seeds at a time: (which seeds, (block, K))."""
-        size = self.shape[1]
-        step = max(1, _BLOCK // size)
-        kept = _bucket_table(self.seeds, self.count, size) if self.seeds * size <= _HASH_CACHE else None
-        for start in range(0, self.seeds, step):
-            seeds = slice(start, min(start + step, self.seeds))
-            yield seeds, kept[seeds] if kept is not None else _hash_block(seeds, self.count, size)
+        return _bucket_tables(self.seeds, self.count, self.shape[1])
 
     def matvec(self, theta: np.ndarray) -> np.ndarray:
         sums = np.empty((self.seeds, self.count))
@@ -231,28 +226,21 @@ class HashChannel(Channel):
 
     def _gather(self, r: np.ndarray) -> np.ndarray:
         """sum_s r[s, h_s(x)] for every x."""
-        r = r.reshape(self.seeds, self.count)
         total = np.zeros(self.shape[1])
+        step = max(1, _CACHED // self.shape[1])
         for seeds, table in self._tables():
-            total += np.take_along_axis(r[seeds], table.astype(np.intp), axis=1).sum(axis=0)
+            for start in range(0, len(table), step):
+                rows = table[start : start + step]
+                flat = rows + (np.arange(seeds.start + start, seeds.start + start + len(rows), dtype=np.int64) * self.count)[:, None]
+                total += np.take(r, flat).sum(axis=0)
         return total
 
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
         return (self.q * r.sum() + self.gap * self._gather(r)) / self.seeds
 
-    @cached_property
-    def _support_law(self) -> np.ndarray:
-        """Pr(report supports x | x'), (K, K)."""
-        return self.q + self.gap * _collisions(self.seeds, self.count, self.shape[1])
-
-    @cached_property
+    @property
     def _inverse(self) -> np.ndarray:
-        law = self._support_law
-        if np.linalg.matrix_rank(law) < len(law):
-            raise IdentifiabilityError(
-                message("seeds", "two labels share a bucket under (almost) every seed of the pool", str(self.seeds), "Use a larger pool of seeds")
-            )
-        return np.linalg.inv(law)
+        return _support_inverse(self.seeds, self.count, self.shape[1], self.q, self.gap)
 
     def invert(self, w: np.ndarray) -> np.ndarray:
         return self._inverse @ self._gather(w)
@@ -289,14 +277,28 @@ class HashChannel(Channel):
 
 
 def _hash_block(seeds: slice, count: int, size: int) -> np.ndarray:
-    table = buckets(np.arange(seeds.start, seeds.stop)[:, None], np.arange(size)[None, :], count)
-    return table.astype(np.min_scalar_type(count - 1))
+    """Buckets of all labels under a range of seeds, hashed in pieces that fit the cache."""
+    table = np.empty((seeds.stop - seeds.start, size), dtype=np.min_scalar_type(count - 1))
+    step = max(1, _CACHED // size)
+    index = np.arange(size)[None, :]
+    for start in range(0, len(table), step):
+        rows = table[start : start + step]
+        rows[:] = buckets(np.arange(seeds.start + start, seeds.start + start + len(rows))[:, None], index, count)
+    return table
 
 
 @lru_cache(maxsize=2)
 def _bucket_table(seeds: int, count: int, size: int) -> np.ndarray:
+    return _hash_block(slice(0, seeds), count, size)
+
+
+def _bucket_tables(seeds: int, count: int, size: int) -> Iterator[tuple[slice, np.ndarray]]:
+    """The buckets of all labels, for a block of seeds at a time: (which seeds, (block, K))."""
     step = max(1, _BLOCK // size)
-    return np.concatenate([_hash_block(slice(s, min(s + step, seeds)), count, size) for s in range(0, seeds, step)])
+    kept = _bucket_table(seeds, count, size) if seeds * size <= _HASH_CACHE else None
+    for start in range(0, seeds, step):
+        block = slice(start, min(start + step, seeds))
+        yield block, kept[block] if kept is not None else _hash_block(block, count, size)
 
 
 @lru_cache(maxsize=4)
@@ -306,13 +308,25 @@ def _collisions(seeds: int, count: int, size: int) -> np.ndarray:
     Products of 0/1 matrices in single precision: exact, because a block has fewer than 2**24 rows.
     """
     total = np.zeros((size, size))
-    step = max(1, _BLOCK // size)
-    for start in range(0, seeds, step):
-        table = _hash_block(slice(start, min(start + step, seeds)), count, size)
+    for _, table in _bucket_tables(seeds, count, size):
         for bucket in range(count):
             hit = (table == bucket).astype(np.float32)
             total += hit.T @ hit
     return total / seeds
+
+
+@lru_cache(maxsize=4)
+def _support_inverse(seeds: int, count: int, size: int, q: float, gap: float) -> np.ndarray:
+    """The inverse (K, K) of Pr(report supports x | x') = q' + (p - q') M[x, x'].
+
+    M is a Gram matrix, so its rank shows in its eigenvalues; theirs is the same for every epsilon.
+    """
+    collisions = _collisions(seeds, count, size)
+    if np.linalg.eigvalsh(collisions)[0] < 1e-9:
+        raise IdentifiabilityError(
+            message("seeds", "two labels share a bucket under (almost) every seed of the pool", str(seeds), "Use a larger pool of seeds")
+        )
+    return np.linalg.inv(q + gap * collisions)
 
 
 class DenseChannel(Channel):

@@ -37,4 +37,7 @@ def buckets(seeds: np.ndarray, index: np.ndarray, count: int) -> np.ndarray:
     """
     key = _mix(seeds.astype(np.uint32) * _STEP + _OFFSET)
     h = _mix(key ^ (index.astype(np.uint32) * _SPREAD))
-    return ((h >> _16) * np.uint32(count)) >> _16
+    h >>= _16
+    h *= np.uint32(count)
+    h >>= _16
+    return h

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
-from warner._random import Source, _cell_table
+from warner._random import Source, _byte_table, _cell_table
 
 THRESHOLDS = [0, 1, 2**47, 2**48, 2**48 - 1, 2**63, 2**63 + 1, 3 * 2**62, 2**64 // 3, 2**64 - 2**48, 2**64 - 1, 2**64]
 
@@ -108,6 +110,45 @@ def test_packed_bits_are_comparisons_of_64_bits(threshold: int, monkeypatch: pyt
     packed = source.bits(threshold, 64)
     monkeypatch.undo()
     assert np.unpackbits(packed).tolist() == [int(v) < threshold for v in outcomes.tolist()]
+
+
+@pytest.mark.parametrize("threshold", [t for t in THRESHOLDS if 0 < t < 2**64])
+def test_bytes_by_table_are_cells_of_512_bits(threshold: int) -> None:
+    """Around every edge between two bytes, with 64-bit ties on either side, the table path finds the byte that whole integers give."""
+    weights = [threshold ** b.bit_count() * (2**64 - threshold) ** (8 - b.bit_count()) for b in range(256)]
+    edges = np.cumsum(np.array(weights, dtype=object)).tolist()
+    assert edges[-1] == 2**512
+    numbers = sorted({e + d for e in edges[:-1] for d in (-1, 0, 1, -(1 << 448), 1 << 448) if 0 <= e + d < 2**512} | {0, 2**512 - 1})
+    expected = [next(b for b in range(256) if number < edges[b]) for number in numbers]
+    tops = [e >> 448 for e in edges[:-1]]
+
+    class Wide(Source):
+        """Each call takes from the same 512-bit numbers: their first 16 bits, the next 48 where open, the last 448 where tied."""
+
+        tied: ClassVar[list[int]]
+
+        def words(self, n: int, dtype: type) -> np.ndarray:
+            if dtype is np.uint16:
+                return np.array([v >> 496 for v in numbers], dtype=np.uint16)
+            if n == 7 and self.tied:
+                return np.frombuffer((self.tied.pop(0) & (1 << 448) - 1).to_bytes(56, "little"), dtype=np.uint64)
+            table, _, _ = _byte_table(threshold)
+            open_ = [v for v in numbers if table[v >> 496] < 0]
+            assert n == len(open_)
+            self.tied = [v for v in open_ if v >> 448 in tops]
+            return np.array([(v >> 448 & 2**48 - 1) << 16 for v in open_], dtype=np.uint64)
+
+    assert Wide(None)._bits_by_byte(threshold, len(numbers)).tolist() == expected
+
+
+@pytest.mark.parametrize("threshold", [2**64 // 3, 2**62, 2**64 // 10**10])
+def test_both_ways_to_draw_bits_have_one_law(threshold: int) -> None:
+    """Ones among 8 * 10^6 bits, and their pairs in a byte, within 6.2 sd of their expectation on either path."""
+    p = threshold / 2**64
+    for draw in (Source(np.random.default_rng(1))._bits_by_byte, Source(np.random.default_rng(2))._bits_by_digit):
+        bits = np.unpackbits(draw(threshold, 10**6)).reshape(-1, 8)
+        assert (np.abs(bits.mean(axis=0) - p) < 6.5 * np.sqrt(p * (1 - p) / 10**6)).all()
+        assert abs((bits[:, 0] & bits[:, 7]).mean() - p * p) < 6.5 * np.sqrt(p * p * (1 - p * p) / 10**6)
 
 
 def test_certain_bits() -> None:

@@ -111,8 +111,8 @@ class _ParquetSink:
             for name, size in file_columns(attribute, mechanism.layout).items()
         ]
         self._schema = pa.schema(fields, metadata={"warner": head})
-        # Noise does not compress: dictionaries only cost time, except that they bound a column of few values to few bits.
-        self._writer = pq.ParquetWriter(path, self._schema, compression="zstd", use_dictionary=False, write_page_checksum=True)
+        # Noise does not compress, but Parquet stores a byte in four unless a dictionary says how few values there are.
+        self._writer = pq.ParquetWriter(path, self._schema, compression="zstd", use_dictionary=True, write_page_checksum=True)
 
     def write(self, columns: Mapping[str, np.ndarray]) -> None:
         import pyarrow as pa
