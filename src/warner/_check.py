@@ -126,10 +126,18 @@ def real(name: str, value: Any, remedy: str | None = None) -> float:
     """``value`` as a finite float; booleans, strings and NaN are refused."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise ArgumentTypeError(message(name, "must be a number", f"{show(value)} ({kind(value)})", remedy))
-    number = float(value)
+    number = as_float(value)
     if not math.isfinite(number):
         raise ArgumentError(message(name, "must be finite", show(number), remedy))
     return number
+
+
+def as_float(value: Any) -> float:
+    """float(value), infinite where an integer is beyond every float."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def probability(name: str, value: Any) -> float:
@@ -144,7 +152,7 @@ def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
     """``value`` as a privacy budget in nats: a positive number, infinite only where that is allowed."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise ArgumentTypeError(message(name, "must be a number (nats)", f"{show(value)} ({kind(value)})", "Pass a positive number such as 1.0"))
-    number = float(value)
+    number = as_float(value)
     if math.isnan(number) or number <= 0:
         raise BudgetError(message(name, "must be greater than 0", show(number), "Pass a positive number such as 1.0"))
     if math.isinf(number) and not infinite:

@@ -20,6 +20,9 @@ SMALLEST = Decimal("5e-11")
 TOLERANCE = 1e-9
 # exp(60) is far beyond 1/SMALLEST: larger budgets are refused before an exponential could overflow.
 LARGEST_EPSILON = 60.0
+# Below it estimates divide by differences of probabilities that double precision does not resolve, and no number of people
+# that live would be enough.
+SMALLEST_EPSILON = 1e-9
 
 _CONTEXT = decimal.Context(prec=60)
 
@@ -76,7 +79,11 @@ def check_representable(epsilon: float, smallest: Decimal, what: str) -> None:
 
 
 def check_epsilon(epsilon: float) -> None:
-    """Refuse a budget so large that its exponential has no use (and may overflow)."""
+    """Refuse a budget whose exponential has no use: so large that it may overflow, or hardly different from 1."""
+    if epsilon < SMALLEST_EPSILON:
+        raise BudgetError(
+            message("epsilon", f"is too small: below {SMALLEST_EPSILON:g} reports tell nothing", repr(epsilon), "Pass a larger epsilon")
+        )
     if epsilon > LARGEST_EPSILON:
         raise BudgetError(
             message(

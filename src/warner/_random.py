@@ -144,29 +144,41 @@ class Source:
             result[redo] = self.words(redo.size, dtype) // dtype(width)
         return result
 
-    def cells(self, width: int, count: int, n: int) -> np.ndarray:
-        """Which of ``count`` equal cells of ``width`` a 64-bit U falls in, shape (n,); ``count`` for the rest of the range."""
+    def cells(self, width: int, count: int, last: int, n: int) -> np.ndarray:
+        """Which cell a 64-bit U falls in, int32 (n,): 0..count-1 of ``width`` each, then one of width ``last``, code ``count``.
+
+        U beyond the last cell is drawn again, so that probabilities are widths over count * width + last.
+        """
         if n < _TABLE_DRAWS or count > _TABLE_CELLS:
-            return _cell(self.words(n, np.uint64), width, count)
-        head = self.words(n, np.uint16)
-        code = np.take(_cell_table(width, count), head)
-        open_ = np.flatnonzero(code < 0)
-        if open_.size:
-            low = self.words(open_.size, np.uint64) >> np.uint64(16)
-            code[open_] = _cell(head[open_].astype(np.uint64) << np.uint64(48) | low, width, count)
+            code = _cell(self.words(n, np.uint64), width, count, last)
+        else:
+            head = self.words(n, np.uint16)
+            code = np.take(_cell_table(width, count, last), head)
+            open_ = np.flatnonzero(code == _OPEN)
+            if open_.size:
+                low = self.words(open_.size, np.uint64) >> np.uint64(16)
+                code[open_] = _cell(head[open_].astype(np.uint64) << np.uint64(48) | low, width, count, last)
+        while (redo := np.flatnonzero(code == _BEYOND)).size:
+            code[redo] = _cell(self.words(redo.size, np.uint64), width, count, last)
         return code
 
 
-def _cell(u: np.ndarray, width: int, count: int) -> np.ndarray:
-    return np.minimum(u // np.uint64(width), np.uint64(count)).astype(np.int32)
+_OPEN, _BEYOND = -1, -2
+
+
+def _cell(u: np.ndarray, width: int, count: int, last: int) -> np.ndarray:
+    code = np.minimum(u // np.uint64(width), np.uint64(count)).astype(np.int32)
+    if (total := count * width + last) < 2**64:
+        code[u >= np.uint64(total)] = _BEYOND
+    return code
 
 
 @lru_cache(maxsize=64)
-def _cell_table(width: int, count: int) -> np.ndarray:
-    """The cell that a 16-bit prefix settles, -1 where it leaves the cell open."""
+def _cell_table(width: int, count: int, last: int) -> np.ndarray:
+    """The cell that a 16-bit prefix settles, _OPEN where it leaves the cell open."""
     first = np.arange(2**16, dtype=np.uint64) << np.uint64(48)
-    low, high = _cell(first, width, count), _cell(first | np.uint64(_LOW48), width, count)
-    table = np.where(low == high, low, -1).astype(np.int32)
+    low, high = (_cell(u, width, count, last) for u in (first, first | np.uint64(_LOW48)))
+    table = np.where(low == high, low, _OPEN).astype(np.int32)
     table.setflags(write=False)
     return table
 

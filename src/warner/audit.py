@@ -82,11 +82,11 @@ def audit(mechanism: Mechanism, samples: int | None = None) -> Audit:
         how += f", and all {len(records)} serialised reports enumerated"
         if breaks is None and problem is not None:
             breaks = problem
-        elif breaks is None and listed != ratio:
-            breaks = "the serialised reports' odds differ from the law's"
-        # Whichever is worse is what an attacker has.
-        epsilon = max(epsilon, math.inf if listed == INFINITE else log_ratio(listed, 1))
-    sampled = None if samples is None else sampled_bound(mechanism, integer("samples", samples, 1))
+        elif (breaks is None and (listed == INFINITE) > (ratio == INFINITE)) or (listed > ratio and ratio != INFINITE):
+            breaks = "some serialised reports have larger odds than the law allows"
+        # The bytes are what an attacker has. They may tell less than the law: a pool whose hashes never separate two labels.
+        epsilon = math.inf if listed == INFINITE else log_ratio(listed, 1)
+    sampled = None if samples is None else sampled_bound(mechanism, integer("samples", samples, 2))
     if breaks is None and sampled is not None and sampled > mechanism.requested:
         breaks = f"samples show an epsilon of at least {sampled:.4f}: the sampler does not follow the law"
     return Audit(repr(mechanism), mechanism.requested, epsilon, breaks is None, how, breaks, sampled)

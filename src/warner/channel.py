@@ -23,7 +23,8 @@ from warner.hashing import buckets
 _BLOCK = 2**21  # elements of a block of rows that are worked on at a time
 _CACHED = 2**16  # elements that stay in the processor's cache while they are worked on
 _HASH_CACHE = 2**27  # bytes of bucket table that are kept instead of hashed anew
-_VARIANCE_WORK = 2e11  # multiplications that the exact variance of a pool may cost
+_LARGEST_COLLISIONS = 2**13  # values; the matrix of their collisions has the square of it
+_VARIANCE_WORK = 5e10  # multiplications that the exact variance of a pool may cost
 
 
 class Channel(ABC):
@@ -58,8 +59,17 @@ class Channel(ABC):
         """The report histogram itself as a distribution (K,) over values, with no correction at all."""
 
     def null_variance(self, theta: np.ndarray) -> np.ndarray:
-        """Variance (K,) per report of the inverse at values whose true share is 0; theta (K,) is the rest's estimate."""
-        return self.variance(theta)
+        """Variance (K,) per report of the inverse at each value if its true share were 0 and theta (K,) held for the rest.
+
+        With L the inverse's weights: (sum_y L[x, y]^2 (A theta - theta_x A_x)_y) / (1 - theta_x).
+        """
+        total, own = self._moments(theta)
+        rest = 1 - theta
+        return np.where(rest > 0, (total - theta * own) / np.where(rest > 0, rest, 1.0), total)
+
+    def _moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """sum_y L[x, y]^2 (A theta)_y and sum_y L[x, y]^2 A[y, x], each (K,); needed where null_variance has no formula."""
+        raise NotImplementedError
 
     def dense(self) -> np.ndarray:
         """A as an array (m, K)."""
@@ -248,22 +258,27 @@ class HashChannel(Channel):
     def variance(self, theta: np.ndarray) -> np.ndarray:
         """Exact over the pool, sum_y Pr(y) L[x, y]^2 - theta_x^2 with L the inverse's weights of a report.
 
-        Where that costs more than 2e11 multiplications, over the first seeds of the pool that fit: a relative error of
+        Where that costs more than 5e10 multiplications, over the first seeds of the pool that fit: a relative error of
         about 1/sqrt(seeds used) of a term that varies little from seed to seed.
         """
+        return np.maximum(self._moments(theta)[0] - theta**2, 0.0)
+
+    def _moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         size = self.shape[1]
         rows = self.matvec(theta).reshape(self.seeds, self.count)
         most = max(1, int(_VARIANCE_WORK / (self.count * size**2)))
-        total, used = np.zeros(size), 0
+        total, own, used = np.zeros(size), np.zeros(size), 0
         for seeds, table in self._tables():
             table = table[: max(0, most - used)]
             if not len(table):
                 break
             for bucket in range(self.count):
-                weights = (table == bucket).astype(np.float64) @ self._inverse.T
-                total += rows[seeds][: len(table), bucket] @ weights**2
+                hit = (table == bucket).astype(np.float64)
+                squares = (hit @ self._inverse.T) ** 2
+                total += rows[seeds][: len(table), bucket] @ squares
+                own += ((self.q + self.gap * hit) * squares).sum(axis=0) / self.seeds
             used += len(table)
-        return np.maximum(total * (self.seeds / used) - theta**2, 0.0)
+        return total * (self.seeds / used), own * (self.seeds / used)
 
     def observed(self, w: np.ndarray) -> np.ndarray:
         supports = self._gather(w)
@@ -307,6 +322,15 @@ def _collisions(seeds: int, count: int, size: int) -> np.ndarray:
 
     Products of 0/1 matrices in single precision: exact, because a block has fewer than 2**24 rows.
     """
+    if size > _LARGEST_COLLISIONS:
+        raise ArgumentError(
+            message(
+                "domain",
+                f"the collision matrix of a hash pool is kept for at most {_LARGEST_COLLISIONS} values",
+                str(size),
+                "Use UnaryEncoding or HadamardResponse for a domain of this size",
+            )
+        )
     total = np.zeros((size, size))
     for _, table in _bucket_tables(seeds, count, size):
         for bucket in range(count):
@@ -372,7 +396,11 @@ class DenseChannel(Channel):
         return self._inverse @ w
 
     def variance(self, theta: np.ndarray) -> np.ndarray:
-        return np.maximum(self._inverse**2 @ self.matvec(theta) - theta**2, 0.0)
+        return np.maximum(self._moments(theta)[0] - theta**2, 0.0)
+
+    def _moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        squares = self._inverse**2
+        return squares @ self.matvec(theta), (squares * self.matrix.T).sum(axis=1)
 
     def observed(self, w: np.ndarray) -> np.ndarray:
         if self.shape[0] != self.shape[1]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -37,6 +38,8 @@ class _Group(click.Group):
     """Errors of warner and of the file system end in one line and exit status 1, never in a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        with contextlib.suppress(ValueError):  # not in the main thread: then nobody ends us by a signal either
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that unfinished files are taken away
         try:
             return super().invoke(ctx)
         except WarnerError as error:
@@ -76,14 +79,35 @@ def randomize(study: str, values: str, output: str, bare: bool, seed: int | None
         echo yes | warner randomize study.toml --bare
     """
     plan = Study.load(study)
+    _not_over(output, study, values)
     source = Source(_generator(seed))
-    with files.ReportWriter(output, plan.mechanisms) as writer, _progress("randomising") as step:
+    with files.ReportWriter(output, plan.mechanisms, simulation=seed is not None) as writer, _progress("randomising") as step:
         done = 0
         for batch in files.read_values(values, plan.domains, bare):
             writer.write({name: Reports(m.header, m.randomize_index(batch[name], source)) for name, m in plan.mechanisms.items()})
             done += len(next(iter(batch.values())))
             step(done, None)
-    click.echo(f"{done:,} people, each spends at most epsilon = {plan.guarantee.epsilon:.10g}", err=True)
+    click.echo(f"{_counted(done, 'person', 'people')}, each spends {_spent(plan)}", err=True)
+    if seed is not None:
+        click.echo("A simulation: whoever knows the seed can undo the randomisation. The reports say so.", err=True)
+
+
+def _spent(study: Study) -> str:
+    open_ = [name for name, m in study.mechanisms.items() if m.epsilon == float("inf")]
+    if open_:
+        return f"without limit: NO PROTECTION of {', '.join(open_)}, whose answers are sent as they are"
+    return f"at most epsilon = {study.guarantee.epsilon:.10g} in all"
+
+
+def _counted(n: int, one: str, many: str) -> str:
+    return f"{n:,} {one if n == 1 else many}"
+
+
+def _not_over(output: str | None, *inputs: str) -> None:
+    """Refuse to write over a file that is being read."""
+    for path in inputs:
+        if output not in (None, "-") and path != "-" and Path(path).exists() and Path(str(output)).resolve() == Path(path).resolve():
+            raise ArgumentError(message("output", "must not be one of the inputs", str(output), "Choose another name"))
 
 
 def _generator(seed: int | None) -> Any:
@@ -100,9 +124,16 @@ def _generator(seed: int | None) -> Any:
 @click.option("--study", type=click.Path(dir_okay=False), help="Refuse reports that were not made as this study says.")
 def tally(reports: tuple[str, ...], output: str, study: str | None) -> None:
     """Count the reports in one or more files (.parquet or .csv; - is CSV on standard input)."""
-    parts = []
+    _not_over(output, *reports, *([study] if study else []))
+    parts, seals = [], set()
     for path in reports:
         with _spooled(path) as file, _progress(f"counting {path}") as step:
+            opened = files.open_reports(file)
+            if opened.end["sha256"] in seals:
+                raise ArgumentError(message("reports", "must not be counted twice", f"{path}, whose content was given before"))
+            seals.add(opened.end["sha256"])
+            if opened.simulation:
+                click.echo(f"{path}: reports of a simulation, made with a seed", err=True)
             parts.append(files.tally_file(file, step))
     total = _add(parts)
     if study is not None:
@@ -115,6 +146,10 @@ def tally(reports: tuple[str, ...], output: str, study: str | None) -> None:
 @click.option("-o", "--output", default="-", help="Tally file (JSON); default standard output.")
 def merge(tallies: tuple[str, ...], output: str) -> None:
     """Add tallies of the same study. Any order and any grouping gives the same tally, bit for bit."""
+    _not_over(output, *tallies)
+    places = [str(Path(path).resolve()) for path in tallies]
+    if len(set(places)) < len(places):
+        raise ArgumentError(message("tallies", "must not be added twice", ", ".join(tallies)))
     _write_tallies(_add([_read_tallies(path) for path in tallies]), output)
 
 
@@ -141,6 +176,10 @@ def estimate(
 ) -> None:
     """Estimate the shares behind TALLY (a tally file, a report file, or - for a tally on standard input)."""
     chosen = None if name is None else method(name)
+    if json_path == csv_path == "-":
+        raise ArgumentError(message("--json and --csv", "cannot both go to standard output"))
+    for path in (json_path, csv_path, plot_path):
+        _not_over(path, tally)
     tallies = files.tally_file(tally) if Path(tally).suffix in files.FORMATS else _read_tallies(tally)
     for attribute in wanted:
         if attribute not in tallies:
@@ -196,6 +235,7 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
 def demo(output: str, seed: int | None) -> None:
     """Run everything on real answers: education and marital status of 32,561 people (UCI Adult), at epsilon = 1 each."""
     import gzip
+    import io
     from importlib.resources import files as resources
 
     import numpy as np
@@ -205,16 +245,16 @@ def demo(output: str, seed: int | None) -> None:
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     data = resources("warner") / "data"
-    answers, study_file, reports_file, tally_file = (folder / name for name in ("answers.csv", "study.toml", "reports.parquet", "tally.json"))
-    write_whole(answers, gzip.decompress((data / "adult.csv.gz").read_bytes()))
+    study_file, reports_file, tally_file = (folder / name for name in ("study.toml", "reports.parquet", "tally.json"))
+    answers = io.BytesIO(gzip.decompress((data / "adult.csv.gz").read_bytes()))  # in memory only: the collector never has them
     write_whole(study_file, (data / "adult.toml").read_bytes())
     study = Study.load(study_file)
 
     start = time.perf_counter()
     truth: dict[str, Any] = {name: np.zeros(d.size) for name, d in study.domains.items()}
     source = Source(_generator(seed))
-    with files.ReportWriter(str(reports_file), study.mechanisms) as writer:
-        for batch in files.read_values(str(answers), study.domains):
+    with files.ReportWriter(str(reports_file), study.mechanisms, simulation=seed is not None) as writer:
+        for batch in files.read_values(answers, study.domains):
             writer.write({name: Reports(m.header, m.randomize_index(batch[name], source)) for name, m in study.mechanisms.items()})
             for name, index in batch.items():
                 truth[name] += np.bincount(index, minlength=truth[name].size)
@@ -225,7 +265,6 @@ def demo(output: str, seed: int | None) -> None:
     estimates = [_estimated(name, part, None) for name, part in tallies.items()]
     estimated = time.perf_counter()
 
-    answers.unlink()  # the collector never has them
     shares = [truth[str(e.attribute)] / e.n for e in estimates]
     write_whole(folder / "estimate.json", (json.dumps([e.to_json(target="respondents") for e in estimates], indent=1) + "\n").encode())
     write_whole(folder / "estimate.csv", _csv(estimates, 0.95, "respondents").encode())
@@ -271,7 +310,7 @@ def _write_tallies(tallies: dict[str, Tally], path: str) -> None:
         click.echo(dump_tallies(tallies), nl=False)
     else:
         save_tallies(tallies, path)
-    click.echo(f"{next(iter(tallies.values())).n:,} reports", err=True)
+    click.echo(_counted(next(iter(tallies.values())).n, "report", "reports"), err=True)
 
 
 def _write(text: str, path: str) -> None:
@@ -365,7 +404,7 @@ def _grid(title: str, columns: dict[str, Any], rows: list[list[str]]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=Text(title) if title else None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for name, justify in columns.items():
         table.add_column(name, justify=justify, overflow="fold")
     for row in rows:
@@ -382,7 +421,7 @@ def _show(result: Estimate, level: float, target: str, truth: Any = None) -> Non
         value = row["value"] if isinstance(row["value"], str) else json.dumps(row["value"])
         known = [] if truth is None else [f"{truth[i]:.4f}"]
         rows.append([value, *known, f"{row['estimate']:.4f}", f"{row['low']:.4f} .. {row['high']:.4f}", f"{row['n']:,.0f}"])
-    title = f"{result.attribute or 'value'}: {result.n:,} reports, {result.method}"
+    title = f"{result.attribute or 'value'}: {_counted(result.n, 'report', 'reports')}, {result.method}"
     whom = "the population they were drawn from" if target == "population" else "these respondents"
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
     _console().print(_grid(title, columns, rows))

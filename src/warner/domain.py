@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, EmptyError, ValuesError, integer, kind, message, real, show
+from warner._check import ArgumentError, ArgumentTypeError, EmptyError, ValuesError, as_float, integer, kind, message, real, show
 
 # Beyond this many values neither a table of labels nor an estimate per value is sensible on one machine.
 LARGEST_SIZE = 2**26
@@ -66,6 +66,18 @@ class Domain(ABC):
         inside = ", ".join(f"{k}={show(v)}" for k, v in self.spec().items() if k != "kind")
         return f"{type(self).__name__}({inside})"
 
+    def _index(self, index: Any) -> np.ndarray:
+        """``index`` checked to lie in 0..size-1."""
+        try:
+            array = np.asarray(index)
+        except ValueError:
+            array = np.asarray(None)
+        if array.dtype.kind not in "iu" and array.size:
+            raise ArgumentTypeError(message("index", "must be an array of integers", str(array.dtype)))
+        if array.size and (array.min() < 0 or array.max() >= self.size):
+            raise ArgumentError(message("index", f"must lie in 0..{self.size - 1}"))
+        return array.astype(np.int64)
+
     def _refuse(self, bad: np.ndarray, what: str) -> None:
         """Raise for the positions at which ``bad`` (n,) is true."""
         where = np.flatnonzero(bad)
@@ -85,6 +97,8 @@ def _sequence(values: Any) -> Any:
             values = list(values)
         else:
             raise ArgumentTypeError(message("values", "must be a list, an array or a column", kind(values), "Wrap a single answer in a list"))
+    if np.ma.is_masked(values):
+        raise ValuesError(int(np.argmax(np.ma.getmaskarray(values).ravel())), "must not be masked", "no answer")
     if not isinstance(values, list | tuple):
         values = np.asarray(values)
         if values.ndim == 0:
@@ -129,8 +143,8 @@ class Categorical(Domain):
     """
 
     def __init__(self, values: Sequence[str | int | bool]) -> None:
-        if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
-            raise ArgumentTypeError(message("values", "must be a list of labels", kind(values)))
+        if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__iter__"):
+            raise ArgumentTypeError(message("values", "must be a list of labels, in an order that stays", kind(values)))
         labels = [v.item() if isinstance(v, np.generic) else v for v in values]
         for i, label in enumerate(labels):
             if type(label) not in _LABEL_TYPES:
@@ -144,7 +158,8 @@ class Categorical(Domain):
         self._types = tuple({t for label in labels for t in _LABEL_TYPES[type(label)]})
         self._object = np.empty(self.size, dtype=object)
         self._object[:] = labels
-        self._order = np.argsort(labels, kind="stable") if self._types and set(map(type, labels)) == {int} else None
+        small = all(type(label) is int and abs(label) < 2**63 for label in labels)
+        self._order = np.argsort(np.array(labels), kind="stable") if small else None
 
     def encode(self, values: Any) -> np.ndarray:
         values = _sequence(values)
@@ -173,7 +188,7 @@ class Categorical(Domain):
         return place if (self._order[1:] > self._order[:-1]).all() else self._order[place]
 
     def decode(self, index: Any) -> list[Any]:
-        return self._object[np.asarray(index, dtype=np.int64)].tolist()
+        return self._object[self._index(index)].tolist()
 
     def spec(self) -> dict[str, Any]:
         return {"kind": "categorical", "values": self._labels}
@@ -210,7 +225,7 @@ class Integers(Domain):
         return values.astype(np.int64) - self.low
 
     def decode(self, index: Any) -> list[int]:
-        return (np.asarray(index, dtype=np.int64) + self.low).tolist()
+        return (self._index(index) + self.low).tolist()
 
     def spec(self) -> dict[str, Any]:
         return {"kind": "integers", "low": self.low, "high": self.high}
@@ -228,6 +243,7 @@ class Interval(Domain):
         if not self.low < self.high:
             raise ArgumentError(message("high", f"must be greater than low = {self.low!r}", show(high)))
         self.size = self.bins = integer("bins", bins, 2, LARGEST_SIZE)
+        real("high - low", self.high - self.low, "Choose narrower limits")
 
     @cached_property
     def points(self) -> np.ndarray:  # type: ignore[override]
@@ -238,15 +254,16 @@ class Interval(Domain):
         if not isinstance(values, np.ndarray) or values.dtype == object:
             values = list(values)
             _wrong_type(values, (int, float, np.integer, np.floating))
-            values = np.asarray(values, dtype=np.float64)
+            values = np.fromiter(map(as_float, values), dtype=np.float64, count=len(values))
         if values.ndim != 1 or values.dtype.kind not in "iuf":
             raise ArgumentTypeError(message("values", "must be a one-dimensional array of numbers", f"{values.dtype} of shape {values.shape}"))
+        values = values.astype(np.float64)  # a narrower type could not hold the limits or the bins
         self._refuse(np.isnan(values), "NaN")
         self._refuse((values < self.low) | (values > self.high), "a number outside [low, high]")
         return np.minimum(((values - self.low) / (self.high - self.low) * self.size).astype(np.int64), self.size - 1)
 
     def decode(self, index: Any) -> list[float]:
-        return self.points[np.asarray(index, dtype=np.int64), 0].tolist()
+        return self.points[self._index(index), 0].tolist()
 
     def spec(self) -> dict[str, Any]:
         return {"kind": "interval", "low": self.low, "high": self.high, "bins": self.size}
@@ -287,7 +304,7 @@ class Grid(Domain):
         return values[:, 0] * self.columns + values[:, 1]
 
     def decode(self, index: Any) -> list[tuple[int, int]]:
-        rows, columns = np.divmod(np.asarray(index, dtype=np.int64), self.columns)
+        rows, columns = np.divmod(self._index(index), self.columns)
         return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
     def spec(self) -> dict[str, Any]:
@@ -339,7 +356,7 @@ class Product(Domain):
         return values
 
     def decode(self, index: Any) -> list[dict[str, Any]]:
-        parts = np.unravel_index(np.asarray(index, dtype=np.int64), self.shape)
+        parts = np.unravel_index(self._index(index), self.shape)
         columns = [domain.decode(part) for domain, part in zip(self.domains.values(), parts, strict=True)]
         return [dict(zip(self.domains, row, strict=True)) for row in zip(*columns, strict=True)]
 

@@ -50,6 +50,9 @@ class Fit:
     log_likelihood: float | None = None
     likelihood: str | None = None
 
+    def __post_init__(self) -> None:
+        self.probabilities.setflags(write=False)
+
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
@@ -117,7 +120,7 @@ class Estimate:
             target: ``"population"``, the distribution that the n people were drawn from, or ``"respondents"``, the shares
                 among exactly these n people.
         """
-        from warner.intervals import wald  # one of the three upward doors (DESIGN 2)
+        from warner.intervals import wald  # an upward door, for the reader's convenience
 
         return wald(self.evidence, level, target)
 
@@ -150,7 +153,7 @@ class Estimate:
 
     def to_frame(self, backend: str = "pyarrow", level: float = 0.95, target: str = "population") -> Any:
         """The rows as a data frame of ``backend`` (any that Narwhals can make: pyarrow, polars, pandas, ...)."""
-        from warner.files import frame  # one of the three upward doors (DESIGN 2)
+        from warner.files import frame
 
         rows = self.rows(level, target)
         columns: dict[str, list[Any]] = {key: [row[key] for row in rows] for key in rows[0]}
@@ -160,7 +163,7 @@ class Estimate:
 
     def plot(self, path: str | None = None, truth: Any = None, level: float = 0.95, target: str = "population") -> Any:
         """A chart of shares and intervals, saved to ``path`` (.png, .svg, .html, .json) if given: see :mod:`warner.plot`."""
-        from warner.plot import chart, save  # one of the three upward doors (DESIGN 2)
+        from warner.plot import chart, save  # an upward door, for the reader's convenience
 
         picture = chart([self], truth=None if truth is None else [truth], level=level, target=target)
         if path is not None:

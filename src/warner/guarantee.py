@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from warner._check import ArgumentTypeError, EmptyError, kind, message
+from warner._check import ArgumentTypeError, BudgetError, EmptyError, kind, message
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,12 @@ class LDP:
 
     epsilon: float
 
+    def __post_init__(self) -> None:
+        if isinstance(self.epsilon, bool) or not isinstance(self.epsilon, int | float):
+            raise ArgumentTypeError(message("epsilon", "must be a number (nats)", kind(self.epsilon)))
+        if not self.epsilon >= 0:
+            raise BudgetError(message("epsilon", "must be at least 0", repr(self.epsilon)))
+
     def __str__(self) -> str:
         return "no protection" if math.isinf(self.epsilon) else f"{self.epsilon:.10g}-LDP"
 
@@ -33,6 +39,8 @@ def compose(guarantees: Iterable[LDP]) -> LDP:
     >>> compose([LDP(0.5), LDP(1.0)])
     LDP(epsilon=1.5)
     """
+    if not isinstance(guarantees, Iterable):
+        raise ArgumentTypeError(message("guarantees", "must be a list of guarantees", kind(guarantees)))
     parts = list(guarantees)
     if not parts:
         raise EmptyError(message("guarantees", "must not be empty"))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, kind, message, probability
+from warner._check import ArgumentError, ArgumentTypeError, kind, message, probability, real
 
 
 def _pair(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -112,4 +112,6 @@ def wasserstein1(p: Any, q: Any, spacing: float = 1.0) -> float:
     2.0
     """
     p, q = _pair(p, q)
+    if real("spacing", spacing) <= 0:
+        raise ArgumentError(message("spacing", "must be positive", repr(spacing)))
     return float(np.abs(np.cumsum(p - q)[:-1]).sum() * spacing)

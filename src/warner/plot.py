@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from warner._check import ArgumentError, MissingExtraError, message
 from warner.estimate import Estimate
 from warner.reports import write_whole
@@ -25,6 +27,9 @@ def _altair() -> Any:
 
 def chart(estimates: Sequence[Estimate], truth: Sequence[Any] | None = None, level: float = 0.95, target: str = "population") -> Any:
     """Shares as points with intervals, one panel per estimate; a tick marks the truth where ``truth`` (K,) is given."""
+    for i, e in enumerate(estimates):
+        if truth is not None and np.shape(truth[i]) != (e.domain.size,):
+            raise ArgumentError(message("truth", f"must have shape ({e.domain.size},)", str(np.shape(truth[i]))))
     panels = [_panel(e, None if truth is None else truth[i], level, target) for i, e in enumerate(estimates)]
     return _altair().vconcat(*panels).configure_view(stroke=None).configure_axis(grid=False)
 
@@ -37,7 +42,10 @@ def _panel(estimate: Estimate, truth: Any, level: float, target: str) -> Any:
             row["truth"] = float(truth[i])
     ordered = len(data) > _MOST_LABELS or not isinstance(estimate.domain.labels[0], str)
     if len(data) > _MOST_LABELS:
-        place = alt.Y("order:Q", title="value (index)")
+        numbers = all(isinstance(value, int | float) for value in estimate.domain.labels)
+        for row, value in zip(data, estimate.domain.labels, strict=True):
+            row["place"] = value if numbers else row["order"]
+        place = alt.Y("place:Q", title="value" if numbers else "value (its number)", scale=alt.Scale(zero=False))
     else:
         place = alt.Y("value:N", title=None, sort=alt.SortField("order") if ordered else alt.SortField("estimate", order="descending"))
     base = alt.Chart(alt.Data(values=data)).encode(y=place)
@@ -60,7 +68,7 @@ def _text(value: Any) -> str:
 
 def save(picture: Any, path: str) -> None:
     """Write a chart to ``path``: .png, .svg, .html (with everything inside, works offline) or .json (Vega-Lite)."""
-    suffix = Path(path).suffix
+    suffix = Path(str(path)).suffix
     if suffix not in (".png", ".svg", ".html", ".json"):
         raise ArgumentError(message("path", "must end in .png, .svg, .html or .json", path))
     buffer: Any = io.BytesIO() if suffix == ".png" else io.StringIO()

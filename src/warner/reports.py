@@ -6,12 +6,16 @@ checks of foreign input, the serialised form and the way reports are counted.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +104,8 @@ class Reports:
     """
 
     def __init__(self, header: Mapping[str, Any], columns: Mapping[str, np.ndarray]) -> None:
+        if not isinstance(header, Mapping) or not isinstance(columns, Mapping):
+            raise ArgumentTypeError(message("reports", "need a header and columns", kind(header), "Use mechanism.reports(outputs)"))
         self.header = dict(header)
         self.columns = {name: _frozen(column) for name, column in columns.items()}
         if not self.columns or len({len(c) for c in self.columns.values()}) != 1:
@@ -109,7 +115,7 @@ class Reports:
         return len(next(iter(self.columns.values())))
 
     def __repr__(self) -> str:
-        return f"Reports({self.header['mechanism']}, n={len(self)})"
+        return f"Reports({self.header.get('mechanism')}, n={len(self)})"
 
     def __getitem__(self, rows: slice) -> Reports:
         if not isinstance(rows, slice):
@@ -142,15 +148,21 @@ class Reports:
             raise FileError(message("reports", "are truncated or altered: the checksum does not match", None, "Fetch the file again"))
         start = len(_MAGIC) + 4
         end = start + int.from_bytes(data[len(_MAGIC) : start], "little")
-        head = json.loads(data[start:end])
-        if head.get("schema") != SCHEMA:
-            raise FileError(message("reports", f"schema must be {SCHEMA}", repr(head.get("schema")), "Use the version of warner that wrote them"))
-        columns = {}
-        for name, dtype, shape in head["columns"]:
-            column = np.frombuffer(data, dtype, head["n"] * int(np.prod(shape, dtype=int)), end)
-            columns[name] = column.reshape(head["n"], *shape).astype(np.dtype(dtype).newbyteorder("="), copy=False)
-            end += column.nbytes
-        return cls(head["header"], columns)
+        try:
+            head = json.loads(data[start:end])
+            if head["schema"] != SCHEMA:
+                raise ValueError
+            columns = {}
+            for name, dtype, shape in head["columns"]:
+                column = np.frombuffer(data[:-32], dtype, head["n"] * int(np.prod(shape, dtype=int)), end)
+                columns[str(name)] = column.reshape(head["n"], *shape).astype(np.dtype(dtype).newbyteorder("="), copy=False)
+                end += column.nbytes
+            if end != len(data) - 32:
+                raise ValueError
+            return cls(head["header"], columns)
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
+            pass
+        raise FileError(message("reports", "do not have the form that their checksum vouches for", None, "Use the version of warner that wrote them"))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the wire format to ``path``, whole or not at all."""
@@ -159,23 +171,65 @@ class Reports:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Reports:
         """Read what :meth:`save` wrote. Parquet and CSV reports are read by ``warner.files``."""
-        return cls.from_bytes(Path(path).read_bytes())
+        return cls.from_bytes(read_whole(path))
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
+    """A temporary file to write, which becomes ``path`` when the block ends and vanishes when it fails.
+
+    A reader sees the old file or all of the new one. Links are followed and an existing file keeps its permissions; what is
+    no regular file (a pipe, a device) is written to at the end and not replaced.
+    """
+    target = Path(path).resolve()
+    regular = target.is_file() or not target.exists()
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "is a directory")
+        handle, temporary = tempfile.mkstemp(dir=target.parent if regular else None, prefix=".warner-", suffix=target.suffix)
+    except OSError as error:
+        problem: FileError | None = FileError(
+            message(str(path), "cannot be written", error.strerror or type(error).__name__, "Check the path and its folder")
+        )
+    else:
+        problem = None
+    if problem is not None:
+        raise problem
+    os.close(handle)
+    try:
+        yield temporary
+        if regular:
+            # mkstemp makes private files; a new result gets what any new file gets.
+            os.chmod(temporary, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
+            os.replace(temporary, target)
+        else:
+            with open(temporary, "rb") as source, open(target, "wb") as sink:
+                shutil.copyfileobj(source, sink)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+@lru_cache(maxsize=1)
+def _umask() -> int:
+    """The process's mask for new files; it can only be read by setting it, so it is read once."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file so that a reader sees the old one or all of the new one, never a part."""
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    """Write a file whole or not at all: see :func:`whole_file`."""
+    with whole_file(path) as temporary:
+        Path(temporary).write_bytes(data)
+
+
+def read_whole(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a file; FileError where it cannot be opened."""
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes private files; a result should have the usual permissions
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        return Path(path).read_bytes()
+    except OSError as error:
+        problem = FileError(message(str(path), "cannot be opened", error.strerror or type(error).__name__, "Check the path"))
+    raise problem
 
 
 def columns_from(layout: Layout, outputs: Any) -> dict[str, np.ndarray]:

@@ -19,24 +19,25 @@ import os
 import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Self
 
-from warner._check import FileError, StudyError, WarnerError, message, show
+from warner._check import StudyError, WarnerError, message, show
 from warner.domain import Categorical, Domain, Integers, Interval, canonical
+from warner.files.values import text_labels
 from warner.guarantee import LDP, compose
 from warner.mechanisms import MECHANISMS, Mechanism
+from warner.reports import read_whole
 
 
 @lru_cache(maxsize=1)
 def _model() -> Any:
     """The pydantic model of a study file; built on first use, because importing pydantic takes longer than all of warner."""
-    from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, create_model, model_validator
+    from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, create_model, model_validator
 
     class IntervalSpec(BaseModel):
         model_config = ConfigDict(extra="forbid")
-        low: float
-        high: float
+        low: StrictInt | StrictFloat
+        high: StrictInt | StrictFloat
         bins: StrictInt
 
     class AttributeSpec(BaseModel):
@@ -46,7 +47,7 @@ def _model() -> Any:
         integers: tuple[StrictInt, StrictInt] | None = Field(None, description="[low, high], both included")
         interval: IntervalSpec | None = Field(None, description="real numbers from low to high, in bins")
         mechanism: StrictStr = Field(description=f"one of {', '.join(MECHANISMS)}")
-        epsilon: float = Field(description="budget in nats")
+        epsilon: StrictInt | StrictFloat = Field(description="budget in nats")
 
         @model_validator(mode="after")
         def one_domain(self) -> Any:
@@ -58,7 +59,7 @@ def _model() -> Any:
         "Study",
         __config__=ConfigDict(extra="forbid"),
         title=(StrictStr, ""),
-        budget=(float | None, Field(None, gt=0, description="the most that one person may spend over all attributes")),
+        budget=(StrictInt | StrictFloat | None, Field(None, gt=0, description="the most that one person may spend over all attributes")),
         attributes=(dict[str, AttributeSpec], Field(min_length=1)),
     )
 
@@ -88,13 +89,15 @@ class Study:
             model = _model().model_validate(dict(data))
         except ValidationError as error:
             first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"] if part not in ("str", "int", "bool")) or "study"
+            place = ".".join(str(part) for part in first["loc"] if part not in ("str", "int", "bool", "float")) or "study"
             rule = first["msg"].removeprefix("Value error, ")
             more = f" ({error.error_count() - 1} more problems)" if error.error_count() > 1 else ""
             raise StudyError(message(place, rule + more, None if first["type"] in ("missing", "value_error") else show(first["input"]))) from None
         self.title: str = model.title
         self.budget: float | None = model.budget
         self.mechanisms: dict[str, Mechanism] = {}
+        if len({name.casefold() for name in model.attributes}) < len(model.attributes):
+            raise StudyError(message("attributes", "names must differ by more than upper and lower case", ", ".join(model.attributes)))
         for name, spec in model.attributes.items():
             if not name or "." in name or any(ord(c) < 32 for c in name):
                 raise StudyError(message(f"attributes.{name}", "names must not be empty or contain '.' or control characters"))
@@ -137,9 +140,9 @@ class Study:
         """
         try:
             data = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise StudyError(message(name, f"is not valid TOML or JSON: {error}")) from None
-        data, stated = (data["study"], data.get("sha256")) if data.keys() >= {"study", "sha256"} else (data, None)
+        data, stated = (data["study"], data.get("sha256")) if data.keys() >= {"study", "sha256"} and isinstance(data["study"], dict) else (data, None)
         study = cls(data)
         if stated is not None and stated != study.digest:
             raise StudyError(message(name, "does not have the digest that it states: it was altered"))
@@ -149,11 +152,9 @@ class Study:
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a study file, TOML or JSON."""
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = read_whole(path).decode()
         except UnicodeDecodeError:
             raise StudyError(message(str(path), "must be UTF-8 text")) from None
-        except OSError as error:
-            raise FileError(message(str(path), "cannot be opened", type(error).__name__, "Check the path")) from None
         return cls.parse(text, str(path))
 
 
@@ -164,6 +165,9 @@ def _build(name: str, spec: Any) -> Mechanism:
         raise StudyError(message(f"attributes.{name}.mechanism", f"must be one of {', '.join(MECHANISMS)}", show(spec.mechanism)))
     allowed = [p for p in inspect.signature(cls).parameters if p not in ("domain", "epsilon")]
     options = dict(spec.model_extra or {})
+    missing = [p for p in allowed if inspect.signature(cls).parameters[p].default is inspect.Parameter.empty and p not in options]
+    if missing:
+        raise StudyError(message(f"attributes.{name}.{missing[0]}", f"is needed by {spec.mechanism}"))
     for option in options:
         if option not in allowed:
             has = f"its options are {', '.join(allowed)}" if allowed else "it has no options"
@@ -171,6 +175,7 @@ def _build(name: str, spec: Any) -> Mechanism:
     try:
         if spec.values is not None:
             domain: Domain = Categorical(spec.values)
+            text_labels(domain)
         elif spec.integers is not None:
             domain = Integers(*spec.integers)
         else:

@@ -10,17 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from warner._check import ArgumentTypeError, EmptyError, FileError, MismatchError, kind, message
 from warner.domain import canonical
-from warner.reports import Bits, Layout, write_whole
+from warner.reports import Bits, Layout, Reports, read_whole, write_whole
 
 SCHEMA = 1
 # 255 bytes of 0 or 1 are the most that a byte-wide lane holds without a carry.
@@ -48,6 +47,21 @@ class Tally:
     kind: str
     counts: np.ndarray = field(repr=False)
     n: int
+
+    def __post_init__(self) -> None:
+        fine = (
+            isinstance(self.header, Mapping)
+            and self.kind in ("histogram", "bitsums")
+            and isinstance(self.counts, np.ndarray)
+            and self.counts.dtype.kind in "iu"
+            and type(self.n) is int
+            and 0 <= self.n < 2**63
+        )
+        if not fine:
+            raise ArgumentTypeError(message("tally", "needs a header, a kind, integer counts and n", None, "Make one with mechanism.tally(reports)"))
+        counts = self.counts.astype(np.int64)
+        counts.setflags(write=False)
+        object.__setattr__(self, "counts", counts)
 
     def __add__(self, other: Tally) -> Tally:
         if not isinstance(other, Tally):
@@ -88,9 +102,9 @@ class Tally:
         """The tally that :meth:`to_json` wrote; FileError unless it is whole and unaltered."""
         try:
             counts = np.asarray(data["counts"], dtype=np.int64).reshape(data["shape"])
-            tally = cls(data["header"], str(data["kind"]), counts, int(data["n"]))
+            tally = cls(data["header"], data["kind"], counts, data["n"])
             intact = tally.digest == data["sha256"]
-        except (KeyError, TypeError, ValueError, OverflowError):
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
             intact = False
         if not intact:
             raise FileError(message("tally", "is incomplete or was altered: its checksum does not match", None, "Tally the reports again"))
@@ -123,7 +137,7 @@ def dump_tallies(tallies: Mapping[str, Tally]) -> str:
 
 def load_tallies(path: str | os.PathLike[str]) -> dict[str, Tally]:
     """The named tallies of a file written by :func:`save_tallies` or :meth:`Tally.save`."""
-    return parse_tallies(Path(path).read_bytes(), str(path))
+    return parse_tallies(read_whole(path), str(path))
 
 
 def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
@@ -138,14 +152,20 @@ def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
         raise FileError(message(name, f"schema must be {SCHEMA}", repr(data.get("schema")), "Use the version of warner that wrote it"))
     if not data["attributes"]:
         raise EmptyError(message(name, "holds no tally"))
-    tallies = {attribute: Tally.from_json(entry) for attribute, entry in data["attributes"].items()}
-    if dump_tallies(tallies).encode() != text:
-        raise FileError(message(name, "is incomplete or was altered: it is not what warner writes", None, "Tally the reports again"))
+    try:
+        tallies = {attribute: Tally.from_json(entry) for attribute, entry in data["attributes"].items()}
+        intact = dump_tallies(tallies).encode() == text
+    except FileError:
+        intact = False
+    if not intact:
+        raise FileError(message(name, "is incomplete or was altered: its checksum does not match", None, "Tally the reports again"))
     return tallies
 
 
 def merge(tallies: Any) -> Tally:
     """The sum of tallies of one mechanism."""
+    if not isinstance(tallies, Iterable | Tally) or isinstance(tallies, Reports):
+        raise ArgumentTypeError(message("tally", "must be a Tally or several", kind(tallies), "Make one with mechanism.tally(reports)"))
     parts = [tallies] if isinstance(tallies, Tally) else list(tallies)
     if not parts:
         raise EmptyError(message("tallies", "must not be empty"))

@@ -17,7 +17,7 @@ from warner._check import (
 )
 from warner.files._format import file_columns, from_file, to_file
 from warner.mechanisms import Mechanism, from_header
-from warner.reports import Bits, Reports
+from warner.reports import Bits, Reports, smallest_dtype
 from warner.tally import Tally
 
 if TYPE_CHECKING:
@@ -69,9 +69,7 @@ def tally_frame(mechanism: Mechanism, data: Any, attribute: str = "value") -> Ta
     n = int(seen.sum())
     if n == 0:
         raise EmptyError(message("data", "holds no reports"))
-    typed = {
-        name: a.astype(np.min_scalar_type(size - 1)) for (name, size), a in zip(file_columns(attribute, layout).items(), arrays.values(), strict=True)
-    }
+    typed = {name: a.astype(smallest_dtype(size)) for (name, size), a in zip(file_columns(attribute, layout).items(), arrays.values(), strict=True)}
     columns = from_file(attribute, layout, typed)
     layout.check(columns)
     if isinstance(layout, Bits):

@@ -18,7 +18,7 @@ from warner._check import (
 )
 from warner.files._format import CSV_END, CSV_START, FORMATS, SCHEMA, digest_of, file_columns, from_file
 from warner.mechanisms import Mechanism, from_header
-from warner.reports import Bits, Reports
+from warner.reports import Bits, Reports, smallest_dtype
 from warner.tally import Tally
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class ReportFile:
     path: str
     mechanisms: dict[str, Mechanism]
     end: dict[str, Any]
+    simulation: bool
 
     @property
     def columns(self) -> dict[str, int]:
@@ -40,20 +41,25 @@ class ReportFile:
     def relation(self) -> str:
         """The file as a table in DuckDB's SQL."""
         if self.path.endswith(".parquet"):
-            return f"read_parquet({_quoted(self.path)})"
+            return f"read_parquet({_path(self.path)})"
         types = ", ".join(f"{_quoted(name)}: {_quoted(_sql_type(size))}" for name, size in self.columns.items())
         return (
-            f"read_csv({_quoted(self.path)}, auto_detect=false, header=true, delim=',', comment='#', strict_mode=true, "
+            f"read_csv({_path(self.path)}, auto_detect=false, header=true, delim=',', comment='#', strict_mode=true, "
             f"null_padding=false, nullstr='', columns={{{types}}})"
         )
 
 
 def _sql_type(size: int) -> str:
-    return {1: "UTINYINT", 2: "USMALLINT", 4: "UINTEGER", 8: "UBIGINT"}[np.min_scalar_type(size - 1).itemsize]
+    return {1: "UTINYINT", 2: "USMALLINT", 4: "UINTEGER", 8: "UBIGINT"}[smallest_dtype(size).itemsize]
 
 
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
+
+
+def _path(path: str) -> str:
+    """A file name in SQL: DuckDB would take ``*``, ``?`` and ``[`` for a pattern of several names."""
+    return _quoted("".join(f"[{c}]" if c in "*?[" else c for c in path))
 
 
 def _name(text: str) -> str:
@@ -77,14 +83,13 @@ def open_reports(path: str) -> ReportFile:
     if head.get("schema") != SCHEMA:
         raise FileError(message(path, f"schema must be {SCHEMA}", repr(head.get("schema")), "Use the version of warner that wrote it"))
     if not isinstance(end, dict) or not isinstance(end.get("n"), int):
-        raise FileError(message(path, "has no end: it is truncated", None, "Fetch the file again"))
+        raise FileError(message(path, "has no end: it is truncated, or was saved by another program", None, "Fetch the file again"))
     if digest_of(path)[0] != end.get("sha256"):
-        raise FileError(message(path, "was altered: it does not have the checksum that its end states", None, "Fetch the file again"))
-    try:
-        mechanisms = {attribute: from_header(header) for attribute, header in head["attributes"].items()}
-    except AttributeError:
-        raise FileError(message(path, "has a header that was altered", None, "Fetch the file again")) from None
-    return ReportFile(path, mechanisms, end)
+        raise FileError(
+            message(path, "was altered, or saved by another program: it lacks the checksum that its end states", None, "Fetch the file again")
+        )
+    mechanisms = {attribute: from_header(header) for attribute, header in head["attributes"].items()}
+    return ReportFile(path, mechanisms, end, bool(head.get("simulation")))
 
 
 def _csv_ends(path: str) -> tuple[bytes, bytes]:
@@ -103,7 +108,7 @@ def _parquet_ends(path: str) -> tuple[bytes, bytes]:
 
     with _connection() as database:
         try:
-            found = database.execute(f"SELECT key, value FROM parquet_kv_metadata({_quoted(path)})").fetchall()
+            found = database.execute(f"SELECT key, value FROM parquet_kv_metadata({_path(path)})").fetchall()
         except duckdb.Error:
             raise FileError(message(path, "is not readable as Parquet, or is truncated", None, "Fetch the file again")) from None
     pairs = {bytes(key): bytes(value) for key, value in found}
@@ -151,7 +156,9 @@ def tally_file(path: str, progress: Any = None) -> dict[str, Tally]:
                     sort, counts, n = _count_fields(database, file.relation(), names, mechanism.layout.sizes)
                     advance()
             except duckdb.Error:
-                raise FileError(message(path, "is truncated or altered: its rows cannot be read", None, "Fetch the file again")) from None
+                raise FileError(message(path, "has rows that cannot be read as reports", None, "Was it written by warner?")) from None
+            except ReportError as error:
+                raise ReportError(f"{path}: {error}") from None
             tallies[attribute] = Tally(mechanism.header, sort, counts, n)
     if any(t.n != file.end["n"] for t in tallies.values()):
         raise FileError(message(path, f"must hold {file.end['n']} reports of every attribute", None, "Fetch the file again"))
@@ -187,7 +194,7 @@ def _count_bits(database: duckdb.DuckDBPyConnection, relation: str, names: list[
     if layout.padding and histogram[np.arange(256) & (2**layout.padding - 1) != 0].any():
         raise ReportError(message("reports", "padding bits must be 0"))
     if layout.ones is not None:
-        total = " + ".join(f"bit_count({_name(name)})" for name in names)
+        total = " + ".join(f"bit_count({_name(name)})::INTEGER" for name in names)  # a sum of bytes would overflow
         row = database.execute(f"SELECT count(*) FROM {relation} WHERE {total} <> {layout.ones}").fetchone()
         if row is None or row[0]:
             raise ReportError(message("reports", f"every report must have {layout.ones} bits set"))
@@ -195,7 +202,8 @@ def _count_bits(database: duckdb.DuckDBPyConnection, relation: str, names: list[
 
 
 def read_reports(path: str) -> dict[str, Reports]:
-    """All reports of a file in memory: {attribute: Reports}; the file is counted and checked first."""
+    """All reports of a file in memory: {attribute: Reports}, checked as :func:`tally_file` checks them."""
+    tally_file(path)
     file = open_reports(path)
     with _connection() as database:
         columns = database.execute(f"SELECT * FROM {file.relation()}").fetchnumpy()
@@ -205,7 +213,7 @@ def read_reports(path: str) -> dict[str, Reports]:
             from_file(
                 attribute,
                 mechanism.layout,
-                {name: np.asarray(columns[name], np.min_scalar_type(size - 1)) for name, size in file_columns(attribute, mechanism.layout).items()},
+                {name: np.asarray(columns[name], smallest_dtype(size)) for name, size in file_columns(attribute, mechanism.layout).items()},
             ),
         )
         for attribute, mechanism in file.mechanisms.items()

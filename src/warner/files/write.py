@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import json
-import os
+import shutil
+import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from warner._check import (
     ArgumentError,
     EmptyError,
-    FileError,
     MismatchError,
     message,
 )
 from warner.domain import canonical
 from warner.files._format import CSV_END, CSV_START, FORMATS, SCHEMA, UNSEALED, file_columns, seal, to_file
 from warner.mechanisms import Mechanism, from_header
-from warner.reports import Reports
+from warner.reports import Reports, smallest_dtype, whole_file
 from warner.tally import require_same
-
-if TYPE_CHECKING:
-    pass
 
 
 class ReportWriter:
@@ -39,21 +37,34 @@ class ReportWriter:
     ``path`` ends in .parquet or .csv, or is ``-`` for CSV on standard output.
     """
 
-    def __init__(self, path: str, mechanisms: Mapping[str, Mechanism]) -> None:
-        self._path, self._mechanisms = path, dict(mechanisms)
-        suffix = ".csv" if path == "-" else Path(path).suffix
-        if suffix not in FORMATS:
+    def __init__(self, path: str, mechanisms: Mapping[str, Mechanism], simulation: bool = False) -> None:
+        """``simulation``: the reports are made with a generator that can be repeated; the file then says so."""
+        self._mechanisms = dict(mechanisms)
+        self._suffix = ".csv" if path == "-" else Path(path).suffix
+        if self._suffix not in FORMATS:
             raise ArgumentError(message("path", f"must end in {' or '.join(FORMATS)}", path))
-        folder = None if path == "-" else str(Path(path).parent)
-        try:
-            handle, self._temporary = tempfile.mkstemp(dir=folder, prefix=".warner-", suffix=suffix)
-        except OSError as error:
-            raise FileError(message(path, "cannot be written", type(error).__name__, "Check that the folder exists")) from None
-        os.close(handle)
+        names = [name for a, m in self._mechanisms.items() for name in file_columns(a, m.layout)]
+        if len({name.casefold() for name in names}) < len(names):
+            raise ArgumentError(message("attributes", "must differ by more than upper and lower case", ", ".join(self._mechanisms)))
+        self._target: AbstractContextManager[str] = _standard_output() if path == "-" else whole_file(path)
+        self._head = {
+            "format": "warner-reports",
+            "schema": SCHEMA,
+            "simulation": simulation,
+            "attributes": {a: m.header for a, m in self._mechanisms.items()},
+        }
         self._n = 0
-        head = {"format": "warner-reports", "schema": SCHEMA, "attributes": {a: m.header for a, m in self._mechanisms.items()}}
-        text = json.dumps(head, separators=(",", ":"), allow_nan=False)  # not sorted: the order of attributes is that of columns
-        self._sink: Any = (_ParquetSink if suffix == ".parquet" else _CsvSink)(self._temporary, text, self._mechanisms)
+
+    def __enter__(self) -> Self:
+        self._temporary = self._target.__enter__()
+        # Not sorted: the order of attributes is that of columns.
+        text = json.dumps(self._head, separators=(",", ":"), allow_nan=False)
+        try:
+            self._sink: Any = (_ParquetSink if self._suffix == ".parquet" else _CsvSink)(self._temporary, text, self._mechanisms)
+        except BaseException:
+            self._target.__exit__(*sys.exc_info())
+            raise
+        return self
 
     def write(self, reports: Mapping[str, Reports]) -> None:
         """Append one batch: reports of every attribute, of the same people in the same order."""
@@ -67,37 +78,28 @@ class ReportWriter:
         self._n += len(next(iter(reports.values())))
         self._sink.write(columns)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, error: type[BaseException] | None, _value: BaseException | None, _trace: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
-            if error is not None:
-                self._sink.close(None)
-                return
-            if self._n == 0:
-                self._sink.close(None)
+            self._sink.close(None if kind or self._n == 0 else canonical({"n": self._n, "sha256": UNSEALED}))
+            if kind is None and self._n == 0:
                 raise EmptyError(message("reports", "must not be empty"))
-            self._sink.close(canonical({"n": self._n, "sha256": UNSEALED}))
-            seal(self._temporary)
-            if self._path == "-":
-                _copy_to_stdout(self._temporary)
-            else:
-                umask = os.umask(0)
-                os.umask(umask)
-                os.chmod(self._temporary, 0o666 & ~umask)
-                os.replace(self._temporary, self._path)
-        finally:
-            Path(self._temporary).unlink(missing_ok=True)
+            if kind is None:
+                seal(self._temporary)
+        except BaseException:
+            self._target.__exit__(*sys.exc_info())
+            raise
+        self._target.__exit__(kind, error, trace)
 
 
-def _copy_to_stdout(path: str) -> None:
-    import shutil
-    import sys
-
-    with open(path, "rb") as file:
-        shutil.copyfileobj(file, sys.stdout.buffer)
-    sys.stdout.flush()
+@contextmanager
+def _standard_output() -> Iterator[str]:
+    """A temporary file that is copied to standard output when the block ends well."""
+    with tempfile.TemporaryDirectory(prefix="warner-") as folder:
+        path = str(Path(folder) / "reports.csv")
+        yield path
+        with open(path, "rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.flush()
 
 
 class _ParquetSink:
@@ -106,7 +108,7 @@ class _ParquetSink:
         import pyarrow.parquet as pq
 
         fields = [
-            (name, pa.from_numpy_dtype(np.min_scalar_type(size - 1)))
+            (name, pa.from_numpy_dtype(smallest_dtype(size)))
             for attribute, mechanism in mechanisms.items()
             for name, size in file_columns(attribute, mechanism.layout).items()
         ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
-from warner._check import MismatchError, message, show
-from warner.domain import from_spec
+from warner._check import MismatchError, WarnerError, message, show
+from warner.domain import canonical, from_spec
 from warner.mechanisms._base import Mechanism
 from warner.mechanisms.direct import ChannelMechanism, RandomizedResponse
 from warner.mechanisms.hadamard import HadamardResponse
@@ -40,6 +42,18 @@ def from_header(header: Mapping[str, Any]) -> Mechanism:
     >>> from_header(coin.header).header == coin.header
     True
     """
+    try:
+        return _from_header(canonical(dict(header)))
+    except (TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, WarnerError):
+            raise
+    raise MismatchError(message("header", "is not a mechanism's header", None, "Was the file altered?"))
+
+
+@lru_cache(maxsize=64)
+def _from_header(text: str) -> Mechanism:
+    """Mechanisms are immutable, and their headers come again with every file and estimate."""
+    header = json.loads(text)
     name = header.get("mechanism")
     cls = MECHANISMS.get(name) if isinstance(name, str) else None
     if cls is None or header.get("version") != cls.version:
@@ -51,7 +65,7 @@ def from_header(header: Mapping[str, Any]) -> Mechanism:
     try:
         requested = float("inf") if header["requested"] == "inf" else header["requested"]
         mechanism = cls._rebuild(from_spec(header["domain"]), requested, header["parameters"])
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError):
         raise MismatchError(message("header", f"does not describe a valid {name}", None, "Was the file altered?")) from None
     require_same(mechanism.header, header, "header and the law it names")
     return mechanism

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._check import ArgumentTypeError, EmptyError, budget, kind, message, show
+from warner._check import ArgumentError, ArgumentTypeError, EmptyError, ReportError, budget, kind, message, show
 from warner._exact import check_epsilon, log_ratio, realise
 from warner._random import Source
 from warner.channel import Channel
@@ -53,8 +53,12 @@ class Mechanism(ABC):
         if self.requested != float("inf"):
             check_epsilon(self.requested)
 
-    @cached_property
+    @property
     def epsilon(self) -> float:
+        return self._realised
+
+    @cached_property
+    def _realised(self) -> float:
         ratio = self.law.ratio()
         if ratio == INFINITE or self.requested == float("inf"):
             return float("inf") if ratio == INFINITE else log_ratio(ratio, 1)
@@ -135,6 +139,8 @@ class Mechanism(ABC):
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         """Report columns of checked indices (n,), made in chunks of bounded size."""
+        if not (int(index.min()) >= 0 and int(index.max()) < self.domain.size):
+            raise ArgumentError(message("index", f"must lie in 0..{self.domain.size - 1}"))
         columns = self.layout.empty(len(index))
         for start in range(0, len(index), _CHUNK):
             rows = slice(start, start + _CHUNK)
@@ -172,10 +178,12 @@ class Mechanism(ABC):
 
     def _check_shape(self, reports: Reports) -> None:
         expected = self.layout.empty(0)
+        if reports.columns.keys() != expected.keys():
+            raise ReportError(message("reports", f"must have the columns {', '.join(expected)} and no others"))
         for name, column in expected.items():
-            found = reports.columns.get(name)
-            if found is None or found.dtype != column.dtype or found.shape[1:] != column.shape[1:]:
-                raise ArgumentTypeError(message("reports", f"column {name!r} must be {column.dtype} of shape (n, *{column.shape[1:]})"))
+            found = reports.columns[name]
+            if found.dtype != column.dtype or found.shape[1:] != column.shape[1:]:
+                raise ReportError(message("reports", f"column {name!r} must be {column.dtype} of shape (n, *{column.shape[1:]})"))
 
 
 def _finite(value: float) -> float | str:

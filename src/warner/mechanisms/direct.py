@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from warner._check import ArgumentError, ArgumentTypeError, BudgetError, message
-from warner._exact import ONE, SMALLEST, check_representable, divide, exp, log_ratio, up
+from warner._exact import ONE, SMALLEST, check_representable, divide, down, exp, log_ratio
 from warner._random import Source
 from warner.channel import DenseChannel, DirectChannel
 from warner.domain import Domain, canonical
@@ -22,25 +22,32 @@ from warner.reports import Fields, smallest_dtype
 
 
 def direct_cells(size: int, epsilon: float) -> tuple[int, int]:
-    """Integer law of randomised response over ``size`` symbols: (own, other), own + (size - 1) other = 2**64.
+    """Integer law of randomised response over ``size`` symbols: (own, other), the widths of their cells in the 64-bit range.
 
-    other = 1 / (e + size - 1) rounded up, and the true symbol gets what is left. Then own / other <= e, because
-    own + (size - 1) other = 1 and other >= 1 / (e + size - 1) give own / other = 1/other - (size - 1) <= e.
+    other = 2**64 / (e + size - 1) and own = e other, both rounded down, so own / other <= e, and short of it by one part in
+    own at most, whatever the size. The few numbers beyond own + (size - 1) other are drawn again.
     """
     if math.isinf(epsilon):
         return ONE, 0
-    other = divide(1, exp(epsilon) + size - 1)
-    check_representable(epsilon, other, "each wrong answer")
-    cell = up(other)
-    return ONE - (size - 1) * cell, cell
+    e = exp(epsilon)
+    share = divide(1, e + size - 1)
+    check_representable(epsilon, share, "each wrong answer")
+    cell = down(share)
+    return down(divide(cell, ONE) * e), cell
 
 
-def direct_sample(index: np.ndarray, size: int, other: int, source: Source) -> np.ndarray:
-    """Symbols (n,): each of the size - 1 wrong ones is a cell of width ``other`` of the 64-bit range, the true one the rest."""
+def direct_law(size: int, own: int, other: int) -> TwoLevel:
+    """The law of cells (own, other): probabilities over what is not drawn again."""
+    total = own + (size - 1) * other
+    return TwoLevel(Fraction(own, total), Fraction(other, total))
+
+
+def direct_sample(index: np.ndarray, size: int, own: int, other: int, source: Source) -> np.ndarray:
+    """Symbols (n,): each of the size - 1 wrong ones is a cell of width ``other`` of the 64-bit range, the true one of width ``own``."""
     if other == 0:
         return index
-    wrong = source.cells(other, size - 1, len(index))
-    # Wrong symbols are numbered without the true one; the rest of the range (code size - 1) is the true one itself.
+    wrong = source.cells(other, size - 1, own, len(index))
+    # Wrong symbols are numbered without the true one; the last cell (code size - 1) is the true one itself.
     return np.where(wrong == size - 1, index, wrong + (wrong >= index))
 
 
@@ -70,20 +77,20 @@ class RandomizedResponse(Mechanism):
         self._start(domain, epsilon, infinite=True)
         self._own, self._other = direct_cells(domain.size, self.requested)
         self.layout = Fields(("report",), (domain.size,))
-        self.law = TwoLevel(Fraction(self._own, ONE), Fraction(self._other, ONE))
+        self.law = direct_law(domain.size, self._own, self._other)
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 
     def parameters(self) -> dict[str, Any]:
         return {}
 
     def thresholds(self) -> dict[str, str]:
-        return {"other": hex(self._other)}
+        return {"own": hex(self._own), "other": hex(self._other)}
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        return {"report": direct_sample(index, self.domain.size, self._other, source)}
+        return {"report": direct_sample(index, self.domain.size, self._own, self._other, source)}
 
     def channel(self) -> DirectChannel:
-        return DirectChannel(self.domain.size, self._other / ONE, (self._own - self._other) / ONE)
+        return DirectChannel(self.domain.size, float(self.law.low), float(self.law.high - self.law.low))
 
     @property
     def alphabet(self) -> int:
@@ -135,6 +142,8 @@ class ChannelMechanism(Mechanism):
         self._cumulative = [_thresholds(column) for column in numerators.T]
         self.law = Table(numerators)
         self.layout = Fields(("report",), (array.shape[0],))
+        if self.law.ratio() == 1:
+            raise ArgumentError(message("matrix", "must make reports that depend on the value", "equal columns"))
         found = float("inf") if self.law.ratio() == INFINITE else log_ratio(self.law.ratio(), 1)
         self.requested = found if epsilon is None else self.requested
         if found > self.requested:
@@ -143,7 +152,7 @@ class ChannelMechanism(Mechanism):
             )
 
     @cached_property
-    def epsilon(self) -> float:
+    def _realised(self) -> float:
         ratio = self.law.ratio()
         return float("inf") if ratio == INFINITE else log_ratio(ratio, 1)
 
@@ -186,9 +195,9 @@ def _integers(matrix: np.ndarray) -> np.ndarray:
     """The matrix as integers over 2**64 (object array): columns sum exactly, the largest entry takes the rounding."""
     out = np.empty(matrix.shape, dtype=object)
     for x, column in enumerate(matrix.T):
-        parts = [Fraction(float(v)) for v in column]
-        whole = sum(parts)
-        numerators = [round(part / whole * ONE) for part in parts]
+        # A float times 2**64 is an integer once it is at least 2**-11, and else rounded to one: exact enough either way,
+        # because the law that counts is the one of these integers.
+        numerators = [round(v * 2.0**64) for v in column.tolist()]
         numerators[int(np.argmax(column))] += ONE - sum(numerators)
         out[:, x] = numerators
     return out

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from warner._check import integer
-from warner._exact import ONE, exp
+from warner._exact import exp
 from warner._random import Source
 from warner.channel import HashChannel
 from warner.domain import Domain
 from warner.hashing import FAMILY, LARGEST_BUCKETS, buckets
 from warner.law import TwoLevel
 from warner.mechanisms._base import Mechanism
-from warner.mechanisms.direct import direct_cells, direct_sample
+from warner.mechanisms.direct import direct_cells, direct_law, direct_sample
 from warner.reports import Fields, smallest_dtype
 
 _LARGEST_TABLE = 2**26  # counts in a tally, seeds * buckets
@@ -32,7 +31,8 @@ class LocalHashing(Mechanism):
         domain: K values.
         epsilon: budget in nats.
         buckets: g; None for the optimised ceil(e + 1) (OLH); 2 is binary local hashing (BLH).
-        seeds: size of the public pool that s is drawn from, uniformly. The tally is a table seeds x g that does not grow with n;
+        seeds: size of the public pool that s is drawn from, uniformly; None for 2**16, or fewer where g is so large that the
+            tally would have more than 2**26 counts. The tally is a table seeds x g that does not grow with n;
             the pool's own collisions are used in estimation, so a small pool is as unbiased as a large one.
 
     Source: Wang et al. (2017); [P3 sec II].
@@ -46,30 +46,32 @@ class LocalHashing(Mechanism):
     layout: Fields
     law: TwoLevel
 
-    def __init__(self, domain: Domain, epsilon: float, buckets: int | None = None, seeds: int = 2**16) -> None:
+    def __init__(self, domain: Domain, epsilon: float, buckets: int | None = None, seeds: int | None = None) -> None:
         self._start(domain, epsilon)
         if buckets is None:
             buckets = min(math.ceil(exp(self.requested) + 1), LARGEST_BUCKETS)
         self.buckets = integer("buckets", buckets, 2, LARGEST_BUCKETS)
+        if seeds is None:
+            seeds = min(2**16, _LARGEST_TABLE // self.buckets)
         self.seeds = integer("seeds", seeds, 1, _LARGEST_TABLE // self.buckets, "The tally has seeds * buckets counts")
         self._own, self._other = direct_cells(self.buckets, self.requested)
         self.layout = Fields(("seed", "bucket"), (self.seeds, self.buckets))
-        self.law = TwoLevel(Fraction(self._own, ONE), Fraction(self._other, ONE))
+        self.law = direct_law(self.buckets, self._own, self._other)
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 
     def parameters(self) -> dict[str, Any]:
         return {"buckets": self.buckets, "seeds": self.seeds}
 
     def thresholds(self) -> dict[str, str]:
-        return {"other": hex(self._other), "hash_family": str(FAMILY)}
+        return {"own": hex(self._own), "other": hex(self._other), "hash_family": str(FAMILY)}
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         seed = source.uniform(self.seeds, len(index))
         bucket = buckets(seed, index, self.buckets).astype(np.int64)
-        return {"seed": seed, "bucket": direct_sample(bucket, self.buckets, self._other, source)}
+        return {"seed": seed, "bucket": direct_sample(bucket, self.buckets, self._own, self._other, source)}
 
     def channel(self) -> HashChannel:
-        return HashChannel(self.domain.size, self.seeds, self.buckets, self._other / ONE, (self._own - self._other) / ONE)
+        return HashChannel(self.domain.size, self.seeds, self.buckets, float(self.law.low), float(self.law.high - self.law.low))
 
     @property
     def alphabet(self) -> int:
