@@ -155,6 +155,8 @@ def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
     number = as_float(value)
     if math.isnan(number) or number <= 0:
         raise BudgetError(message(name, "must be greater than 0", show(number), "Pass a positive number such as 1.0"))
+    if math.isinf(number) and value != number:  # a huge integer: not what is meant by no protection
+        raise BudgetError(message(name, "is beyond every float", show(value), "Pass a positive number such as 1.0"))
     if math.isinf(number) and not infinite:
         raise BudgetError(message(name, "must be finite for this mechanism", "inf", "RandomizedResponse is the one that allows no protection"))
     return number

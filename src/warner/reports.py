@@ -150,7 +150,7 @@ class Reports:
         end = start + int.from_bytes(data[len(_MAGIC) : start], "little")
         try:
             head = json.loads(data[start:end])
-            if head["schema"] != SCHEMA:
+            if head["schema"] != SCHEMA or type(head["n"]) is not int or head["n"] < 0:
                 raise ValueError
             columns = {}
             for name, dtype, shape in head["columns"]:

@@ -174,8 +174,8 @@ def _build(name: str, spec: Any) -> Mechanism:
             raise StudyError(message(f"attributes.{name}.{option}", f"is not an option of {spec.mechanism}: {has}"))
     try:
         if spec.values is not None:
-            domain: Domain = Categorical(spec.values)
-            text_labels(domain)
+            domain: Domain = (labels := Categorical(spec.values))
+            text_labels(labels)
         elif spec.integers is not None:
             domain = Integers(*spec.integers)
         else:

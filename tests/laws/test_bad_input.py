@@ -147,3 +147,122 @@ def test_a_tally_that_does_not_fit_its_mechanism_is_refused() -> None:
             warner.estimate(Tally(mechanism.header, "histogram", counts, n))
     with pytest.raises(warner.EmptyError):
         warner.estimate(Tally(mechanism.header, "histogram", np.zeros(4, int), 0))
+
+
+@pytest.mark.parametrize("header", [None, "x", 5, [], {}, {"mechanism": ["a"]}, {"mechanism": "RandomizedResponse", "version": 1}], ids=repr)
+def test_forged_headers_are_refused(header: Any) -> None:
+    with pytest.raises((warner.MismatchError, warner.ArgumentTypeError)):
+        warner.estimate(Tally(header, "histogram", np.array([1, 2]), 3))
+
+
+@pytest.mark.parametrize(
+    "key, value",
+    [
+        ("requested", 10**400),
+        ("requested", None),
+        ("domain", {"kind": "integers", "low": 10**400, "high": 3}),
+        ("domain", {"kind": "nothing"}),
+        ("domain", 3),
+        ("domain", {"kind": "integers", "low": 0, "high": 2**60}),
+        ("parameters", []),
+        ("parameters", {"keep": [1]}),
+        ("extra", 1),
+    ],
+    ids=repr,
+)
+def test_forged_laws_are_refused(key: str, value: Any) -> None:
+    mechanism = smallest("UnaryEncoding symmetric")
+    with pytest.raises(warner.MismatchError):
+        warner.estimate(Tally({**mechanism.header, key: value}, "bitsums", np.array([1, 2, 1, 0]), 3))
+
+
+@pytest.mark.parametrize(
+    "kind, counts, n",
+    [("foo", [1], 1), ("histogram", [1.5], 1), ("histogram", None, 1), ("histogram", [1], 1.0), ("bitsums", [1], 10**30), ("histogram", [1], -1)],
+    ids=repr,
+)
+def test_forged_tallies_are_refused(kind: str, counts: Any, n: Any) -> None:
+    with pytest.raises(warner.ArgumentTypeError, match="tally"):
+        Tally(smallest("RandomizedResponse").header, kind, None if counts is None else np.array(counts), n)
+
+
+def test_a_wire_with_a_good_checksum_and_bad_content_is_refused() -> None:
+    import hashlib
+    import json
+
+    good = smallest("RandomizedResponse").randomize([0, 1, 2])
+    data = good.to_bytes()[:-32]
+    start = data.index(b"\n") + 1
+    length = int.from_bytes(data[start : start + 4], "little")
+    head, body = json.loads(data[start + 4 : start + 4 + length]), data[start + 4 + length :]
+    for forged in (
+        {**head, "schema": 2},
+        {**head, "n": 4},
+        {**head, "n": -1},
+        {**head, "n": 10**30},
+        {**head, "columns": 5},
+        {**head, "columns": [["report", "|O", []]]},
+        {**head, "columns": []},
+        {**head, "header": 3},
+        [],
+        5,
+    ):
+        text = json.dumps(forged).encode()
+        raw = data[:start] + len(text).to_bytes(4, "little") + text + body
+        with pytest.raises((warner.FileError, warner.ReportError, warner.ArgumentTypeError)):
+            warner.Reports.from_bytes(raw + hashlib.sha256(raw).digest())
+    with pytest.raises(warner.FileError):
+        warner.Reports.from_bytes(data[: start + 2] + hashlib.sha256(data[: start + 2]).digest())
+
+
+def test_reports_carry_no_column_of_their_own() -> None:
+    mechanism = smallest("RandomizedResponse")
+    reports = mechanism.randomize([0, 1])
+    smuggled = warner.Reports(reports.header, {**reports.columns, "answer": np.array([0, 1])})
+    with pytest.raises(warner.ReportError, match="and no others"):
+        mechanism.tally(smuggled)
+
+
+def test_numbers_beyond_every_float_and_narrow_floats() -> None:
+    builds = (
+        lambda: warner.RandomizedResponse(Integers(0, 1), 10**400),
+        lambda: warner.Interval(0, 10**400, 3),
+        lambda: warner.Interval(-1e308, 1e308, 4),
+        lambda: warner.MaximumLikelihood(10**400),
+        lambda: warner.Interval(0.0, 1.0, 4).encode([10**400]),
+        lambda: warner.Interval(0, 1e5, 4).encode(np.array([np.inf], np.float16)),
+        lambda: warner.LDP(-1.0),
+        lambda: warner.LDP(float("nan")),
+        lambda: warner.LDP("1"),
+        lambda: warner.compose(5),
+        lambda: warner.compose([]),
+        lambda: warner.compose([1.0]),
+        lambda: Integers(0, 3).decode([4]),
+        lambda: warner.Categorical(["a", "b"]).decode([-1]),
+        lambda: warner.Categorical(["a", "b"]).decode([0.5]),
+        lambda: warner.Categorical({"a", "b"}),
+        lambda: warner.Categorical(["a", "b"]).encode(np.ma.masked_array(["a", "b"], [0, 1])),
+        lambda: warner.Tally.load("no such file"),
+        lambda: warner.Reports.load("no such file"),
+        lambda: warner.metrics.wasserstein1([1], [1], spacing=-3),
+        lambda: warner.ChannelMechanism(Integers(0, 3), np.full((2, 4), 0.5)),
+        lambda: warner.estimate(5),
+        lambda: warner.estimate(smallest("RandomizedResponse").randomize([0])),
+    )
+    for i, build in enumerate(builds):
+        with pytest.raises(warner.WarnerError):
+            pytest.fail(f"case {i} gave {build()!r}")
+    assert warner.Interval(0.0, 1.0, 2**20).encode(np.array([0.25], np.float16)).tolist() == [2**18]
+    assert warner.Categorical([2**63, 2**63 + 1]).encode(np.array([2**63 + 1], np.uint64)).tolist() == [1]
+
+
+def test_what_came_out_cannot_be_changed() -> None:
+    mechanism = smallest("RandomizedResponse")
+    reports = mechanism.randomize([0, 1])
+    tally = mechanism.tally(reports)
+    result = warner.estimate(tally)
+    for array in (reports.columns["report"], tally.counts, result.probabilities):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    with pytest.raises(AttributeError):
+        mechanism.epsilon = 9.0

@@ -68,8 +68,12 @@ def test_variance_is_that_of_the_inverse(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_null_variance_is_the_variance_at_an_absent_value(name: str) -> None:
     channel = smallest(name).channel()
-    theta = np.array([0.0, 0.5, 0.25, 0.25])
-    assert channel.null_variance(theta)[0] == pytest.approx(channel.variance(theta)[0], rel=1e-9)
+    theta = np.array([0.4, 0.3, 0.2, 0.1])
+    for x in range(4):
+        absent = np.where(np.arange(4) == x, 0, theta) / (1 - theta[x])
+        assert channel.null_variance(theta)[x] == pytest.approx(channel.variance(absent)[x], rel=1e-9)
+    certain = np.array([0, 1.0, 0, 0])
+    assert np.isfinite(channel.null_variance(certain)).all()
 
 
 def test_textbook_collision_rate_is_not_the_pools() -> None:

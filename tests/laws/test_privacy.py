@@ -90,6 +90,43 @@ def test_a_certain_bit_is_unbounded() -> None:
     assert OneHotBits(keep=ONE // 2, raised=0).ratio() == INFINITE
 
 
+class Careless(warner.RandomizedResponse):
+    """Declares one law and has the bytes of another: it says the truth a little more often."""
+
+    def probabilities(self) -> np.ndarray:
+        honest = super().probabilities()
+        extra = Fraction(1, 1000)
+        size = len(honest)
+        return honest + np.where(np.eye(size, dtype=bool), extra, -extra / (size - 1))
+
+
+def test_audit_finds_a_broken_mechanism() -> None:
+    worse = warner.audit(Careless(warner.Integers(0, 3), 1.0))
+    assert not worse.holds and "larger odds than the law" in str(worse.breaks) and worse.epsilon > 1.001
+    greedy = warner.RandomizedResponse(warner.Integers(0, 3), 1.0)
+    greedy.requested = 0.5
+    assert not warner.audit(greedy).holds and "exceeds 0.5" in str(warner.audit(greedy).breaks)
+    lying = warner.UnaryEncoding(warner.Integers(0, 3), 1.0)
+    lying.law = OneHotBits(ONE - 1, lying.law.raised)
+    assert not warner.audit(lying).holds and "BROKEN" in str(warner.audit(lying))
+
+
+def test_a_pool_that_never_separates_two_values_tells_less_than_its_law() -> None:
+    result = warner.audit(warner.LocalHashing(warner.Integers(0, 1), 1.0, seeds=2, buckets=2))
+    assert result.holds and result.epsilon == 0
+
+
+@pytest.mark.parametrize("size", [2, 10**6, 2**26])
+def test_randomized_response_is_tight_at_any_size(size: int) -> None:
+    assert 0.5 - 1e-9 <= warner.RandomizedResponse(warner.Integers(1, size), 0.5).epsilon <= 0.5
+
+
+def test_default_pools_fit_any_budget() -> None:
+    for epsilon in (0.1, 1.0, 4.0, 7.0, 10.0):
+        mechanism = warner.LocalHashing(warner.Integers(0, 9), epsilon)
+        assert mechanism.seeds * mechanism.buckets <= 2**26 and (epsilon > 6 or mechanism.seeds == 2**16)
+
+
 def test_order_of_a_subset_leaks() -> None:
     """multi-freq-ldpy 0.2.5's SS_Client: the true value comes first. ln(w e (K-1) / (K-w)) is far above epsilon."""
     size, width, e = 6, 2, Fraction(271828, 100000)

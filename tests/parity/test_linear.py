@@ -116,6 +116,8 @@ def test_post_processing_at_its_edges() -> None:
     assert normalize(negative).tolist() == [1 / 3] * 3
     assert base_cut(negative).tolist() == [0, 0, 0]
     assert base_cut(np.array([1.4, 0.2])).tolist() == [1, 0]
+    whole = np.array([0.4, 0.25, 0.2, 0.1, 0.05]) + 1e-16
+    assert (base_cut(whole[::-1]) > 0).all(), "rounding must not cost the last share"
     assert threshold(np.array([0.9, 0.4, 0.0]), np.full(3, 0.01)) == pytest.approx([0.9 / 1.3, 0.4 / 1.3, 0])
     assert threshold(np.array([0.4, 0.4]), np.full(2, 0.01)) == pytest.approx([0.5, 0.5])
     assert threshold(np.array([0.3, 0.0, 0.0]), np.zeros(3)) == pytest.approx([0.3, 0.35, 0.35])

@@ -52,22 +52,58 @@ def test_below_is_the_comparison_of_64_bits(threshold: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 255, 1000])
-def test_cells_by_table_are_cells_by_division(count: int) -> None:
+@pytest.mark.parametrize("short", [0, 1, 5, 2**50])
+def test_cells_by_table_are_cells_by_division(count: int, short: int) -> None:
+    """At every edge, with 64 bits whole and by table; what lies beyond the last cell is drawn again, and only that."""
     width = 2**64 // (count + 2) + 1
-    edges = [k * width for k in range(count + 1)]
+    last = 2**64 - short - count * width
+    edges = [k * width for k in range(count + 1)] + [2**64 - short]
     words = sorted({t for e in edges for t in (e - 1, e, e + 1) if 0 <= t < 2**64} | {0, 2**64 - 1})
     words = words * (5000 // len(words) + 1)  # enough draws for the table to be used
-    table = _cell_table(width, count)
+    beyond = sum(w >= 2**64 - short for w in words)
+    table = _cell_table(width, count, last)
 
     class Near(Scripted):
         def _is_open(self, word: int) -> bool:
-            return table[word >> 48] < 0
+            return table[word >> 48] == -1
 
-    expected = [min(w // width, count) for w in words]
-    assert Near(words).cells(width, count, len(words)).tolist() == expected
+        def words(self, n: int, dtype: type) -> np.ndarray:
+            if dtype is np.uint64 and self._redrawing:
+                assert n == beyond
+                return np.zeros(n, dtype=np.uint64)
+            out = super().words(n, dtype)
+            self._redrawing = dtype is np.uint64
+            return out
+
+        _redrawing = False
+
+    expected = [min(w // width, count) if w < 2**64 - short else 0 for w in words]
+    assert Near(words).cells(width, count, last, len(words)).tolist() == expected
     direct = Near(words[:50])
     direct._whole = True
-    assert direct.cells(width, count, 50).tolist() == expected[:50]
+    beyond = sum(w >= 2**64 - short for w in words[:50])
+    assert direct.cells(width, count, last, 50).tolist() == expected[:50]
+
+
+def test_uniform_redraws_what_would_favour_the_first() -> None:
+    """2**16 numbers do not divide into 5 equal parts: the one left over is drawn again, not folded onto a value."""
+
+    class Top(Source):
+        played = False
+
+        def words(self, n: int, dtype: type) -> np.ndarray:
+            assert dtype is np.uint16
+            out = np.array([65535, 65534, 0][:n] if not self.played else [13107] * n, dtype=np.uint16)
+            assert not self.played or n == 1
+            self.played = True
+            return out
+
+    assert Top(None).uniform(5, 3).tolist() == [1, 4, 0]
+
+
+def test_the_systems_randomness_is_the_operating_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.urandom", lambda n: bytes(range(n)))
+    assert Source(None).words(4, np.uint8).tolist() == [0, 1, 2, 3]
 
 
 class Digits(Source):

@@ -16,7 +16,8 @@ from click.testing import CliRunner, Result
 
 import warner
 from warner.cli import main
-from warner.files import ReportWriter, open_reports, read_reports
+from warner.files import ReportWriter, open_reports, read_reports, read_values, tally_file, write_reports
+from warner.files._format import seal
 from warner.tally import load_tallies
 
 STUDY = """
@@ -84,8 +85,7 @@ def test_answers_may_come_from_parquet_or_as_bare_lines(here: Path) -> None:
         '[attributes.k]\nvalues = [3, 1]\nmechanism = "SubsetSelection"\nepsilon = 1\n'
         '[attributes.c]\nvalues = ["u", "v"]\nmechanism = "ChannelMechanism"\nmatrix = [[0.6, 0.4], [0.4, 0.6]]\nepsilon = 1\n'
     )
-    run("randomize", "n.toml", "-o", "n.parquet", text="x,b,k,c\n0.25,true,3,u\n1e0,False,1,v\n", ok=False)
-    run("randomize", "n.toml", "-o", "n.parquet", text="x,b,k,c\n0.25,true,3,u\n1e0,false,1,v\n")
+    run("randomize", "n.toml", "-o", "n.parquet", text="x,b,k,c\n0.25,true,3,u\n1e0,False,1,v\n")
     assert run("audit", "n.parquet").stdout.count(" yes ") == 4
 
 
@@ -97,17 +97,20 @@ def test_audit_reads_studies_reports_and_tallies(here: Path) -> None:
         assert facts["smokes"]["holds"] and facts["age"]["epsilon"] == pytest.approx(1.5, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [f"3,{SECRET}", f"{SECRET},no", "10,no", "-1,no", "3.0,no", ",no", "3,", "nan,no", "3,NO", f"3,no,{SECRET}", "3", "99999999999999999999,no"],
-)
+BAD_LINES = [
+    *(f"3,{SECRET}", f"{SECRET},no", f"3,no,{SECRET}", "3"),
+    *("10,no", "-1,no", "3.0,no", ",no", "3,", "nan,no", "3,NO", "99999999999999999999,no", "+7391,no", "+3,no", "0x3,no", " 3,no"),
+]
+
+
+@pytest.mark.parametrize("line", BAD_LINES)
 def test_a_bad_answer_stops_everything_and_is_not_shown(here: Path, line: str) -> None:
     before = sorted(p.name for p in here.iterdir())
     text = "age,smokes\n" + "1,yes\n" * 5 + line + "\n"
     for output in ("r.csv", "r.parquet", "-"):
         result = run("randomize", "study.toml", "-o", output, text=text, ok=False)
         assert result.stdout == "" and result.stderr.startswith("Error: ")
-        assert SECRET not in result.output and "99999999" not in result.output
+        assert SECRET not in result.output and "99999999" not in result.output and "7391" not in result.output
         if line.count(",") == 1:
             assert "data row 6" in result.stderr
     assert sorted(p.name for p in here.iterdir()) == before
@@ -159,6 +162,123 @@ def test_tallies_of_other_studies_do_not_merge(here: Path) -> None:
         run("tally", f"{name}.csv", "-o", f"{name}.json")
     result = run("merge", "study.json", "other.json", ok=False)
     assert "different requested: 1.5 and 1.6" in result.stderr
+
+
+@pytest.mark.parametrize("line", [f"3,no,{SECRET}", f"3,{SECRET}", f"{SECRET},no", f"+{SECRET},no"])
+def test_no_error_carries_an_answer_with_it(here: Path, line: str) -> None:
+    """Not in its text, its attributes, nor in the error that it arose from: a traceback would print them all."""
+    Path("bad.csv").write_text(f"age,smokes\n1,yes\n{line}\n")
+    with pytest.raises(warner.WarnerError) as caught:
+        list(read_values("bad.csv", warner.Study.load("study.toml").domains))
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert SECRET not in f"{error} {error.args} {vars(error)}"
+        error = error.__context__
+
+
+def test_columns_of_other_types_are_refused_by_place(here: Path) -> None:
+    domains = {"age": warner.Integers(0, 9)}
+    for column in (pa.array([1.0, 2.0]), pa.array([True, False]), pa.array([1, 2], pa.timestamp("s")), pa.array([1, None]), pa.array([[1], [2]])):
+        pq.write_table(pa.table({"age": column}), "typed.parquet")
+        with pytest.raises(warner.ValuesError, match=r"column 'age', data row [12]: "):
+            list(read_values("typed.parquet", domains))
+    for column in (pa.array([1, 2], pa.uint8()), pa.array(["1", "2"]).dictionary_encode(), pa.array(["1", "2"], pa.large_string())):
+        pq.write_table(pa.table({"age": column}), "typed.parquet")
+        assert [batch["age"].tolist() for batch in read_values("typed.parquet", domains)] == [[1, 2]]
+
+
+def _resealed(path: str, change: tuple[str, str]) -> None:
+    """Edit a CSV report file and put a checksum that fits: an attack that the seal is not meant to stop."""
+    text = Path(path).read_text()
+    assert change[0] in text
+    text = re.sub(r'"sha256":"[0-9a-f]{64}"(?=}\n$)', '"sha256":"' + "0" * 64 + '"', text.replace(*change))
+    Path(path).write_text(text)
+    seal(path)
+
+
+def test_what_a_seal_does_not_stop_the_law_does(here: Path) -> None:
+    domain = warner.Integers(0, 9)
+    mechanisms = {
+        "n": warner.RandomizedResponse(domain, 9.0),
+        "range": warner.RandomizedResponse(domain, 9.0),
+        "padding": warner.UnaryEncoding(domain, 9.0),
+        "size": warner.SubsetSelection(domain, 9.0),
+    }
+    changes = {"n": ('"n":3', '"n":4'), "range": ("\n3\n", "\n10\n"), "padding": ("\n16,0\n", "\n16,1\n"), "size": ("\n16,0\n", "\n48,0\n")}
+    words = {"n": "must hold 4 reports", "range": r"must lie in 0\.\.9", "padding": "padding bits must be 0", "size": "1 bits set"}
+    for name, mechanism in mechanisms.items():
+        write_reports(
+            mechanism.reports({c: np.array([[16, 0]] * 3) if c == "bits" else np.array([3] * 3) for c in mechanism.layout.empty(0)}), "f.csv"
+        )
+        assert tally_file("f.csv")["value"].n == 3
+        _resealed("f.csv", changes[name])
+        with pytest.raises((warner.ReportError, warner.FileError), match=words[name]):
+            tally_file("f.csv")
+        with pytest.raises((warner.ReportError, warner.FileError)):
+            read_reports("f.csv")
+
+
+def test_file_names_are_names_not_patterns(here: Path) -> None:
+    mechanism = warner.RandomizedResponse(warner.Integers(0, 1), 1.0)
+    for suffix in ("csv", "parquet"):
+        plain, odd = f"r1.{suffix}", f"r[1]*? '.{suffix}"
+        write_reports(mechanism.reports([0, 0, 0]), plain)
+        write_reports(mechanism.reports([1, 1]), odd)
+        assert tally_file(odd)["value"].counts.tolist() == [0, 2]
+
+
+def test_large_subsets_are_counted(here: Path) -> None:
+    mechanism = warner.SubsetSelection(warner.Integers(1, 900), 0.5)
+    assert mechanism.subset > 256
+    reports = mechanism.randomize([1, 2, 900])
+    write_reports(reports, "s.parquet")
+    assert tally_file("s.parquet")["value"] == mechanism.tally(reports)
+
+
+def test_outputs_never_replace_inputs_links_or_devices(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    run("tally", "r.csv", "-o", "t.json")
+    Path("link.csv").symlink_to("answers.csv")
+    for case in (
+        ("randomize", "study.toml", "answers.csv", "-o", "answers.csv"),
+        ("randomize", "study.toml", "answers.csv", "-o", "link.csv"),
+        ("tally", "r.csv", "-o", "r.csv"),
+        ("tally", "r.csv", "--study", "study.toml", "-o", "study.toml"),
+        ("merge", "t.json", "-o", "./t.json"),
+        ("estimate", "t.json", "--csv", "t.json"),
+    ):
+        assert "must not be one of the inputs" in run(*case, ok=False).stderr
+    Path("target.json").write_text("old")
+    Path("target.json").chmod(0o640)
+    Path("link.json").symlink_to("target.json")
+    run("tally", "r.csv", "-o", "link.json")
+    assert Path("link.json").is_symlink() and load_tallies("target.json") and Path("target.json").stat().st_mode & 0o777 == 0o640
+    run("tally", "r.csv", "-o", "/dev/null")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_nothing_is_counted_twice(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    Path("copy.csv").write_bytes(Path("r.csv").read_bytes())
+    assert "counted twice" in run("tally", "r.csv", "copy.csv", ok=False).stderr
+    run("tally", "r.csv", "-o", "t.json")
+    assert "added twice" in run("merge", "t.json", "./t.json", ok=False).stderr
+
+
+def test_simulations_and_missing_protection_say_so(here: Path) -> None:
+    assert "A simulation" in run("randomize", "study.toml", "answers.csv", "-o", "s.csv", "--seed", "1").stderr
+    assert open_reports("s.csv").simulation and "reports of a simulation" in run("tally", "s.csv").stderr
+    Path("open.toml").write_text(STUDY.replace("epsilon = 1.0", "epsilon = inf").replace("budget = 3.0", ""))
+    assert "NO PROTECTION of smokes" in run("randomize", "open.toml", "answers.csv", "-o", "o.csv").stderr
+
+
+def test_attributes_that_differ_only_in_case_are_refused_before_anything_is_written(here: Path) -> None:
+    mechanism = warner.RandomizedResponse(warner.Integers(0, 1), 1.0)
+    with pytest.raises(warner.ArgumentError, match="upper and lower case"):
+        write_reports({"Age": mechanism.reports([0]), "age": mechanism.reports([1])}, "c.csv")
+    with pytest.raises(warner.StudyError, match="upper and lower case"):
+        warner.Study.parse(STUDY.replace("smokes", "Age"))
+    assert not Path("c.csv").exists()
 
 
 def test_a_seed_repeats_and_its_absence_does_not(here: Path) -> None:
@@ -223,7 +343,10 @@ def test_the_demo_leaves_what_it_says(here: Path) -> None:
         (("integers = [0, 9]", "integers = [9, 0]"), "attributes.age"),
         (("epsilon = 1.0", "epsilon = -1"), "attributes.smokes: epsilon: must be greater than 0"),
         (("epsilon = 1.0", "epsilon = nan"), "attributes.smokes: epsilon"),
-        (("epsilon = 1.0", 'epsilon = "high"'), "attributes.smokes.epsilon"),
+        (("epsilon = 1.0", 'epsilon = "1"'), "attributes.smokes.epsilon"),
+        (("epsilon = 1.0", "epsilon = true"), "attributes.smokes.epsilon"),
+        (('values = ["no", "yes"]', 'values = ["1", 1]'), "labels must differ as text"),
+        (("RandomizedResponse", "ChannelMechanism"), "attributes.smokes.matrix: is needed by ChannelMechanism"),
         (("epsilon = 1.0", ""), "attributes.smokes.epsilon: Field required"),
         (("RandomizedResponse", "RandomisedResponse"), "attributes.smokes.mechanism: must be one of RandomizedResponse"),
         (('keep = "optimized"', 'keep = "best"'), "attributes.age: keep: must be"),

@@ -134,12 +134,12 @@ def _olh_keeps_half(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.
     """LDP-EM-MR's OLH client: p = 1/2 whatever epsilon is."""
     seed = s.uniform(m.seeds, len(index))
     bucket = buckets(seed, index, m.buckets).astype(np.int64)
-    return {"seed": seed, "bucket": direct_sample(bucket, m.buckets, ONE // (2 * (m.buckets - 1)), s)}
+    return {"seed": seed, "bucket": direct_sample(bucket, m.buckets, ONE // 2, ONE // (2 * (m.buckets - 1)), s)}
 
 
 def _olh_uses_a_modulo(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.ndarray]:
     seed = s.uniform(m.seeds, len(index))
-    return {"seed": seed, "bucket": direct_sample((seed * 31 + index) % m.buckets, m.buckets, m._other, s)}
+    return {"seed": seed, "bucket": direct_sample((seed * 31 + index) % m.buckets, m.buckets, m._own, m._other, s)}
 
 
 def _subset_always_includes(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.ndarray]:
