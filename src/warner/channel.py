@@ -320,7 +320,9 @@ def _bucket_tables(seeds: int, count: int, size: int) -> Iterator[tuple[slice, n
 def _collisions(seeds: int, count: int, size: int) -> np.ndarray:
     """M[x, x']: the share of the pool's seeds under which x and x' fall in one bucket, (K, K).
 
-    Products of 0/1 matrices in single precision: exact, because a block has fewer than 2**24 rows.
+    [h = h'] is the sum over buckets of [h = b] [h' = b]. Where g is a power of two one product less does: the rows of the
+    Hadamard matrix of order g have sum_j H[j, h] H[j, h'] = g [h = h'], the row j = 0 is constant, and H = 1 - 2 c with c
+    the parity of j & h. Products of 0/1 matrices in single precision are exact, because a block has fewer than 2**24 rows.
     """
     if size > _LARGEST_COLLISIONS:
         raise ArgumentError(
@@ -332,11 +334,19 @@ def _collisions(seeds: int, count: int, size: int) -> np.ndarray:
             )
         )
     total = np.zeros((size, size))
+    if count & (count - 1):
+        for _, table in _bucket_tables(seeds, count, size):
+            for bucket in range(count):
+                hit = (table == bucket).astype(np.float32)
+                total += hit.T @ hit
+        return total / seeds
     for _, table in _bucket_tables(seeds, count, size):
-        for bucket in range(count):
-            hit = (table == bucket).astype(np.float32)
-            total += hit.T @ hit
-    return total / seeds
+        for j in range(1, count):
+            parity = (np.bitwise_count(table & table.dtype.type(j)) & 1).astype(np.float32)
+            total += parity.T @ parity
+    ones = np.diag(total)
+    # sum_j H H' = g - 1 - 2 (c + c') + 4 c c' over j >= 1, and 1 for j = 0.
+    return (count * seeds - 2 * (ones[:, None] + ones[None, :]) + 4 * total) / (count * seeds)
 
 
 @lru_cache(maxsize=4)

@@ -55,6 +55,12 @@ def test_readme_study_is_valid() -> None:
     assert warner.Study.parse(study).mechanisms
 
 
+def test_the_study_of_every_mechanism_has_every_mechanism() -> None:
+    study = warner.Study.load(ROOT / "docs" / "every_mechanism.toml")
+    assert {type(m).__name__ for m in study.mechanisms.values()} == set(warner.mechanisms.MECHANISMS)
+    assert all(warner.audit(m).holds for m in study.mechanisms.values())
+
+
 def test_references_are_numbered_and_used() -> None:
     listed = set(re.findall(r"^\[(\w+)\] ", (ROOT / "docs" / "references.md").read_text(), flags=re.M))
     used = {m for p in (ROOT / "src").rglob("*.py") for m in re.findall(r"\[(P\d)[ \]]", p.read_text())}

@@ -1,0 +1,103 @@
+"""What the benchmarks share: alternating timings, processes measured from outside, and the lines that say whether a claim holds.
+
+Nothing heavy is imported here. On Linux a process inherits the peak memory of the one that started it, so whoever measures
+the memory of others must be small itself.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+OUT = Path(__file__).parent / "out"
+K = 256
+EPSILON = 1.0
+SEED = 20240229
+_SHORT = 0.05  # seconds
+_RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is in bytes there, in KiB here
+
+
+def alternate(jobs: Mapping[str, Callable[[], Any]], repetitions: int = 3, before: Mapping[str, Callable[[], Any]] | None = None) -> dict[str, float]:
+    """Median seconds of every job; the jobs take turns, so that a slow moment of the machine hits them alike.
+
+    A job that is over in less than 50 ms is called again until that time is up, and its turn is the mean of its calls: else a
+    job of a millisecond would be charged for the caches that its neighbour emptied.
+
+    Args:
+        jobs: what is timed, by name; each has been warmed up by the caller where it needs it.
+        repetitions: how many turns.
+        before: what is done, untimed, before every turn of the job of that name; such a job is called once a turn.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in jobs}
+    for turn in range(repetitions):
+        # Every second turn goes backwards: nobody always runs after the same neighbour.
+        for name in list(jobs) if turn % 2 == 0 else reversed(list(jobs)):
+            once = before is not None and name in before
+            if before is not None and once:
+                before[name]()
+            gc.collect()
+            calls, start = 0, time.perf_counter()
+            while True:
+                jobs[name]()
+                calls += 1
+                taken = time.perf_counter() - start
+                if once or taken > _SHORT:
+                    break
+            seconds[name].append(taken / calls)
+    return {name: median(taken) for name, taken in seconds.items()}
+
+
+def claim(text: str, holds: bool, figure: str) -> None:
+    """The line that counts."""
+    print(f"claim {text}: {'holds' if holds else 'MISSED'} ({figure})", flush=True)
+
+
+def faster(text: str, ours: float, theirs: float, bar: float) -> None:
+    """The claim that ``theirs`` takes at least ``bar`` times as long as ``ours``."""
+    claim(f"{text} at least {bar:g} times as fast", theirs / ours >= bar, f"{theirs / ours:.2f} times")
+
+
+def row(name: str, seconds: float, n: int, note: str = "") -> None:
+    """One line of a table of timings."""
+    print(f"  {name:<46} {seconds:>10.4f} s {seconds / n * 1e9:>12.1f} ns/report  {note}".rstrip(), flush=True)
+
+
+def run(command: list[str]) -> tuple[float, float, str]:
+    """Seconds, peak megabytes and standard output of a fresh process, from its start to its end."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    text = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command[1:])} ended with status {process.returncode}")
+    return seconds, usage.ru_maxrss * _RSS_UNIT / 1e6, text
+
+
+def run_json(script: str, *arguments: str) -> dict[str, Any]:
+    """What ``script`` prints as JSON when run in a fresh process with these arguments."""
+    return json.loads(run([sys.executable, "-W", "ignore", script, *arguments])[2])
+
+
+def peak() -> float:
+    """Peak memory of this process so far, in megabytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT / 1e6
+
+
+def resident() -> float:
+    """Memory of this process now, in megabytes; its peak so far where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
+    except OSError:
+        return peak()
