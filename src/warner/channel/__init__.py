@@ -1,0 +1,19 @@
+"""Channels: the law of reports as a linear operator A (m, K), A[y, x] = Pr(report y | value x), columns summing to one.
+
+A channel multiplies (``matvec``: theta -> A theta), transposes (``rmatvec``: r -> A' r), and knows its unbiased inverse
+(``invert``) and that inverse's variance. It does not know how it is solved; estimators do. Names follow SciPy's
+LinearOperator. Rows are in the order in which a tally's counts are laid out.
+
+The pure family (METHODS 1) has rows const * (1 + (e^eps - 1) b): a value is supported by a report or not. With
+p = Pr(support | same value), q = Pr(support | other value) and S_x the share of reports that support x, the unbiased
+estimate is (S_x - q) / (p - q), and one report contributes variance mu (1 - mu) / (p - q)^2, mu = q + (p - q) theta_x.
+"""
+
+from __future__ import annotations
+
+from warner.channel.base import Channel
+from warner.channel.dense import DenseChannel
+from warner.channel.hashed import HashChannel
+from warner.channel.pure import DirectChannel, HadamardChannel, SupportChannel, walsh
+
+__all__ = ["Channel", "DenseChannel", "DirectChannel", "HadamardChannel", "HashChannel", "SupportChannel", "walsh"]
