@@ -40,7 +40,7 @@ def evidence(tally: Tally) -> Evidence:
     mechanism = from_header(tally.header)
     if tally.n <= 0:
         raise EmptyError(message("tally", "counts no reports", None, "Tally at least one report"))
-    channel = mechanism.channel()
+    channel = mechanism.channel() if tally.rows is None else mechanism.report_channel(tally.rows)
     counts = tally.counts.ravel()
     if tally.kind == "bitsums":
         # A report that is known by its bit sums counts as one yes-or-no report per value.

@@ -1,8 +1,9 @@
 """Tallies: sufficient statistics of reports, as plain data that adds up.
 
-Two kinds. A ``histogram`` counts how often each possible report was seen. ``bitsums`` counts, for reports made of K
-bits, how many reports set each bit, beside the number of reports n. Neither grows with n, and merging is addition of
-integers: associative, commutative, the same bit for bit in any order.
+A ``histogram`` counts how often each possible report was seen. ``bitsums`` counts, for reports made of K bits, how many
+reports set each bit, beside the number of reports n. Neither grows with n. ``reports`` keeps the distinct reports of K bits
+themselves, sorted, with their counts, for the likelihood of whole reports. Merging is addition of integers: associative,
+commutative, the same bit for bit in any order.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ class Tally:
 
     Attributes:
         header: the mechanism's header, as in its reports.
-        kind: ``"histogram"`` or ``"bitsums"``.
-        counts: int64; shape of the report alphabet for a histogram, (K,) for bit sums.
+        kind: ``"histogram"``, ``"bitsums"`` or ``"reports"``.
+        counts: int64; shape of the report alphabet for a histogram, (K,) for bit sums, (m,) for distinct reports.
         n: how many reports were counted.
+        rows: (m, ceil(K / 8)) uint8, the distinct reports; None for the other kinds.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
@@ -47,26 +49,37 @@ class Tally:
     kind: str
     counts: np.ndarray = field(repr=False)
     n: int
+    rows: np.ndarray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         fine = (
             isinstance(self.header, Mapping)
-            and self.kind in ("histogram", "bitsums")
+            and self.kind in ("histogram", "bitsums", "reports")
             and isinstance(self.counts, np.ndarray)
             and self.counts.dtype.kind in "iu"
             and type(self.n) is int
             and 0 <= self.n < 2**63
+            and (self.kind == "reports") == (self.rows is not None)
+            and (self.rows is None or (isinstance(self.rows, np.ndarray) and self.rows.dtype == np.uint8 and self.rows.ndim == 2))
+            and (self.rows is None or self.counts.shape == self.rows.shape[:1])
         )
         if not fine:
             raise ArgumentTypeError(message("tally", "needs a header, a kind, integer counts and n", None, "Make one with mechanism.tally(reports)"))
         counts = self.counts.astype(np.int64)
         counts.setflags(write=False)
         object.__setattr__(self, "counts", counts)
+        if self.rows is not None:
+            rows = self.rows.copy()
+            rows.setflags(write=False)
+            object.__setattr__(self, "rows", rows)
 
     def __add__(self, other: Tally) -> Tally:
         if not isinstance(other, Tally):
             return NotImplemented
         require_same(self.header, other.header, "tallies")
+        if self.rows is not None and other.rows is not None and self.rows.shape[1] == other.rows.shape[1]:
+            rows, counts = distinct(np.concatenate([self.rows, other.rows]), np.concatenate([self.counts, other.counts]))
+            return Tally(self.header, self.kind, counts, self.n + other.n, rows)
         if self.kind != other.kind or self.counts.shape != other.counts.shape:
             raise MismatchError(message("tallies", "of different kinds do not add", f"{self.kind} and {other.kind}"))
         return Tally(self.header, self.kind, self.counts + other.counts, self.n + other.n)
@@ -84,7 +97,8 @@ class Tally:
     def digest(self) -> str:
         """SHA-256 of header, kind, counts and n: equal tallies have equal digests."""
         text = canonical([self.header, self.kind, list(self.counts.shape), self.n]).encode()
-        return hashlib.sha256(text + self.counts.astype("<i8").tobytes()).hexdigest()
+        rows = b"" if self.rows is None else self.rows.tobytes()
+        return hashlib.sha256(text + self.counts.astype("<i8").tobytes() + rows).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
         """The tally as JSON data, digest included."""
@@ -94,6 +108,7 @@ class Tally:
             "shape": list(self.counts.shape),
             "counts": self.counts.ravel().tolist(),
             "n": self.n,
+            **({} if self.rows is None else {"rows": [row.tobytes().hex() for row in self.rows]}),
             "sha256": self.digest,
         }
 
@@ -102,7 +117,10 @@ class Tally:
         """The tally that :meth:`to_json` wrote; FileError unless it is whole and unaltered."""
         try:
             counts = np.asarray(data["counts"], dtype=np.int64).reshape(data["shape"])
-            tally = cls(data["header"], data["kind"], counts, data["n"])
+            rows = None
+            if "rows" in data:
+                rows = np.frombuffer(bytes.fromhex("".join(data["rows"])), np.uint8).reshape(len(data["rows"]), -1)
+            tally = cls(data["header"], data["kind"], counts, data["n"], rows)
             intact = tally.digest == data["sha256"]
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
             intact = False
@@ -195,6 +213,16 @@ def count(layout: Layout, columns: Mapping[str, np.ndarray]) -> tuple[str, np.nd
     for name, size in zip(layout.names[1:], layout.sizes[1:], strict=True):
         flat = flat * size + columns[name]
     return "histogram", np.bincount(flat, minlength=int(np.prod(layout.sizes))).reshape(layout.sizes)
+
+
+def distinct(rows: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different rows (m, bytes), sorted as byte strings, and the sum of ``counts`` (int64) of each."""
+    width = rows.shape[1]
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, width))).ravel()
+    found, inverse = np.unique(whole, return_inverse=True)
+    total = np.zeros(found.size, dtype=np.int64)
+    np.add.at(total, inverse.ravel(), counts)
+    return found.view(np.uint8).reshape(-1, width), total
 
 
 def bit_sums(packed: np.ndarray, width: int) -> np.ndarray:

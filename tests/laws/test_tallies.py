@@ -40,6 +40,42 @@ def test_any_partition_in_any_order_gives_the_same_tally(name: str, data: st.Dat
 
 
 @pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_kept_reports_add_up_bit_for_bit(name: str, data: st.DataObject) -> None:
+    mechanism = smallest(name)
+    reports = _reports(mechanism, 200)
+    cuts = sorted(data.draw(st.sets(st.integers(1, 199), max_size=6)))
+    parts = [mechanism.tally(reports[a:b], keep_reports=True) for a, b in pairwise([0, *cuts, 200])]
+    whole = mechanism.tally(reports, keep_reports=True)
+    assert sum(data.draw(st.permutations(parts))) == whole
+    if whole.kind == "reports":
+        assert whole.rows is not None and len(whole.rows) == len(set(reports.records())) and whole.counts.sum() == whole.n == 200
+        with pytest.raises(warner.MismatchError, match="different kinds"):
+            mechanism.tally(reports) + whole
+    else:
+        assert whole == mechanism.tally(reports)
+
+
+def test_kept_reports_travel_in_files_and_are_checked(tmp_path: Path) -> None:
+    mechanism = smallest("UnaryEncoding optimized")
+    tally = mechanism.tally(_reports(mechanism), keep_reports=True)
+    tally.save(tmp_path / "t.json")
+    assert Tally.load(tmp_path / "t.json") == tally
+    assert warner.estimate(tally, warner.Inversion()).probabilities == pytest.approx(
+        warner.estimate(mechanism.tally(_reports(mechanism)), warner.Inversion()).probabilities
+    )
+    assert tally.rows is not None
+    with pytest.raises(warner.ReportError, match="padding"):
+        warner.estimate(Tally(tally.header, "reports", tally.counts, tally.n, tally.rows | 1))
+    with pytest.raises(warner.MismatchError):
+        warner.estimate(Tally(smallest("RandomizedResponse").header, "reports", tally.counts, tally.n, tally.rows))
+    for rows in (None, tally.rows[:-1], tally.rows.astype(int)):
+        with pytest.raises(warner.ArgumentTypeError):
+            Tally(tally.header, "reports", tally.counts, tally.n, rows)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_merging_through_files_gives_the_same_tally(name: str, tmp_path: Path) -> None:
     mechanism = smallest(name)
     reports = _reports(mechanism)

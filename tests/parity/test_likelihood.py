@@ -11,7 +11,7 @@ import pytest
 import warner
 from tests.registry import MECHANISMS
 from warner.channel import Channel, DenseChannel, DirectChannel
-from warner.estimators.likelihood import direct, gap, interior_point, log_likelihood, score, separable
+from warner.estimators.likelihood import direct, gap, interior_point, log_likelihood, nonnegative_quadratic, score, separable, sequential
 from warner.evidence import Evidence, evidence
 
 
@@ -81,6 +81,69 @@ def test_em_is_the_textbooks_step_for_step(name: str) -> None:
         assert fit.status is warner.Status.STOPPED and fit.iterations == steps
         values.append(fit.log_likelihood)
     assert all(b >= a - 1e-9 for a, b in pairwise(values))
+
+
+BITS = ["UnaryEncoding symmetric", "UnaryEncoding optimized", "SubsetSelection"]
+
+
+def _kept(name: str, size: int, n: int, epsilon: float) -> tuple[Evidence, np.ndarray]:
+    """Evidence of whole reports, and their exact law up to a factor per row, one report at a time."""
+    mechanism = MECHANISMS[name](warner.Integers(1, size), epsilon)
+    rng = np.random.default_rng(4)
+    tally = mechanism.tally(mechanism.randomize(1 + rng.choice(size, n, p=rng.dirichlet(np.full(size, 0.3))), rng), keep_reports=True)
+    outputs = [row.tobytes() for row in mechanism.outputs()["bits"]]
+    assert tally.rows is not None
+    return evidence(tally), mechanism.probabilities().astype(float)[[outputs.index(row.tobytes()) for row in tally.rows]]
+
+
+@pytest.mark.parametrize("name", BITS)
+def test_rows_of_kept_reports_are_the_law(name: str) -> None:
+    facts, law = _kept(name, 6, 300, 1.0)
+    dense = facts.channel.dense()
+    assert dense / dense.sum(axis=1, keepdims=True) == pytest.approx(law / law.sum(axis=1, keepdims=True), abs=1e-12)
+    rng = np.random.default_rng(0)
+    theta, r = rng.random(6), rng.random(len(law))
+    assert facts.channel.matvec(theta) == pytest.approx(dense @ theta, abs=1e-12)
+    assert facts.channel.rmatvec(r) == pytest.approx(dense.T @ r, abs=1e-10)
+    assert facts.channel.gram(r) == pytest.approx(dense.T @ (r[:, None] * dense), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", BITS)
+@pytest.mark.parametrize("size, n, epsilon", [(3, 50, 0.5), (6, 1000, 1.0), (8, 300, 0.3), (8, 5000, 3.0)])
+def test_likelihood_of_whole_reports_is_the_oracles(name: str, size: int, n: int, epsilon: float) -> None:
+    facts, _ = _kept(name, size, n, epsilon)
+    fit = warner.MaximumLikelihood().fit(facts)
+    assert fit.status is warner.Status.CONVERGED and fit.likelihood == "likelihood of the reports"
+    assert fit.gap is not None and fit.gap <= 1e-9
+    assert fit.log_likelihood / n == pytest.approx(_oracle(facts.channel, facts.weights), abs=1e-6)
+
+
+@pytest.mark.parametrize("size, seeds, n", [(20, 64, 500), (60, 4096, 3000), (60, 256, 100_000)])
+def test_sequential_and_interior_point_agree(size: int, seeds: int, n: int) -> None:
+    mechanism = warner.LocalHashing(warner.Integers(1, size), 1.0, seeds=seeds)
+    rng = np.random.default_rng(size)
+    values = 1 + rng.choice(size, n, p=rng.dirichlet(np.full(size, 0.1)))
+    facts = evidence(mechanism.tally(mechanism.randomize(values, rng)))
+    rows, w = facts.channel.seen(facts.weights)
+    fast, steps, reached = sequential(rows, w, 1e-10)
+    slow, _, certain = interior_point(rows, w, 1e-10)
+    assert reached and certain and steps < 40
+    assert gap(facts.channel, facts.weights, fast) <= 1e-9
+    assert log_likelihood(rows, w, fast) == pytest.approx(log_likelihood(rows, w, slow), abs=1e-9)
+    whole = facts.channel.dense()[facts.weights > 0]
+    assert rows.dense() == pytest.approx(whole, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_nonnegative_quadratics_meet_their_conditions(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(30, 20))
+    hessian, linear = root.T @ root, rng.normal(size=20)
+    x = nonnegative_quadratic(hessian, linear, np.ones(20, dtype=bool))
+    assert x is not None and (x >= 0).all()
+    slack = hessian @ x + linear
+    assert (slack > -1e-10).all() and np.abs(x * slack).max() < 1e-10
+    assert nonnegative_quadratic(np.zeros((3, 3)), np.ones(3), np.ones(3, dtype=bool)) is None
 
 
 def test_worked_examples_of_three_values() -> None:

@@ -15,5 +15,6 @@ from warner.channel.base import Channel
 from warner.channel.dense import DenseChannel
 from warner.channel.hashed import HashChannel
 from warner.channel.pure import DirectChannel, HadamardChannel, SupportChannel, walsh
+from warner.channel.rows import SupportRows
 
-__all__ = ["Channel", "DenseChannel", "DirectChannel", "HadamardChannel", "HashChannel", "SupportChannel", "walsh"]
+__all__ = ["Channel", "DenseChannel", "DirectChannel", "HadamardChannel", "HashChannel", "SupportChannel", "SupportRows", "walsh"]

@@ -53,6 +53,10 @@ class Channel(ABC):
         """sum_y L[x, y]^2 (A theta)_y and sum_y L[x, y]^2 A[y, x], each (K,); needed where null_variance has no formula."""
         raise NotImplementedError
 
+    def seen(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
+        """A channel with the same likelihood whose products are cheap for these weights, and its weights."""
+        return self, w
+
     def dense(self) -> np.ndarray:
         """A as an array (m, K)."""
         return np.stack([self.matvec(column) for column in np.eye(self.shape[1])], axis=1)

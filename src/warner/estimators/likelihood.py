@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from warner._check import ArgumentError, ImpossibleReportError, message, real, show
-from warner.channel import Channel, DirectChannel, SupportChannel
+from warner.channel import Channel, DirectChannel, SupportChannel, SupportRows
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
 from warner.evidence import Evidence
@@ -156,6 +156,89 @@ def interior_point(channel: Channel, w: np.ndarray, target: float) -> tuple[np.n
     return _clean(channel, w, best, z, max(best_gap, target)), steps, best_gap <= target
 
 
+def sequential(channel: Channel, w: np.ndarray, target: float) -> tuple[np.ndarray, int, bool]:
+    """Pure rows, many of them: sequential quadratic programming with one Hessian, certified; (theta, steps, reached).
+
+    Minimise f = -l(theta) + sum theta over theta >= 0 as in :func:`interior_point`. Rows are nearly constant, so d = A theta
+    hardly changes and the Hessian at the start serves to the end: one Gram product, then one pass over the rows a step, each of
+    which shrinks the gap about eightfold (METHODS 4.3). A step that does not is taken with a new Hessian.
+    """
+    size = channel.shape[1]
+    theta = np.full(size, 1 / size)
+    hessian: np.ndarray | None = None
+    best, best_gap, last, z = theta, np.inf, np.inf, np.zeros(size)
+    steps = 0
+    while steps < _STEPS // 4:
+        d = channel.matvec(theta)
+        gradient = 1 - channel.rmatvec(w / d)
+        found = max(0.0, -float(gradient.min())) * channel.copies
+        if found < best_gap:
+            best, best_gap, z = theta, found, np.maximum(gradient, 0.0)
+        if best_gap <= target:
+            break
+        if hessian is None or found > 0.5 * last:
+            hessian = channel.gram(w / d**2)
+            hessian[np.diag_indices(size)] *= 1 + 1e-10
+        last = found
+        aim = nonnegative_quadratic(hessian, gradient - hessian @ theta, theta > 0)
+        if aim is None:
+            break
+        theta = _halved(channel, w, theta, aim - theta)
+        steps += 1
+    return _clean(channel, w, best, z, max(best_gap, target)), steps, best_gap <= target
+
+
+def nonnegative_quadratic(hessian: np.ndarray, linear: np.ndarray, start: np.ndarray) -> np.ndarray | None:
+    """argmin x' H x / 2 + c' x over x >= 0 by block principal pivoting (Kim and Park 2011); None where it does not end.
+
+    The set of free variables is changed wherever x or its multiplier is negative, all at once while that helps, else one at
+    a time, which ends after finitely many changes.
+    """
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    size = linear.size
+    free, fewest, patience = start.copy(), size + 1, 3
+    scale = np.abs(linear).max()
+    for _ in range(10 * size + 100):
+        index = np.flatnonzero(free)
+        x = np.zeros(size)
+        if index.size:
+            try:
+                x[index] = cho_solve(cho_factor(hessian[np.ix_(index, index)], check_finite=False), -linear[index], check_finite=False)
+            except LinAlgError:
+                return None
+        slack = hessian @ x + linear
+        wrong = np.where(free, x < 0, slack < -1e-15 * scale)
+        count = np.count_nonzero(wrong)
+        if count == 0:
+            return x
+        if count < fewest:
+            fewest, patience = int(count), 3
+        elif patience:
+            patience -= 1
+        else:
+            wrong = np.arange(size) == np.flatnonzero(wrong)[-1]
+        free ^= wrong
+    return None
+
+
+def _halved(channel: Channel, w: np.ndarray, theta: np.ndarray, move: np.ndarray) -> np.ndarray:
+    """theta + step * move on the simplex, the step halved until the likelihood does not fall."""
+
+    def at(step: float) -> tuple[np.ndarray, float]:
+        point = np.maximum(theta + step * move, 0.0)
+        point /= point.sum()
+        d = channel.matvec(point)
+        return point, float(w @ np.log(d)) if (d > 0).all() else -np.inf
+
+    here, step = at(0.0)[1], 1.0
+    point, value = at(step)
+    while value < here - 1e-13 * abs(here) and step > 1e-4:
+        step /= 2
+        point, value = at(step)
+    return point
+
+
 def _limit(v: np.ndarray, move: np.ndarray) -> float:
     """The longest step <= 1 that keeps v + step * move clearly positive."""
     falling = move < 0
@@ -193,7 +276,8 @@ class MaximumLikelihood(Estimator):
     """argmax_theta sum_y w_y log (A theta)_y over the simplex, to a certified optimality gap.
 
     Closed form for randomised response, a one-dimensional root for bit sums (whose likelihood is the named
-    quasi-likelihood of the support counts), an interior-point method for every other channel.
+    quasi-likelihood of the support counts), sequential quadratic programming for local hashing, an interior-point method for
+    every other channel.
 
     Args:
         gap: nats per report by which the maximum may exceed what is returned; the fit's ``gap`` is the bound that holds.
@@ -220,5 +304,11 @@ class MaximumLikelihood(Estimator):
         if solve is not None:
             fit = finish(evidence, solve(channel, w), Status.CONVERGED, None)
             return fit if fit.gap is not None and fit.gap <= self.gap else finish(evidence, fit.probabilities, Status.STEP_LIMIT, None)
-        theta, steps, reached = interior_point(channel, w, self.gap)
+        rows, weights = channel.seen(w)
+        steps, reached = 0, False
+        if isinstance(rows, SupportRows):
+            theta, steps, reached = sequential(rows, weights, self.gap)
+        if not reached:
+            theta, more, reached = interior_point(rows, weights, self.gap)
+            steps += more
         return finish(evidence, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)

@@ -13,15 +13,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, EmptyError, ReportError, budget, kind, message, show
+from warner._check import ArgumentError, ArgumentTypeError, EmptyError, MismatchError, ReportError, budget, kind, message, show
 from warner._exact import check_epsilon, log_ratio, realise
 from warner._random import Source
-from warner.channel import Channel
+from warner.channel import Channel, SupportChannel, SupportRows
 from warner.domain import Domain
 from warner.guarantee import LDP
 from warner.law import INFINITE, Law
-from warner.reports import Layout, Reports, columns_from
-from warner.tally import Tally, count, require_same
+from warner.reports import Bits, Layout, Reports, columns_from
+from warner.tally import Tally, count, distinct, require_same
 
 _CHUNK = 2**16  # people randomised at a time: what bounds memory, and fits the cache
 
@@ -159,8 +159,13 @@ class Mechanism(ABC):
         """
         return Reports(self.header, columns_from(self.layout, outputs))
 
-    def tally(self, reports: Reports) -> Tally:
+    def tally(self, reports: Reports, keep_reports: bool = False) -> Tally:
         """Count reports. Tallies of parts add up to the tally of the whole, bit for bit.
+
+        Args:
+            reports: made by this mechanism.
+            keep_reports: for reports of K bits, keep the distinct reports instead of their bit sums, for the likelihood of
+                whole reports; the tally then grows with n. Other tallies lose nothing and stay as they are.
 
         Raises:
             MismatchError: reports of another mechanism, budget, domain or version.
@@ -173,8 +178,19 @@ class Mechanism(ABC):
             raise EmptyError(message("reports", "must not be empty"))
         self._check_shape(reports)
         self.layout.check(reports.columns)
+        if keep_reports and isinstance(self.layout, Bits):
+            rows, seen = distinct(reports.columns["bits"], np.ones(len(reports), dtype=np.int64))
+            return Tally(self.header, "reports", seen, len(reports), rows)
         sort, counts = count(self.layout, reports.columns)
         return Tally(self.header, sort, counts, len(reports))
+
+    def report_channel(self, rows: np.ndarray) -> SupportRows:
+        """The channel of single reports of K bits, given as packed bits: rows 1 + (e - 1) b, by the law's exact ratio e."""
+        support = self.channel()
+        if not isinstance(support, SupportChannel):
+            raise MismatchError(message("tally", f"of single reports does not go with {type(self).__name__}"))
+        self.layout.check({"bits": rows})
+        return SupportRows(rows, self.domain.size, 1.0, float(self.law.ratio() - 1), support.q, support.gap)
 
     def _check_shape(self, reports: Reports) -> None:
         expected = self.layout.empty(0)
