@@ -19,7 +19,7 @@ def manual() -> str:
 
 def _page(name: str, command: click.Command) -> str:
     title = f"warner {name}".strip()
-    context = click.Context(command, info_name=title, terminal_width=110, max_content_width=110)
+    context = click.Context(command, info_name=title, terminal_width=110, max_content_width=110, help_option_names=["-h", "--help"])
     return f"## {title}\n\n```\n{command.get_help(context)}\n```\n"
 
 

@@ -425,7 +425,11 @@ def _show(result: Estimate, level: float, target: str, truth: Any = None) -> Non
     whom = "the population they were drawn from" if target == "population" else "these respondents"
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
     _console().print(_grid(title, columns, rows))
-    _console().print(f"Intervals are for {whom}, around the unbiased estimate, each on its own.\n{result.status.value.capitalize()}.{gap}\n")
+    about = f"Intervals are for {whom}, around the unbiased estimate, each on its own."
+    if not result.has_intervals:
+        about = "There are no intervals: different distributions make the same reports."
+    only = "" if result.unique is None else f"\nThe maximum is {result.unique}."
+    _console().print(f"{about}\n{result.status.value.capitalize()}.{gap}{only}\n")
 
 
 def _csv(estimates: list[Estimate], level: float, target: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import choice
+from warner._check import IdentifiabilityError, choice
 from warner.domain import Domain
 from warner.evidence import Evidence
 
@@ -41,6 +41,7 @@ class Fit:
         iterations: steps taken, or None.
         log_likelihood: in nats over all n reports, or None.
         likelihood: which likelihood that is.
+        unique: for a maximum, the text of whether it is the only one; see warner.estimators.uniqueness.
     """
 
     probabilities: np.ndarray
@@ -49,6 +50,7 @@ class Fit:
     iterations: int | None = None
     log_likelihood: float | None = None
     likelihood: str | None = None
+    unique: str | None = None
 
     def __post_init__(self) -> None:
         self.probabilities.setflags(write=False)
@@ -65,7 +67,7 @@ class Estimate:
         method: the estimator, as it can be written again.
         status: how the estimator ended; its text says what to do.
         gap: optimality gap in nats per report, None where no likelihood is maximised.
-        iterations, log_likelihood, likelihood: see Fit.
+        iterations, log_likelihood, likelihood, unique: see Fit.
         attribute: the name of what was asked, where there is one.
 
     >>> from warner import Categorical, RandomizedResponse, estimate
@@ -105,6 +107,10 @@ class Estimate:
         return self.fit.iterations
 
     @property
+    def unique(self) -> str | None:
+        return self.fit.unique
+
+    @property
     def log_likelihood(self) -> float | None:
         return self.fit.log_likelihood
 
@@ -124,9 +130,21 @@ class Estimate:
 
         return wald(self.evidence, level, target)
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether the channel has an inverse, which Wald intervals are made from."""
+        try:
+            self.evidence.channel.invert(self.evidence.weights)
+        except IdentifiabilityError:
+            return False
+        return True
+
     def rows(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
-        """One dict per value: value, estimate, low, high, n (the number of people the share stands for)."""
-        bounds = self.interval(level, target)
+        """One dict per value: value, estimate, low, high, n (the number of people the share stands for).
+
+        Where the channel has no inverse nothing bounds a share, and low, high are 0, 1.
+        """
+        bounds = self.interval(level, target) if self.has_intervals else np.tile([0.0, 1.0], (self.domain.size, 1))
         return [
             {"value": value, "estimate": float(p), "low": float(low), "high": float(high), "n": float(p * self.n)}
             for value, p, (low, high) in zip(self.domain.labels, self.probabilities, bounds, strict=True)
@@ -146,7 +164,12 @@ class Estimate:
             "iterations": self.iterations,
             "log_likelihood": self.log_likelihood,
             "likelihood": self.fit.likelihood,
-            "interval": {"kind": "wald", "level": level, "target": choice("target", target, ("population", "respondents"))},
+            "unique": self.fit.unique,
+            "interval": {
+                "kind": "wald" if self.has_intervals else "none",
+                "level": level,
+                "target": choice("target", target, ("population", "respondents")),
+            },
             "domain": self.domain.spec(),
             "shares": self.rows(level, target),
         }

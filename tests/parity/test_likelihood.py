@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 
 import cvxpy as cp
@@ -165,6 +166,36 @@ def test_many_maximisers_still_give_a_certificate() -> None:
     theta, _, reached = interior_point(channel, w, 1e-9)
     assert reached and gap(channel, w, theta) <= 1e-9
     assert theta[0] == pytest.approx(theta[2], abs=1e-3)
+
+
+def _three(matrix: list[list[float]], counts: list[int]) -> warner.Estimate:
+    """An estimate from reports 1, 2, 3 counted, ``matrix`` given with values as rows."""
+    mechanism = warner.ChannelMechanism(warner.Integers(1, 3), np.array(matrix).T)
+    return warner.estimate(mechanism.tally(mechanism.reports(np.repeat([0, 1, 2], counts))), warner.MaximumLikelihood())
+
+
+RANK_TWO = [[1 / 2, 1 / 3, 1 / 6], [1 / 3, 1 / 3, 1 / 3], [1 / 6, 1 / 3, 1 / 2]]
+
+
+def test_whether_the_maximum_is_unique_is_said() -> None:
+    """METHODS 4.5: the same channel of rank 2 has many maximisers for reports 1,2,3 and one for 1,1,1,2,2,3."""
+    many = _three(RANK_TWO, [1, 1, 1])
+    assert str(many.unique).startswith("not unique") and many.probabilities[0] == pytest.approx(many.probabilities[2], abs=1e-4)
+    alone = _three(RANK_TWO, [3, 2, 1])
+    assert str(alone.unique).startswith("unique") and alone.probabilities == pytest.approx([1, 0, 0], abs=1e-6)
+    direct_ = [[1 / 2, 1 / 4, 1 / 4], [1 / 4, 1 / 2, 1 / 4], [1 / 4, 1 / 4, 1 / 2]]
+    for counts in ([1, 3, 1], [1, 2, 1]):
+        result = _three(direct_, counts)
+        assert str(result.unique).startswith("unique") and result.probabilities == pytest.approx([0, 1, 0], abs=1e-4)
+    twice = [[0.6, 0.2, 0.2], [0.6, 0.2, 0.2], [0.2, 0.2, 0.6]]
+    assert str(_three(twice, [5, 2, 3]).unique).startswith("not unique")
+    assert json.loads(json.dumps(many.to_json()))["unique"] == many.unique
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_channels_of_full_rank_have_one_maximum(name: str) -> None:
+    fit = warner.MaximumLikelihood().fit(_evidence(name, 6, 5000, 2.0))
+    assert str(fit.unique).startswith("unique")
 
 
 def test_separable_solver_at_its_edges() -> None:

@@ -9,7 +9,7 @@ gap = max_x s_x - 1 nats per row. Every solver here stops on that number, and ev
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from warner._check import ArgumentError, ImpossibleReportError, message, real, s
 from warner.channel import Channel, DirectChannel, SupportChannel, SupportRows
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
+from warner.estimators.uniqueness import Uniqueness, uniqueness
 from warner.evidence import Evidence
 
 _STEPS = 200  # interior-point steps; 15 to 40 are usual
@@ -259,13 +260,20 @@ def _shorten(channel: Channel, w: np.ndarray, theta: np.ndarray, move: np.ndarra
 
 
 def _clean(channel: Channel, w: np.ndarray, theta: np.ndarray, z: np.ndarray, allowed: float) -> np.ndarray:
-    """Values that the multipliers say are absent, at exactly 0, unless that costs more than the gap allowed."""
-    sharp = np.where(z > theta, 0.0, theta)
-    if sharp.sum() <= 0:
-        return theta
-    sharp /= sharp.sum()
-    possible = np.isfinite(log_likelihood(channel, w, sharp))
-    return sharp if possible and gap(channel, w, sharp) <= allowed else theta
+    """Values that are absent, at exactly 0, unless that costs more than the gap allowed.
+
+    The multipliers say which; where a value is absent and its multiplier is 0 too (the degenerate case of METHODS 4.5) both
+    are small together, and small shares are tried instead, the most first.
+    """
+    small = [theta < cut for cut in (1e-3, 1e-4, 1e-5, 1e-6) if ((theta > 0) & (theta < cut)).any()]
+    for absent in (z > theta, *small):
+        sharp = np.where(absent, 0.0, theta)
+        if sharp.sum() <= 0:
+            continue
+        sharp /= sharp.sum()
+        if np.isfinite(log_likelihood(channel, w, sharp)) and gap(channel, w, sharp) <= allowed:
+            theta = sharp
+    return theta
 
 
 _EXACT: dict[type[Channel], Callable[..., np.ndarray]] = {DirectChannel: direct, SupportChannel: separable}
@@ -300,15 +308,23 @@ class MaximumLikelihood(Estimator):
     def fit(self, evidence: Evidence) -> Fit:
         channel, w = evidence.channel, evidence.weights
         require_possible(channel, w)
+        steps: int | None = None
         solve = _EXACT.get(type(channel))
         if solve is not None:
-            fit = finish(evidence, solve(channel, w), Status.CONVERGED, None)
-            return fit if fit.gap is not None and fit.gap <= self.gap else finish(evidence, fit.probabilities, Status.STEP_LIMIT, None)
-        rows, weights = channel.seen(w)
+            theta = solve(channel, w)
+            reached = gap(channel, w, theta) <= self.gap
+            only = Uniqueness.UNIQUE  # a sum of strictly concave functions of one share each; values unseen only lose by a share
+        else:
+            rows, weights = channel.seen(w)
+            theta, steps, reached = self._iterate(rows, weights)
+            only = uniqueness(rows, weights, theta, score(rows, weights, theta)) if reached else Uniqueness.NOT_CERTIFIED
+        return replace(finish(evidence, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps), unique=only.value)
+
+    def _iterate(self, rows: Channel, weights: np.ndarray) -> tuple[np.ndarray, int, bool]:
         steps, reached = 0, False
         if isinstance(rows, SupportRows):
             theta, steps, reached = sequential(rows, weights, self.gap)
         if not reached:
             theta, more, reached = interior_point(rows, weights, self.gap)
             steps += more
-        return finish(evidence, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)
+        return theta, steps, reached
