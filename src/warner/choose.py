@@ -8,14 +8,15 @@ from warner._check import ArgumentTypeError, kind, message
 from warner.estimate import Estimate
 from warner.estimators import Estimator, Inversion
 from warner.evidence import evidence
-from warner.tally import Tally, merge
+from warner.tally import Tally
 
 
 def estimate(tally: Tally | Iterable[Tally], method: Estimator | None = None) -> Estimate:
     """Estimate the distribution of the true values from the tally of their reports.
 
     Args:
-        tally: a tally, or several of one mechanism, which are added.
+        tally: a tally, or several: those of one mechanism are added, those of different mechanisms or budgets on one
+            domain are estimated from together.
         method: an estimator such as ``MaximumLikelihood()``; None for the recommended one, at present
             ``Inversion("project")``: unbiased inversion projected on the simplex, in closed form for every mechanism.
 
@@ -35,5 +36,5 @@ def estimate(tally: Tally | Iterable[Tally], method: Estimator | None = None) ->
     chosen = Inversion("project") if method is None else method
     if not isinstance(chosen, Estimator):
         raise ArgumentTypeError(message("method", "must be an estimator object", kind(method), "For example MaximumLikelihood()"))
-    facts = evidence(merge(tally))
+    facts = evidence(tally)
     return Estimate(chosen.fit(facts), facts, repr(chosen))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from warner._check import EmptyError, MismatchError, message
-from warner.channel import Channel
-from warner.domain import Domain
+from warner._check import ArgumentTypeError, EmptyError, MismatchError, kind, message
+from warner.channel import Channel, StackChannel
+from warner.domain import Domain, canonical
 from warner.mechanisms import from_header
-from warner.tally import Tally
+from warner.reports import Reports
+from warner.tally import Tally, merge
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +32,18 @@ class Evidence:
     domain: Domain
 
 
-def evidence(tally: Tally) -> Evidence:
-    """The evidence in ``tally``; its header names the mechanism, whose law gives the channel.
+def evidence(tally: Tally | Iterable[Tally]) -> Evidence:
+    """The evidence in a tally, or in several together; a header names the mechanism, whose law gives the channel.
+
+    Tallies of one mechanism are added. Tallies of different mechanisms or budgets on one domain are stacked: each person
+    counts through the channel that she reported with.
 
     Raises:
         EmptyError: no reports.
-        MismatchError: a header whose law this version of warner does not make.
+        MismatchError: a header whose law this version of warner does not make, or tallies on different domains.
     """
+    if not isinstance(tally, Tally):
+        return _several(tally)
     mechanism = from_header(tally.header)
     if tally.n <= 0:
         raise EmptyError(message("tally", "counts no reports", None, "Tally at least one report"))
@@ -48,3 +55,23 @@ def evidence(tally: Tally) -> Evidence:
     if counts.shape != channel.shape[:1] or (counts < 0).any() or int(counts.sum()) != tally.n * channel.copies:
         raise MismatchError(message("tally", f"does not fit its mechanism, {tally.header['mechanism']}", None, "Was the file altered?"))
     return Evidence(channel, counts / (tally.n * channel.copies), tally.n, mechanism.domain)
+
+
+def _several(tallies: Iterable[Tally]) -> Evidence:
+    """One evidence from tallies of one or more mechanisms."""
+    if not isinstance(tallies, Iterable) or isinstance(tallies, Reports):
+        raise ArgumentTypeError(message("tally", "must be a Tally or several", kind(tallies), "Make one with mechanism.tally(reports)"))
+    groups: dict[str, list[Tally]] = {}
+    for part in tallies:
+        if not isinstance(part, Tally):
+            raise ArgumentTypeError(message("tallies", "must be Tally objects", kind(part), "Make one with mechanism.tally(reports)"))
+        groups.setdefault(canonical([part.header, part.kind]), []).append(part)
+    parts = [evidence(merge(group)) for group in groups.values()]
+    if not parts:
+        raise EmptyError(message("tallies", "must not be empty"))
+    if len(parts) == 1:
+        return parts[0]
+    if len({part.domain.digest for part in parts}) > 1:
+        raise MismatchError(message("tallies", "are on different domains", None, "Estimate each domain on its own"))
+    channel = StackChannel([part.channel for part in parts], [part.n for part in parts])
+    return Evidence(channel, channel.stack([part.weights for part in parts]), sum(part.n for part in parts), parts[0].domain)

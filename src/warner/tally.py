@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentTypeError, EmptyError, FileError, MismatchError, kind, message
+from warner._check import ArgumentTypeError, EmptyError, FileError, MismatchError, message
 from warner.domain import canonical
-from warner.reports import Bits, Layout, Reports, read_whole, write_whole
+from warner.reports import Bits, Layout, read_whole, write_whole
 
 SCHEMA = 1
 # 255 bytes of 0 or 1 are the most that a byte-wide lane holds without a carry.
@@ -180,16 +180,11 @@ def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
     return tallies
 
 
-def merge(tallies: Any) -> Tally:
+def merge(tallies: Iterable[Tally]) -> Tally:
     """The sum of tallies of one mechanism."""
-    if not isinstance(tallies, Iterable | Tally) or isinstance(tallies, Reports):
-        raise ArgumentTypeError(message("tally", "must be a Tally or several", kind(tallies), "Make one with mechanism.tally(reports)"))
-    parts = [tallies] if isinstance(tallies, Tally) else list(tallies)
+    parts = list(tallies)
     if not parts:
         raise EmptyError(message("tallies", "must not be empty"))
-    for part in parts:
-        if not isinstance(part, Tally):
-            raise ArgumentTypeError(message("tallies", "must be Tally objects", kind(part), "Make one with mechanism.tally(reports)"))
     return reduce(Tally.__add__, parts)
 
 

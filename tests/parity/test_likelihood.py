@@ -11,8 +11,8 @@ import pytest
 
 import warner
 from tests.registry import MECHANISMS
-from warner.channel import Channel, DenseChannel, DirectChannel
-from warner.estimators.likelihood import direct, gap, interior_point, log_likelihood, nonnegative_quadratic, score, separable, sequential
+from warner.channel import Channel, DenseChannel, DirectChannel, StackChannel
+from warner.estimators.likelihood import budgets, direct, gap, interior_point, log_likelihood, nonnegative_quadratic, score, separable, sequential
 from warner.evidence import Evidence, evidence
 
 
@@ -145,6 +145,76 @@ def test_nonnegative_quadratics_meet_their_conditions(seed: int) -> None:
     slack = hessian @ x + linear
     assert (slack > -1e-10).all() and np.abs(x * slack).max() < 1e-10
     assert nonnegative_quadratic(np.zeros((3, 3)), np.ones(3), np.ones(3, dtype=bool)) is None
+
+
+def _groups(makers: list[str], epsilons: list[float], size: int = 6, n: int = 400) -> list[warner.Tally]:
+    rng = np.random.default_rng(6)
+    theta = rng.dirichlet(np.full(size, 0.4))
+    mechanisms = [MECHANISMS[name](warner.Integers(1, size), epsilon) for name, epsilon in zip(makers, epsilons, strict=True)]
+    return [m.tally(m.randomize(1 + rng.choice(size, n * (i + 1), p=theta), rng)) for i, m in enumerate(mechanisms)]
+
+
+MIXED = [
+    (["RandomizedResponse"] * 4, [0.1, 2.0, np.log(6), np.inf]),
+    (["RandomizedResponse", "UnaryEncoding optimized"], [1.0, 0.5]),
+    (["LocalHashing optimized", "HadamardResponse", "SubsetSelection"], [1.0, 2.0, 0.5]),
+    (["ChannelMechanism", "UnaryEncoding symmetric"], [2.0, 2.0]),
+]
+
+
+@pytest.mark.parametrize("names, epsilons", MIXED)
+def test_several_mechanisms_are_one_stacked_channel(names: list[str], epsilons: list[float]) -> None:
+    tallies = _groups(names, epsilons)
+    facts = evidence(tallies)
+    channel, dense = facts.channel, facts.channel.dense()
+    theta, r = np.random.default_rng(0).dirichlet(np.ones(6)), np.random.default_rng(1).random(channel.shape[0])
+    assert facts.n == sum(t.n for t in tallies) and facts.weights.sum() == pytest.approx(1)
+    assert dense.sum(axis=0) == pytest.approx(np.ones(6), abs=1e-12)
+    assert channel.matvec(theta) == pytest.approx(dense @ theta, abs=1e-12)
+    assert channel.rmatvec(r) == pytest.approx(dense.T @ r, abs=1e-12)
+    assert channel.gram(r) == pytest.approx(dense.T @ (r[:, None] * dense), abs=1e-12)
+    assert np.concatenate([block for _, block in channel.blocks()]) == pytest.approx(dense, abs=1e-15)
+    assert channel.invert(channel.matvec(theta)) == pytest.approx(theta, abs=1e-9)
+    # Per person the stack's likelihood is the groups' together, and the oracle's maximum is ours.
+    fit = warner.MaximumLikelihood().fit(facts)
+    assert fit.status is warner.Status.CONVERGED and fit.gap is not None and fit.gap <= 1e-9 and str(fit.unique).startswith("unique")
+    assert fit.log_likelihood / facts.n == pytest.approx(_oracle(channel, facts.weights), abs=1e-6)
+    parts = [evidence(t) for t in tallies]
+    scores = [p.n * p.channel.copies * score(p.channel, p.weights, theta) for p in parts]
+    assert score(channel, facts.weights, theta) * facts.n * channel.copies == pytest.approx(np.sum(scores, axis=0), rel=1e-9)
+    for method in (warner.Inversion("threshold"), warner.ExpectationMaximization(5), warner.Uniform()):
+        assert warner.estimate(tallies, method).probabilities.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("epsilons", [[0.1, 2.0, np.log(6), np.inf], [0.5, 0.5001], [np.inf, 3.0], [0.01, 0.02, 0.03]])
+@pytest.mark.parametrize("n", [3, 40, 5000])
+def test_several_budgets_are_solved_exactly(epsilons: list[float], n: int) -> None:
+    facts = evidence(_groups(["RandomizedResponse"] * len(epsilons), epsilons, n=n))
+    assert isinstance(facts.channel, StackChannel)
+    theta = budgets(facts.channel, facts.weights)
+    assert gap(facts.channel, facts.weights, theta) <= 1e-10
+    slow, _, reached = interior_point(facts.channel, facts.weights, 1e-9)
+    assert reached and log_likelihood(facts.channel, facts.weights, theta) >= log_likelihood(facts.channel, facts.weights, slow) - 1e-12
+
+
+def test_the_stacks_inversion_weighs_by_precision() -> None:
+    """Half of the people at epsilon 0.1, half unprotected: equal weights [P1 eq 13] would have many times the error."""
+    tallies = _groups(["RandomizedResponse"] * 2, [0.1, np.inf], n=3000)
+    facts = evidence(tallies)
+    theta = np.full(6, 1 / 6)
+    mixed = facts.channel.variance(theta) / facts.n
+    single = [evidence(t).channel.variance(theta) / t.n for t in tallies]
+    assert mixed == pytest.approx(1 / (1 / single[0] + 1 / single[1]))
+    assert (0.25 * (single[0] + single[1]) > 20 * mixed).all()
+
+
+def test_tallies_on_different_domains_are_not_estimated_together() -> None:
+    (a,), (b,) = _groups(["RandomizedResponse"], [1.0]), _groups(["HadamardResponse"], [1.0], size=5)
+    with pytest.raises(warner.MismatchError, match="different domains"):
+        warner.estimate([a, b])
+    for wrong in ([], [a, 3], a.header, 5):
+        with pytest.raises(warner.WarnerError):
+            warner.estimate(wrong)
 
 
 def test_worked_examples_of_three_values() -> None:

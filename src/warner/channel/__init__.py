@@ -16,5 +16,6 @@ from warner.channel.dense import DenseChannel
 from warner.channel.hashed import HashChannel
 from warner.channel.pure import DirectChannel, HadamardChannel, SupportChannel, walsh
 from warner.channel.rows import SupportRows
+from warner.channel.stack import StackChannel
 
-__all__ = ["Channel", "DenseChannel", "DirectChannel", "HadamardChannel", "HashChannel", "SupportChannel", "SupportRows", "walsh"]
+__all__ = ["Channel", "DenseChannel", "DirectChannel", "HadamardChannel", "HashChannel", "StackChannel", "SupportChannel", "SupportRows", "walsh"]

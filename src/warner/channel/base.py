@@ -18,7 +18,7 @@ class Channel(ABC):
     """
 
     shape: tuple[int, int]
-    copies: int = 1
+    copies: float = 1
 
     @abstractmethod
     def matvec(self, theta: np.ndarray) -> np.ndarray:

@@ -48,7 +48,7 @@ class SupportChannel(Channel):
 
     def __init__(self, size: int, q: float, gap: float) -> None:
         self.shape = (2 * size, size)
-        self.copies = size
+        self.copies = self._size = size
         self.q, self.gap = q, gap
 
     def matvec(self, theta: np.ndarray) -> np.ndarray:
@@ -57,11 +57,11 @@ class SupportChannel(Channel):
         return np.concatenate([mu, total - mu]) / self.copies
 
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
-        yes, no = r[: self.copies], r[self.copies :]
+        yes, no = r[: self._size], r[self._size :]
         return (self.q * yes.sum() + (1 - self.q) * no.sum() + self.gap * (yes - no)) / self.copies
 
     def invert(self, w: np.ndarray) -> np.ndarray:
-        return (w[: self.copies] * self.copies - self.q) / self.gap
+        return (w[: self._size] * self.copies - self.q) / self.gap
 
     def variance(self, theta: np.ndarray) -> np.ndarray:
         return _pure_variance(theta, self.q, self.gap)
@@ -70,7 +70,7 @@ class SupportChannel(Channel):
         return self.variance(np.zeros_like(theta))
 
     def observed(self, w: np.ndarray) -> np.ndarray:
-        return w[: self.copies] / w[: self.copies].sum()
+        return w[: self._size] / w[: self._size].sum()
 
 
 class HadamardChannel(Channel):

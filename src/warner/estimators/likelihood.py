@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from warner._check import ArgumentError, ImpossibleReportError, message, real, show
-from warner.channel import Channel, DirectChannel, SupportChannel, SupportRows
+from warner.channel import Channel, DirectChannel, StackChannel, SupportChannel, SupportRows
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
 from warner.estimators.uniqueness import Uniqueness, uniqueness
@@ -95,7 +95,7 @@ def separable(channel: SupportChannel, w: np.ndarray) -> np.ndarray:
     from scipy.optimize import brentq
 
     a, c = channel.q / channel.gap, 1 / channel.gap
-    s = w[: channel.copies] * channel.copies
+    s = w[: channel.shape[1]] * channel.copies
 
     def theta(multiplier: float) -> np.ndarray:
         slope = 1 + multiplier * c
@@ -114,6 +114,43 @@ def separable(channel: SupportChannel, w: np.ndarray) -> np.ndarray:
         high *= 2
     best = theta(brentq(excess, low, high, xtol=1e-300, rtol=1e-15, maxiter=500))
     return best / best.sum()
+
+
+def budgets(channel: StackChannel, w: np.ndarray) -> np.ndarray:
+    """Randomised response with several budgets, infinite ones included [P1]: separable, O(K) a step (METHODS 4.2).
+
+    l = sum_x sum_g w_gx log(theta_x + a_g) + const, a_g = q_g / (p_g - q_g). For a multiplier lambda each theta_x solves
+    h(theta) = sum_g w_gx / (theta + a_g) = lambda, or is 0 where h(0) <= lambda. h falls and is convex, so Newton's steps from
+    the left, from the largest root that one term alone gives, rise to the root without passing it; likewise lambda, because
+    sum_x theta_x falls and is convex in it.
+    """
+    a = np.array([c.q / c.gap for c in channel.channels if isinstance(c, DirectChannel)])[:, None]
+    weights = np.stack(channel.split(w))
+
+    def shares(multiplier: float) -> tuple[np.ndarray, float]:
+        """theta at a multiplier, and the derivative of its sum."""
+        theta = np.maximum((weights / multiplier - a).max(axis=0), 0.0)
+        for _ in range(60):
+            terms = np.divide(weights, theta + a, out=np.zeros_like(weights), where=weights > 0)
+            slope = np.divide(terms, theta + a, out=np.zeros_like(weights), where=weights > 0).sum(axis=0)
+            rise = np.divide(terms.sum(axis=0) - multiplier, slope, out=np.zeros_like(theta), where=slope > 0)
+            moved = np.maximum(theta + rise, 0.0)
+            done = bool((np.abs(moved - theta) <= 1e-15 + 1e-14 * moved).all())
+            theta = moved
+            if done:
+                break
+        inner = (theta > 0) & (slope > 0)
+        return theta, -float((1 / slope[inner]).sum())
+
+    # Here the heaviest value alone gets a share of at least 1, so the root lies to the right.
+    multiplier = float(weights.sum(axis=0).max()) / (1 + float(a.max()))
+    for _ in range(200):
+        theta, slope = shares(multiplier)
+        step = (1 - float(theta.sum())) / slope
+        if abs(step) <= 1e-15 * multiplier:
+            break
+        multiplier = max(multiplier + step, multiplier / 2)
+    return theta / theta.sum()
 
 
 def interior_point(channel: Channel, w: np.ndarray, target: float) -> tuple[np.ndarray, int, bool]:
@@ -283,9 +320,9 @@ _EXACT: dict[type[Channel], Callable[..., np.ndarray]] = {DirectChannel: direct,
 class MaximumLikelihood(Estimator):
     """argmax_theta sum_y w_y log (A theta)_y over the simplex, to a certified optimality gap.
 
-    Closed form for randomised response, a one-dimensional root for bit sums (whose likelihood is the named
-    quasi-likelihood of the support counts), sequential quadratic programming for local hashing, an interior-point method for
-    every other channel.
+    Closed form for randomised response, Newton's method in one number for several budgets of it, a one-dimensional root for
+    bit sums (whose likelihood is the named quasi-likelihood of the support counts), sequential quadratic programming for local
+    hashing and for whole reports of bits, an interior-point method for every other channel.
 
     Args:
         gap: nats per report by which the maximum may exceed what is returned; the fit's ``gap`` is the bound that holds.
@@ -310,6 +347,8 @@ class MaximumLikelihood(Estimator):
         require_possible(channel, w)
         steps: int | None = None
         solve = _EXACT.get(type(channel))
+        if isinstance(channel, StackChannel) and all(isinstance(c, DirectChannel) for c in channel.channels):
+            solve = budgets
         if solve is not None:
             theta = solve(channel, w)
             reached = gap(channel, w, theta) <= self.gap

@@ -1,0 +1,97 @@
+"""Several mechanisms or budgets at once: each person reports through one of several channels [P1 sec 3, P4 sec V]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from warner.channel.base import Channel
+
+
+class StackChannel(Channel):
+    """Channels A_1 .. A_G on one domain, of which n_g people used A_g: rows one below the other, A_g times its share of rows.
+
+    A report of group g counts for ``copies_g`` rows, so the share of rows is n_g copies_g / N', N' = sum n_g copies_g, and on
+    average a report counts for N' / n rows, which is ``copies`` here. Weights are the groups' weights times the same shares.
+
+    Args:
+        channels: one per group.
+        people: n_g, all positive.
+    """
+
+    def __init__(self, channels: Sequence[Channel], people: Sequence[int]) -> None:
+        self.channels = tuple(channels)
+        self.people = np.asarray(people, dtype=np.float64)
+        rows = self.people * np.array([c.copies for c in channels])
+        self.shares = rows / rows.sum()
+        self.copies = float(rows.sum() / self.people.sum())
+        self.shape = (sum(c.shape[0] for c in channels), channels[0].shape[1])
+        self._ends = np.cumsum([c.shape[0] for c in channels])
+
+    def split(self, w: np.ndarray) -> list[np.ndarray]:
+        """The parts of (m,) that belong to each channel."""
+        return np.split(w, self._ends[:-1])
+
+    def stack(self, weights: Sequence[np.ndarray]) -> np.ndarray:
+        """Weights of the groups, each summing to one, as weights of the whole."""
+        return np.concatenate([share * w for share, w in zip(self.shares, weights, strict=True)])
+
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
+        return self.stack([channel.matvec(theta) for channel in self.channels])
+
+    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+        parts = zip(self.shares, self.channels, self.split(r), strict=True)
+        return np.sum([share * channel.rmatvec(part) for share, channel, part in parts], axis=0)
+
+    def gram(self, v: np.ndarray) -> np.ndarray:
+        parts = zip(self.shares, self.channels, self.split(v), strict=True)
+        return np.sum([share**2 * channel.gram(part) for share, channel, part in parts], axis=0)
+
+    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        start = 0
+        for share, channel in zip(self.shares, self.channels, strict=True):
+            for rows, block in channel.blocks():
+                yield slice(start + rows.start, start + rows.stop), share * block
+            start += channel.shape[0]
+
+    def dense(self) -> np.ndarray:
+        return np.concatenate([share * channel.dense() for share, channel in zip(self.shares, self.channels, strict=True)])
+
+    def seen(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
+        # Shares do not change: they are of people, not of rows that are stored.
+        parts = [c.seen(part / share) for c, part, share in zip(self.channels, self.split(w), self.shares, strict=True)]
+        smaller = StackChannel([channel for channel, _ in parts], [int(n) for n in self.people])
+        return smaller, smaller.stack([weights for _, weights in parts])
+
+    @cached_property
+    def _mixture(self) -> np.ndarray:
+        """(G, K): how much of each group's inversion makes the estimate, by inverse variance at the uniform distribution.
+
+        The weights depend on no report, so the mixture of unbiased estimates is unbiased. [P1 eq 13] takes equal ones,
+        whatever the groups' sizes and budgets.
+        """
+        size = self.shape[1]
+        variances = np.stack([channel.variance(np.full(size, 1 / size)) for channel in self.channels])
+        precision = self.people[:, None] / variances
+        return precision / precision.sum(axis=0)
+
+    def invert(self, w: np.ndarray) -> np.ndarray:
+        parts = zip(self._mixture, self.channels, self.split(w), self.shares, strict=True)
+        return np.sum([mixed * channel.invert(part / share) for mixed, channel, part, share in parts], axis=0)
+
+    def variance(self, theta: np.ndarray) -> np.ndarray:
+        return self._mixed([channel.variance(theta) for channel in self.channels])
+
+    def null_variance(self, theta: np.ndarray) -> np.ndarray:
+        return self._mixed([channel.null_variance(theta) for channel in self.channels])
+
+    def _mixed(self, variances: list[np.ndarray]) -> np.ndarray:
+        """n times the variance of the mixture, from the groups' variances per report."""
+        people = self.people[:, None]
+        return (self._mixture**2 * np.stack(variances) * (self.people.sum() / people)).sum(axis=0)
+
+    def observed(self, w: np.ndarray) -> np.ndarray:
+        parts = zip(self.people, self.channels, self.split(w), self.shares, strict=True)
+        return np.sum([n * channel.observed(part / share) for n, channel, part, share in parts], axis=0) / self.people.sum()
