@@ -37,4 +37,4 @@ def estimate(tally: Tally | Iterable[Tally], method: Estimator | None = None) ->
     if not isinstance(chosen, Estimator):
         raise ArgumentTypeError(message("method", "must be an estimator object", kind(method), "For example MaximumLikelihood()"))
     facts = evidence(tally)
-    return Estimate(chosen.fit(facts), facts, repr(chosen))
+    return Estimate(chosen.fit(facts), facts, chosen)

@@ -200,7 +200,7 @@ def estimate(
 
 def _estimated(attribute: str, part: Tally, chosen: Any) -> Estimate:
     result = estimate_tally(part, chosen)
-    return Estimate(result.fit, result.evidence, result.method, attribute)
+    return Estimate(result.fit, result.evidence, result.estimator, attribute)
 
 
 @main.command()

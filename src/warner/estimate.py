@@ -41,6 +41,7 @@ class Fit:
         iterations: steps taken, or None.
         log_likelihood: in nats over all n reports, or None.
         likelihood: which likelihood that is.
+        path: log-likelihood and gap after every step of an early-stopped path, where it was asked for.
         unique: for a maximum, the text of whether it is the only one; see warner.estimators.uniqueness.
     """
 
@@ -51,6 +52,7 @@ class Fit:
     log_likelihood: float | None = None
     likelihood: str | None = None
     unique: str | None = None
+    path: np.ndarray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.probabilities.setflags(write=False)
@@ -64,7 +66,7 @@ class Estimate:
         probabilities: (K,) in the domain's order; for a Product, C order of its attributes.
         domain: the K values.
         n: number of reports.
-        method: the estimator, as it can be written again.
+        estimator: the estimator; ``method`` is its name, as it can be written again.
         status: how the estimator ended; its text says what to do.
         gap: optimality gap in nats per report, None where no likelihood is maximised.
         iterations, log_likelihood, likelihood, unique: see Fit.
@@ -79,7 +81,7 @@ class Estimate:
 
     fit: Fit = field(repr=False)
     evidence: Evidence = field(repr=False)
-    method: str
+    estimator: Any
     attribute: str | None = None
 
     @property
@@ -89,6 +91,10 @@ class Estimate:
     @property
     def domain(self) -> Domain:
         return self.evidence.domain
+
+    @property
+    def method(self) -> str:
+        return repr(self.estimator)
 
     @property
     def n(self) -> int:
@@ -118,16 +124,32 @@ class Estimate:
         gap = "" if self.gap is None else f", gap={self.gap:.2g}"
         return f"Estimate({self.method}, K={self.domain.size}, n={self.n}, status={self.status.name}{gap})"
 
-    def interval(self, level: float = 0.95, target: str = "population") -> np.ndarray:
-        """Confidence intervals (K, 2) for the true shares, one at a time: see :func:`warner.intervals.wald`.
+    def interval(
+        self,
+        level: float = 0.95,
+        target: str = "population",
+        kind: str = "wald",
+        weights: Any = None,
+        replicates: int = 200,
+        rng: np.random.Generator | None = None,
+    ) -> np.ndarray:
+        """Confidence intervals (K, 2) for the true shares, one at a time, or (r, 2) for linear functions of them.
 
         Args:
             level: coverage asked for, in (0, 1).
             target: ``"population"``, the distribution that the n people were drawn from, or ``"respondents"``, the shares
                 among exactly these n people.
+            kind: ``"wald"``, around the unbiased estimate (:func:`warner.intervals.wald`), or ``"bootstrap"``, around this
+                estimate and with its estimator (:func:`warner.intervals.bootstrap`; for the population).
+            weights: for bootstrap, (r, K): intervals for weights @ shares, such as a mean or the mass of a range.
+            replicates, rng: of the bootstrap.
         """
-        from warner.intervals import wald  # an upward door, for the reader's convenience
+        from warner.intervals import bootstrap, wald  # an upward door, for the reader's convenience
 
+        if choice("kind", kind, ("wald", "bootstrap")) == "bootstrap":
+            choice("target of a bootstrap", target, ("population",))
+            return bootstrap(self, level, weights, replicates, rng)
+        choice("weights of wald intervals", weights, (None,))
         return wald(self.evidence, level, target)
 
     @property

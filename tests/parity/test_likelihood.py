@@ -82,6 +82,10 @@ def test_em_is_the_textbooks_step_for_step(name: str) -> None:
         assert fit.status is warner.Status.STOPPED and fit.iterations == steps
         values.append(fit.log_likelihood)
     assert all(b >= a - 1e-9 for a, b in pairwise(values))
+    path = warner.ExpectationMaximization(7, keep_path=True).fit(facts).path
+    assert path is not None and path.shape == (8, 2)
+    assert path[1:, 0] == pytest.approx(values)
+    assert path[3, 1] == pytest.approx(warner.ExpectationMaximization(3).fit(facts).gap)
 
 
 BITS = ["UnaryEncoding symmetric", "UnaryEncoding optimized", "SubsetSelection"]

@@ -53,6 +53,11 @@ class Channel(ABC):
         """sum_y L[x, y]^2 (A theta)_y and sum_y L[x, y]^2 A[y, x], each (K,); needed where null_variance has no formula."""
         raise NotImplementedError
 
+    def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+        """Weights (m,) of n reports from people drawn independently from theta: what a tally would hold, without the people."""
+        d = np.maximum(self.matvec(theta), 0.0)
+        return rng.multinomial(n, d / d.sum()) / n
+
     def seen(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         """A channel with the same likelihood whose products are cheap for these weights, and its weights."""
         return self, w

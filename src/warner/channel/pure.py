@@ -69,6 +69,12 @@ class SupportChannel(Channel):
     def null_variance(self, theta: np.ndarray) -> np.ndarray:
         return self.variance(np.zeros_like(theta))
 
+    def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+        """Bits are independent given the value, as in unary encodings; those of a subset of fixed size are so nearly."""
+        own = rng.multinomial(n, theta / theta.sum())
+        sums = rng.binomial(own, min(self.q + self.gap, 1.0)) + rng.binomial(n - own, self.q)
+        return np.concatenate([sums, n - sums]) / (n * self._size)
+
     def observed(self, w: np.ndarray) -> np.ndarray:
         return w[: self._size] / w[: self._size].sum()
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from warner._check import ArgumentError, message
 from warner.channel.base import Channel
 
 _BLOCK = 2**22  # elements of a block of rows that are unpacked at a time
@@ -81,6 +82,11 @@ class SupportRows(Channel):
 
     def null_variance(self, theta: np.ndarray) -> np.ndarray:
         return self.variance(np.zeros_like(theta))
+
+    def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+        raise ArgumentError(
+            message("bootstrap", "needs a tally of all possible reports; this one keeps only those seen", None, "Tally without keep_reports")
+        )
 
     def observed(self, w: np.ndarray) -> np.ndarray:
         supports = self._supports(w)

@@ -59,6 +59,9 @@ class StackChannel(Channel):
     def dense(self) -> np.ndarray:
         return np.concatenate([share * channel.dense() for share, channel in zip(self.shares, self.channels, strict=True)])
 
+    def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+        return self.stack([c.simulate(theta, int(people), rng) for c, people in zip(self.channels, self.people, strict=True)])
+
     def seen(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         # Shares do not change: they are of people, not of rows that are stored.
         parts = [c.seen(part / share) for c, part, share in zip(self.channels, self.split(w), self.shares, strict=True)]

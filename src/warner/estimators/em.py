@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from warner._check import integer
+from warner._check import choice, integer
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
-from warner.estimators.likelihood import finish, require_possible, score
+from warner.estimators.likelihood import finish, log_likelihood, require_possible, score
 from warner.evidence import Evidence
 
 
@@ -22,6 +22,7 @@ class ExpectationMaximization(Estimator):
 
     Args:
         steps: how many steps, at least 1.
+        keep_path: also return log-likelihood and gap after every step, as the fit's ``path`` (steps + 1, 2), for plots.
 
     Raises:
         ImpossibleReportError: a report was seen that has probability 0 under every value.
@@ -33,14 +34,22 @@ class ExpectationMaximization(Estimator):
     """
 
     steps: int
+    keep_path: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         integer("steps", self.steps, 1)
+        choice("keep_path", self.keep_path, (False, True))
 
     def fit(self, evidence: Evidence) -> Fit:
         channel, w = evidence.channel, evidence.weights
         require_possible(channel, w)
         theta = np.full(channel.shape[1], 1 / channel.shape[1])
+        rows, weights = channel.seen(w)
+        path = []
         for _ in range(self.steps):
-            theta = theta * score(channel, w, theta)
-        return finish(evidence, theta / theta.sum(), Status.STOPPED, self.steps)
+            s = score(rows, weights, theta)
+            if self.keep_path:
+                path.append((evidence.n * log_likelihood(channel, w, theta), max(0.0, float(s.max()) - 1) * channel.copies))
+            theta = theta * s
+        fit = finish(evidence, theta / theta.sum(), Status.STOPPED, self.steps)
+        return replace(fit, path=np.array([*path, (fit.log_likelihood, fit.gap)])) if self.keep_path else fit
