@@ -12,6 +12,7 @@ SCRIPTS = (
     "clients_outrun_peers",
     "collectors_outrun_peers",
     "exact_likelihood_of_randomized_response",
+    "likelihood_at_scale",
     "memory_of_unary_reports",
     "tally_of_a_hundred_million",
 )
