@@ -109,6 +109,25 @@ def test_simulated_tallies_have_the_law_of_real_ones(name: str) -> None:
     assert ((low < ratio) & (ratio < high)).all()
 
 
+def test_simulated_bit_sums_vary_together_as_real_ones_do() -> None:
+    """The sum of all estimates varies only with the bits' noise: ((K-1) q (1-q) + p (1-p)) / (p-q)^2 / n, whatever theta is.
+
+    The mutant that draws every bit sum on its own, binomially with the right rate, has many times that.
+    """
+    size, n, runs = 6, 5000, 400
+    mechanism = warner.UnaryEncoding(warner.Integers(0, size - 1), 5.0)
+    channel, rng = mechanism.channel(), np.random.default_rng(3)
+    theta = rng.dirichlet(np.ones(size))
+    q, gap = channel.q, channel.gap
+    exact = ((size - 1) * q * (1 - q) + (q + gap) * (1 - q - gap)) / gap**2 / n
+    low, high = (chi2.ppf(p, runs) / runs for p in (1e-10, 1 - 1e-10))
+    spread = np.mean([(channel.invert(channel.simulate(theta, n, rng)).sum() - 1) ** 2 for _ in range(runs)])
+    assert low < spread / exact < high
+    mu = q + gap * theta
+    apart = np.mean([((rng.binomial(n, mu) / n - q).sum() / gap - 1) ** 2 for _ in range(runs)])
+    assert apart / exact > high
+
+
 @pytest.mark.parametrize("method", [warner.Inversion("project"), warner.MaximumLikelihood()], ids=repr)
 def test_bootstrap_intervals_cover_shares_and_linear_functions(method: warner.estimators.Estimator) -> None:
     """Away from the border: mean coverage over 300 runs of 4 shares, a mean and a range, within 6 sd of 0.95 (sd 0.0126).
