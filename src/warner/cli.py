@@ -224,7 +224,7 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
             mechanism = result.mechanism.partition("(")[0]
             verdict = "yes" if result.holds else f"NO: {result.breaks}"
             rows.append([attribute, mechanism, f"{result.requested:.10g}", f"{result.epsilon:.10g}", verdict, result.how + seen])
-        _console().print(_grid("", columns, rows))
+        _console().print(_grid(columns, rows))
     if not all(result.holds for result in results.values()):
         raise SystemExit(1)
 
@@ -399,12 +399,12 @@ def _progress(what: str) -> Iterator[Callable[[int, int | None], None]]:
         bar.stop()
 
 
-def _grid(title: str, columns: dict[str, Any], rows: list[list[str]]) -> Table:
+def _grid(columns: dict[str, Any], rows: list[list[str]]) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title) if title else None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name, justify in columns.items():
         table.add_column(name, justify=justify, overflow="fold")
     for row in rows:
@@ -424,7 +424,8 @@ def _show(result: Estimate, level: float, target: str, truth: Any = None) -> Non
     title = f"{result.attribute or 'value'}: {_counted(result.n, 'report', 'reports')}, {result.method}"
     whom = "the population they were drawn from" if target == "population" else "these respondents"
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
-    _console().print(_grid(title, columns, rows))
+    _console().print(title, style="bold", markup=False)
+    _console().print(_grid(columns, rows))
     about = f"Intervals are for {whom}, around the unbiased estimate, each on its own."
     if not result.has_intervals:
         about = "There are no intervals: different distributions make the same reports."

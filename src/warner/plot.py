@@ -45,7 +45,7 @@ def _panel(estimate: Estimate, truth: Any, level: float, target: str) -> Any:
         numbers = all(isinstance(value, int | float) for value in estimate.domain.labels)
         for row, value in zip(data, estimate.domain.labels, strict=True):
             row["place"] = value if numbers else row["order"]
-        place = alt.Y("place:Q", title="value" if numbers else "value (its number)", scale=alt.Scale(zero=False))
+        place = alt.Y("place:Q", title="value" if numbers else "value (its number)", scale=alt.Scale(zero=False, nice=False))
     else:
         place = alt.Y("value:N", title=None, sort=alt.SortField("order") if ordered else alt.SortField("estimate", order="descending"))
     base = alt.Chart(alt.Data(values=data)).encode(y=place)
