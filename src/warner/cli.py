@@ -134,7 +134,7 @@ def tally(reports: tuple[str, ...], output: str, study: str | None) -> None:
             seals.add(opened.end["sha256"])
             if opened.simulation:
                 click.echo(f"{path}: reports of a simulation, made with a seed", err=True)
-            parts.append(files.tally_file(file, step))
+            parts.append(files.tally_file(opened, step))
     total = _add(parts)
     if study is not None:
         _require_study(total, Study.load(study))

@@ -122,11 +122,11 @@ def _connection() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(":memory:")
 
 
-def tally_file(path: str, progress: Any = None) -> dict[str, Tally]:
+def tally_file(path: str | ReportFile, progress: Any = None) -> dict[str, Tally]:
     """Count the reports in a .parquet or .csv file: {attribute: Tally}, by one GROUP BY per statistic.
 
     Args:
-        path: a file that ``warner randomize``, ReportWriter or write_reports wrote.
+        path: a file that ``warner randomize``, ReportWriter or write_reports wrote; or what open_reports made of it.
         progress: called with (done, total) while a file is counted.
 
     Raises:
@@ -135,7 +135,8 @@ def tally_file(path: str, progress: Any = None) -> dict[str, Tally]:
     """
     import duckdb
 
-    file = open_reports(path)
+    file = path if isinstance(path, ReportFile) else open_reports(path)
+    path = file.path
     steps = sum(m.layout.bytes if isinstance(m.layout, Bits) else 1 for m in file.mechanisms.values())
     done = 0
 
@@ -203,8 +204,8 @@ def _count_bits(database: duckdb.DuckDBPyConnection, relation: str, names: list[
 
 def read_reports(path: str) -> dict[str, Reports]:
     """All reports of a file in memory: {attribute: Reports}, checked as :func:`tally_file` checks them."""
-    tally_file(path)
     file = open_reports(path)
+    tally_file(file)
     with _connection() as database:
         columns = database.execute(f"SELECT * FROM {file.relation()}").fetchnumpy()
     return {
