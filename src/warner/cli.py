@@ -7,9 +7,8 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,12 +22,12 @@ from warner.estimate import Estimate
 from warner.estimators import METHODS, method
 from warner.mechanisms import Mechanism, from_header
 from warner.reports import Reports, write_whole
+from warner.show import console, counted, csv_of, grid, progress, show_estimate
 from warner.study import Study
 from warner.tally import Tally, dump_tallies, load_tallies, parse_tallies, save_tallies
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+    pass
 
 _TARGETS = click.Choice(["population", "respondents"])
 _METHOD_HELP = f"Estimator: {', '.join(METHODS)} (em takes steps, em:100). Default: the recommended one."
@@ -81,15 +80,20 @@ def randomize(study: str, values: str, output: str, bare: bool, seed: int | None
     plan = Study.load(study)
     _not_over(output, study, values)
     source = Source(_generator(seed))
-    with files.ReportWriter(output, plan.mechanisms, simulation=seed is not None) as writer, _progress("randomising") as step:
+    with files.ReportWriter(output, plan.mechanisms, simulation=seed is not None) as writer, progress("randomising") as step:
         done = 0
         for batch in files.read_values(values, plan.domains, bare):
-            writer.write({name: Reports(m.header, m.randomize_index(batch[name], source)) for name, m in plan.mechanisms.items()})
+            writer.write(_randomised(plan, batch, source))
             done += len(next(iter(batch.values())))
             step(done, None)
-    click.echo(f"{_counted(done, 'person', 'people')}, each spends {_spent(plan)}", err=True)
+    click.echo(f"{counted(done, 'person', 'people')}, each spends {_spent(plan)}", err=True)
     if seed is not None:
         click.echo("A simulation: whoever knows the seed can undo the randomisation. The reports say so.", err=True)
+
+
+def _randomised(study: Study, batch: dict[str, Any], source: Source) -> dict[str, Reports]:
+    """One batch of indices as reports of every attribute."""
+    return {name: Reports(m.header, m.randomize_index(batch[name], source)) for name, m in study.mechanisms.items()}
 
 
 def _spent(study: Study) -> str:
@@ -97,10 +101,6 @@ def _spent(study: Study) -> str:
     if open_:
         return f"without limit: NO PROTECTION of {', '.join(open_)}, whose answers are sent as they are"
     return f"at most epsilon = {study.guarantee.epsilon:.10g} in all"
-
-
-def _counted(n: int, one: str, many: str) -> str:
-    return f"{n:,} {one if n == 1 else many}"
 
 
 def _not_over(output: str | None, *inputs: str) -> None:
@@ -127,7 +127,7 @@ def tally(reports: tuple[str, ...], output: str, study: str | None) -> None:
     _not_over(output, *reports, *([study] if study else []))
     parts, seals = [], set()
     for path in reports:
-        with _spooled(path) as file, _progress(f"counting {path}") as step:
+        with _spooled(path) as file, progress(f"counting {path}") as step:
             opened = files.open_reports(file)
             if opened.end["sha256"] in seals:
                 raise ArgumentError(message("reports", "must not be counted twice", f"{path}, whose content was given before"))
@@ -188,14 +188,14 @@ def estimate(
     if json_path is not None:
         _write(json.dumps([e.to_json(level, target) for e in estimates], indent=1) + "\n", json_path)
     if csv_path is not None:
-        _write(_csv(estimates, level, target), csv_path)
+        _write(csv_of(estimates, level, target), csv_path)
     if plot_path is not None:
         from warner.plot import chart, save
 
         save(chart(estimates, level=level, target=target), plot_path)
     if "-" not in (json_path, csv_path):
         for result in estimates:
-            _show(result, level, target)
+            show_estimate(result, level, target)
 
 
 def _estimated(attribute: str, part: Tally, chosen: Any) -> Estimate:
@@ -224,7 +224,7 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
             mechanism = result.mechanism.partition("(")[0]
             verdict = "yes" if result.holds else f"NO: {result.breaks}"
             rows.append([attribute, mechanism, f"{result.requested:.10g}", f"{result.epsilon:.10g}", verdict, result.how + seen])
-        _console().print(_grid(columns, rows))
+        console().print(grid(columns, rows))
     if not all(result.holds for result in results.values()):
         raise SystemExit(1)
 
@@ -255,7 +255,7 @@ def demo(output: str, seed: int | None) -> None:
     source = Source(_generator(seed))
     with files.ReportWriter(str(reports_file), study.mechanisms, simulation=seed is not None) as writer:
         for batch in files.read_values(answers, study.domains):
-            writer.write({name: Reports(m.header, m.randomize_index(batch[name], source)) for name, m in study.mechanisms.items()})
+            writer.write(_randomised(study, batch, source))
             for name, index in batch.items():
                 truth[name] += np.bincount(index, minlength=truth[name].size)
     randomised = time.perf_counter()
@@ -267,28 +267,28 @@ def demo(output: str, seed: int | None) -> None:
 
     shares = [truth[str(e.attribute)] / e.n for e in estimates]
     write_whole(folder / "estimate.json", (json.dumps([e.to_json(target="respondents") for e in estimates], indent=1) + "\n").encode())
-    write_whole(folder / "estimate.csv", _csv(estimates, 0.95, "respondents").encode())
+    write_whole(folder / "estimate.csv", csv_of(estimates, 0.95, "respondents").encode())
     with contextlib.suppress(ImportError):  # the picture needs the extra 'plot'
         from warner.plot import chart, save
 
         save(chart(estimates, truth=shares, target="respondents"), str(folder / "shares.png"))
 
-    console = _console()
+    out = console()
     for result, true in zip(estimates, shares, strict=True):
-        _show(result, 0.95, "respondents", true)
+        show_estimate(result, 0.95, "respondents", true)
         inside = _covered(result, true)
         distance = total_variation(result.probabilities, true)
-        console.print(f"Total variation from the truth {distance:.4f}; {inside} of {len(true)} intervals hold it\n")
+        out.print(f"Total variation from the truth {distance:.4f}; {inside} of {len(true)} intervals hold it\n")
     spent = ", ".join(f"{name} {m.epsilon:.10g}" for name, m in study.mechanisms.items())
-    console.print(f"Each person spent epsilon {study.guarantee.epsilon:.10g} ({spent}); nobody's answer left the device unrandomised.")
-    console.print(
+    out.print(f"Each person spent epsilon {study.guarantee.epsilon:.10g} ({spent}); nobody's answer left the device unrandomised.")
+    out.print(
         f"{estimates[0].n:,} people in {estimated - start:.2f} s: randomise and write {randomised - start:.2f} s, "
         f"read and count {counted - randomised:.2f} s, estimate {estimated - counted:.3f} s."
     )
     names = ("study.toml", "reports.parquet", "tally.json", "estimate.json", "estimate.csv", "shares.png")
     made = ", ".join(name for name in names if (folder / name).exists())
-    console.print(f"In {folder}{'/' if not str(folder).endswith('/') else ''}: {made}.")
-    console.print("Data: Adult, UCI Machine Learning Repository (B. Becker, R. Kohavi), CC BY 4.0.")
+    out.print(f"In {folder}{'/' if not str(folder).endswith('/') else ''}: {made}.")
+    out.print("Data: Adult, UCI Machine Learning Repository (B. Becker, R. Kohavi), CC BY 4.0.")
 
 
 def _covered(result: Estimate, true: Any) -> int:
@@ -310,7 +310,7 @@ def _write_tallies(tallies: dict[str, Tally], path: str) -> None:
         click.echo(dump_tallies(tallies), nl=False)
     else:
         save_tallies(tallies, path)
-    click.echo(_counted(next(iter(tallies.values())).n, "report", "reports"), err=True)
+    click.echo(counted(next(iter(tallies.values())).n, "report", "reports"), err=True)
 
 
 def _write(text: str, path: str) -> None:
@@ -361,90 +361,6 @@ def _spooled(path: str) -> Iterator[str]:
         shutil.copyfileobj(sys.stdin.buffer, file)
         file.flush()
         yield file.name
-
-
-# Showing
-
-
-def _console(**options: Any) -> Console:
-    from rich.console import Console
-
-    console = Console(highlight=False, **options)
-    if not console.is_terminal:  # files and pipes get whole lines, not 80 columns
-        console.width = 200
-    return console
-
-
-@contextlib.contextmanager
-def _progress(what: str) -> Iterator[Callable[[int, int | None], None]]:
-    """A progress bar on standard error, only on a terminal and only after a second."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = _console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,}"), TimeElapsedColumn())
-    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-    task = bar.add_task(what, total=None)
-    timer = Timer(1.0, bar.start)
-    timer.daemon = True
-    timer.start()
-
-    def step(done: int, total: int | None) -> None:
-        bar.update(task, completed=done, total=total)
-
-    try:
-        yield step
-    finally:
-        timer.cancel()
-        timer.join()
-        bar.stop()
-
-
-def _grid(columns: dict[str, Any], rows: list[list[str]]) -> Table:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name, justify in columns.items():
-        table.add_column(name, justify=justify, overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
-
-
-def _show(result: Estimate, level: float, target: str, truth: Any = None) -> None:
-    """Print the table of one estimate and what to know about it."""
-    columns: dict[str, Any] = {"value": "left", **({} if truth is None else {"truth": "right"})}
-    columns |= {"estimate": "right", f"{100 * level:.4g} % interval": "right", "n": "right"}
-    rows = []
-    for i, row in enumerate(result.rows(level, target)):
-        value = row["value"] if isinstance(row["value"], str) else json.dumps(row["value"])
-        known = [] if truth is None else [f"{truth[i]:.4f}"]
-        rows.append([value, *known, f"{row['estimate']:.4f}", f"{row['low']:.4f} .. {row['high']:.4f}", f"{row['n']:,.0f}"])
-    title = f"{result.attribute or 'value'}: {_counted(result.n, 'report', 'reports')}, {result.method}"
-    whom = "the population they were drawn from" if target == "population" else "these respondents"
-    gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
-    _console().print(title, style="bold", markup=False)
-    _console().print(_grid(columns, rows))
-    about = f"Intervals are for {whom}, around the unbiased estimate, each on its own."
-    if not result.has_intervals:
-        about = "There are no intervals: different distributions make the same reports."
-    only = "" if result.unique is None else f"\nThe maximum is {result.unique}."
-    _console().print(f"{about}\n{result.status.value.capitalize()}.{gap}{only}\n")
-
-
-def _csv(estimates: list[Estimate], level: float, target: str) -> str:
-    import csv
-    import io
-
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["attribute", "value", "estimate", "low", "high", "n", "level", "target"])
-    for result in estimates:
-        for row in result.rows(level, target):
-            value = row["value"] if isinstance(row["value"], str) else json.dumps(row["value"])
-            writer.writerow([result.attribute, value, row["estimate"], row["low"], row["high"], row["n"], level, target])
-    return out.getvalue()
 
 
 if __name__ == "__main__":

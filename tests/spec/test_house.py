@@ -21,7 +21,7 @@ ROOMS = [
     "files", "evidence",
     "estimate", "estimators",
     "intervals", "choose", "audit",
-    "plot", "study",
+    "plot", "study", "show",
     "cli",
 ]  # fmt: skip
 DOORS = {("estimate", "intervals"), ("estimate", "plot")}  # Estimate.interval, Estimate.plot: the reader's convenience

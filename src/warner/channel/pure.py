@@ -7,7 +7,8 @@ import numpy as np
 from warner.channel.base import Channel
 
 
-def _pure_variance(theta: np.ndarray, q: float, gap: float) -> np.ndarray:
+def pure_variance(theta: np.ndarray, q: float, gap: float) -> np.ndarray:
+    """Variance per report of (S_x - q) / gap, S_x a share of reports."""
     mu = q + gap * np.clip(theta, 0.0, 1.0)
     return mu * (1 - mu) / gap**2
 
@@ -29,7 +30,7 @@ class DirectChannel(Channel):
         return (w - self.q) / self.gap
 
     def variance(self, theta: np.ndarray) -> np.ndarray:
-        return _pure_variance(theta, self.q, self.gap)
+        return pure_variance(theta, self.q, self.gap)
 
     def null_variance(self, theta: np.ndarray) -> np.ndarray:
         return self.variance(np.zeros_like(theta))
@@ -64,7 +65,7 @@ class SupportChannel(Channel):
         return (w[: self._size] * self.copies - self.q) / self.gap
 
     def variance(self, theta: np.ndarray) -> np.ndarray:
-        return _pure_variance(theta, self.q, self.gap)
+        return pure_variance(theta, self.q, self.gap)
 
     def null_variance(self, theta: np.ndarray) -> np.ndarray:
         return self.variance(np.zeros_like(theta))
@@ -106,7 +107,7 @@ class HadamardChannel(Channel):
         return (self._supports(w) - 0.5) / (self.contrast / 2)
 
     def variance(self, theta: np.ndarray) -> np.ndarray:
-        return _pure_variance(theta, 0.5, self.contrast / 2)
+        return pure_variance(theta, 0.5, self.contrast / 2)
 
     def null_variance(self, theta: np.ndarray) -> np.ndarray:
         return self.variance(np.zeros_like(theta))

@@ -8,6 +8,7 @@ import numpy as np
 
 from warner._check import ArgumentError, message
 from warner.channel.base import Channel
+from warner.channel.pure import pure_variance
 
 _BLOCK = 2**22  # elements of a block of rows that are unpacked at a time
 # Bit k of a byte, most significant first: (256, 8).
@@ -77,8 +78,7 @@ class SupportRows(Channel):
         return (self._supports(w) - self.q) / self.gap
 
     def variance(self, theta: np.ndarray) -> np.ndarray:
-        mu = self.q + self.gap * np.clip(theta, 0.0, 1.0)
-        return mu * (1 - mu) / self.gap**2
+        return pure_variance(theta, self.q, self.gap)
 
     def null_variance(self, theta: np.ndarray) -> np.ndarray:
         return self.variance(np.zeros_like(theta))
