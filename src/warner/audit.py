@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from warner._check import ArgumentTypeError, integer, kind, message
-from warner._exact import log_ratio
 from warner._random import Source
-from warner.law import INFINITE, OneHotBits
+from warner.law import INFINITE, OneHotBits, epsilon_of, worst_ratio
 from warner.mechanisms import Mechanism
 from warner.reports import Reports
 
@@ -72,7 +71,7 @@ def audit(mechanism: Mechanism, samples: int | None = None) -> Audit:
     if not isinstance(mechanism, Mechanism):
         raise ArgumentTypeError(message("mechanism", "must be a Mechanism", kind(mechanism)))
     ratio = mechanism.law.ratio()
-    epsilon = math.inf if ratio == INFINITE else log_ratio(ratio, 1)
+    law = epsilon = epsilon_of(ratio)
     how = "bit by bit, exactly" if isinstance(mechanism.law, OneHotBits) else "exact odds of the law"
     breaks = None if epsilon <= mechanism.requested else f"epsilon {epsilon!r} exceeds {mechanism.requested!r}"
     cells = mechanism.alphabet * mechanism.domain.size
@@ -80,12 +79,12 @@ def audit(mechanism: Mechanism, samples: int | None = None) -> Audit:
         records = Reports(mechanism.header, mechanism.outputs()).records()
         listed, problem = enumerated(records, mechanism.probabilities())
         how += f", and all {len(records)} serialised reports enumerated"
+        # The bytes are what an attacker has. They may tell less than the law: a pool whose hashes never separate two labels.
+        epsilon = epsilon_of(listed)
         if breaks is None and problem is not None:
             breaks = problem
-        elif (breaks is None and (listed == INFINITE) > (ratio == INFINITE)) or (listed > ratio and ratio != INFINITE):
+        elif breaks is None and (epsilon > law or (listed > ratio and law < math.inf)):
             breaks = "some serialised reports have larger odds than the law allows"
-        # The bytes are what an attacker has. They may tell less than the law: a pool whose hashes never separate two labels.
-        epsilon = math.inf if listed == INFINITE else log_ratio(listed, 1)
     sampled = None if samples is None else sampled_bound(mechanism, integer("samples", samples, 2))
     if breaks is None and sampled is not None and sampled > mechanism.requested:
         breaks = f"samples show an epsilon of at least {sampled:.4f}: the sampler does not follow the law"
@@ -105,13 +104,7 @@ def enumerated(records: list[bytes], probabilities: np.ndarray) -> tuple[Fractio
     rows = np.stack(list(table.values()))
     if any(total != 1 for total in rows.sum(axis=0)):
         return INFINITE, "the probabilities of all reports do not sum to one"
-    worst = Fraction(1)
-    for high, low in zip(rows.max(axis=1), rows.min(axis=1), strict=True):
-        if high and not low:
-            return INFINITE, None
-        if high:
-            worst = max(worst, Fraction(high) / Fraction(low))
-    return worst, None
+    return worst_ratio(rows), None
 
 
 def sampled_bound(mechanism: Mechanism, samples: int, draw: Callable[[np.ndarray], np.ndarray] | None = None) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,7 @@ class Estimate:
         choice("weights of wald intervals", weights, (None,))
         return wald(self.evidence, level, target)
 
-    @property
+    @cached_property
     def has_intervals(self) -> bool:
         """Whether the channel has an inverse, which Wald intervals are made from."""
         try:
@@ -214,3 +215,12 @@ class Estimate:
         if path is not None:
             save(picture, path)
         return picture
+
+
+def as_text(value: Any) -> str:
+    """A value of a domain as a label: strings as they are, the rest as JSON.
+
+    >>> as_text("x"), as_text(3), as_text((1, 2))
+    ('x', '3', '[1, 2]')
+    """
+    return value if isinstance(value, str) else json.dumps(value)

@@ -6,12 +6,13 @@ point. ``ratio`` is that number; epsilon is its logarithm.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from warner._exact import ONE
+from warner._exact import ONE, log_ratio
 
 INFINITE = Fraction(-1)  # what ``ratio`` returns where a report is possible under one value and impossible under another
 
@@ -60,13 +61,23 @@ class Table:
     numerators: np.ndarray
 
     def ratio(self) -> Fraction:
-        worst = Fraction(1)
-        for high, low in zip(self.numerators.max(axis=1), self.numerators.min(axis=1), strict=True):
-            if high and not low:
-                return INFINITE
-            if high:
-                worst = max(worst, Fraction(high, low))
-        return worst
+        return worst_ratio(self.numerators)
 
 
 Law = TwoLevel | OneHotBits | Table
+
+
+def worst_ratio(table: np.ndarray) -> Fraction:
+    """The largest ratio within a row of exact probabilities (m, K), or INFINITE."""
+    worst = Fraction(1)
+    for high, low in zip(table.max(axis=1), table.min(axis=1), strict=True):
+        if high and not low:
+            return INFINITE
+        if high:
+            worst = max(worst, Fraction(high) / Fraction(low))
+    return worst
+
+
+def epsilon_of(ratio: Fraction) -> float:
+    """The logarithm of a worst ratio, rounded up; infinity for INFINITE."""
+    return math.inf if ratio == INFINITE else log_ratio(ratio, 1)

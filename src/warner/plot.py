@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from warner._check import ArgumentError, MissingExtraError, message
-from warner.estimate import Estimate
+from warner.estimate import Estimate, as_text
 from warner.reports import write_whole
 
 _MOST_LABELS = 60  # beyond it a row per value does not fit a page
@@ -36,7 +35,7 @@ def chart(estimates: Sequence[Estimate], truth: Sequence[Any] | None = None, lev
 
 def _panel(estimate: Estimate, truth: Any, level: float, target: str) -> Any:
     alt = _altair()
-    data = [{**row, "value": _text(row["value"]), "order": i} for i, row in enumerate(estimate.rows(level, target))]
+    data = [{**row, "value": as_text(row["value"]), "order": i} for i, row in enumerate(estimate.rows(level, target))]
     for i, row in enumerate(data):
         if truth is not None:
             row["truth"] = float(truth[i])
@@ -60,10 +59,6 @@ def _panel(estimate: Estimate, truth: Any, level: float, target: str) -> Any:
         caption += "; dots: estimate, upright ticks: truth"
     title = alt.TitleParams(estimate.attribute or "estimated shares", subtitle=caption, anchor="start")
     return alt.layer(*layers).properties(title=title, width=460, **({"height": 400} if len(data) > _MOST_LABELS else {}))
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def save(picture: Any, path: str) -> None:

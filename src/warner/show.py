@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Iterator
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
-from warner.estimate import Estimate
+from warner.estimate import Estimate, as_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,7 +76,7 @@ def show_estimate(result: Estimate, level: float, target: str, truth: Any = None
     columns |= {"estimate": "right", f"{100 * level:.4g} % interval": "right", "n": "right"}
     rows = []
     for i, row in enumerate(result.rows(level, target)):
-        value = row["value"] if isinstance(row["value"], str) else json.dumps(row["value"])
+        value = as_text(row["value"])
         known = [] if truth is None else [f"{truth[i]:.4f}"]
         rows.append([value, *known, f"{row['estimate']:.4f}", f"{row['low']:.4f} .. {row['high']:.4f}", f"{row['n']:,.0f}"])
     title = f"{result.attribute or 'value'}: {counted(result.n, 'report', 'reports')}, {result.method}"
@@ -102,6 +101,6 @@ def csv_of(estimates: list[Estimate], level: float, target: str) -> str:
     writer.writerow(["attribute", "value", "estimate", "low", "high", "n", "level", "target"])
     for result in estimates:
         for row in result.rows(level, target):
-            value = row["value"] if isinstance(row["value"], str) else json.dumps(row["value"])
+            value = as_text(row["value"])
             writer.writerow([result.attribute, value, row["estimate"], row["low"], row["high"], row["n"], level, target])
     return out.getvalue()

@@ -42,7 +42,7 @@ def uniqueness(channel: Channel, w: np.ndarray, theta: np.ndarray, score: np.nda
     near = np.flatnonzero(score >= 1 - _NEAR)
     # Rows are scaled to what theta expects of them: a row that is seen counts however small its probability is.
     d = channel.matvec(theta)
-    products = channel.gram(np.where(w > 0, 1 / np.where(w > 0, d, 1.0) ** 2, 0.0) * (w > 0) / np.count_nonzero(w))
+    products = channel.gram(np.divide(1.0, d**2, out=np.zeros_like(d), where=w > 0) / np.count_nonzero(w))
     if _independent(products[np.ix_(near, near)]):
         return Uniqueness.UNIQUE
     sharp = np.flatnonzero(score >= 1 - _EXACT)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from warner.files._format import file_columns, from_file, to_file
 from warner.mechanisms import Mechanism, from_header
 from warner.reports import Bits, Reports, smallest_dtype
 from warner.tally import Tally
-
-if TYPE_CHECKING:
-    pass
 
 
 def frame(columns: Mapping[str, Any], backend: str = "pyarrow") -> Any:

@@ -24,7 +24,6 @@ from warner.domain import canonical
 from warner.files._format import CSV_END, CSV_START, FORMATS, SCHEMA, UNSEALED, file_columns, seal, to_file
 from warner.mechanisms import Mechanism, from_header
 from warner.reports import Reports, smallest_dtype, whole_file
-from warner.tally import require_same
 
 
 class ReportWriter:
@@ -72,8 +71,7 @@ class ReportWriter:
             raise MismatchError(message("reports", f"must be equally many for each of {', '.join(self._mechanisms)}"))
         columns: dict[str, np.ndarray] = {}
         for attribute, mechanism in self._mechanisms.items():
-            require_same(mechanism.header, reports[attribute].header, f"mechanism and reports of {attribute!r}")
-            mechanism.layout.check(reports[attribute].columns)
+            mechanism.check(reports[attribute])
             columns |= to_file(attribute, mechanism.layout, reports[attribute].columns)
         self._n += len(next(iter(reports.values())))
         self._sink.write(columns)

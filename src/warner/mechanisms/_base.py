@@ -6,6 +6,7 @@ the audit, all its reports with their exact probabilities. Checks, serialisation
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
@@ -14,13 +15,13 @@ from typing import Any, Self
 import numpy as np
 
 from warner._check import ArgumentError, ArgumentTypeError, EmptyError, MismatchError, ReportError, budget, kind, message, show
-from warner._exact import check_epsilon, log_ratio, realise
+from warner._exact import check_epsilon, realise
 from warner._random import Source
 from warner.channel import Channel, SupportChannel, SupportRows
 from warner.domain import Domain
 from warner.guarantee import LDP
-from warner.law import INFINITE, Law
-from warner.reports import Bits, Layout, Reports, columns_from
+from warner.law import INFINITE, Law, epsilon_of
+from warner.reports import Bits, Fields, Layout, Reports, columns_from
 from warner.tally import Tally, count, distinct, require_same
 
 _CHUNK = 2**16  # people randomised at a time: what bounds memory, and fits the cache
@@ -61,7 +62,7 @@ class Mechanism(ABC):
     def _realised(self) -> float:
         ratio = self.law.ratio()
         if ratio == INFINITE or self.requested == float("inf"):
-            return float("inf") if ratio == INFINITE else log_ratio(ratio, 1)
+            return epsilon_of(ratio)
         return realise(self.requested, ratio, 1)
 
     @property
@@ -84,18 +85,23 @@ class Mechanism(ABC):
     def channel(self) -> Channel:
         """The channel of this mechanism's tallies: values to rows of counts."""
 
-    @abstractmethod
     def outputs(self) -> Mapping[str, np.ndarray]:
-        """Every report that can be sent, once, as columns. For audits of small instances."""
+        """Every report that can be sent, once, as columns. For audits of small instances; reports of bits say which they are."""
+        if not isinstance(self.layout, Fields):
+            raise NotImplementedError
+        parts = np.unravel_index(np.arange(self.alphabet), self.layout.sizes)
+        return {name: part.astype(empty.dtype) for (name, empty), part in zip(self.layout.empty(0).items(), parts, strict=True)}
 
     @abstractmethod
     def probabilities(self) -> np.ndarray:
         """Exact probability (Fraction) of each of ``outputs`` under each value: object array (m, K)."""
 
     @property
-    @abstractmethod
     def alphabet(self) -> int:
         """How many different reports there are."""
+        if not isinstance(self.layout, Fields):
+            raise NotImplementedError
+        return math.prod(self.layout.sizes)
 
     @cached_property
     def header(self) -> dict[str, Any]:
@@ -171,13 +177,7 @@ class Mechanism(ABC):
             MismatchError: reports of another mechanism, budget, domain or version.
             ReportError: reports that this mechanism cannot have sent.
         """
-        if not isinstance(reports, Reports):
-            raise ArgumentTypeError(message("reports", "must be Reports", kind(reports), "Check foreign outputs in with mechanism.reports(outputs)"))
-        require_same(self.header, reports.header, "mechanism and reports")
-        if len(reports) == 0:
-            raise EmptyError(message("reports", "must not be empty"))
-        self._check_shape(reports)
-        self.layout.check(reports.columns)
+        self.check(reports)
         if keep_reports and isinstance(self.layout, Bits):
             rows, seen = distinct(reports.columns["bits"], np.ones(len(reports), dtype=np.int64))
             return Tally(self.header, "reports", seen, len(reports), rows)
@@ -192,7 +192,13 @@ class Mechanism(ABC):
         self.layout.check({"bits": rows})
         return SupportRows(rows, self.domain.size, 1.0, float(self.law.ratio() - 1), support.q, support.gap)
 
-    def _check_shape(self, reports: Reports) -> None:
+    def check(self, reports: Reports) -> None:
+        """Refuse what is not reports of this mechanism, to the last bit of its law, with the columns and values it can send."""
+        if not isinstance(reports, Reports):
+            raise ArgumentTypeError(message("reports", "must be Reports", kind(reports), "Check foreign outputs in with mechanism.reports(outputs)"))
+        require_same(self.header, reports.header, "mechanism and reports")
+        if len(reports) == 0:
+            raise EmptyError(message("reports", "must not be empty"))
         expected = self.layout.empty(0)
         if reports.columns.keys() != expected.keys():
             raise ReportError(message("reports", f"must have the columns {', '.join(expected)} and no others"))
@@ -200,6 +206,7 @@ class Mechanism(ABC):
             found = reports.columns[name]
             if found.dtype != column.dtype or found.shape[1:] != column.shape[1:]:
                 raise ReportError(message("reports", f"column {name!r} must be {column.dtype} of shape (n, *{column.shape[1:]})"))
+        self.layout.check(reports.columns)
 
 
 def _finite(value: float) -> float | str:

@@ -12,11 +12,11 @@ from typing import Any, Self
 import numpy as np
 
 from warner._check import ArgumentError, ArgumentTypeError, BudgetError, message
-from warner._exact import ONE, SMALLEST, check_representable, divide, down, exp, log_ratio
+from warner._exact import ONE, SMALLEST, check_representable, divide, down, exp
 from warner._random import Source
 from warner.channel import DenseChannel, DirectChannel
 from warner.domain import Domain, canonical
-from warner.law import INFINITE, Table, TwoLevel
+from warner.law import Table, TwoLevel, epsilon_of
 from warner.mechanisms._base import Mechanism
 from warner.reports import Fields, smallest_dtype
 
@@ -92,13 +92,6 @@ class RandomizedResponse(Mechanism):
     def channel(self) -> DirectChannel:
         return DirectChannel(self.domain.size, float(self.law.low), float(self.law.high - self.law.low))
 
-    @property
-    def alphabet(self) -> int:
-        return self.domain.size
-
-    def outputs(self) -> Mapping[str, np.ndarray]:
-        return {"report": np.arange(self.domain.size).astype(smallest_dtype(self.domain.size))}
-
     def probabilities(self) -> np.ndarray:
         return self.law.table(np.eye(self.domain.size, dtype=bool))
 
@@ -144,7 +137,7 @@ class ChannelMechanism(Mechanism):
         self.layout = Fields(("report",), (array.shape[0],))
         if self.law.ratio() == 1:
             raise ArgumentError(message("matrix", "must make reports that depend on the value", "equal columns"))
-        found = float("inf") if self.law.ratio() == INFINITE else log_ratio(self.law.ratio(), 1)
+        found = self._realised
         self.requested = found if epsilon is None else self.requested
         if found > self.requested:
             raise BudgetError(
@@ -153,8 +146,7 @@ class ChannelMechanism(Mechanism):
 
     @cached_property
     def _realised(self) -> float:
-        ratio = self.law.ratio()
-        return float("inf") if ratio == INFINITE else log_ratio(ratio, 1)
+        return epsilon_of(self.law.ratio())
 
     def parameters(self) -> dict[str, Any]:
         return {"matrix": self._matrix.tolist()}
@@ -179,13 +171,6 @@ class ChannelMechanism(Mechanism):
 
     def channel(self) -> DenseChannel:
         return DenseChannel((self._numerators / ONE).astype(np.float64))
-
-    @property
-    def alphabet(self) -> int:
-        return len(self._numerators)
-
-    def outputs(self) -> Mapping[str, np.ndarray]:
-        return {"report": np.arange(self.alphabet).astype(smallest_dtype(self.alphabet))}
 
     def probabilities(self) -> np.ndarray:
         return np.vectorize(lambda v: Fraction(v, ONE), otypes=[object])(self._numerators)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +13,7 @@ from warner.channel import HadamardChannel
 from warner.domain import Domain
 from warner.law import TwoLevel
 from warner.mechanisms._base import Mechanism
-from warner.reports import Fields, smallest_dtype
+from warner.reports import Fields
 
 
 class HadamardResponse(Mechanism):
@@ -66,13 +65,6 @@ class HadamardResponse(Mechanism):
 
     def channel(self) -> HadamardChannel:
         return HadamardChannel(self.domain.size, self.order, (2 * self._agree - ONE) / ONE)
-
-    @property
-    def alphabet(self) -> int:
-        return self.order
-
-    def outputs(self) -> Mapping[str, np.ndarray]:
-        return {"report": np.arange(self.order).astype(smallest_dtype(self.order))}
 
     def probabilities(self) -> np.ndarray:
         agrees = np.bitwise_count(np.arange(self.order)[:, None] & np.arange(1, self.domain.size + 1)[None, :]) & 1 == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from warner.hashing import FAMILY, LARGEST_BUCKETS, buckets
 from warner.law import TwoLevel
 from warner.mechanisms._base import Mechanism
 from warner.mechanisms.direct import direct_cells, direct_law, direct_sample
-from warner.reports import Fields, smallest_dtype
+from warner.reports import Fields
 
 _LARGEST_TABLE = 2**26  # counts in a tally, seeds * buckets
 
@@ -72,14 +71,6 @@ class LocalHashing(Mechanism):
 
     def channel(self) -> HashChannel:
         return HashChannel(self.domain.size, self.seeds, self.buckets, float(self.law.low), float(self.law.high - self.law.low))
-
-    @property
-    def alphabet(self) -> int:
-        return self.seeds * self.buckets
-
-    def outputs(self) -> Mapping[str, np.ndarray]:
-        seed, bucket = np.divmod(np.arange(self.alphabet), self.buckets)
-        return {"seed": seed.astype(smallest_dtype(self.seeds)), "bucket": bucket.astype(smallest_dtype(self.buckets))}
 
     def probabilities(self) -> np.ndarray:
         columns = self.outputs()
