@@ -118,7 +118,7 @@ def test_simulated_bit_sums_vary_together_as_real_ones_do() -> None:
     mechanism = warner.UnaryEncoding(warner.Integers(0, size - 1), 5.0)
     channel, rng = mechanism.channel(), np.random.default_rng(3)
     theta = rng.dirichlet(np.ones(size))
-    q, gap = channel.q, channel.gap
+    q, gap = channel.q[0], channel.gap[0]
     exact = ((size - 1) * q * (1 - q) + (q + gap) * (1 - q - gap)) / gap**2 / n
     low, high = (chi2.ppf(p, runs) / runs for p in (1e-10, 1 - 1e-10))
     spread = np.mean([(channel.invert(channel.simulate(theta, n, rng)).sum() - 1) ** 2 for _ in range(runs)])

@@ -11,11 +11,34 @@ estimate is (S_x - q) / (p - q), and one report contributes variance mu (1 - mu)
 
 from __future__ import annotations
 
+from warner.channel.bands import BandChannel, windows
 from warner.channel.base import Channel
 from warner.channel.dense import DenseChannel
+from warner.channel.geometric import GeometricChannel
 from warner.channel.hashed import HashChannel
+from warner.channel.kronecker import KroneckerChannel
+from warner.channel.planar import PlanarChannel
 from warner.channel.pure import DirectChannel, HadamardChannel, SupportChannel, walsh
+from warner.channel.repeated import RepeatedRows
 from warner.channel.rows import SupportRows
 from warner.channel.stack import StackChannel
+from warner.channel.tied import TiedChannel
 
-__all__ = ["Channel", "DenseChannel", "DirectChannel", "HadamardChannel", "HashChannel", "StackChannel", "SupportChannel", "SupportRows", "walsh"]
+__all__ = [
+    "BandChannel",
+    "Channel",
+    "DenseChannel",
+    "DirectChannel",
+    "GeometricChannel",
+    "HadamardChannel",
+    "HashChannel",
+    "KroneckerChannel",
+    "PlanarChannel",
+    "RepeatedRows",
+    "StackChannel",
+    "SupportChannel",
+    "SupportRows",
+    "TiedChannel",
+    "walsh",
+    "windows",
+]

@@ -3,68 +3,112 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from warner._check import ArgumentError, IdentifiabilityError, message
+
+_LARGEST_DENSE = 2**26  # entries of a channel that is inverted as a matrix
+
 
 class Channel(ABC):
-    """A (m, K) operator with an unbiased inverse.
+    """A (m, K) operator with an unbiased inverse, by the conventions of SciPy's LinearOperator.
+
+    Products take one vector or several side by side, along the last axis. A subclass states ``shape``, ``matvec`` and
+    ``rmatvec``; what follows from a matrix has a default here, made from the matrix, which a subclass with structure replaces.
 
     Attributes:
         shape: (m, K).
+        dtype: float64.
         copies: how many rows one report counts for: 1, except where a report is taken as several (see SupportChannel).
     """
 
     shape: tuple[int, int]
+    dtype = np.dtype(np.float64)
     copies: float = 1
 
     @abstractmethod
     def matvec(self, theta: np.ndarray) -> np.ndarray:
-        """A theta: the probability of every report, (K,) -> (m,)."""
+        """A theta: the probability of every report, (K,) -> (m,) or (K, B) -> (m, B)."""
 
     @abstractmethod
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
-        """A' r, (m,) -> (K,)."""
+        """A' r, (m,) -> (K,) or (m, B) -> (K, B)."""
 
-    @abstractmethod
+    def matmat(self, thetas: np.ndarray) -> np.ndarray:
+        return self.matvec(thetas)
+
+    def rmatmat(self, rs: np.ndarray) -> np.ndarray:
+        return self.rmatvec(rs)
+
     def invert(self, w: np.ndarray) -> np.ndarray:
         """The linear unbiased estimate of theta (K,) from report frequencies w (m,); invert(A theta) = theta."""
+        return self._inverse @ w
 
-    @abstractmethod
+    def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """sum_y L[x, y]^2 (A theta)_y and sum_y L[x, y]^2 A[y, x], each (K,), L the inverse's weights of one report.
+
+        Linear in theta, (K,) or (K, B), whose sum need not be one.
+        """
+        squares = self._inverse**2
+        return squares @ self.matvec(theta), np.einsum("xy,yx->x", squares, self._dense)
+
     def variance(self, theta: np.ndarray) -> np.ndarray:
         """Variance (K,) of ``invert`` per report, for users drawn independently from theta; divide by n."""
-
-    @abstractmethod
-    def observed(self, w: np.ndarray) -> np.ndarray:
-        """The report histogram itself as a distribution (K,) over values, with no correction at all."""
+        return np.maximum(self.moments(theta)[0] - theta**2, 0.0)
 
     def null_variance(self, theta: np.ndarray) -> np.ndarray:
         """Variance (K,) per report of the inverse at each value if its true share were 0 and theta (K,) held for the rest.
 
         With L the inverse's weights: (sum_y L[x, y]^2 (A theta - theta_x A_x)_y) / (1 - theta_x).
         """
-        total, own = self._moments(theta)
+        total, own = self.moments(theta)
         rest = 1 - theta
-        return np.where(rest > 0, (total - theta * own) / np.where(rest > 0, rest, 1.0), total)
+        return np.maximum(np.where(rest > 0, (total - theta * own) / np.where(rest > 0, rest, 1.0), total), 0.0)
 
-    def _moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """sum_y L[x, y]^2 (A theta)_y and sum_y L[x, y]^2 A[y, x], each (K,); needed where null_variance has no formula."""
-        raise NotImplementedError
+    def observed(self, w: np.ndarray) -> np.ndarray:
+        """The report histogram itself as a distribution (K,) over values, with no correction at all."""
+        if self.shape[0] != self.shape[1]:
+            raise ArgumentError(
+                message("observed", "needs as many reports as values", f"{self.shape[0]} reports and {self.shape[1]} values", "Use another method")
+            )
+        return w.copy()
 
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
         """Weights (m,) of n reports from people drawn independently from theta: what a tally would hold, without the people."""
         d = np.maximum(self.matvec(theta), 0.0)
         return rng.multinomial(n, d / d.sum()) / n
 
+    def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Weights (m,) of the reports of ``people`` (K,), so many with each value: the values are fixed, the reports are drawn."""
+        total = np.zeros(self.shape[0], dtype=np.int64)
+        for x in np.flatnonzero(people):
+            column = np.maximum(self._dense[:, x], 0.0)
+            total += rng.multinomial(people[x], column / column.sum())
+        return total / people.sum()
+
+    def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
+        """What the reports say when only known by how many support each value, as a channel of its own and its weights."""
+        raise ArgumentError(
+            message("likelihood", "of support counts needs reports that support values or not", None, "Use the likelihood of the reports")
+        )
+
     def seen(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         """A channel with the same likelihood whose products are cheap for these weights, and its weights."""
         return self, w
 
+    def columns(self, index: np.ndarray) -> np.ndarray:
+        """The columns of A for some values, (m, len(index))."""
+        chosen = np.zeros((self.shape[1], len(index)))
+        chosen[index, np.arange(len(index))] = 1
+        return self.matvec(chosen)
+
     def dense(self) -> np.ndarray:
         """A as an array (m, K)."""
-        return np.stack([self.matvec(column) for column in np.eye(self.shape[1])], axis=1)
+        return self.columns(np.arange(self.shape[1]))
 
     def gram(self, v: np.ndarray) -> np.ndarray:
         """A' diag(v) A, (K, K)."""
@@ -79,4 +123,44 @@ class Channel(ABC):
 
     @cached_property
     def _dense(self) -> np.ndarray:
+        if self.shape[0] * self.shape[1] > _LARGEST_DENSE:
+            raise ArgumentError(
+                message(
+                    "channel",
+                    f"is made a matrix up to {_LARGEST_DENSE} entries",
+                    f"{self.shape[0]} reports and {self.shape[1]} values",
+                    "Use a method that only multiplies by it, such as ExpectationMaximization, or a coarser domain",
+                )
+            )
         return self.dense()
+
+    @cached_property
+    def _inverse(self) -> np.ndarray:
+        """A left inverse (K, m): weighted least squares with the weights that are right at the uniform distribution."""
+        matrix = self._dense
+        spread = matrix.mean(axis=1)
+        rows = spread > 0
+        scaled = matrix[rows] / np.sqrt(spread[rows, None])
+        if np.linalg.matrix_rank(scaled) < self.shape[1]:
+            raise IdentifiabilityError(
+                message(
+                    "channel",
+                    f"has rank below the number of values, {self.shape[1]}: different distributions make the same reports",
+                    None,
+                    "Use a mechanism whose channel has full column rank, or a method that does not invert it",
+                )
+            )
+        inverse = np.zeros(self.shape[::-1])
+        inverse[:, rows] = np.linalg.pinv(scaled) / np.sqrt(spread[rows])
+        return inverse
+
+
+def one_by_one(product: Callable[[Any, np.ndarray], np.ndarray]) -> Callable[[Any, np.ndarray], np.ndarray]:
+    """A product of one vector made one of several, column by column, where working on all at once gains nothing."""
+
+    def several(self: Any, array: np.ndarray) -> np.ndarray:
+        if array.ndim == 1:
+            return product(self, array)
+        return np.stack([product(self, column) for column in np.ascontiguousarray(array.T)], axis=1)
+
+    return several

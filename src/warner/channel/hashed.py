@@ -8,7 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from warner._check import ArgumentError, IdentifiabilityError, message
-from warner.channel.base import Channel
+from warner.channel.base import Channel, one_by_one
+from warner.channel.dense import DenseChannel
 from warner.channel.rows import SupportRows
 from warner.hashing import buckets
 
@@ -35,6 +36,7 @@ class HashChannel(Channel):
     def _tables(self) -> Iterator[tuple[slice, np.ndarray]]:
         return _bucket_tables(self.seeds, self.count, self.shape[1])
 
+    @one_by_one
     def matvec(self, theta: np.ndarray) -> np.ndarray:
         sums = np.empty((self.seeds, self.count))
         for seeds, table in self._tables():
@@ -44,6 +46,7 @@ class HashChannel(Channel):
             sums[seeds] = np.bincount(flat.ravel(), weights.ravel(), rows * self.count).reshape(rows, self.count)
         return ((self.q * theta.sum() + self.gap * sums) / self.seeds).ravel()
 
+    @one_by_one
     def _gather(self, r: np.ndarray) -> np.ndarray:
         """sum_s r[s, h_s(x)] for every x."""
         total = np.zeros(self.shape[1])
@@ -56,39 +59,53 @@ class HashChannel(Channel):
         return total
 
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
-        return (self.q * r.sum() + self.gap * self._gather(r)) / self.seeds
+        return (self.q * r.sum(axis=0) + self.gap * self._gather(r)) / self.seeds
 
     @property
-    def _inverse(self) -> np.ndarray:
+    def _support_inverse(self) -> np.ndarray:
         return _support_inverse(self.seeds, self.count, self.shape[1], self.q, self.gap)
 
     def invert(self, w: np.ndarray) -> np.ndarray:
-        return self._inverse @ self._gather(w)
+        return self._support_inverse @ self._gather(w)
 
-    def variance(self, theta: np.ndarray) -> np.ndarray:
-        """Exact over the pool, sum_y Pr(y) L[x, y]^2 - theta_x^2 with L the inverse's weights of a report.
+    def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Exact over the pool where that costs at most 5e10 multiplications.
 
-        Where that costs more than 5e10 multiplications, over the first seeds of the pool that fit: a relative error of
-        about 1/sqrt(seeds used) of a term that varies little from seed to seed.
+        Else over the first seeds of the pool that fit: a relative error of about 1/sqrt(seeds used) of a term that varies little
+        from seed to seed.
         """
-        return np.maximum(self._moments(theta)[0] - theta**2, 0.0)
-
-    def _moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         size = self.shape[1]
-        rows = self.matvec(theta).reshape(self.seeds, self.count)
+        inverse = self._support_inverse.T
+        rows = self.matvec(theta).reshape(self.seeds, self.count, *theta.shape[1:])
         most = max(1, int(_VARIANCE_WORK / (self.count * size**2)))
-        total, own, used = np.zeros(size), np.zeros(size), 0
+        total, own, used = np.zeros(theta.shape), np.zeros(size), 0
         for seeds, table in self._tables():
             table = table[: max(0, most - used)]
             if not len(table):
                 break
             for bucket in range(self.count):
                 hit = (table == bucket).astype(np.float64)
-                squares = (hit @ self._inverse.T) ** 2
-                total += rows[seeds][: len(table), bucket] @ squares
+                squares = (hit @ inverse) ** 2
+                total += squares.T @ rows[seeds][: len(table), bucket]
                 own += ((self.q + self.gap * hit) * squares).sum(axis=0) / self.seeds
             used += len(table)
         return total * (self.seeds / used), own * (self.seeds / used)
+
+    def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """With probability p - q' a report is a random seed and the value's own bucket, else a random seed and bucket."""
+        own = rng.binomial(people, self.gap)
+        cells = self.shape[0]
+        total = rng.multinomial(int(people.sum() - own.sum()), np.full(cells, 1 / cells)).reshape(self.seeds, self.count)
+        every, even = np.arange(self.seeds), np.full(self.seeds, 1 / self.seeds)
+        for x in np.flatnonzero(own):
+            total[every, buckets(every, np.array(x), self.count)] += rng.multinomial(own[x], even)
+        return total.ravel() / people.sum()
+
+    def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
+        """Support counts through the pool's own collisions: Pr(report supports x | x') = q' + (p - q') M[x, x']."""
+        size, shares = self.shape[1], self._gather(w)
+        supported = self.q + self.gap * _collisions(self.seeds, self.count, size)
+        return DenseChannel(np.concatenate([supported, 1 - supported]) / size, copies=size), np.concatenate([shares, 1 - shares]) / size
 
     def observed(self, w: np.ndarray) -> np.ndarray:
         supports = self._gather(w)

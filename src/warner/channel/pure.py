@@ -2,85 +2,124 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from warner.channel.base import Channel
 
 
-def pure_variance(theta: np.ndarray, q: float, gap: float) -> np.ndarray:
-    """Variance per report of (S_x - q) / gap, S_x a share of reports."""
-    mu = q + gap * np.clip(theta, 0.0, 1.0)
-    return mu * (1 - mu) / gap**2
+def spread(theta: np.ndarray, q: np.ndarray, gap: np.ndarray) -> np.ndarray:
+    """q_x sum(theta) + gap_x theta_x for every x: support probabilities, of (K,) or of the columns of (K, B)."""
+    t = theta.T  # values last, so that (K,) numbers line up with one vector and with several
+    return (q * t.sum(axis=-1, keepdims=True) + gap * t).T
 
 
-class DirectChannel(Channel):
-    """Reports are values: A = q + (p - q) I. ``gap`` is p - q, passed itself because the difference cancels digits."""
+def pure_moments(theta: np.ndarray, q: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The moments (see Channel.moments) of (b_x - q_x) / gap_x, b_x = 1 where a report supports x: b^2 = b."""
+    t = theta.T
+    total = (spread(theta, q, gap).T * (1 - 2 * q) + q**2 * t.sum(axis=-1, keepdims=True)) / gap**2
+    return total.T, ((q + gap) * (1 - 2 * q) + q**2) / gap**2
 
-    def __init__(self, size: int, q: float, gap: float) -> None:
-        self.shape = (size, size)
-        self.q, self.gap = q, gap
 
-    def matvec(self, theta: np.ndarray) -> np.ndarray:
-        return self.q * theta.sum() + self.gap * theta
+class _Pure(Channel):
+    """Channels whose inverse is (S_x - q_x) / gap_x, S_x the share of reports that support x.
 
-    def rmatvec(self, r: np.ndarray) -> np.ndarray:
-        return self.matvec(r)
+    Args:
+        size: K.
+        q: Pr(support x | another value); one number, or (K,) where values differ, 0 where only x itself makes such reports.
+        gap: Pr(support x | x) - q_x, likewise; passed itself because the difference cancels digits.
+    """
+
+    def _supported(self, size: int, q: Any, gap: Any) -> None:
+        self.q, self.gap = (np.broadcast_to(np.asarray(v, dtype=np.float64), (size,)) for v in (q, gap))
+
+    def shares(self, w: np.ndarray) -> np.ndarray:
+        """S (K,): the share of reports that support each value."""
+        raise NotImplementedError
 
     def invert(self, w: np.ndarray) -> np.ndarray:
-        return (w - self.q) / self.gap
+        return ((self.shares(w).T - self.q * w.sum(axis=0, keepdims=True).T) / self.gap).T
 
-    def variance(self, theta: np.ndarray) -> np.ndarray:
-        return pure_variance(theta, self.q, self.gap)
-
-    def null_variance(self, theta: np.ndarray) -> np.ndarray:
-        return self.variance(np.zeros_like(theta))
+    def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return pure_moments(theta, self.q, self.gap)
 
     def observed(self, w: np.ndarray) -> np.ndarray:
+        shares = self.shares(w)
+        return shares / shares.sum()
+
+    def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
+        size, shares = self.shape[1], self.shares(w)
+        return SupportChannel(size, self.q, self.gap), np.concatenate([shares, 1 - shares]) / size
+
+
+class DirectChannel(_Pure):
+    """Reports are values: A = q 1' + gap I.
+
+    One q for all values is randomised response. With q_y = 0 a report y can only come from y itself, which is the shape of
+    utility-optimised randomised response [P2 def 4]; columns sum to one, so ``gap`` is one number.
+    """
+
+    def __init__(self, size: int, q: Any, gap: float) -> None:
+        self.shape = (size, size)
+        self._supported(size, q, gap)
+
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
+        return spread(theta, self.q, self.gap)
+
+    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+        t = r.T
+        return ((t @ self.q)[..., None] + self.gap * t).T
+
+    def shares(self, w: np.ndarray) -> np.ndarray:
         return w.copy()
 
+    def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """With probability gap a report is the value, else it is drawn from q, whatever the value."""
+        own = rng.binomial(people, min(self.gap[0], 1.0))
+        left = int(people.sum() - own.sum())
+        return (own + (rng.multinomial(left, self.q / self.q.sum()) if left else 0)) / people.sum()
 
-class SupportChannel(Channel):
-    """Reports known only by how many of them support each value (bit sums): 2K rows, [P; 1 - P] / K, P = q + (p - q) I.
+
+class SupportChannel(_Pure):
+    """Reports known only by how many of them support each value (bit sums): 2K rows, [P; 1 - P] / K, P = q 1' + diag(gap).
 
     One report is K binary ones, "supports x: yes or no", and a tally of bit sums is their histogram: w = [S; n - S] / (nK).
     The likelihood of these rows is the quasi-likelihood of METHODS 5, sum_x S_x ln mu_x + (n - S_x) ln(1 - mu_x), divided
     by nK; ``copies`` = K turns it back to nats per report.
     """
 
-    def __init__(self, size: int, q: float, gap: float) -> None:
+    def __init__(self, size: int, q: Any, gap: Any) -> None:
         self.shape = (2 * size, size)
         self.copies = self._size = size
-        self.q, self.gap = q, gap
+        self._supported(size, q, gap)
 
     def matvec(self, theta: np.ndarray) -> np.ndarray:
-        total = theta.sum()
-        mu = self.q * total + self.gap * theta
-        return np.concatenate([mu, total - mu]) / self.copies
+        mu = spread(theta, self.q, self.gap)
+        return np.concatenate([mu, theta.sum(axis=0) - mu]) / self.copies
 
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
-        yes, no = r[: self._size], r[self._size :]
-        return (self.q * yes.sum() + (1 - self.q) * no.sum() + self.gap * (yes - no)) / self.copies
+        yes, no = r[: self._size].T, r[self._size :].T
+        level = yes @ self.q + no @ (1 - self.q)
+        return (level[..., None] + self.gap * (yes - no)).T / self.copies
 
-    def invert(self, w: np.ndarray) -> np.ndarray:
-        return (w[: self._size] * self.copies - self.q) / self.gap
+    def shares(self, w: np.ndarray) -> np.ndarray:
+        return w[: self._size] * self.copies
 
-    def variance(self, theta: np.ndarray) -> np.ndarray:
-        return pure_variance(theta, self.q, self.gap)
-
-    def null_variance(self, theta: np.ndarray) -> np.ndarray:
-        return self.variance(np.zeros_like(theta))
+    def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
+        return self, w
 
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+        return self.rerandomize(rng.multinomial(n, theta / theta.sum()), rng)
+
+    def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Bits are independent given the value, as in unary encodings; those of a subset of fixed size are so nearly."""
-        own = rng.multinomial(n, theta / theta.sum())
-        sums = rng.binomial(own, min(self.q + self.gap, 1.0)) + rng.binomial(n - own, self.q)
+        n = int(people.sum())
+        sums = rng.binomial(people, np.minimum(self.q + self.gap, 1.0)) + rng.binomial(n - people, self.q)
         return np.concatenate([sums, n - sums]) / (n * self._size)
 
-    def observed(self, w: np.ndarray) -> np.ndarray:
-        return w[: self._size] / w[: self._size].sum()
 
-
-class HadamardChannel(Channel):
+class HadamardChannel(_Pure):
     """Report y in 0..B-1 supports x where row x + 1 of the Hadamard matrix of order B has +1 at y: Pr = 2p/B, else 2(1-p)/B.
 
     So A = (1 + c H) / B with the contrast c = 2p - 1, and both products are one fast Walsh-Hadamard transform.
@@ -89,44 +128,43 @@ class HadamardChannel(Channel):
     def __init__(self, size: int, order: int, contrast: float) -> None:
         self.shape = (order, size)
         self.contrast = contrast
+        self._supported(size, 0.5, contrast / 2)
 
     def matvec(self, theta: np.ndarray) -> np.ndarray:
         order, size = self.shape
-        spread = np.zeros(order)
-        spread[1 : size + 1] = theta
-        return (theta.sum() + self.contrast * walsh(spread)) / order
+        placed = np.zeros((order, *theta.shape[1:]))
+        placed[1 : size + 1] = theta
+        return (theta.sum(axis=0) + self.contrast * walsh(placed)) / order
 
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
         order, size = self.shape
-        return (r.sum() + self.contrast * walsh(r)[1 : size + 1]) / order
+        return (r.sum(axis=0) + self.contrast * walsh(r)[1 : size + 1]) / order
 
-    def _supports(self, w: np.ndarray) -> np.ndarray:
-        return (w.sum() + walsh(w)[1 : self.shape[1] + 1]) / 2
+    def shares(self, w: np.ndarray) -> np.ndarray:
+        return (w.sum(axis=0) + walsh(w)[1 : self.shape[1] + 1]) / 2
 
-    def invert(self, w: np.ndarray) -> np.ndarray:
-        return (self._supports(w) - 0.5) / (self.contrast / 2)
-
-    def variance(self, theta: np.ndarray) -> np.ndarray:
-        return pure_variance(theta, 0.5, self.contrast / 2)
-
-    def null_variance(self, theta: np.ndarray) -> np.ndarray:
-        return self.variance(np.zeros_like(theta))
-
-    def observed(self, w: np.ndarray) -> np.ndarray:
-        supports = self._supports(w)
-        return supports / supports.sum()
+    def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """A value x is randomised to the B/2 reports that support it, evenly, with probability p, else to the others."""
+        order = self.shape[0]
+        total = np.zeros(order, dtype=np.int64)
+        for x in np.flatnonzero(people):
+            sign = np.bitwise_count(np.arange(order) & (x + 1)) & 1
+            kept = rng.binomial(people[x], (1 + self.contrast) / 2)
+            for count, side in ((kept, sign == 0), (people[x] - kept, sign == 1)):
+                total[side] += rng.multinomial(count, np.full(order // 2, 2 / order))
+        return total / people.sum()
 
 
 def walsh(values: np.ndarray) -> np.ndarray:
-    """The Walsh-Hadamard transform of (B,), B a power of two: sum_y (-1)^popcount(x & y) values_y, in B log B.
+    """The Walsh-Hadamard transform along the first axis, (B,) or (B, C), B a power of two: sum_y (-1)^popcount(x & y) values_y.
 
     >>> walsh(np.array([1.0, 0.0, 0.0, 2.0])).tolist()
     [3.0, -1.0, -1.0, 3.0]
     """
     out = np.array(values, dtype=np.float64)
-    half = 1
-    while half < out.size:
-        pairs = out.reshape(-1, 2, half)
-        out = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
+    shape, half = out.shape, 1
+    while half < shape[0]:
+        pairs = out.reshape(-1, 2, half, *shape[1:])
+        out = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(shape)
         half *= 2
     return out

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from warner._check import ArgumentError, message
-from warner.channel.base import Channel
-from warner.channel.pure import pure_variance
+from warner.channel.base import one_by_one
+from warner.channel.pure import _Pure
 
 _BLOCK = 2**22  # elements of a block of rows that are unpacked at a time
 # Bit k of a byte, most significant first: (256, 8).
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float64)
 
 
-class SupportRows(Channel):
+class SupportRows(_Pure):
     """Rows base + gain * b, with b the packed bits of the values that a report supports (METHODS 1, 4.3).
 
     Only the rows of reports that were seen are kept: products are right for them, and columns do not sum to one. Both
@@ -24,70 +25,62 @@ class SupportRows(Channel):
     Args:
         bits: (m, ceil(K / 8)) uint8, most significant bit first.
         size: K.
-        base, gain: what a report's row is where it does not, and more where it does, support a value.
-        q, gap: as support probabilities of the unbiased estimate, (S_x - q) / gap.
+        base, gain: what a report's row is where it does not, and more where it does, support a value; one number for all
+            reports or (m,): base 0 and gain 1 for a report that only one value can have made [P2 def 5].
+        q, gap: support probabilities of the unbiased estimate, (S_x - q) / gap.
     """
 
-    def __init__(self, bits: np.ndarray, size: int, base: float, gain: float, q: float = 0.0, gap: float = 1.0) -> None:
+    def __init__(self, bits: np.ndarray, size: int, base: Any, gain: Any, q: Any = 0.0, gap: Any = 1.0) -> None:
         self.shape = (len(bits), size)
         self.bits = np.asfortranarray(bits)
-        self.base, self.gain = base, gain
-        self.q, self.gap = q, gap
+        self.base, self.gain = (np.broadcast_to(np.asarray(v, dtype=np.float64), (len(bits),)) for v in (base, gain))
+        self._supported(size, q, gap)
 
+    @one_by_one
     def matvec(self, theta: np.ndarray) -> np.ndarray:
         padded = np.zeros(self.bits.shape[1] * 8)
-        padded[: theta.size] = self.gain * theta
+        padded[: theta.size] = theta
         tables = padded.reshape(-1, 8) @ _BITS.T
-        out = np.full(self.shape[0], self.base * theta.sum())
+        out = np.zeros(self.shape[0])
         for table, column in zip(tables, self.bits.T, strict=True):
             out += np.take(table, column)
-        return out
+        return self.base * theta.sum() + self.gain * out
 
-    def _supports(self, r: np.ndarray) -> np.ndarray:
-        """sum_i r_i b_i, (K,)."""
+    @one_by_one
+    def shares(self, r: np.ndarray) -> np.ndarray:
         bins = np.stack([np.bincount(column, r, 256) for column in self.bits.T])
         return (bins @ _BITS).ravel()[: self.shape[1]]
 
+    @one_by_one
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
-        return self.base * r.sum() + self.gain * self._supports(r)
+        return self.base @ r + self.shares(self.gain * r)
 
     def gram(self, v: np.ndarray) -> np.ndarray:
         """A' diag(v) A from the weighted co-occurrences of bits, in single precision: a metric for steps, not a certificate."""
         size = self.shape[1]
         together = np.zeros((size, size))
-        root = np.sqrt(v).astype(np.float32)
+        root = (np.sqrt(v) * self.gain).astype(np.float32)
         step = max(1, _BLOCK // size)
         for start in range(0, self.shape[0], step):
             rows = slice(start, start + step)
             block = np.unpackbits(self.bits[rows], axis=1)[:, :size].astype(np.float32)
             block *= root[rows, None]
             together += block.T @ block
-        single = self._supports(v)
-        return self.base**2 * v.sum() + self.base * self.gain * (single[:, None] + single) + self.gain**2 * together
+        single = self.shares(v * self.base * self.gain)
+        return self.base**2 @ v + (single[:, None] + single) + together
 
     def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         step = max(1, _BLOCK // self.shape[1])
         for start in range(0, self.shape[0], step):
             rows = slice(start, min(start + step, self.shape[0]))
-            yield rows, self.base + self.gain * np.unpackbits(self.bits[rows], axis=1)[:, : self.shape[1]]
+            yield rows, self.base[rows, None] + self.gain[rows, None] * np.unpackbits(self.bits[rows], axis=1)[:, : self.shape[1]]
 
     def dense(self) -> np.ndarray:
         return np.concatenate([block for _, block in self.blocks()])
-
-    def invert(self, w: np.ndarray) -> np.ndarray:
-        return (self._supports(w) - self.q) / self.gap
-
-    def variance(self, theta: np.ndarray) -> np.ndarray:
-        return pure_variance(theta, self.q, self.gap)
-
-    def null_variance(self, theta: np.ndarray) -> np.ndarray:
-        return self.variance(np.zeros_like(theta))
 
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
         raise ArgumentError(
             message("bootstrap", "needs a tally of all possible reports; this one keeps only those seen", None, "Tally without keep_reports")
         )
 
-    def observed(self, w: np.ndarray) -> np.ndarray:
-        supports = self._supports(w)
-        return supports / supports.sum()
+    rerandomize = simulate  # type: ignore[assignment]

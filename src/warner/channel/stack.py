@@ -62,6 +62,20 @@ class StackChannel(Channel):
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
         return self.stack([c.simulate(theta, int(people), rng) for c, people in zip(self.channels, self.people, strict=True)])
 
+    def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Who reported through which channel is drawn without replacement, so that the groups keep their sizes."""
+        left, parts = people.copy(), []
+        for channel, n in zip(self.channels, self.people, strict=True):
+            own = rng.multivariate_hypergeometric(left, int(n), method="marginals")
+            parts.append(channel.rerandomize(own, rng))
+            left = left - own
+        return self.stack(parts)
+
+    def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
+        parts = [c.supports(part / share) for c, part, share in zip(self.channels, self.split(w), self.shares, strict=True)]
+        known = StackChannel([channel for channel, _ in parts], [int(n) for n in self.people])
+        return known, known.stack([weights for _, weights in parts])
+
     def seen(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         # Shares do not change: they are of people, not of rows that are stored.
         parts = [c.seen(part / share) for c, part, share in zip(self.channels, self.split(w), self.shares, strict=True)]
@@ -84,16 +98,18 @@ class StackChannel(Channel):
         parts = zip(self._mixture, self.channels, self.split(w), self.shares, strict=True)
         return np.sum([mixed * channel.invert(part / share) for mixed, channel, part, share in parts], axis=0)
 
-    def variance(self, theta: np.ndarray) -> np.ndarray:
-        return self._mixed([channel.variance(theta) for channel in self.channels])
+    def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Per report of the whole: group g's part of the estimate is n_g of n reports, each with n / n_g times its weight.
 
-    def null_variance(self, theta: np.ndarray) -> np.ndarray:
-        return self._mixed([channel.null_variance(theta) for channel in self.channels])
-
-    def _mixed(self, variances: list[np.ndarray]) -> np.ndarray:
-        """n times the variance of the mixture, from the groups' variances per report."""
-        people = self.people[:, None]
-        return (self._mixture**2 * np.stack(variances) * (self.people.sum() / people)).sum(axis=0)
+        The squares of that are n / n_g times the group's, and its mean share theta is squared once, not once a group: each
+        group's variance, total - theta^2, is mixed, and theta^2 added back.
+        """
+        parts = [channel.moments(theta) for channel in self.channels]
+        scale = self._mixture**2 * (self.people.sum() / self.people)[:, None]
+        excess = 1 - scale.sum(axis=0)
+        total = np.sum([s * total for s, (total, _) in zip(scale, parts, strict=True)], axis=0) + excess * theta**2
+        own = np.sum([s * own for s, (_, own) in zip(scale, parts, strict=True)], axis=0) + excess * theta
+        return total, own
 
     def observed(self, w: np.ndarray) -> np.ndarray:
         parts = zip(self.people, self.channels, self.split(w), self.shares, strict=True)

@@ -71,22 +71,24 @@ def require_possible(channel: Channel, w: np.ndarray) -> None:
 
 
 def direct(channel: DirectChannel, w: np.ndarray) -> np.ndarray:
-    """Randomised response in closed form, O(K log K).
+    """Randomised response in closed form, O(K log K), utility-optimised too.
 
-    l = sum_y w_y log(theta_y + a) + const with a = q / (p - q). Stationarity gives theta_y = max(0, w_y / lambda - a); with
-    the k most frequent reports positive, their sum 1 = W_k / lambda - k a fixes lambda = W_k / (1 + k a), and k is the
-    largest for which the k-th stays positive.
+    l = sum_y w_y log(theta_y + a_y) with a = q / (p - q), 0 for a report that only y itself makes. Stationarity gives
+    theta_y = max(0, w_y / lambda - a_y), so y is positive where w_y / a_y > lambda: in the order of that ratio the first k
+    are, their sum 1 = W_k / lambda - a_1 .. - a_k fixes lambda = W_k / (1 + A_k), and k is the largest for which the k-th
+    stays positive.
     """
     a = channel.q / channel.gap
-    ordered = np.sort(w)[::-1]
-    multiplier = np.cumsum(ordered) / (1 + a * np.arange(1, w.size + 1))
-    k = np.flatnonzero(ordered > a * multiplier)[-1]
+    ratio = np.divide(w, a, out=np.where(w > 0, np.inf, 0.0), where=a > 0)
+    order = np.argsort(-ratio)
+    multiplier = np.cumsum(w[order]) / (1 + np.cumsum(a[order]))
+    k = np.flatnonzero(ratio[order] > multiplier)[-1]
     theta = np.maximum(w / multiplier[k] - a, 0.0)
     return theta / theta.sum()
 
 
 def separable(channel: SupportChannel, w: np.ndarray) -> np.ndarray:
-    """Bit sums: maximise sum_x s_x log(a + theta_x) + (1 - s_x) log(b - theta_x), a = q / (p - q), b = (1 - q) / (p - q).
+    """Bit sums: maximise sum_x s_x log(a + theta_x) + (1 - s_x) log(b - theta_x), a = q / (p - q), b = (1 - q) / (p - q), per x.
 
     Each theta_x is explicit in the multiplier lambda of sum theta = 1: with t = a + theta and c = a + b, stationarity
     s / t - (1 - s) / (c - t) = lambda is lambda t^2 - (1 + lambda c) t + s c = 0, whose root in (0, c) is
@@ -95,13 +97,14 @@ def separable(channel: SupportChannel, w: np.ndarray) -> np.ndarray:
     from scipy.optimize import brentq
 
     a, c = channel.q / channel.gap, 1 / channel.gap
-    s = w[: channel.shape[1]] * channel.copies
+    s = channel.shares(w)
 
     def theta(multiplier: float) -> np.ndarray:
         slope = 1 + multiplier * c
         # (1 + lambda c)^2 - 4 lambda s c = (1 - lambda c)^2 + 4 lambda c (1 - s): each form is a sum of squares on its side.
         root = np.sqrt((1 - multiplier * c) ** 2 + 4 * multiplier * c * (1 - s) if multiplier > 0 else slope**2 - 4 * multiplier * c * s)
-        t = 2 * s * c / (slope + root) if slope > 0 else (slope - root) / (2 * multiplier)
+        near = np.divide(2 * s * c, slope + root, out=np.zeros_like(s), where=slope > 0)
+        t = near if multiplier >= 0 else np.where(slope > 0, near, (slope - root) / (2 * multiplier))
         return np.maximum(t - a, 0.0)
 
     def excess(multiplier: float) -> float:
@@ -124,7 +127,7 @@ def budgets(channel: StackChannel, w: np.ndarray) -> np.ndarray:
     the left, from the largest root that one term alone gives, rise to the root without passing it; likewise lambda, because
     sum_x theta_x falls and is convex in it.
     """
-    a = np.array([c.q / c.gap for c in channel.channels if isinstance(c, DirectChannel)])[:, None]
+    a = np.stack([c.q / c.gap for c in channel.channels if isinstance(c, DirectChannel)])
     weights = np.stack(channel.split(w))
 
     def shares(multiplier: float) -> tuple[np.ndarray, float]:

@@ -1,0 +1,84 @@
+"""Two-level channels: a report is likely from a window of values, and equally unlikely from all others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from warner.channel.base import Channel
+
+
+class BandChannel(Channel):
+    """A[y, x] = low + gain * W[y, x], W[:, x] the share of a window that covers y, given by where it rises and falls.
+
+    Windows are sums of few steps down the rows, W = cumsum(D), D sparse: both products are a scatter or a gather of D's
+    entries and one cumulative sum, O(m + K), whatever the width of the windows. Square wave and piecewise mechanisms on bins are such,
+    edges that a bin smears over several rows included [P3 sec V-B].
+
+    Args:
+        shape: (m, K).
+        low, gain: the level outside, and how much higher it is where W = 1.
+        rows, columns, jumps: the entries of D, (e,) each; jumps down a column sum to W's last row there.
+    """
+
+    def __init__(self, shape: tuple[int, int], low: float, gain: float, rows: np.ndarray, columns: np.ndarray, jumps: np.ndarray) -> None:
+        self.shape = shape
+        self.low, self.gain = low, gain
+        order = np.argsort(columns, kind="stable")
+        self._rows, self._columns, self._jumps = rows[order], columns[order], jumps[order].astype(np.float64)
+
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
+        if theta.ndim == 1:
+            steps: np.ndarray = np.bincount(self._rows, self._jumps * theta[self._columns], self.shape[0])
+        else:
+            steps = np.zeros((self.shape[0], theta.shape[1]))
+            np.add.at(steps, self._rows, self._jumps[:, None] * theta[self._columns])
+        # A window's sum may miss 0 by rounding where it has closed.
+        return self.low * theta.sum(axis=0) + self.gain * np.maximum(np.cumsum(steps, axis=0), 0.0)
+
+    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+        tails = np.cumsum(r[::-1], axis=0)[::-1][self._rows]
+        if r.ndim == 1:
+            covered: np.ndarray = np.bincount(self._columns, self._jumps * tails, self.shape[1])
+        else:
+            covered = np.zeros((self.shape[1], r.shape[1]))
+            np.add.at(covered, self._columns, self._jumps[:, None] * tails)
+        return self.low * r.sum(axis=0) + self.gain * covered
+
+
+def windows(outputs: int, width: int, size: int, low: float, gain: float) -> BandChannel:
+    """The channel of a window of ``width`` cells among ``outputs``, its start spread over the first ``outputs - width + 1`` cells.
+
+    A value v in [0, 1] is rounded at random to one of the two starts next to s = v (outputs - width); a bin of values, uniform
+    inside, has the average law: start k with weight integral max(0, 1 - |s - k|) over its s (METHODS 2).
+
+    Args:
+        outputs: m cells of the report.
+        width: cells in a window.
+        size: K bins of values.
+        low, gain: Pr(a cell outside), and Pr(a cell inside) - low.
+    """
+    starts = outputs - width
+    edges = np.arange(size + 1) * (starts / size)
+    first = np.floor(edges[:-1]).astype(np.int64)
+    reach = int(np.ceil(starts / size)) + 2
+    start = first[:, None] + np.arange(reach)[None, :]
+    weight = (_hat(edges[1:, None] - start) - _hat(edges[:-1, None] - start)) * (size / starts)
+    bins = np.broadcast_to(np.arange(size)[:, None], start.shape)
+    kept = weight > 0
+    start, weight, bins = start[kept], weight[kept], bins[kept]
+    ends = start + width
+    inside = ends < outputs
+    return BandChannel(
+        (outputs, size),
+        low,
+        gain,
+        np.concatenate([start, ends[inside]]),
+        np.concatenate([bins, bins[inside]]),
+        np.concatenate([weight, -weight[inside]]),
+    )
+
+
+def _hat(s: np.ndarray) -> np.ndarray:
+    """The integral of max(0, 1 - |t|) for t up to s."""
+    c = np.clip(s, -1.0, 1.0)
+    return np.where(c <= 0, (1 + c) ** 2 / 2, 1 - (1 - c) ** 2 / 2)

@@ -1,0 +1,76 @@
+"""Several reports of one value by one person: the elementwise product of their rows [P4 sec V]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from warner._check import ArgumentError, message
+from warner.channel.base import Channel, one_by_one
+
+_BLOCK = 2**20  # elements of a block of rows that are multiplied at a time
+
+
+class RepeatedRows(Channel):
+    """Row i = prod_t A_t[reports[i, t], :], for the tuples of reports that were seen.
+
+    Only seen tuples are rows: products are right for them, and columns do not sum to one. Each row is divided by its largest
+    entry, or many reports would multiply to nothing; a likelihood is only needed up to a factor per row (METHODS 0).
+
+    Args:
+        channels: A_1 .. A_T, one per report a person sends.
+        reports: (m, T) integers, row numbers of the channels.
+    """
+
+    def __init__(self, channels: Sequence[Channel], reports: np.ndarray) -> None:
+        if reports.ndim != 2 or reports.shape[1] != len(channels):
+            raise ArgumentError(message("reports", f"must have one column per report of a person, {len(channels)}", str(reports.shape)))
+        self.channels = tuple(channels)
+        self.reports = reports
+        self.shape = (len(reports), channels[0].shape[1])
+        self._logs = []
+        for channel, column in zip(channels, reports.T, strict=True):
+            used, where = np.unique(column, return_inverse=True)
+            unit = np.zeros((channel.shape[0], used.size))
+            unit[used, np.arange(used.size)] = 1
+            with np.errstate(divide="ignore"):
+                self._logs.append((np.log(np.maximum(channel.rmatvec(unit).T, 0.0)), where.ravel()))
+
+    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        step = max(1, _BLOCK // self.shape[1])
+        for start in range(0, self.shape[0], step):
+            rows = slice(start, min(start + step, self.shape[0]))
+            logs = np.zeros((rows.stop - start, self.shape[1]))
+            for table, where in self._logs:
+                logs += table[where[rows]]
+            highest = logs.max(axis=1, keepdims=True)
+            yield rows, np.exp(logs - np.where(np.isfinite(highest), highest, 0.0))
+
+    def dense(self) -> np.ndarray:
+        return np.concatenate([block for _, block in self.blocks()])
+
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
+        return np.concatenate([block @ theta for _, block in self.blocks()])
+
+    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+        return np.sum([block.T @ r[rows] for rows, block in self.blocks()], axis=0)
+
+    @one_by_one
+    def invert(self, w: np.ndarray) -> np.ndarray:
+        """The mean over a person's reports of each one's own inversion."""
+        parts = [c.invert(np.bincount(column, w, c.shape[0])) for c, column in zip(self.channels, self.reports.T, strict=True)]
+        return np.mean(parts, axis=0)
+
+    def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Reports of one person are independent given her value, so E[L_s L_t | x'] = [x = x'] for two of them."""
+        times = len(self.channels)
+        parts = [channel.moments(theta) for channel in self.channels]
+        total = np.sum([total for total, _ in parts], axis=0) + times * (times - 1) * theta
+        own = np.sum([own for _, own in parts], axis=0) + times * (times - 1)
+        return total / times**2, own / times**2
+
+    def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+        raise ArgumentError(message("bootstrap", "needs all possible tuples of reports; this tally keeps only those seen", None))
+
+    rerandomize = simulate  # type: ignore[assignment]
