@@ -12,7 +12,7 @@ import numpy as np
 
 from _measure import SEED, alternate, claim
 from warner import Integers, MaximumLikelihood, RandomizedResponse
-from warner.estimators.likelihood import gap, log_likelihood
+from warner.estimators.objective import gap, log_likelihood
 from warner.evidence import evidence
 
 with warnings.catch_warnings():

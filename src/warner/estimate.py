@@ -44,6 +44,7 @@ class Fit:
         likelihood: which likelihood that is.
         path: log-likelihood and gap after every step of an early-stopped path, where it was asked for.
         unique: for a maximum, the text of whether it is the only one; see warner.estimators.uniqueness.
+        seconds: how long an iterative method took.
     """
 
     probabilities: np.ndarray
@@ -54,6 +55,7 @@ class Fit:
     likelihood: str | None = None
     unique: str | None = None
     path: np.ndarray | None = field(default=None, repr=False)
+    seconds: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.probabilities.setflags(write=False)
@@ -70,7 +72,7 @@ class Estimate:
         estimator: the estimator; ``method`` is its name, as it can be written again.
         status: how the estimator ended; its text says what to do.
         gap: optimality gap in nats per report, None where no likelihood is maximised.
-        iterations, log_likelihood, likelihood, unique: see Fit.
+        iterations, log_likelihood, likelihood, unique, seconds: see Fit.
         attribute: the name of what was asked, where there is one.
 
     >>> from warner import Categorical, RandomizedResponse, estimate
@@ -121,6 +123,14 @@ class Estimate:
     def log_likelihood(self) -> float | None:
         return self.fit.log_likelihood
 
+    @property
+    def likelihood(self) -> str | None:
+        return self.fit.likelihood
+
+    @property
+    def seconds(self) -> float | None:
+        return self.fit.seconds
+
     def __repr__(self) -> str:
         gap = "" if self.gap is None else f", gap={self.gap:.2g}"
         return f"Estimate({self.method}, K={self.domain.size}, n={self.n}, status={self.status.name}{gap})"
@@ -140,16 +150,18 @@ class Estimate:
             level: coverage asked for, in (0, 1).
             target: ``"population"``, the distribution that the n people were drawn from, or ``"respondents"``, the shares
                 among exactly these n people.
-            kind: ``"wald"``, around the unbiased estimate (:func:`warner.intervals.wald`), or ``"bootstrap"``, around this
-                estimate and with its estimator (:func:`warner.intervals.bootstrap`; for the population).
-            weights: for bootstrap, (r, K): intervals for weights @ shares, such as a mean or the mass of a range.
+            kind: ``"wald"``, around the unbiased estimate (:func:`warner.intervals.wald`); ``"bootstrap"``, around this
+                estimate and with its estimator (:func:`warner.intervals.bootstrap`); ``"fisher"``, around a maximum of the
+                likelihood with no share at 0 (:func:`warner.intervals.fisher`).
+            weights: for bootstrap and fisher, (r, K): intervals for weights @ shares, such as a mean, the mass of a range or a marginal.
             replicates, rng: of the bootstrap.
         """
-        from warner.intervals import bootstrap, wald  # an upward door, for the reader's convenience
+        from warner.intervals import bootstrap, fisher, wald  # an upward door, for the reader's convenience
 
-        if choice("kind", kind, ("wald", "bootstrap")) == "bootstrap":
-            choice("target of a bootstrap", target, ("population",))
-            return bootstrap(self, level, weights, replicates, rng)
+        if choice("kind", kind, ("wald", "bootstrap", "fisher")) == "bootstrap":
+            return bootstrap(self, level, target, weights, replicates, rng)
+        if kind == "fisher":
+            return fisher(self, level, target, weights)
         choice("weights of wald intervals", weights, (None,))
         return wald(self.evidence, level, target)
 

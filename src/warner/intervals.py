@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, choice, integer, kind, message, probability
-from warner.estimate import Estimate
+from warner._check import ArgumentError, ArgumentTypeError, IdentifiabilityError, choice, integer, kind, message, probability
+from warner.estimate import Estimate, Status
+from warner.estimators.objective import WHOLE
 from warner.estimators.simplex import project
 from warner.evidence import Evidence
+
+TARGETS = ("population", "respondents")
 
 
 def wald(evidence: Evidence, level: float = 0.95, target: str = "population") -> np.ndarray:
@@ -32,11 +36,8 @@ def wald(evidence: Evidence, level: float = 0.95, target: str = "population") ->
     Raises:
         IdentifiabilityError: the channel has no inverse.
     """
-    upper = (1 + probability("level", level)) / 2
-    if upper >= 1:
-        raise ArgumentError(message("level", "must be further from 1", repr(level)))
-    z = NormalDist().inv_cdf(upper)
-    choice("target", target, ("population", "respondents"))
+    z = _quantile(level)
+    choice("target", target, TARGETS)
     centre = evidence.channel.invert(evidence.weights)
     plausible = project(centre)
     variance = evidence.channel.variance(plausible)
@@ -48,20 +49,28 @@ def wald(evidence: Evidence, level: float = 0.95, target: str = "population") ->
 
 
 def bootstrap(
-    estimate: Estimate, level: float = 0.95, weights: Any = None, replicates: int = 200, rng: np.random.Generator | None = None
+    estimate: Estimate,
+    level: float = 0.95,
+    target: str = "population",
+    weights: Any = None,
+    replicates: int = 200,
+    rng: np.random.Generator | None = None,
 ) -> np.ndarray:
     """Parametric bootstrap intervals for shares (K, 2), or for linear functions of them (r, 2).
 
         theta* = estimator(tally simulated from theta);   limits 2 f(theta) - (1 - a/2), (a/2) quantiles of f(theta*)
 
-    Tallies are simulated, not people, so the cost does not grow with n. For the population. Around shares inside the simplex
-    the intervals are asymptotically exact. At its border, where a true share is 0, an estimator that keeps to the simplex is
-    biased and the bootstrap does not see it: limits are then clipped to the range of f on the simplex, and cover at least
-    where the estimate is 0 too, but no level is guaranteed. Wald intervals hold there.
+    Tallies are simulated, not people, so the cost does not grow with n. For *these respondents* people's values are drawn
+    too, their reports from those, and what counts is how far f(theta*) is from f of the values drawn.
+
+    Around shares inside the simplex the intervals are asymptotically exact. At its border, where a true share is 0, an estimator
+    that keeps to the simplex is biased and the bootstrap does not see it: limits are then clipped to the range of f on the
+    simplex, and cover at least where the estimate is 0 too, but no level is guaranteed. Wald intervals hold there.
 
     Args:
         estimate: an estimate with its estimator.
         level: coverage asked for, in (0, 1).
+        target: ``"population"`` or ``"respondents"``.
         weights: (r, K) or (K,): f(theta) = weights @ theta; None for the shares themselves.
         replicates: how many simulated tallies; at least 20.
         rng: None for fresh randomness.
@@ -72,21 +81,107 @@ def bootstrap(
     Source: METHODS 5; [P3 sec VII].
     """
     alpha = 1 - probability("level", level)
+    respondents = choice("target", target, TARGETS) == "respondents"
     integer("replicates", replicates, 20)
     if rng is not None and not isinstance(rng, np.random.Generator):
         raise ArgumentTypeError(message("rng", "must be None or a numpy.random.Generator", kind(rng)))
     rng = np.random.default_rng() if rng is None else rng
     facts = estimate.evidence
-    size = facts.domain.size
-    matrix = np.eye(size) if weights is None else np.atleast_2d(np.asarray(weights, dtype=np.float64))
+    matrix = _functions(weights, facts.domain.size)
+    centre = project(estimate.probabilities) if (estimate.probabilities < 0).any() else estimate.probabilities
+    chances = centre / centre.sum()
+    errors = np.empty((replicates, len(matrix)))
+    for row in errors:
+        if respondents:
+            people = rng.multinomial(facts.n, chances)
+            drawn, truth = facts.channel.rerandomize(people, rng), people / facts.n
+        else:
+            drawn, truth = facts.channel.simulate(chances, facts.n, rng), centre
+        row[:] = matrix @ (estimate.estimator.fit(replace(facts, weights=drawn)).probabilities - truth)
+    low, high = np.quantile(errors, [alpha / 2, 1 - alpha / 2], axis=0)
+    return _clipped(matrix, matrix @ centre, high, -low)
+
+
+def fisher(estimate: Estimate, level: float = 0.95, target: str = "population", weights: Any = None) -> np.ndarray:
+    """Intervals for shares (K, 2), or for linear functions of them (r, 2), from the Fisher information at a maximum.
+
+        f(theta) +- z sqrt(c' V c),   V = T (T' I T)^-1 T',   I = n A' diag(1 / A theta) A,   T a basis of {d : 1'd = 0}
+
+    For reports that say more than the inversion uses (local hashing, whole reports of bits) they are narrower than Wald's. For
+    *these respondents*, V - (diag theta - theta theta') / n: the covariance of the efficient estimate with the respondents' shares
+    is the variance of the latter.
+
+    Args:
+        estimate: a maximum of the likelihood with no share at 0: there the likelihood is flat to first order all around.
+        level: coverage asked for, in (0, 1).
+        target: ``"population"`` or ``"respondents"``.
+        weights: (r, K) or (K,): f(theta) = weights @ theta; None for the shares themselves.
+
+    Raises:
+        ArgumentError: not the maximum of a likelihood of whole reports, or one at the border of the simplex.
+        IdentifiabilityError: the information is singular: some function of the shares is not identified.
+
+    Source: METHODS 6; Cramer-Rao on the simplex.
+    """
+    z = _quantile(level)
+    respondents = choice("target", target, TARGETS) == "respondents"
+    facts, theta = estimate.evidence, estimate.probabilities
+    matrix = _functions(weights, facts.domain.size)
+    if estimate.status is not Status.CONVERGED or estimate.likelihood != WHOLE:
+        raise ArgumentError(
+            message("estimate", "must be the maximum of the likelihood of whole reports", estimate.method, "Use kind='wald' or 'bootstrap'")
+        )
+    if (theta <= 0).any():
+        raise ArgumentError(
+            message("estimate", "must have no share at 0", f"{np.count_nonzero(theta <= 0)} at 0", "Use kind='wald', which holds at the border too")
+        )
+    information = _information(facts, theta)
+    basis = np.linalg.qr(np.concatenate([np.ones((theta.size, 1)), np.eye(theta.size)[:, :-1]], axis=1))[0][:, 1:]
+    inner = basis.T @ information @ basis
+    values, vectors = np.linalg.eigh(inner)
+    if values.size and values[0] <= 1e-12 * values[-1]:
+        raise IdentifiabilityError(message("channel", "leaves some function of the shares unidentified", None, "Use kind='bootstrap'"))
+    spread = (matrix @ basis) @ (vectors / np.sqrt(values))
+    variance = (spread**2).sum(axis=1)
+    middle = matrix @ theta
+    if respondents:
+        variance = np.maximum(variance - (matrix**2 @ theta - middle**2), 0.0)
+    half = z * np.sqrt(variance / facts.n)
+    return _clipped(matrix, middle, half, half)
+
+
+def _information(facts: Evidence, theta: np.ndarray) -> np.ndarray:
+    """Fisher information (K, K) per report: over all reports where the channel lists them, else the observed one."""
+    channel = facts.channel
+    d = channel.matvec(theta)
+    rows, w = channel.seen(facts.weights)
+    if rows is channel and not (facts.weights[d <= 0] > 0).any() and abs(float(d.sum()) - 1) < 1e-9:
+        return channel.gram(np.divide(1.0, d, out=np.zeros_like(d), where=d > 0))
+    return rows.gram(w / rows.matvec(theta) ** 2)
+
+
+def _quantile(level: float) -> float:
+    """z of a two-sided interval."""
+    upper = (1 + probability("level", level)) / 2
+    if upper >= 1:
+        raise ArgumentError(message("level", "must be further from 1", repr(level)))
+    return NormalDist().inv_cdf(upper)
+
+
+def _functions(weights: Any, size: int) -> np.ndarray:
+    """(r, K) linear functions of the shares; the shares themselves for None."""
+    if weights is None:
+        return np.eye(size)
+    try:
+        matrix = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(message("weights", f"must be numbers, of shape (r, {size})")) from None
     if matrix.ndim != 2 or matrix.shape[1] != size or not np.isfinite(matrix).all():
         raise ArgumentError(message("weights", f"must be finite, of shape (r, {size})", str(matrix.shape)))
-    centre = project(estimate.probabilities) if (estimate.probabilities < 0).any() else estimate.probabilities
-    drawn = [
-        estimate.estimator.fit(Evidence(facts.channel, facts.channel.simulate(centre, facts.n, rng), facts.n, facts.domain)).probabilities
-        for _ in range(replicates)
-    ]
-    low, high = np.quantile(np.stack(drawn) @ matrix.T, [alpha / 2, 1 - alpha / 2], axis=0)
-    middle = matrix @ centre
-    limits = np.stack([2 * middle - high, 2 * middle - low], axis=1)
+    return matrix
+
+
+def _clipped(matrix: np.ndarray, middle: np.ndarray, below: np.ndarray, above: np.ndarray) -> np.ndarray:
+    """Limits (r, 2) within what the functions can be on the simplex."""
+    limits = np.stack([middle - below, middle + above], axis=1)
     return np.clip(limits, matrix.min(axis=1)[:, None], matrix.max(axis=1)[:, None])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -28,6 +29,10 @@ from warner.channel import (
     TiedChannel,
     windows,
 )
+from warner.estimators.accelerated import accelerated
+from warner.estimators.newton import constrained, interior_point
+from warner.estimators.objective import gap, log_likelihood, score
+from warner.evidence import Evidence
 
 REACH = 80  # displacements that matter at the budgets below
 
@@ -104,7 +109,7 @@ def _rappor(size: int, sensitive: int, epsilon: float) -> tuple[SupportChannel, 
 
 
 def _kronecker() -> tuple[KroneckerChannel, np.ndarray]:
-    parts: list[Channel] = [DirectChannel(3, 0.2, 0.4), SupportChannel(4, 0.3, 0.3), HadamardChannel(2, 4, 0.5), HashChannel(3, 5, 2, 0.3, 0.4)]
+    parts: list[Channel] = [DirectChannel(2, 0.2, 0.6), SupportChannel(3, 0.3, 0.3), HadamardChannel(2, 4, 0.5), HashChannel(2, 5, 2, 0.3, 0.4)]
     dense = np.ones((1, 1))
     for part in parts:
         dense = np.kron(dense, part.dense())
@@ -211,3 +216,46 @@ def test_many_reports_of_one_person_do_not_underflow() -> None:
     channel = DirectChannel(3, 1 / (np.exp(8) + 2), (np.exp(8) - 1) / (np.exp(8) + 2))
     rows = RepeatedRows([channel] * 1000, np.full((1, 1000), 1))
     assert rows.matvec(np.array([0.0, 1.0, 0.0])).tolist() == [1.0]
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+@pytest.mark.parametrize("n", [30, 3000])
+def test_maximum_is_the_oracles_by_every_solver(name: str, n: int) -> None:
+    channel, dense = CHANNELS[name]()
+    rng = np.random.default_rng(n)
+    w = channel.simulate(rng.dirichlet(np.full(dense.shape[1], 0.4)), n, rng)
+    theta = cp.Variable(dense.shape[1])
+    seen = w > 0
+    problem = cp.Problem(cp.Maximize(w[seen] @ cp.log(channel.copies * dense[seen] @ theta)), [theta >= 0, cp.sum(theta) == 1])
+    best = channel.copies * problem.solve(solver=cp.CLARABEL)
+    fit = warner.MaximumLikelihood().fit(Evidence(channel, w, n, warner.Integers(1, dense.shape[1])))
+    assert fit.status is warner.Status.CONVERGED and fit.gap is not None and fit.gap <= 1e-9
+    assert fit.log_likelihood / n == pytest.approx(best, abs=1e-6)
+    for solve, target, limit in ((constrained, 1e-9, 60), (interior_point, 1e-9, 60), (accelerated, 1e-5, 5000)):
+        found, steps, reached = solve(channel, w, target)
+        assert reached and steps < limit and found.sum() == pytest.approx(1) and (found >= 0).all()
+        assert gap(channel, w, found) <= target
+        assert log_likelihood(channel, w, found) == pytest.approx(best, abs=1e-5 if solve is accelerated else 1e-6)
+
+
+def test_rows_of_several_reports_have_their_maximum() -> None:
+    """[P4 sec VI]: one person, many reports: the maximum is the value under which they are likeliest."""
+    channel = MECHANISMS["HadamardResponse"](warner.Integers(1, 5), 2.0).channel()
+    rng = np.random.default_rng(0)
+    reports = rng.choice(channel.shape[0], (1, 40), p=channel.columns(np.array([3]))[:, 0])
+    rows = RepeatedRows([channel] * 40, reports)
+    fit = warner.MaximumLikelihood().fit(Evidence(rows, np.ones(1), 1, warner.Integers(1, 5)))
+    assert fit.probabilities.argmax() == rows.dense().argmax() and fit.probabilities.max() == pytest.approx(1, abs=1e-6)
+
+
+def test_em_extrapolated_beats_em_and_never_falls_below_its_first_step() -> None:
+    """Few hundred products reach what plain EM misses after thousands; a case that needs the fallback to plain steps too."""
+    channel = GeometricChannel(60, 0.6)
+    rng = np.random.default_rng(0)
+    w = channel.simulate(rng.dirichlet(np.full(60, 0.3)), 50_000, rng)
+    theta, products, reached = accelerated(channel, w, 1e-6)
+    assert reached
+    plain = np.full(60, 1 / 60)
+    for _ in range(products):
+        plain = plain * score(channel, w, plain)
+    assert log_likelihood(channel, w, theta) > log_likelihood(channel, w, plain) and gap(channel, w, plain) > 1e-6

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 
 import numpy as np
 
 from warner._check import choice, integer
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
-from warner.estimators.likelihood import finish, log_likelihood, require_possible, score
+from warner.estimators.objective import finish, log_likelihood, require_possible, score
 from warner.evidence import Evidence
 
 
@@ -41,6 +42,7 @@ class ExpectationMaximization(Estimator):
         choice("keep_path", self.keep_path, (False, True))
 
     def fit(self, evidence: Evidence) -> Fit:
+        start = perf_counter()
         channel, w = evidence.channel, evidence.weights
         require_possible(channel, w)
         theta = np.full(channel.shape[1], 1 / channel.shape[1])
@@ -52,4 +54,5 @@ class ExpectationMaximization(Estimator):
                 path.append((evidence.n * log_likelihood(channel, w, theta), max(0.0, float(s.max()) - 1) * channel.copies))
             theta = theta * s
         fit = finish(evidence, theta / theta.sum(), Status.STOPPED, self.steps)
-        return replace(fit, path=np.array([*path, (fit.log_likelihood, fit.gap)])) if self.keep_path else fit
+        kept = np.array([*path, (fit.log_likelihood, fit.gap)]) if self.keep_path else None
+        return replace(fit, path=kept, seconds=perf_counter() - start)
