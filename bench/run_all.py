@@ -13,13 +13,16 @@ SCRIPTS = (
     "collectors_outrun_peers",
     "exact_likelihood_of_randomized_response",
     "likelihood_at_scale",
+    "likelihood_of_many_bins",
+    "time_does_not_grow_with_people",
+    "coverage",
     "memory_of_unary_reports",
     "tally_of_a_hundred_million",
 )
-# One thread of linear algebra where a peer multiplies small matrices many thousand times: threads that wait for a busy core
-# make that ten times longer at random. Elsewhere both sides may use the machine.
+# One thread of linear algebra where small matrices are worked on many thousand times: threads that wait for a busy core make
+# that ten times longer at random. Elsewhere both sides may use the machine.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-PINNED = ("exact_likelihood_of_randomized_response",)
+PINNED = ("exact_likelihood_of_randomized_response", "likelihood_of_many_bins", "time_does_not_grow_with_people", "coverage")
 
 
 def main() -> int:

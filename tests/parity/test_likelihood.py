@@ -347,3 +347,11 @@ def test_a_gap_that_is_not_reached_is_said_so(monkeypatch: pytest.MonkeyPatch) -
     fit = warner.MaximumLikelihood(1e-9).fit(facts)
     assert fit.status is warner.Status.STEP_LIMIT and fit.iterations == 2  # one of each solver that was tried
     assert fit.gap is not None and fit.gap > 1e-9
+
+
+def test_a_likelihood_of_minus_infinity_is_said_and_never_nan() -> None:
+    channel = DenseChannel(np.array([[0.5, 0.0], [0.5, 0.2], [0.0, 0.8]]))
+    w, theta = np.array([0.5, 0.25, 0.25]), np.array([0.0, 1.0])
+    assert log_likelihood(channel, w, theta) == -np.inf and gap(channel, w, theta) == np.inf
+    fit = warner.MaximumLikelihood().fit(Evidence(channel, w, 4, warner.Integers(0, 1)))
+    assert np.isfinite(fit.probabilities).all() and fit.gap is not None and fit.gap <= 1e-9 and np.isfinite(float(fit.log_likelihood or 0))

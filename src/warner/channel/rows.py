@@ -11,7 +11,7 @@ from warner._check import ArgumentError, message
 from warner.channel.base import one_by_one
 from warner.channel.pure import _Pure
 
-_BLOCK = 2**22  # elements of a block of rows that are unpacked at a time
+_BLOCK = 2**20  # elements of a block of rows that are unpacked at a time
 # Bit k of a byte, most significant first: (256, 8).
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float64)
 

@@ -10,7 +10,7 @@ import numpy as np
 from warner._check import choice, integer
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
-from warner.estimators.objective import finish, log_likelihood, require_possible, score
+from warner.estimators.objective import assess, finish, require_possible
 from warner.evidence import Evidence
 
 
@@ -44,14 +44,13 @@ class ExpectationMaximization(Estimator):
     def fit(self, evidence: Evidence) -> Fit:
         start = perf_counter()
         channel, w = evidence.channel, evidence.weights
-        require_possible(channel, w)
         theta = np.full(channel.shape[1], 1 / channel.shape[1])
         rows, weights = channel.seen(w)
+        require_possible(rows, weights)
         path = []
         for _ in range(self.steps):
-            s = score(rows, weights, theta)
-            if self.keep_path:
-                path.append((evidence.n * log_likelihood(channel, w, theta), max(0.0, float(s.max()) - 1) * channel.copies))
+            s, value = assess(rows, weights, theta)
+            path.append((evidence.n * value, max(0.0, float(s.max()) - 1) * channel.copies))
             theta = theta * s
         fit = finish(evidence, theta / theta.sum(), Status.STOPPED, self.steps)
         kept = np.array([*path, (fit.log_likelihood, fit.gap)]) if self.keep_path else None

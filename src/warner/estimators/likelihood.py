@@ -70,17 +70,17 @@ class MaximumLikelihood(Estimator):
             evidence = replace(evidence, channel=channel, weights=w)
         if self.likelihood == "reports" and channel.copies > 1:
             raise MismatchError(message("tally", "knows reports by their bit sums only", None, "Tally with keep_reports=True"))
-        require_possible(channel, w)
         steps: int | None = None
         solve = _EXACT.get(type(channel))
         if isinstance(channel, StackChannel) and all(isinstance(c, DirectChannel) for c in channel.channels):
             solve = budgets
+        rows, weights = (channel, w) if solve is not None else channel.seen(w)
+        require_possible(rows, weights)
         if solve is not None:
             theta = solve(channel, w)
             reached = gap(channel, w, theta) <= self.gap
             only = Uniqueness.UNIQUE  # a sum of strictly concave functions of one share each; values unseen only lose by a share
         else:
-            rows, weights = channel.seen(w)
             theta, steps, reached = self._iterate(rows, weights)
             only = uniqueness(rows, weights, theta, score(rows, weights, theta)) if reached else Uniqueness.NOT_CERTIFIED
         fit = finish(evidence, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)

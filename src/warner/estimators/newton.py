@@ -117,7 +117,8 @@ def constrained(channel: Channel, w: np.ndarray, target: float) -> tuple[np.ndar
         d = columns @ x
         scaled[seen] = weights / d
         s = channel.rmatvec(scaled)
-        reached = (float(s.max()) - 1) * channel.copies <= target
+        found = float(s.max()) - 1
+        reached = found * channel.copies <= target
         if reached or steps >= _STEPS:
             break
         fresh = np.setdiff1d(_peaks(s), used)
@@ -131,7 +132,8 @@ def constrained(channel: Channel, w: np.ndarray, target: float) -> tuple[np.ndar
         gradient = 1 - s[used]
         half = columns * (np.sqrt(weights) / d)[:, None]
         hessian = half.T @ half
-        hessian[np.diag_indices(used.size)] *= 1 + 1e-10
+        # Neighbouring columns are all but equal: without a ridge the choice among them takes many pivots. It fades with the gap.
+        hessian[np.diag_indices(used.size)] *= 1 + min(1e-4, max(1e-10, 0.1 * found))
         aim = nonnegative_quadratic(hessian, gradient - hessian @ x, x > 0)
         if aim is None:
             break

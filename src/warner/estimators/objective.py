@@ -18,25 +18,33 @@ from warner.evidence import Evidence
 WHOLE, SUPPORTS = "likelihood of the reports", "quasi-likelihood of the support counts"
 
 
-def score(channel: Channel, w: np.ndarray, theta: np.ndarray) -> np.ndarray:
-    """s = A' (w / A theta), (K,); rows that were not seen do not count."""
+def assess(channel: Channel, w: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, float]:
+    """The score s = A' (w / A theta), (K,), and l(theta); rows that were not seen do not count.
+
+    l is in nats per report up to a constant, -inf where a seen report has probability 0. Where reports count for several rows,
+    rows are rescaled to be probabilities: log(copies * row).
+    """
+    seen = w > 0
     d = channel.matvec(theta)
-    return channel.rmatvec(np.divide(w, d, out=np.zeros_like(d), where=w > 0))
+    s = channel.rmatvec(np.divide(w, d, out=np.zeros_like(d), where=seen & (d > 0)))
+    some = d[seen] * channel.copies
+    return s, float(channel.copies * (w[seen] @ np.log(some))) if (some > 0).all() else -np.inf
 
 
-def gap(channel: Channel, w: np.ndarray, theta: np.ndarray) -> float:
-    """Nats per report by which the maximum can exceed l(theta), theta on the simplex."""
-    return max(0.0, float(score(channel, w, theta).max()) - 1) * channel.copies
+def score(channel: Channel, w: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """s = A' (w / A theta), (K,)."""
+    return assess(channel, w, theta)[0]
 
 
 def log_likelihood(channel: Channel, w: np.ndarray, theta: np.ndarray) -> float:
-    """sum_y w_y log (A theta)_y in nats per report, up to a constant; -inf where a seen report has probability 0.
+    """l(theta) = sum_y w_y log (A theta)_y in nats per report."""
+    return assess(channel, w, theta)[1]
 
-    Where reports count for several rows, rows are rescaled to be probabilities: log(copies * row).
-    """
-    seen = w > 0
-    d = channel.matvec(theta)[seen] * channel.copies
-    return float(channel.copies * (w[seen] @ np.log(d))) if (d > 0).all() else -np.inf
+
+def gap(channel: Channel, w: np.ndarray, theta: np.ndarray) -> float:
+    """Nats per report by which the maximum can exceed l(theta), theta on the simplex; infinite where l(theta) is -inf."""
+    s, value = assess(channel, w, theta)
+    return max(0.0, float(s.max()) - 1) * channel.copies if value > -np.inf else np.inf
 
 
 def name_of(channel: Channel) -> str:
@@ -46,8 +54,9 @@ def name_of(channel: Channel) -> str:
 
 def finish(evidence: Evidence, theta: np.ndarray, status: Status, iterations: int | None) -> Fit:
     """A fit with its certificate; ``evidence`` holds the likelihood that was maximised."""
-    channel, w = evidence.channel, evidence.weights
-    return Fit(theta, status, gap(channel, w, theta), iterations, evidence.n * log_likelihood(channel, w, theta), name_of(channel))
+    channel = evidence.channel
+    s, value = assess(channel, evidence.weights, theta)
+    return Fit(theta, status, max(0.0, float(s.max()) - 1) * channel.copies, iterations, evidence.n * value, name_of(channel))
 
 
 def require_possible(channel: Channel, w: np.ndarray) -> None:

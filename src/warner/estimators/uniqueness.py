@@ -16,6 +16,7 @@ _NEAR = 1e-4  # a score this close to 1 may be 1 at the maximiser itself
 _EXACT = 1e-7  # a score this close is taken to be 1
 _RANK = 1e-9  # relative eigenvalue of A_E' A_E below which columns count as dependent
 _LARGEST = 2000  # values; the check factorises a matrix of their products
+_ENTRIES = 2**21  # of the columns that are formed for it; beyond, a Gram product in blocks
 
 
 class Uniqueness(Enum):
@@ -40,15 +41,35 @@ def uniqueness(channel: Channel, w: np.ndarray, theta: np.ndarray, score: np.nda
     if channel.shape[1] > _LARGEST or score.max() > 1 + _EXACT:
         return Uniqueness.NOT_CERTIFIED
     near = np.flatnonzero(score >= 1 - _NEAR)
-    # Rows are scaled to what theta expects of them: a row that is seen counts however small its probability is.
     d = channel.matvec(theta)
-    products = channel.gram(np.divide(1.0, d**2, out=np.zeros_like(d), where=w > 0) / np.count_nonzero(w))
-    if _independent(products[np.ix_(near, near)]):
+    seen = np.flatnonzero(w > 0)
+    if seen.size * near.size > _ENTRIES:
+        # Columns that are independent on some of the rows are independent.
+        rows, block = next(channel.blocks())
+        some = block[:, near][w[rows] > 0] / d[rows][w[rows] > 0, None]
+        if _independent(some.T @ some):
+            return Uniqueness.UNIQUE
+    products = _products(channel, seen, d, near)
+    if _independent(products):
         return Uniqueness.UNIQUE
-    sharp = np.flatnonzero(score >= 1 - _EXACT)
-    if _moves(products[np.ix_(sharp, sharp)], theta[sharp] > 0):
+    among = np.flatnonzero(score[near] >= 1 - _EXACT)
+    sharp = near[among]
+    if _moves(products[np.ix_(among, among)], theta[sharp] > 0):
         return Uniqueness.NOT_UNIQUE
     return Uniqueness.UNIQUE if sharp.size == near.size else Uniqueness.NOT_CERTIFIED
+
+
+def _products(channel: Channel, seen: np.ndarray, d: np.ndarray, near: np.ndarray) -> np.ndarray:
+    """A' A for the rows seen and the columns ``near``.
+
+    Rows are divided by what theta expects of them, d: a row that is seen counts however small its probability is.
+    """
+    if seen.size * near.size <= _ENTRIES:
+        scaled = channel.columns(near)[seen] / d[seen, None]
+        return scaled.T @ scaled / seen.size
+    weights = np.zeros_like(d)
+    weights[seen] = 1 / (d[seen] ** 2 * seen.size)
+    return channel.gram(weights)[np.ix_(near, near)]
 
 
 def _independent(products: np.ndarray) -> bool:
