@@ -33,6 +33,10 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "SubsetSelection": warner.SubsetSelection,
     "SubsetSelection of two": lambda d, e: warner.SubsetSelection(d, e, size=min(2, d.size - 1)),
     "HadamardResponse": warner.HadamardResponse,
+    "UtilityOptimizedRR": lambda d, e: warner.UtilityOptimizedRR(d, e, sensitive=d.labels[::3]),
+    "UtilityOptimizedRR, one sensitive": lambda d, e: warner.UtilityOptimizedRR(d, e, sensitive=d.labels[-1:]),
+    "UtilityOptimizedRappor": lambda d, e: warner.UtilityOptimizedRappor(d, e, sensitive=d.labels[::3]),
+    "UtilityOptimizedRappor keep 0.7": lambda d, e: warner.UtilityOptimizedRappor(d, e, sensitive=d.labels[1:3], keep=0.7),
     "ChannelMechanism": lambda d, e: warner.ChannelMechanism(d, _ramp(d, e)),
 }
 

@@ -26,7 +26,7 @@ from warner.choose import estimate
 from warner.domain import Categorical, Domain, Grid, Integers, Interval, Product
 from warner.estimate import Estimate, Status
 from warner.estimators import ExpectationMaximization, Inversion, MaximumLikelihood, Observed, Uniform
-from warner.guarantee import LDP, compose
+from warner.guarantee import LDP, OSLDP, ULDP, compose
 from warner.mechanisms import (
     ChannelMechanism,
     HadamardResponse,
@@ -35,6 +35,8 @@ from warner.mechanisms import (
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
+    UtilityOptimizedRappor,
+    UtilityOptimizedRR,
 )
 from warner.reports import Reports
 from warner.study import Study
@@ -58,6 +60,8 @@ __all__ = [
     "SubsetSelection",
     "HadamardResponse",
     "ChannelMechanism",
+    "UtilityOptimizedRR",
+    "UtilityOptimizedRappor",
     # what travels
     "Reports",
     "Tally",
@@ -75,6 +79,8 @@ __all__ = [
     "Audit",
     "compose",
     "LDP",
+    "ULDP",
+    "OSLDP",
     "metrics",
     "Study",
     # errors

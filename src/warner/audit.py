@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentTypeError, integer, kind, message
+from warner._check import ArgumentError, ArgumentTypeError, integer, kind, message
 from warner._random import Source
-from warner.law import INFINITE, OneHotBits, epsilon_of, worst_ratio
+from warner.guarantee import LDP, OSLDP, ULDP, Guarantee
+from warner.law import INFINITE, GuardedBits, OneHotBits, epsilon_of, image, violation, worst_ratio
 from warner.mechanisms import Mechanism
+from warner.mechanisms._base import guarded
 from warner.reports import Reports
 
 # Small enough that all reports can be serialised and their exact probabilities compared.
@@ -49,7 +51,7 @@ class Audit:
         return f"{self.mechanism}: requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict} ({self.how}{lower})"
 
 
-def audit(mechanism: Mechanism, samples: int | None = None) -> Audit:
+def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | None = None) -> Audit:
     """The exact epsilon of ``mechanism`` over everything a report says, its length and order included.
 
         epsilon = max over reports y and values x, x' of ln Pr(y | x) / Pr(y | x')
@@ -62,6 +64,11 @@ def audit(mechanism: Mechanism, samples: int | None = None) -> Audit:
         mechanism: any registered mechanism.
         samples: if given, also draw this many reports of each of two values and bound epsilon from below by what is seen
             (Clopper-Pearson), which examines the sampler itself rather than its law.
+        claim: a guarantee to hold the mechanism to instead of its own, by enumeration: LDP, ULDP or OSLDP at some epsilon. What
+            breaks it is named: the unprotected report that does not name one value, or the report and the two values.
+
+    Raises:
+        ArgumentError: a claim about a mechanism with too many reports to enumerate, or about values that it does not have.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> result = audit(RandomizedResponse(Categorical(["no", "yes"]), 1.0))
@@ -70,15 +77,21 @@ def audit(mechanism: Mechanism, samples: int | None = None) -> Audit:
     """
     if not isinstance(mechanism, Mechanism):
         raise ArgumentTypeError(message("mechanism", "must be a Mechanism", kind(mechanism)))
+    if claim is not None:
+        return _held_to(mechanism, claim)
     ratio = mechanism.law.ratio()
     law = epsilon = epsilon_of(ratio)
-    how = "bit by bit, exactly" if isinstance(mechanism.law, OneHotBits) else "exact odds of the law"
+    how = "bit by bit, exactly" if isinstance(mechanism.law, OneHotBits | GuardedBits) else "exact odds of the law"
     breaks = None if epsilon <= mechanism.requested else f"epsilon {epsilon!r} exceeds {mechanism.requested!r}"
     cells = mechanism.alphabet * mechanism.domain.size
+    sensitive = mechanism.guarded
     if cells <= _ENUMERABLE:
         records = Reports(mechanism.header, mechanism.outputs()).records()
-        listed, problem = enumerated(records, mechanism.probabilities())
+        protected = None if sensitive is None else mechanism.protected()
+        listed, problem = enumerated(records, mechanism.probabilities(), sensitive, protected)
         how += f", and all {len(records)} serialised reports enumerated"
+        if isinstance(mechanism.guarantee, OSLDP):
+            problem = None  # that reports blur values together is what one-sidedness allows
         # The bytes are what an attacker has. They may tell less than the law: a pool whose hashes never separate two labels.
         epsilon = epsilon_of(listed)
         if breaks is None and problem is not None:
@@ -91,24 +104,63 @@ def audit(mechanism: Mechanism, samples: int | None = None) -> Audit:
     return Audit(repr(mechanism), mechanism.requested, epsilon, breaks is None, how, breaks, sampled)
 
 
-def enumerated(records: list[bytes], probabilities: np.ndarray) -> tuple[Fraction, str | None]:
+def _held_to(mechanism: Mechanism, claim: Any) -> Audit:
+    """Whether the mechanism keeps a guarantee, and what breaks it."""
+    if not isinstance(claim, Guarantee):
+        raise ArgumentTypeError(message("claim", "must be LDP, ULDP or OSLDP", kind(claim)))
+    if mechanism.alphabet * mechanism.domain.size > _ENUMERABLE:
+        raise ArgumentError(message("claim", f"is checked where reports times values are at most {_ENUMERABLE}", None, "Audit a smaller instance"))
+    rows = mechanism.probabilities()
+    values = np.ones(mechanism.domain.size, dtype=bool) if isinstance(claim, LDP) else guarded(mechanism.domain, claim.sensitive)
+    bounded, breaks = np.ones(len(rows), dtype=bool), None
+    if isinstance(claim, ULDP):
+        bounded = image(rows, values)
+        breaks = violation(rows, values, bounded)
+    above = values if isinstance(claim, OSLDP) else np.ones_like(values)
+    epsilon = epsilon_of(worst_ratio(rows[bounded], above))
+    if breaks is None and epsilon > claim.epsilon:
+        for y in np.flatnonzero(bounded):
+            high = int(np.argmax(np.where(above, rows[y], -1)))
+            low = int(np.argmin(rows[y]))
+            if epsilon_of(worst_ratio(rows[[y]], above)) == epsilon:
+                names = [repr(v) for v in mechanism.domain.decode([high, low])]
+                odds = "but never" if rows[y, low] == 0 else f"{float(rows[y, high] / rows[y, low]):.6g} times as likely as"
+                breaks = f"report {y} comes from {names[0]}, {odds} from {names[1]}"
+                break
+    how = f"all {len(rows)} reports enumerated against {claim}"
+    return Audit(repr(mechanism), claim.epsilon, epsilon, breaks is None, how, breaks)
+
+
+def enumerated(
+    records: list[bytes], probabilities: np.ndarray, sensitive: np.ndarray | None = None, protected: np.ndarray | None = None
+) -> tuple[Fraction, str | None]:
     """Worst likelihood ratio of serialised reports from their exact probabilities (m, K), and what is wrong with them, if anything.
 
-    Reports that serialise alike are one report to whoever reads them, so their probabilities add.
+    Reports that serialise alike are one report to whoever reads them, so their probabilities add. With ``sensitive`` values (K,)
+    and ``protected`` reports (m,), both conditions of ULDP are examined [P2 def 2]: every unprotected report names one
+    non-sensitive value, and the ratio is that of the protected ones. Where the first fails the ratio is the one-sided one, of OSLDP.
     """
     if len({len(record) for record in records}) != 1:
         return INFINITE, "serialised reports differ in length"
-    table: dict[bytes, np.ndarray] = {}
-    for record, row in zip(records, probabilities, strict=True):
-        table[record] = table[record] + row if record in table else row
-    rows = np.stack(list(table.values()))
+    place = {record: i for i, record in enumerate(dict.fromkeys(records))}
+    rows = np.full((len(place), probabilities.shape[1]), Fraction(0), dtype=object)
+    safe = np.ones(len(place), dtype=bool)
+    for i, (record, row) in enumerate(zip(records, probabilities, strict=True)):
+        rows[place[record]] = rows[place[record]] + row
+        safe[place[record]] &= protected is None or bool(protected[i])
     if any(total != 1 for total in rows.sum(axis=0)):
         return INFINITE, "the probabilities of all reports do not sum to one"
-    return worst_ratio(rows), None
+    if sensitive is None:
+        return worst_ratio(rows), None
+    broken = violation(rows, sensitive, safe)
+    return (worst_ratio(rows[safe]), None) if broken is None else (worst_ratio(rows, sensitive), broken)
 
 
 def sampled_bound(mechanism: Mechanism, samples: int, draw: Callable[[np.ndarray], np.ndarray] | None = None) -> float:
     """A lower bound on epsilon from ``samples`` reports of the first value and as many of the last.
+
+    Where only some values are protected, one of those stands against one that is not, whose reports may name it: only what is
+    likelier under the protected value counts then.
 
     Half of the samples picks the most telling event: one serialised report, one byte or one bit of it. The other half
     bounds its two probabilities (Clopper-Pearson), so that the choice does not bias the bound.
@@ -122,9 +174,13 @@ def sampled_bound(mechanism: Mechanism, samples: int, draw: Callable[[np.ndarray
             return Reports(mechanism.header, mechanism.randomize_index(index, Source(None))).record_array()
 
     half = samples // 2
-    one, other = (draw(np.full(samples, x)) for x in (0, mechanism.domain.size - 1))
+    sensitive = mechanism.guarded
+    first, last, one_sided = 0, mechanism.domain.size - 1, False
+    if sensitive is not None and not sensitive.all():
+        first, last, one_sided = int(np.argmax(sensitive)), int(np.argmin(sensitive)), True
+    one, other = (draw(np.full(samples, x)) for x in (first, last))
     bound = 0.0
-    for a, b in ((one, other), (other, one)):
+    for a, b in ((one, other),) if one_sided else ((one, other), (other, one)):
         event = _most_telling(a[:half], b[:half])
         hits = [int(np.count_nonzero(event(part[half:]))) for part in (a, b)]
         bound = max(bound, _log_bound(hits[0], hits[1], samples - half))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from warner._check import ArgumentTypeError, BudgetError, EmptyError, kind, message
+from warner._check import ArgumentTypeError, BudgetError, EmptyError, MismatchError, kind, message
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,84 @@ class LDP:
         return "no protection" if math.isinf(self.epsilon) else f"{self.epsilon:.10g}-LDP"
 
 
-def compose(guarantees: Iterable[LDP]) -> LDP:
-    """What one person who sends several reports has spent: epsilons add (METHODS 8).
+@dataclass(frozen=True)
+class ULDP:
+    """Utility-optimised local differential privacy [P2 def 2]: protection for the sensitive values, none for the others.
 
-    The sum is rounded up, so that it is never below the exact one.
+    A report outside the protected ones comes from one non-sensitive value alone, which it reveals; on the protected ones
+    A[y, x] <= exp(epsilon) A[y, x'] for all values x, x'. So a sensitive value is as well hidden as under LDP.
+
+    Args:
+        epsilon: nats.
+        sensitive: the sensitive values.
+        protected: which reports are protected, in words.
+
+    >>> ULDP(1.0, ("ill",)).relaxed()
+    OSLDP(epsilon=1.0, sensitive=('ill',))
+    """
+
+    epsilon: float
+    sensitive: tuple[Any, ...]
+    protected: str = "reports that a sensitive value can make"
+
+    def __post_init__(self) -> None:
+        _checked(self.epsilon, self.sensitive)
+
+    def __str__(self) -> str:
+        return f"{LDP(self.epsilon)} of {_count(self.sensitive)}, on {self.protected}; other reports reveal the value they name"
+
+    def relaxed(self) -> OSLDP:
+        """ULDP implies OSLDP [P2 prop 12]."""
+        return OSLDP(self.epsilon, self.sensitive)
+
+
+@dataclass(frozen=True)
+class OSLDP:
+    """One-sided local differential privacy [P2 def 6]: A[y, x] <= exp(epsilon) A[y, x'] for sensitive x, any x' and any report y.
+
+    A report may be much likelier under a non-sensitive value: it then rules the sensitive ones out.
+
+    >>> OSLDP(1.0, ("ill",)).epsilon
+    1.0
+    """
+
+    epsilon: float
+    sensitive: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        _checked(self.epsilon, self.sensitive)
+
+    def __str__(self) -> str:
+        return f"one-sided {LDP(self.epsilon)} of {_count(self.sensitive)}"
+
+
+Guarantee = LDP | ULDP | OSLDP
+
+
+def _checked(epsilon: float, sensitive: Any) -> None:
+    LDP(epsilon)
+    if not isinstance(sensitive, tuple) or not sensitive:
+        raise ArgumentTypeError(message("sensitive", "must be a tuple of at least one value", kind(sensitive)))
+
+
+def _count(sensitive: tuple[Any, ...]) -> str:
+    return "1 sensitive value" if len(sensitive) == 1 else f"{len(sensitive)} sensitive values"
+
+
+def compose(guarantees: Iterable[Any]) -> Any:
+    """What one person who sends several reports of one value has spent: epsilons add (METHODS 8).
+
+    The sum is rounded up, so that it is never below the exact one. LDP alone gives LDP. ULDP on the same sensitive values
+    gives ULDP, on the tuples of reports whose utility-optimised parts are all protected [P2 prop 1]; LDP added to it keeps it
+    [P2 prop 3]. With OSLDP among them the whole is OSLDP, because ULDP and LDP imply it [P2 prop 12].
+
+    Raises:
+        MismatchError: guarantees on different sensitive values, to which no proposition applies.
 
     >>> compose([LDP(0.5), LDP(1.0)])
     LDP(epsilon=1.5)
+    >>> compose([ULDP(0.5, ("ill",)), LDP(1.0)]).epsilon
+    1.5
     """
     if not isinstance(guarantees, Iterable):
         raise ArgumentTypeError(message("guarantees", "must be a list of guarantees", kind(guarantees)))
@@ -45,8 +117,26 @@ def compose(guarantees: Iterable[LDP]) -> LDP:
     if not parts:
         raise EmptyError(message("guarantees", "must not be empty"))
     for part in parts:
-        if not isinstance(part, LDP):
-            raise ArgumentTypeError(message("guarantees", "must all be LDP", kind(part)))
-    total = math.fsum(part.epsilon for part in parts)
-    exact = math.isinf(total) or math.fsum([*(part.epsilon for part in parts), -total]) <= 0
-    return LDP(total if exact else math.nextafter(total, math.inf))
+        if not isinstance(part, Guarantee):
+            raise ArgumentTypeError(message("guarantees", "must all be LDP, ULDP or OSLDP", kind(part)))
+    total = add_up(part.epsilon for part in parts)
+    limited = [part for part in parts if not isinstance(part, LDP)]
+    if not limited:
+        return LDP(total)
+    sensitive = limited[0].sensitive
+    if any(sorted(map(repr, part.sensitive)) != sorted(map(repr, sensitive)) for part in limited):
+        raise MismatchError(
+            message("guarantees", "must protect the same sensitive values to compose", None, "Compose them apart, or protect the same values in each")
+        )
+    if any(isinstance(part, OSLDP) for part in limited):
+        return OSLDP(total, sensitive)
+    protected = limited[0].protected if len(parts) == 1 else "tuples of reports whose utility-optimised parts are all protected"
+    return ULDP(total, sensitive, protected)
+
+
+def add_up(epsilons: Iterable[float]) -> float:
+    """The sum of budgets, never below the exact one."""
+    parts = list(epsilons)
+    total = math.fsum(parts)
+    exact = math.isinf(total) or math.fsum([*parts, -total]) <= 0
+    return total if exact else math.nextafter(total, math.inf)

@@ -54,28 +54,83 @@ class OneHotBits:
         return total
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Report y has probability numerators[y, x] / 2**64 under value x; object array (m, K) of Python integers."""
+@dataclass(frozen=True)
+class GuardedBits:
+    """Bits of sensitive values as :class:`OneHotBits`; bits of other values are set by their own value alone.
 
-    numerators: np.ndarray
+    A non-sensitive value loses its own bit w.p. dropped / 2**64; its report is then protected. [P2 def 5]
+
+    ``sensitive``, ``others``: how many values of each kind there are.
+    """
+
+    keep: int
+    raised: int
+    dropped: int
+    sensitive: int
+    others: int
 
     def ratio(self) -> Fraction:
-        return worst_ratio(self.numerators)
+        """Over protected reports: two sensitive values, and a sensitive against a non-sensitive one, by the bit of the former."""
+        total = OneHotBits(self.keep, self.raised).ratio() if self.sensitive > 1 else Fraction(1)
+        if not self.others or total == INFINITE:
+            return total
+        for own, other in ((self.keep, self.raised), (ONE - self.keep, ONE - self.raised)):
+            high, low = Fraction(own, ONE), Fraction(other, ONE) * Fraction(self.dropped, ONE)
+            if (high == 0) != (low == 0):
+                return INFINITE
+            if high:
+                total = max(total, high / low, low / high)
+        return total
 
 
-Law = TwoLevel | OneHotBits | Table
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Report y has probability numerators[y, x] / 2**64 under value x; object array (m, K) of Python integers.
+
+    ``sensitive``: which values are protected (K,), None for all; then ``ratio`` is that of ULDP where the table allows it, of
+    OSLDP else (see warner.uldp).
+    """
+
+    numerators: np.ndarray
+    sensitive: np.ndarray | None = None
+
+    def ratio(self) -> Fraction:
+        if self.sensitive is None:
+            return worst_ratio(self.numerators)
+        protected = image(self.numerators, self.sensitive)
+        if violation(self.numerators, self.sensitive, protected) is None:
+            return worst_ratio(self.numerators[protected])
+        return worst_ratio(self.numerators, self.sensitive)
 
 
-def worst_ratio(table: np.ndarray) -> Fraction:
-    """The largest ratio within a row of exact probabilities (m, K), or INFINITE."""
+Law = TwoLevel | OneHotBits | GuardedBits | Table
+
+
+def worst_ratio(table: np.ndarray, above: np.ndarray | None = None) -> Fraction:
+    """The largest ratio within a row of exact probabilities (m, K), or INFINITE; over ``above`` (K,) values only, if given."""
     worst = Fraction(1)
-    for high, low in zip(table.max(axis=1), table.min(axis=1), strict=True):
+    for high, low in zip((table if above is None else table[:, above]).max(axis=1), table.min(axis=1), strict=True):
         if high and not low:
             return INFINITE
         if high:
             worst = max(worst, Fraction(high) / Fraction(low))
     return worst
+
+
+def image(table: np.ndarray, sensitive: np.ndarray) -> np.ndarray:
+    """The reports (m,) that some sensitive value can make, of a table of probabilities (m, K)."""
+    return np.asarray((table[:, sensitive] > 0).any(axis=1), dtype=bool)
+
+
+def violation(table: np.ndarray, sensitive: np.ndarray, protected: np.ndarray) -> str | None:
+    """What breaks the first condition of ULDP, if anything: an unprotected report names one non-sensitive value [P2 eq 4]."""
+    for y in np.flatnonzero(~protected):
+        makers = np.flatnonzero(table[y] > 0)
+        if len(makers) > 1:
+            return f"unprotected report {y} comes from values {makers[0]} and {makers[1]}"
+        if len(makers) and sensitive[makers[0]]:
+            return f"unprotected report {y} comes from the sensitive value {makers[0]}"
+    return None
 
 
 def epsilon_of(ratio: Fraction) -> float:

@@ -54,11 +54,13 @@ class Fields:
 class Bits:
     """A report is ``width`` bits, packed 8 to a byte with the most significant bit first; the padding bits are 0.
 
-    ``ones``: how many bits are set in every report, or None where that varies.
+    ``ones``: how many bits are set in every report, or None where that varies. ``lone``: a mask of packed bytes, of whose bits at
+    most one is set.
     """
 
     width: int
     ones: int | None = None
+    lone: bytes = b""
 
     @property
     def bytes(self) -> int:
@@ -80,6 +82,9 @@ class Bits:
         if self.ones is not None:
             set_bits = np.bitwise_count(packed).sum(axis=1, dtype=np.int64)
             refuse_reports(set_bits != self.ones, f"every report must have {self.ones} bits set")
+        if self.lone:
+            named = np.bitwise_count(packed & np.frombuffer(self.lone, np.uint8)).sum(axis=1, dtype=np.int64)
+            refuse_reports(named > 1, "at most one bit of a non-sensitive value may be set")
 
 
 Layout = Fields | Bits

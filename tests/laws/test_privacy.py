@@ -25,7 +25,7 @@ def test_serialised_reports_have_the_epsilon_of_the_law(name: str, epsilon: floa
     mechanism = smallest(name, epsilon)
     records = Reports(mechanism.header, mechanism.outputs()).records()
     assert len(records) == mechanism.alphabet == len(set(records))
-    ratio, problem = enumerated(records, mechanism.probabilities())
+    ratio, problem = enumerated(records, mechanism.probabilities(), mechanism.guarded, mechanism.protected())
     assert problem is None
     assert ratio == mechanism.law.ratio()
     assert warner.audit(mechanism).epsilon == mechanism.epsilon
@@ -41,7 +41,7 @@ def test_realised_epsilon_is_the_requested_one_from_below(name: str, epsilon: fl
     assert log_ratio(mechanism.law.ratio(), 1) <= epsilon
     # ... and the mechanism is not private at anything clearly smaller.
     assert log_ratio(mechanism.law.ratio(), 1) > epsilon - 0.01
-    assert mechanism.guarantee == warner.LDP(mechanism.epsilon)
+    assert mechanism.guarantee.epsilon == mechanism.epsilon and isinstance(mechanism.guarantee, warner.LDP) == (mechanism.guarded is None)
 
 
 @pytest.mark.parametrize("name", TIGHT)

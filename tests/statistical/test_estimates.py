@@ -224,7 +224,7 @@ def test_reports_of_fixed_people_vary_as_their_intervals_say(name: str) -> None:
     size, runs = 5, 400
     mechanism = MECHANISMS[name](warner.Integers(0, size - 1), 4.0)
     channel, rng = mechanism.channel(), np.random.default_rng(6)
-    people = np.array([900, 600, 300, 200, 0])
+    people = np.array([900, 600, 300, 200, 100])
     n, theta = people.sum(), people / people.sum()
     drawn = np.stack([channel.invert(channel.rerandomize(people, rng)) for _ in range(runs)])
     variance = (channel.variance(theta) - theta * (1 - theta)) / n

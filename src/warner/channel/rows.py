@@ -28,12 +28,14 @@ class SupportRows(_Pure):
         base, gain: what a report's row is where it does not, and more where it does, support a value; one number for all
             reports or (m,): base 0 and gain 1 for a report that only one value can have made [P2 def 5].
         q, gap: support probabilities of the unbiased estimate, (S_x - q) / gap.
+        counted: (m, ceil(K / 8)) the bits that S_x counts, where they are not those of the likelihood.
     """
 
-    def __init__(self, bits: np.ndarray, size: int, base: Any, gain: Any, q: Any = 0.0, gap: Any = 1.0) -> None:
+    def __init__(self, bits: np.ndarray, size: int, base: Any, gain: Any, q: Any = 0.0, gap: Any = 1.0, counted: np.ndarray | None = None) -> None:
         self.shape = (len(bits), size)
         self.bits = np.asfortranarray(bits)
         self.base, self.gain = (np.broadcast_to(np.asarray(v, dtype=np.float64), (len(bits),)) for v in (base, gain))
+        self.counted = self.bits if counted is None else np.asfortranarray(counted)
         self._supported(size, q, gap)
 
     @one_by_one
@@ -47,13 +49,17 @@ class SupportRows(_Pure):
         return self.base * theta.sum() + self.gain * out
 
     @one_by_one
-    def shares(self, r: np.ndarray) -> np.ndarray:
-        bins = np.stack([np.bincount(column, r, 256) for column in self.bits.T])
+    def shares(self, w: np.ndarray) -> np.ndarray:
+        return self._sums(self.counted, w)
+
+    def _sums(self, bits: np.ndarray, r: np.ndarray) -> np.ndarray:
+        """sum_i r_i b_i, (K,)."""
+        bins = np.stack([np.bincount(column, r, 256) for column in bits.T])
         return (bins @ _BITS).ravel()[: self.shape[1]]
 
     @one_by_one
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
-        return self.base @ r + self.shares(self.gain * r)
+        return self.base @ r + self._sums(self.bits, self.gain * r)
 
     def gram(self, v: np.ndarray) -> np.ndarray:
         """A' diag(v) A from the weighted co-occurrences of bits, in single precision: a metric for steps, not a certificate."""
@@ -66,7 +72,7 @@ class SupportRows(_Pure):
             block = np.unpackbits(self.bits[rows], axis=1)[:, :size].astype(np.float32)
             block *= root[rows, None]
             together += block.T @ block
-        single = self.shares(v * self.base * self.gain)
+        single = self._sums(self.bits, v * self.base * self.gain)
         return self.base**2 @ v + (single[:, None] + single) + together
 
     def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:

@@ -199,6 +199,11 @@ def _count_bits(database: duckdb.DuckDBPyConnection, relation: str, names: list[
         row = database.execute(f"SELECT count(*) FROM {relation} WHERE {total} <> {layout.ones}").fetchone()
         if row is None or row[0]:
             raise ReportError(message("reports", f"every report must have {layout.ones} bits set"))
+    if layout.lone:
+        named = " + ".join(f"bit_count({_name(name)} & {mask})::INTEGER" for name, mask in zip(names, layout.lone, strict=True) if mask)
+        row = database.execute(f"SELECT count(*) FROM {relation} WHERE {named} > 1").fetchone()
+        if row is None or row[0]:
+            raise ReportError(message("reports", "at most one bit of a non-sensitive value may be set"))
     return "bitsums", np.concatenate(sums)[: layout.width], n
 
 

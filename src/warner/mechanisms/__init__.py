@@ -15,6 +15,7 @@ from warner.mechanisms.hadamard import HadamardResponse
 from warner.mechanisms.hashing import LocalHashing
 from warner.mechanisms.subset import SubsetSelection
 from warner.mechanisms.unary import UnaryEncoding
+from warner.mechanisms.utility import UtilityOptimizedRappor, UtilityOptimizedRR
 from warner.tally import require_same
 
 # The registration of a mechanism: its name in headers and study files is its class's.
@@ -27,6 +28,8 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         SubsetSelection,
         HadamardResponse,
         ChannelMechanism,
+        UtilityOptimizedRR,
+        UtilityOptimizedRappor,
     )
 }
 

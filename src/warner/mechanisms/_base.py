@@ -14,12 +14,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, EmptyError, MismatchError, ReportError, budget, kind, message, show
+from warner._check import ArgumentError, ArgumentTypeError, EmptyError, MismatchError, ReportError, ValuesError, budget, kind, message, show
 from warner._exact import check_epsilon, realise
 from warner._random import Source
 from warner.channel import Channel, SupportChannel, SupportRows
 from warner.domain import Domain
-from warner.guarantee import LDP
+from warner.guarantee import LDP, OSLDP, ULDP
 from warner.law import INFINITE, Law, epsilon_of
 from warner.reports import Bits, Fields, Layout, Reports, columns_from
 from warner.tally import Tally, count, distinct, require_same
@@ -37,7 +37,10 @@ class Mechanism(ABC):
         guarantee: the same as a fact that composes.
         layout: the columns of a report.
         law: the exact odds of whole reports.
+        guarded: which values are protected (K,), None where all are.
     """
+
+    guarded: np.ndarray | None = None
 
     version = 1  # of the mechanism's law and report format; raised when either changes
     # Set by every subclass's constructor:
@@ -66,7 +69,7 @@ class Mechanism(ABC):
         return realise(self.requested, ratio, 1)
 
     @property
-    def guarantee(self) -> LDP:
+    def guarantee(self) -> LDP | ULDP | OSLDP:
         return LDP(self.epsilon)
 
     @abstractmethod
@@ -95,6 +98,10 @@ class Mechanism(ABC):
     @abstractmethod
     def probabilities(self) -> np.ndarray:
         """Exact probability (Fraction) of each of ``outputs`` under each value: object array (m, K)."""
+
+    def protected(self) -> np.ndarray:
+        """Which of ``outputs`` the guarantee bounds, (m,): all, except where some values are not protected [P2 def 2]."""
+        return np.ones(self.alphabet, dtype=bool)
 
     @property
     def alphabet(self) -> int:
@@ -212,3 +219,25 @@ class Mechanism(ABC):
 def _finite(value: float) -> float | str:
     """JSON has no infinity."""
     return "inf" if value == float("inf") else value
+
+
+def guarded(domain: Domain, sensitive: Any) -> np.ndarray:
+    """Which values are sensitive, (K,) booleans, from a checked list. They are parameters, known to all: messages may name them."""
+    if isinstance(sensitive, str | bytes) or not hasattr(sensitive, "__iter__"):
+        raise ArgumentTypeError(message("sensitive", "must be a list of values", kind(sensitive)))
+    values = sensitive if isinstance(sensitive, np.ndarray) else list(sensitive)
+    if not len(values):
+        raise ArgumentError(
+            message("sensitive", "must name at least one value: without any, values would be sent as they are", None, "Name what deserves protection")
+        )
+    try:
+        index = domain.encode(values)
+    except ValuesError as error:
+        problem = message("sensitive", f"value {error.position} is not in the domain of {domain.size} values", repr(values[error.position]))
+    else:
+        if len(np.unique(index)) < len(index):
+            raise ArgumentError(message("sensitive", "values must be distinct", f"{len(index)} with repetitions"))
+        mask = np.zeros(domain.size, dtype=bool)
+        mask[index] = True
+        return mask
+    raise ArgumentError(problem)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
@@ -16,8 +16,9 @@ from warner._exact import ONE, SMALLEST, check_representable, divide, down, exp
 from warner._random import Source
 from warner.channel import DenseChannel, DirectChannel
 from warner.domain import Domain, canonical
-from warner.law import Table, TwoLevel, epsilon_of
-from warner.mechanisms._base import Mechanism
+from warner.guarantee import LDP, OSLDP, ULDP
+from warner.law import Table, TwoLevel, epsilon_of, image, violation
+from warner.mechanisms._base import Mechanism, guarded
 from warner.reports import Fields, smallest_dtype
 
 
@@ -106,6 +107,8 @@ class ChannelMechanism(Mechanism):
         domain: K values.
         matrix: (m, K), columns sum to 1; entries are 0 or at least 5e-11.
         epsilon: if given, the budget that the matrix must keep; else whatever it has.
+        sensitive: the values to protect, None for all. The guarantee is then ULDP where every report that no sensitive value can
+            make names one value, and OSLDP else [P2 defs 2, 6].
 
     Raises:
         ArgumentError: not a channel, or an entry too small to be sampled exactly.
@@ -117,7 +120,7 @@ class ChannelMechanism(Mechanism):
     1.098612
     """
 
-    def __init__(self, domain: Domain, matrix: Any, epsilon: float | None = None) -> None:
+    def __init__(self, domain: Domain, matrix: Any, epsilon: float | None = None, sensitive: Sequence[Any] | None = None) -> None:
         self._start(domain, 1.0 if epsilon is None else epsilon, infinite=True)
         try:
             array = np.array(matrix, dtype=np.float64)
@@ -133,7 +136,8 @@ class ChannelMechanism(Mechanism):
         self._matrix = array
         numerators = self._numerators = _integers(array)
         self._cumulative = [_thresholds(column) for column in numerators.T]
-        self.law = Table(numerators)
+        self.guarded = None if sensitive is None else guarded(domain, sensitive)
+        self.law = Table(numerators, self.guarded)
         self.layout = Fields(("report",), (array.shape[0],))
         if self.law.ratio() == 1:
             raise ArgumentError(message("matrix", "must make reports that depend on the value", "equal columns"))
@@ -148,12 +152,24 @@ class ChannelMechanism(Mechanism):
     def _realised(self) -> float:
         return epsilon_of(self.law.ratio())
 
+    @property
+    def guarantee(self) -> LDP | ULDP | OSLDP:
+        if self.guarded is None:
+            return LDP(self.epsilon)
+        sensitive = tuple(self.domain.decode(np.flatnonzero(self.guarded)))
+        broken = violation(self._numerators, self.guarded, image(self._numerators, self.guarded))
+        return ULDP(self.epsilon, sensitive) if broken is None else OSLDP(self.epsilon, sensitive)
+
+    def protected(self) -> np.ndarray:
+        return super().protected() if self.guarded is None else image(self._numerators, self.guarded)
+
     def parameters(self) -> dict[str, Any]:
-        return {"matrix": self._matrix.tolist()}
+        matrix = {"matrix": self._matrix.tolist()}
+        return matrix if self.guarded is None else {**matrix, "sensitive": self.domain.decode(np.flatnonzero(self.guarded))}
 
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
-        return cls(domain, parameters["matrix"], epsilon)
+        return cls(domain, parameters["matrix"], epsilon, parameters.get("sensitive"))
 
     def thresholds(self) -> dict[str, str]:
         text = canonical([[hex(v) for v in row] for row in self._numerators.tolist()])

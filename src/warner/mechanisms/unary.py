@@ -19,6 +19,20 @@ from warner.mechanisms._base import Mechanism
 from warner.reports import Bits
 
 
+def keep_probability(keep: Any, epsilon: float) -> tuple[str | float, Decimal]:
+    """``keep`` as it is written again, and the probability t it stands for."""
+    if keep in ("optimised", "optimized"):
+        return "optimized", Decimal("0.5")
+    if isinstance(keep, str):
+        if keep != "symmetric":
+            raise ArgumentError(message("keep", "must be 'symmetric', 'optimized' or a probability", show(keep)))
+        root = exp(epsilon / 2)
+        return keep, divide(root, root + 1)
+    if not isinstance(keep, float):
+        raise ArgumentTypeError(message("keep", "must be 'symmetric', 'optimized' or a probability", show(keep)))
+    return probability("keep", keep), Decimal(keep)
+
+
 class UnaryEncoding(Mechanism):
     """The value as K bits, one of them set; a set bit is kept with probability t, a clear one raised with probability q.
 
@@ -44,19 +58,8 @@ class UnaryEncoding(Mechanism):
 
     def __init__(self, domain: Domain, epsilon: float, keep: str | float = "symmetric") -> None:
         self._start(domain, epsilon)
-        if keep in ("optimised", "optimized"):
-            keep = "optimized"
-        if isinstance(keep, str) and keep not in ("symmetric", "optimized"):
-            raise ArgumentError(message("keep", "must be 'symmetric', 'optimized' or a probability", show(keep)))
-        if not isinstance(keep, str | float):
-            raise ArgumentTypeError(message("keep", "must be 'symmetric', 'optimized' or a probability", show(keep)))
-        self.keep = keep if isinstance(keep, str) else probability("keep", keep)
+        self.keep, t = keep_probability(keep, self.requested)
         e = exp(self.requested)
-        if self.keep == "symmetric":
-            root = exp(self.requested / 2)
-            t = divide(root, root + 1)
-        else:
-            t = Decimal(0.5 if self.keep == "optimized" else self.keep)
         # q goes with the t that is really sampled, so that only one rounding costs epsilon: up, towards p.
         self._keep = down(t)
         kept = divide(self._keep, ONE)
