@@ -5,7 +5,7 @@ values --randomize--> Reports --tally--> Tally --estimate--> Estimate
 
 from __future__ import annotations
 
-from warner import metrics
+from warner import metrics, theory, uldp
 from warner._check import (
     ArgumentError,
     ArgumentTypeError,
@@ -38,6 +38,9 @@ from warner.mechanisms import (
     UtilityOptimizedRappor,
     UtilityOptimizedRR,
 )
+from warner.mechanisms.personal import Personalized
+from warner.personal import redistribute
+from warner.plan import plan
 from warner.reports import Reports
 from warner.study import Study
 from warner.tally import Tally
@@ -62,6 +65,7 @@ __all__ = [
     "ChannelMechanism",
     "UtilityOptimizedRR",
     "UtilityOptimizedRappor",
+    "Personalized",
     # what travels
     "Reports",
     "Tally",
@@ -74,10 +78,14 @@ __all__ = [
     "ExpectationMaximization",
     "Uniform",
     "Observed",
+    "redistribute",
     # around
     "audit",
     "Audit",
     "compose",
+    "plan",
+    "theory",
+    "uldp",
     "LDP",
     "ULDP",
     "OSLDP",

@@ -14,15 +14,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from warner import files, intervals
-from warner._check import ArgumentError, MismatchError, WarnerError, message
+from warner._check import ArgumentError, FileError, MismatchError, WarnerError, message
 from warner._random import Source
 from warner.audit import audit as audit_mechanism
 from warner.choose import estimate as estimate_tally
-from warner.estimate import Estimate
+from warner.domain import Tagged
+from warner.estimate import Estimate, as_text
 from warner.estimators import METHODS, method
 from warner.mechanisms import Mechanism, from_header
-from warner.reports import Reports, write_whole
-from warner.show import console, counted, csv_of, grid, progress, show_estimate
+from warner.personal import redistribute
+from warner.plan import plan as make_plan
+from warner.reports import Reports, read_whole, write_whole
+from warner.show import console, counted, csv_of, grid, progress, show_estimate, show_plan, show_redistributed
 from warner.study import Study
 from warner.tally import Tally, dump_tallies, load_tallies, parse_tallies, save_tallies
 
@@ -100,7 +103,9 @@ def _spent(study: Study) -> str:
     open_ = [name for name, m in study.mechanisms.items() if m.epsilon == float("inf")]
     if open_:
         return f"without limit: NO PROTECTION of {', '.join(open_)}, whose answers are sent as they are"
-    return f"at most epsilon = {study.guarantee.epsilon:.10g} in all"
+    some = [name for name, m in study.mechanisms.items() if m.guarded is not None and not m.guarded.all()]
+    scope = f" (of {', '.join(some)} only the sensitive values are protected)" if some else ""
+    return f"at most epsilon = {study.epsilon:.10g} in all{scope}"
 
 
 def _not_over(output: str | None, *inputs: str) -> None:
@@ -164,6 +169,7 @@ def merge(tallies: tuple[str, ...], output: str) -> None:
 @click.option("--json", "json_path", help="Write the estimates as JSON (- for standard output, instead of the table).")
 @click.option("--csv", "csv_path", help="Write the table as CSV (- for standard output, instead of the table).")
 @click.option("--plot", "plot_path", help="Draw the shares: .png, .svg, .html or .json.")
+@click.option("--background", multiple=True, metavar="TAG=FILE", help="What people hide under a tag: CSV with the columns value,share.")
 def estimate(
     tally: str,
     name: str | None,
@@ -173,8 +179,12 @@ def estimate(
     json_path: str | None,
     csv_path: str | None,
     plot_path: str | None,
+    background: tuple[str, ...],
 ) -> None:
-    """Estimate the shares behind TALLY (a tally file, a report file, or - for a tally on standard input)."""
+    """Estimate the shares behind TALLY (a tally file, a report file, or - for a tally on standard input).
+
+    Shares of tags ("@home") are given back to values in a second table: by what --background says of a tag, else in proportion.
+    """
     chosen = None if name is None else method(name)
     if json_path == csv_path == "-":
         raise ArgumentError(message("--json and --csv", "cannot both go to standard output"))
@@ -185,8 +195,14 @@ def estimate(
         if attribute not in tallies:
             raise ArgumentError(message("attribute", f"must be one of {', '.join(tallies)}", repr(attribute)))
     estimates = [_estimated(attribute, part, chosen) for attribute, part in tallies.items() if not wanted or attribute in wanted]
+    tagged = {id(e): redistribute(e, _background(e, background)) for e in estimates if isinstance(e.domain, Tagged)}
+    if background and not tagged:
+        raise ArgumentError(message("--background", "needs an attribute with tags"))
     if json_path is not None:
-        _write(json.dumps([e.to_json(level, target) for e in estimates], indent=1) + "\n", json_path)
+        _write(
+            json.dumps([e.to_json(level, target) | (tagged[id(e)].to_json() if id(e) in tagged else {}) for e in estimates], indent=1) + "\n",
+            json_path,
+        )
     if csv_path is not None:
         _write(csv_of(estimates, level, target), csv_path)
     if plot_path is not None:
@@ -196,6 +212,57 @@ def estimate(
     if "-" not in (json_path, csv_path):
         for result in estimates:
             show_estimate(result, level, target)
+            if id(result) in tagged:
+                show_redistributed(tagged[id(result)])
+
+
+def _background(result: Estimate, named: tuple[str, ...]) -> dict[str, Any]:
+    """Distributions over the values of a domain with tags, from CSV files of value,share; values not named have share 0."""
+    import csv
+
+    import numpy as np
+
+    assert isinstance(result.domain, Tagged)
+    found = {}
+    labels = {as_text(value): i for i, value in enumerate(result.domain.domain.labels)}
+    for item in named:
+        tag, _, path = item.partition("=")
+        rows = list(csv.DictReader(read_whole(path).decode("utf-8-sig", errors="replace").splitlines()))
+        shares = np.zeros(len(labels))
+        for line, row in enumerate(rows, 2):
+            try:
+                shares[labels[str(row["value"])]] = float(str(row["share"]))
+            except (KeyError, ValueError):
+                raise FileError(
+                    message(f"{path}, line {line}", "must have a value of the domain and its share", None, "Columns: value,share")
+                ) from None
+        found[tag] = shares
+    return found
+
+
+@main.command()
+@click.argument("study", type=click.Path(dir_okay=False))
+@click.option("--people", type=click.IntRange(1), default=10_000, show_default=True, help="How many people will answer.")
+@click.option("--error", type=click.FloatRange(0, min_open=True), help="A wanted expected error: says how many people it needs.")
+@click.option("--loss", type=click.Choice(["l1", "l2"]), default="l1", show_default=True, help="l1: twice the total variation; l2: sum of squares.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def plan(study: str, people: int, error: float | None, loss: str, as_json: bool) -> None:
+    """Rank the mechanisms for every attribute of STUDY by expected error, at its budget and with its sensitive values.
+
+    The error is that of the unbiased estimate where answers are spread evenly; a guess of theirs can be given in Python (warner.plan).
+    """
+    chosen = Study.load(study).mechanisms
+    plans = {}
+    for attribute, mechanism in chosen.items():
+        if mechanism.epsilon == float("inf"):
+            raise ArgumentError(message(f"attributes.{attribute}", "is not protected, so there is nothing to choose"))
+        sensitive = None if mechanism.guarded is None else [v for v, g in zip(mechanism.domain.labels, mechanism.guarded, strict=True) if g]
+        plans[attribute] = make_plan(mechanism.domain, mechanism.requested, people, sensitive, error, loss)
+    if as_json:
+        click.echo(json.dumps({attribute: ranking.to_json() for attribute, ranking in plans.items()}, indent=1))
+        return
+    for attribute, ranking in plans.items():
+        show_plan(attribute, ranking, chosen[attribute])
 
 
 def _estimated(attribute: str, part: Tally, chosen: Any) -> Estimate:
@@ -280,7 +347,7 @@ def demo(output: str, seed: int | None) -> None:
         distance = total_variation(result.probabilities, true)
         out.print(f"Total variation from the truth {distance:.4f}; {inside} of {len(true)} intervals hold it\n")
     spent = ", ".join(f"{name} {m.epsilon:.10g}" for name, m in study.mechanisms.items())
-    out.print(f"Each person spent epsilon {study.guarantee.epsilon:.10g} ({spent}); nobody's answer left the device unrandomised.")
+    out.print(f"Each person spent epsilon {study.epsilon:.10g} ({spent}); nobody's answer left the device unrandomised.")
     out.print(
         f"{estimates[0].n:,} people in {estimated - start:.2f} s: randomise and write {randomised - start:.2f} s, "
         f"read and count {counted - randomised:.2f} s, estimate {estimated - counted:.3f} s."

@@ -364,7 +364,63 @@ class Product(Domain):
         return {"kind": "product", "domains": [[name, domain.spec()] for name, domain in self.domains.items()]}
 
 
+class Tagged(Domain):
+    """A domain and one more value, "@" and its name, for every tag: what stands in for a value that is secret to one person [P2 sec 5].
+
+    Indices 0..K-1 are the domain's, the tags follow in order.
+
+    >>> Tagged(Integers(0, 2), ["home", "work"]).encode([1, "@work"]).tolist()
+    [1, 4]
+    """
+
+    def __init__(self, domain: Domain, tags: Sequence[str]) -> None:
+        if not isinstance(domain, Domain) or isinstance(domain, Tagged):
+            raise ArgumentTypeError(message("domain", "must be a Domain without tags", kind(domain)))
+        if isinstance(tags, str) or not hasattr(tags, "__iter__"):
+            raise ArgumentTypeError(message("tags", "must be a list of names", kind(tags)))
+        names = list(tags)
+        if not names or not all(isinstance(t, str) and t for t in names) or len(set(names)) < len(names):
+            raise ArgumentError(message("tags", "must be distinct names, at least one", show(names)))
+        self.domain, self.tags = domain, tuple(names)
+        self._bots = {f"@{t}": domain.size + k for k, t in enumerate(names)}
+        if isinstance(domain, Categorical) and (taken := set(self._bots) & set(domain.labels)):
+            raise ArgumentError(message("tags", "must not look like a value of the domain", show(sorted(taken)[0])))
+        self.size = integer("values and tags", domain.size + len(names), 2, LARGEST_SIZE)
+
+    def encode(self, values: Any) -> np.ndarray:
+        values = _sequence(values)
+        if isinstance(values, np.ndarray) and values.dtype.kind not in "OU":
+            return self.domain.encode(values)
+        values = list(values)
+        bots = np.fromiter((self._bots.get(v, -1) if isinstance(v, str) else -1 for v in values), dtype=np.int64, count=len(values))
+        plain = np.flatnonzero(bots < 0)
+        if plain.size:
+            problem = None
+            try:
+                bots[plain] = self.domain.encode([values[i] for i in plain])
+            except ValuesError as error:
+                problem = error.moved("values: position", int(plain[error.position]) - error.position)
+            if problem is not None:
+                raise problem
+        return bots
+
+    def decode(self, index: Any) -> list[Any]:
+        index = self._index(index)
+        out = np.empty(index.size, dtype=object)
+        plain = index < self.domain.size
+        for i, value in zip(np.flatnonzero(plain), self.domain.decode(index[plain]), strict=True):
+            out[i] = value
+        names = list(self._bots)
+        for i in np.flatnonzero(~plain):
+            out[i] = names[index[i] - self.domain.size]
+        return list(out)
+
+    def spec(self) -> dict[str, Any]:
+        return {"kind": "tagged", "domain": self.domain.spec(), "tags": list(self.tags)}
+
+
 _KINDS: dict[str, Any] = {
+    "tagged": lambda s: Tagged(from_spec(s["domain"]), s["tags"]),
     "categorical": lambda s: Categorical(s["values"]),
     "integers": lambda s: Integers(s["low"], s["high"]),
     "interval": lambda s: Interval(s["low"], s["high"], s["bins"]),

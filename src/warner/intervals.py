@@ -41,8 +41,15 @@ def wald(evidence: Evidence, level: float = 0.95, target: str = "population") ->
     centre = evidence.channel.invert(evidence.weights)
     plausible = project(centre)
     variance = evidence.channel.variance(plausible)
+    # A value whose reports only it can make, and that nobody reported, has variance 0 at 0. It is taken at a share of z^2 / n
+    # at least, which in a binomial gives 0 the upper limit of Wilson's interval; noise makes that share negligible elsewhere.
+    least = min(1.0, z**2 / evidence.n)
+    own = evidence.channel.moments(plausible)[1]
+    null = evidence.channel.null_variance(plausible)
+    variance = np.maximum(variance, np.where(plausible < least, (1 - least) * null + least * own - least**2, 0.0))
     if target == "respondents":
-        variance = np.maximum(variance - plausible * (1 - plausible), 0.0)
+        share = np.maximum(plausible, least)
+        variance = np.maximum(variance - share * (1 - share), 0.0)
     half = z * np.sqrt(variance / evidence.n)
     centre = np.clip(centre, 0.0, 1.0)
     return np.clip(np.stack([centre - half, centre + half], axis=1), 0.0, 1.0)

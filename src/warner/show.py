@@ -8,6 +8,9 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from warner.estimate import Estimate, as_text
+from warner.mechanisms import Mechanism
+from warner.personal import Redistributed
+from warner.plan import Plan
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,6 +92,34 @@ def show_estimate(result: Estimate, level: float, target: str, truth: Any = None
         about = "There are no intervals: different distributions make the same reports."
     only = "" if result.unique is None else f"\nThe maximum is {result.unique}."
     console().print(f"{about}\n{result.status.value.capitalize()}.{gap}{only}\n")
+
+
+def show_redistributed(result: Redistributed) -> None:
+    """Print the shares of values after the tags' were given back."""
+    rows = [[as_text(value), f"{p:.4f}"] for value, p in zip(result.domain.labels, result.probabilities, strict=True)]
+    tags = ", ".join(f"@{tag} {share:.4f}" for tag, share in result.bots.items())
+    console().print(f"{result.estimate.attribute or 'value'}: with the shares of tags ({tags}) given back", style="bold", markup=False)
+    console().print(grid({"value": "left", "estimate": "right"}, rows))
+    console().print(f"Where what people hide under a tag is not known, this can add up to {result.worst_case:.4f} to the sum of absolute errors.\n")
+
+
+def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
+    """Print a ranking of mechanisms; the study's own is marked."""
+    columns: dict[str, Any] = {"mechanism": "left", "expected error": "right", "of no protection": "right"}
+    wanted = ranking.open.people is not None
+    if wanted:
+        columns["people needed"] = "right"
+    rows = []
+    for option in (*ranking.options, ranking.open):
+        own = option.mechanism is not None and option.mechanism.header == chosen.header
+        more = [f"{option.people:,}"] if option.people is not None else []
+        rows.append([option.name + (" (the study's)" if own else ""), f"{option.error:.4g}", f"{option.error / ranking.open.error:.3g} times", *more])
+    guarded = "" if chosen.guarded is None else f", {int(chosen.guarded.sum())} of them sensitive"
+    about = f"{chosen.domain.size} values{guarded}, epsilon {chosen.requested:.4g}, {counted(ranking.n, 'person', 'people')}"
+    console().print(f"{attribute}: {about}, {ranking.loss} loss", style="bold", markup=False)
+    console().print(grid(columns, rows))
+    for name, why in ranking.left_out.items():
+        console().print(f"{name} is left out: {why}", markup=False)
 
 
 def csv_of(estimates: list[Estimate], level: float, target: str) -> str:

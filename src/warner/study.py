@@ -8,6 +8,13 @@ values = ["HS-grad", "Bachelors", "other"]      # or integers = [0, 120], or int
 mechanism = "UnaryEncoding"
 keep = "optimized"                # options of the mechanism, by the names of its constructor
 epsilon = 1.0
+
+[attributes.place]
+values = ["clinic", "park", "school"]
+mechanism = "UtilityOptimizedRR"
+sensitive = ["clinic"]            # the only values that are protected
+tags = ["home", "work"]           # values "@home", "@work" that devices send instead of what is secret to one person
+epsilon = 1.0
 """
 
 from __future__ import annotations
@@ -24,8 +31,9 @@ from typing import Any, Self
 from warner._check import StudyError, WarnerError, message, show
 from warner.domain import Categorical, Domain, Integers, Interval, canonical
 from warner.files.values import text_labels
-from warner.guarantee import LDP, compose
+from warner.guarantee import LDP, OSLDP, ULDP, add_up, compose
 from warner.mechanisms import MECHANISMS, Mechanism
+from warner.mechanisms.personal import Personalized
 from warner.reports import read_whole
 
 
@@ -48,6 +56,7 @@ def _model() -> Any:
         interval: IntervalSpec | None = Field(None, description="real numbers from low to high, in bins")
         mechanism: StrictStr = Field(description=f"one of {', '.join(MECHANISMS)}")
         epsilon: StrictInt | StrictFloat = Field(description="budget in nats")
+        tags: list[StrictStr] | None = Field(None, description="for utility-optimised mechanisms: stand-ins for what is secret to one person")
 
         @model_validator(mode="after")
         def one_domain(self) -> Any:
@@ -102,16 +111,29 @@ class Study:
             if not name or "." in name or any(ord(c) < 32 for c in name):
                 raise StudyError(message(f"attributes.{name}", "names must not be empty or contain '.' or control characters"))
             self.mechanisms[name] = _build(name, spec)
-        if self.budget is not None and self.guarantee.epsilon > self.budget:
+        if self.budget is not None and self.epsilon > self.budget:
             raise StudyError(
-                message("budget", f"is exceeded: the attributes spend {self.guarantee.epsilon:.10g} together", repr(self.budget), "Lower an epsilon")
+                message("budget", f"is exceeded: the attributes spend {self.epsilon:.10g} together", repr(self.budget), "Lower an epsilon")
             )
         self._data = model.model_dump(exclude_none=True)
 
     @property
-    def guarantee(self) -> LDP:
+    def epsilon(self) -> float:
         """What one person who answers everything spends: the sum over attributes."""
-        return compose(m.guarantee for m in self.mechanisms.values())
+        return add_up(m.epsilon for m in self.mechanisms.values())
+
+    @property
+    def guarantee(self) -> LDP | ULDP | OSLDP:
+        """The guarantee of all attributes' reports together.
+
+        Where some protect only some values it is one-sided: whoever has a sensitive value in each of those is protected at the
+        sum of the epsilons; ``sensitive`` then holds (attribute, value) pairs.
+        """
+        parts = {name: m.guarantee for name, m in self.mechanisms.items()}
+        if len(parts) == 1 or all(isinstance(part, LDP) for part in parts.values()):
+            return compose(parts.values())
+        pairs = [(name, value) for name, part in parts.items() if not isinstance(part, LDP) for value in part.sensitive]
+        return OSLDP(self.epsilon, tuple(pairs))
 
     @property
     def domains(self) -> dict[str, Domain]:
@@ -180,6 +202,7 @@ def _build(name: str, spec: Any) -> Mechanism:
             domain = Integers(*spec.integers)
         else:
             domain = Interval(spec.interval.low, spec.interval.high, spec.interval.bins)
-        return cls(domain, epsilon=spec.epsilon, **options)  # type: ignore[call-arg]
+        mechanism: Any = cls(domain, epsilon=spec.epsilon, **options)  # type: ignore[call-arg]
+        return mechanism if spec.tags is None else Personalized(mechanism, spec.tags).mechanism
     except (WarnerError, TypeError) as error:
         raise StudyError(f"attributes.{name}: {error}") from None

@@ -16,11 +16,11 @@ ROOT = Path(warner.__file__).parent
 ROOMS = [
     "_check", "_exact", "_random", "metrics",
     "domain", "guarantee", "hashing",
-    "law", "reports", "tally", "channel",
+    "law", "uldp", "reports", "tally", "channel",
     "mechanisms",
     "files", "evidence",
     "estimate", "estimators",
-    "intervals", "choose", "audit",
+    "intervals", "choose", "personal", "theory", "audit", "plan",
     "plot", "study", "show",
     "cli",
 ]  # fmt: skip

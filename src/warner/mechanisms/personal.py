@@ -1,0 +1,126 @@
+"""Personalised protection: what is sensitive for one person alone stays her secret [P2 sec 5].
+
+This is the device's half; the collector's, which knows only the common mechanism, is warner.personal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from warner._check import ArgumentError, ArgumentTypeError, EmptyError, ValuesError, kind, message
+from warner._random import Source
+from warner.domain import Tagged
+from warner.mechanisms.utility import UtilityOptimized
+from warner.reports import Reports
+
+
+class Personalized:
+    """A utility-optimised mechanism common to all, and tags that stand in for what is sensitive for one person.
+
+    Each device maps its own secret values to the bot of their tag, "@home" say, and sends that through the common mechanism over
+    values and bots, whose sensitive values are the common ones and the bots. Reports, tallies and headers are those of this
+    common mechanism: they say what tags there are, and nothing of any map.
+
+    Args:
+        common: UtilityOptimizedRR or UtilityOptimizedRappor on the plain domain, with what is sensitive for everyone.
+        tags: names, such as "home", "work", "other".
+
+    Attributes:
+        mechanism: the common mechanism over values and bots; its ``tally``, ``channel`` and ``header`` are the ones to use.
+        guarantee: ULDP of the common sensitive values and the bots; for each person also of her own secret values [P2 prop 11].
+
+    Source: [P2 sec 5.1, 5.2].
+
+    >>> from warner import Integers, UtilityOptimizedRR
+    >>> city = Personalized(UtilityOptimizedRR(Integers(0, 99), 1.0, sensitive=[13]), ["home", "work"])
+    >>> phone = city.device({"home": [42], "work": [7, 8]})
+    >>> city.tally(phone.randomize([42, 99, 8])).n
+    3
+    """
+
+    def __init__(self, common: UtilityOptimized, tags: Sequence[str]) -> None:
+        if not isinstance(common, UtilityOptimized):
+            raise ArgumentTypeError(message("common", "must be UtilityOptimizedRR or UtilityOptimizedRappor", kind(common)))
+        self.common, self.domain = common, common.domain
+        extended = Tagged(common.domain, tags)
+        bots = extended.decode(np.arange(common.domain.size, extended.size))
+        arguments: dict[str, Any] = {**common.common(), "sensitive": [*common.sensitive, *bots]}
+        self.mechanism = type(common)(extended, common.requested, **arguments)  # type: ignore[call-arg]
+        self.tags = extended.tags
+
+    @property
+    def guarantee(self) -> Any:
+        return self.mechanism.guarantee
+
+    @property
+    def epsilon(self) -> float:
+        return self.mechanism.epsilon
+
+    def device(self, secret: Mapping[str, Iterable[Any]] | None = None) -> Device:
+        """One person's device, with what is secret to her: {tag: values}; None for a person without secrets.
+
+        Raises:
+            ArgumentError: an unknown tag, a value outside the domain, under two tags, or sensitive for everyone anyway. The
+                message names the tag, never the value.
+        """
+        return Device(self, {} if secret is None else secret)
+
+    def tally(self, reports: Reports, keep_reports: bool = False) -> Any:
+        """Count reports of any number of devices."""
+        return self.mechanism.tally(reports, keep_reports)
+
+    def channel(self) -> Any:
+        """The channel over values and bots."""
+        return self.mechanism.channel()
+
+    def __repr__(self) -> str:
+        return f"Personalized({self.common!r}, {list(self.tags)!r})"
+
+
+class Device:
+    """One person's secret map and the sampler. It shows nothing of the map, and is refused by everything that writes objects."""
+
+    __slots__ = ("__map", "_personalized")
+
+    def __init__(self, personalized: Personalized, secret: Mapping[str, Iterable[Any]]) -> None:
+        size = personalized.domain.size
+        taken = np.arange(size)
+        if not isinstance(secret, Mapping):
+            raise ArgumentTypeError(message("secret", "must be a dict of tags and their values", kind(secret)))
+        for tag, values in secret.items():
+            if tag not in personalized.tags:
+                raise ArgumentError(message("secret", "names a tag that is not there", None, f"Tags are {', '.join(personalized.tags)}"))
+            problem = None
+            try:
+                index = personalized.domain.encode(list(values))
+            except EmptyError:
+                continue  # a tag that this person has no use for
+            except (ValuesError, TypeError):
+                problem = message(f"secret {tag}", "has values that are not in the domain")
+            if problem is None and personalized.common.guarded[index].any():
+                problem = message(f"secret {tag}", "has a value that is sensitive for everyone", None, "It is protected already: leave it out")
+            if problem is None and (taken[index] >= size).any():
+                problem = message(f"secret {tag}", "shares a value with another tag", None, "Give each value one tag")
+            if problem is not None:
+                raise ArgumentError(problem)
+            taken[index] = size + personalized.tags.index(tag)
+        self._personalized = personalized
+        self.__map = taken
+
+    def randomize(self, values: Any, rng: np.random.Generator | None = None) -> Reports:
+        """Reports of this person's answers, each on its own; see Mechanism.randomize."""
+        index = self._personalized.domain.encode(values)
+        mechanism = self._personalized.mechanism
+        return Reports(mechanism.header, mechanism.randomize_index(self.__map[index], Source(rng)))
+
+    def __repr__(self) -> str:
+        return "Device(secret)"
+
+    def __reduce__(self) -> NoReturn:
+        raise ArgumentTypeError(message("device", "is a person's secret and cannot be written or copied"))
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        self.__reduce__()
