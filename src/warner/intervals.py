@@ -46,10 +46,10 @@ def wald(evidence: Evidence, level: float = 0.95, target: str = "population") ->
     least = min(1.0, z**2 / evidence.n)
     own = evidence.channel.moments(plausible)[1]
     null = evidence.channel.null_variance(plausible)
-    variance = np.maximum(variance, np.where(plausible < least, (1 - least) * null + least * own - least**2, 0.0))
+    rare = (1 - least) * null + least * own - least**2
     if target == "respondents":
-        share = np.maximum(plausible, least)
-        variance = np.maximum(variance - share * (1 - share), 0.0)
+        variance, rare = variance - (plausible - plausible**2), rare - (least - least**2)
+    variance = np.maximum(np.where(plausible < least, np.maximum(variance, rare), variance), 0.0)
     half = z * np.sqrt(variance / evidence.n)
     centre = np.clip(centre, 0.0, 1.0)
     return np.clip(np.stack([centre - half, centre + half], axis=1), 0.0, 1.0)

@@ -93,12 +93,14 @@ class Device:
         for tag, values in secret.items():
             if tag not in personalized.tags:
                 raise ArgumentError(message("secret", "names a tag that is not there", None, f"Tags are {', '.join(personalized.tags)}"))
+            if isinstance(values, str) or not hasattr(values, "__iter__"):
+                raise ArgumentTypeError(message(f"secret {tag}", "must be a list of values", kind(values)))
             problem = None
             try:
                 index = personalized.domain.encode(list(values))
             except EmptyError:
                 continue  # a tag that this person has no use for
-            except (ValuesError, TypeError):
+            except (ValuesError, ArgumentTypeError):
                 problem = message(f"secret {tag}", "has values that are not in the domain")
             if problem is None and personalized.common.guarded[index].any():
                 problem = message(f"secret {tag}", "has a value that is sensitive for everyone", None, "It is protected already: leave it out")
