@@ -90,7 +90,7 @@ def test_em_is_the_textbooks_step_for_step(name: str) -> None:
     assert path[3, 1] == pytest.approx(warner.ExpectationMaximization(3).fit(facts).gap)
 
 
-BITS = ["UnaryEncoding symmetric", "UnaryEncoding optimized", "SubsetSelection"]
+BITS = ["UnaryEncoding symmetric", "UnaryEncoding optimized", "SubsetSelection", "UtilityOptimizedRappor", "UtilityOptimizedRappor keep 0.7"]
 
 
 def _kept(name: str, size: int, n: int, epsilon: float) -> tuple[Evidence, np.ndarray]:
@@ -355,3 +355,22 @@ def test_a_likelihood_of_minus_infinity_is_said_and_never_nan() -> None:
     assert log_likelihood(channel, w, theta) == -np.inf and gap(channel, w, theta) == np.inf
     fit = warner.MaximumLikelihood().fit(Evidence(channel, w, 4, warner.Integers(0, 1)))
     assert np.isfinite(fit.probabilities).all() and fit.gap is not None and fit.gap <= 1e-9 and np.isfinite(float(fit.log_likelihood or 0))
+
+
+@pytest.mark.parametrize("name", ["UtilityOptimizedRappor", "UtilityOptimizedRappor keep 0.7"])
+@pytest.mark.parametrize("size, n", [(6, 40), (8, 3000), (30, 500)])
+def test_values_that_lump_have_the_maximum_of_those_that_do_not(name: str, size: int, n: int) -> None:
+    mechanism = MECHANISMS[name](warner.Integers(1, size), 1.0)
+    rng = np.random.default_rng(size)
+    values = 1 + rng.choice(size, n, p=rng.dirichlet(np.full(size, 0.5)))
+    facts = evidence(mechanism.tally(mechanism.randomize(values, rng), keep_reports=True))
+    channel, w = facts.channel, facts.weights
+    lumped = channel.lump(w)
+    assert lumped is not None and lumped[0].shape[1] < size
+    fit = warner.MaximumLikelihood(1e-10).fit(facts)
+    slow, _, reached = interior_point(channel, w, 1e-10)
+    assert reached and fit.gap is not None and fit.gap <= 1e-9
+    assert fit.log_likelihood == pytest.approx(n * log_likelihood(channel, w, slow), abs=1e-4)
+    assert (
+        warner.MaximumLikelihood().fit(evidence(mechanism.tally(mechanism.randomize(np.array([1]), rng), keep_reports=True))).probabilities.sum() == 1
+    )

@@ -194,7 +194,14 @@ def test_one_sided_mechanisms_are_utility_optimised_ones_and_a_post_processing(s
 
 @pytest.mark.parametrize("make", [UtilityOptimizedRR, UtilityOptimizedRappor])
 def test_sensitive_values_are_checked(make: type[warner.Mechanism]) -> None:
-    for wrong, rule in (([], "sent as they are"), ([10], "not in the domain"), ([0, 0], "distinct"), (3, "list"), ("0", "list"), ([None], "sensitive|values")):
+    for wrong, rule in (
+        ([], "sent as they are"),
+        ([10], "not in the domain"),
+        ([0, 0], "distinct"),
+        (3, "list"),
+        ("0", "list"),
+        ([None], "sensitive|values"),
+    ):
         with pytest.raises(warner.WarnerError, match=rule):
             make(DOMAIN, 1.0, sensitive=wrong)  # type: ignore[call-arg]
     for epsilon in (0, -1, float("nan"), float("inf"), 60.0, True):

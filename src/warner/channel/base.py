@@ -100,6 +100,13 @@ class Channel(ABC):
         """A channel with the same likelihood whose products are cheap for these weights, and its weights."""
         return self, w
 
+    def lump(self, w: np.ndarray) -> tuple[Channel, np.ndarray, Callable[[np.ndarray], np.ndarray]] | None:
+        """A smaller channel with the same maximum of the likelihood, its weights, and how its maximiser (K',) is that of all (K,).
+
+        None where values do not lump.
+        """
+        return None
+
     def columns(self, index: np.ndarray) -> np.ndarray:
         """The columns of A for some values, (m, len(index))."""
         chosen = np.zeros((self.shape[1], len(index)))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from warner._check import ArgumentError, message
-from warner.channel.base import one_by_one
+from warner.channel.base import Channel, one_by_one
 from warner.channel.pure import _Pure
 
 _BLOCK = 2**20  # elements of a block of rows that are unpacked at a time
@@ -35,6 +35,7 @@ class SupportRows(_Pure):
         self.shape = (len(bits), size)
         self.bits = np.asfortranarray(bits)
         self.base, self.gain = (np.broadcast_to(np.asarray(v, dtype=np.float64), (len(bits),)) for v in (base, gain))
+        self.steady = self.base > 0  # rows that hardly change with theta
         self.counted = self.bits if counted is None else np.asfortranarray(counted)
         self._supported(size, q, gap)
 
@@ -61,12 +62,47 @@ class SupportRows(_Pure):
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
         return self.base @ r + self._sums(self.bits, self.gain * r)
 
+    def lump(self, w: np.ndarray) -> tuple[Channel, np.ndarray, Callable[[np.ndarray], np.ndarray]] | None:
+        """Values that other reports do not support are told apart only by the reports that name them (utility-optimised RAPPOR).
+
+        With c_x the share of reports that name x and m their values' mass together, their part of the likelihood is
+        sum_x c_x log theta_x, which is largest at theta_x = m c_x / C, C = sum c, and leaves C log m: one value instead of many.
+        """
+        named = ~self.steady
+        size = self.shape[1]
+        counts = self._sums(self.bits[named], w[named])
+        inside = np.unpackbits(np.bitwise_or.reduce(self.bits[~named], axis=0))[:size].astype(bool) if not named.all() else np.zeros(size, dtype=bool)
+        total = float(counts.sum())
+        if total <= 0 or counts[inside].any() or (~inside).sum() < 2:
+            return None
+        members = np.flatnonzero(inside)
+        rows = np.flatnonzero(~named)
+        packed = np.zeros((rows.size + 1, -(-(members.size + 1) // 8)), dtype=np.uint8)
+        step = max(1, _BLOCK // size)
+        for start in range(0, rows.size, step):
+            part = np.unpackbits(self.bits[rows[start : start + step]], axis=1)[:, members]
+            block = np.packbits(part, axis=1)
+            packed[start : start + len(block), : block.shape[1]] = block
+        packed[-1, members.size >> 3] = 128 >> (members.size & 7)
+        small = SupportRows(packed, members.size + 1, np.append(self.base[rows], 0.0), np.append(self.gain[rows], 1.0))
+
+        def lift(theta: np.ndarray) -> np.ndarray:
+            whole = theta[-1] * counts / total
+            whole[members] = theta[:-1]
+            return whole
+
+        return small, np.append(w[rows], total), lift
+
+    def named_gram(self, v: np.ndarray) -> np.ndarray:
+        """The diagonal (K,) of A' diag(v) A over the rows that name one value alone, which is all that those have."""
+        return self._sums(self.bits[~self.steady], v[~self.steady])
+
     def gram(self, v: np.ndarray) -> np.ndarray:
         """A' diag(v) A from the weighted co-occurrences of bits, in single precision: a metric for steps, not a certificate."""
         size = self.shape[1]
         together = np.zeros((size, size))
         root = (np.sqrt(v) * self.gain).astype(np.float32)
-        step = max(1, _BLOCK // size)
+        step = max(1, _BLOCK // size, 4 * size)  # many rows to a product, or adding the products up takes longer than making them
         for start in range(0, self.shape[0], step):
             rows = slice(start, start + step)
             block = np.unpackbits(self.bits[rows], axis=1)[:, :size].astype(np.float32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from warner.estimators.objective import finish, gap, require_possible, score
 from warner.estimators.uniqueness import Uniqueness, uniqueness
 from warner.evidence import Evidence
 
-_Solver = Callable[[Channel, np.ndarray, float], tuple[np.ndarray, int, bool]]
+_Solver = Callable[[Any, np.ndarray, float], tuple[np.ndarray, int, bool]]
 _LARGEST_NEWTON = 4096  # values; beyond, a matrix of their products is not formed
 _LARGEST_MATRIX = 2**26  # entries of the channel as a matrix
 _EXACT: dict[type[Channel], Callable[..., np.ndarray]] = {DirectChannel: direct, SupportChannel: separable}
@@ -81,8 +82,12 @@ class MaximumLikelihood(Estimator):
             reached = gap(channel, w, theta) <= self.gap
             only = Uniqueness.UNIQUE  # a sum of strictly concave functions of one share each; values unseen only lose by a share
         else:
+            lumped = rows.lump(weights)
+            if lumped is not None:
+                rows, weights, lift = lumped
             theta, steps, reached = self._iterate(rows, weights)
             only = uniqueness(rows, weights, theta, score(rows, weights, theta)) if reached else Uniqueness.NOT_CERTIFIED
+            theta = theta if lumped is None else lift(theta)
         fit = finish(evidence, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)
         return replace(fit, unique=only.value, seconds=perf_counter() - start)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warner.channel import Channel
+from warner.channel import Channel, SupportRows
 from warner.estimators.objective import gap, log_likelihood
 
 _STEPS = 200  # interior-point steps; 15 to 40 are usual
@@ -58,31 +58,41 @@ def interior_point(channel: Channel, w: np.ndarray, target: float) -> tuple[np.n
     return _clean(channel, w, best, z, max(best_gap, target)), steps, best_gap <= target
 
 
-def sequential(channel: Channel, w: np.ndarray, target: float) -> tuple[np.ndarray, int, bool]:
+def sequential(channel: SupportRows, w: np.ndarray, target: float) -> tuple[np.ndarray, int, bool]:
     """Pure rows, many of them: sequential quadratic programming with one Hessian, certified; (theta, steps, reached).
 
-    Rows are nearly constant, so d = A theta
-    hardly changes and the Hessian at the start serves to the end: one Gram product, then one pass over the rows a step, each of
-    which shrinks the gap about eightfold (METHODS 4.3). A step that does not is taken with a new Hessian.
+    Rows are nearly constant, so d = A theta hardly changes and the Hessian at the start serves to the end: one Gram product, then
+    one pass over the rows a step, each of which shrinks the gap about eightfold (METHODS 4.3). A step that does not is taken
+    with a new Hessian. Rows that name a value are theta_x itself: theirs is a diagonal, and taken anew at every step.
     """
     size = channel.shape[1]
     theta = np.full(size, 1 / size)
+    varying = not channel.steady.all()
+    for _ in range(_WARM // 4 if varying else 0):
+        theta = theta * channel.rmatvec(w / channel.matvec(theta))
     hessian: np.ndarray | None = None
     best, best_gap, last, z = theta, np.inf, np.inf, np.zeros(size)
-    steps = 0
+    steps, slow = 0, 0
     while steps < _STEPS // 4:
         d = channel.matvec(theta)
-        gradient = 1 - channel.rmatvec(w / d)
+        gradient = 1 - channel.rmatvec(np.divide(w, d, out=np.zeros_like(d), where=d > 0))
         found = max(0.0, -float(gradient.min())) * channel.copies
         if found < best_gap:
             best, best_gap, z = theta, found, np.maximum(gradient, 0.0)
         if best_gap <= target:
             break
-        if hessian is None or found > 0.5 * last:
-            hessian = channel.gram(w / d**2)
+        curvature = np.divide(w, d**2, out=np.zeros_like(d), where=d > 0)
+        slow = slow + 1 if found > 0.5 * last else 0
+        if hessian is None or slow > varying:
+            slow = 0
+            hessian = channel.gram(np.where(channel.steady, curvature, 0.0))
             hessian[np.diag_indices(size)] *= 1 + 1e-10
         last = found
-        aim = nonnegative_quadratic(hessian, gradient - hessian @ theta, theta > 0)
+        metric = hessian
+        if varying:
+            metric = hessian.copy()
+            metric[np.diag_indices(size)] += channel.named_gram(curvature)
+        aim = nonnegative_quadratic(metric, gradient - metric @ theta, theta > 0)
         if aim is None:
             break
         theta = _halved(channel, w, theta, aim - theta)
