@@ -103,7 +103,7 @@ def bootstrap(
             people = rng.multinomial(facts.n, chances)
             drawn, truth = facts.channel.rerandomize(people, rng), people / facts.n
         else:
-            drawn, truth = facts.channel.simulate(chances, facts.n, rng), centre
+            drawn, truth = facts.channel.simulate(chances, facts.n, rng), chances
         row[:] = matrix @ (estimate.estimator.fit(replace(facts, weights=drawn)).probabilities - truth)
     # Of R replicates the k-th smallest stands at k / (R + 1); else few replicates make narrow intervals.
     low, high = np.quantile(errors, [alpha / 2, 1 - alpha / 2], axis=0, method="weibull")

@@ -116,6 +116,11 @@ def _kronecker() -> tuple[KroneckerChannel, np.ndarray]:
     return KroneckerChannel(parts), dense
 
 
+def _kronecker_whole() -> tuple[KroneckerChannel, np.ndarray]:
+    parts: list[Channel] = [_utility(3, 1, 1.0)[0], _geometric(4, 0.5, 0, 1)[0], HadamardChannel(2, 4, 0.5)]
+    return KroneckerChannel(parts), np.kron(np.kron(parts[0].dense(), parts[1].dense()), parts[2].dense())
+
+
 def _stack() -> tuple[StackChannel, np.ndarray]:
     parts: list[Channel] = [DirectChannel(4, 0.2, 0.2), SupportChannel(4, 0.3, 0.3), DirectChannel(4, 0.0, 1.0)]
     return StackChannel(parts, [10, 20, 5]), np.concatenate([s * p.dense() for s, p in zip([10 / 95, 80 / 95, 5 / 95], parts, strict=True)])
@@ -136,6 +141,7 @@ CHANNELS: dict[str, Callable[[], tuple[Channel, np.ndarray]]] = {
     "direct, utility-optimised": lambda: _utility(7, 3, 1.0),
     "supports, utility-optimised": lambda: _rappor(6, 2, 1.5),
     "kronecker": _kronecker,
+    "kronecker of whole reports": _kronecker_whole,
     "stack": _stack,
 }
 
@@ -148,7 +154,7 @@ def test_products_are_those_of_the_matrix(name: str) -> None:
     assert dense.sum(axis=0) == pytest.approx(np.ones(dense.shape[1]), abs=1e-9)
     assert channel.dense() == pytest.approx(dense, abs=1e-9)
     for trailing in ((), (3,)):
-        theta, r = rng.random((dense.shape[1], *trailing)), rng.random((dense.shape[0], *trailing))
+        theta, r = rng.normal(size=(dense.shape[1], *trailing)), rng.normal(size=(dense.shape[0], *trailing))  # linear: any sign
         assert channel.matvec(theta) == pytest.approx(dense @ theta, abs=1e-9)
         assert channel.rmatvec(r) == pytest.approx(dense.T @ r, abs=1e-9)
     v = rng.random(dense.shape[0])
@@ -166,6 +172,8 @@ def test_inverse_and_its_moments_are_those_of_its_weights(name: str) -> None:
     weights = np.stack([channel.invert(row) for row in np.eye(dense.shape[0])], axis=1)
     theta = np.random.default_rng(1).dirichlet(np.ones(dense.shape[1]))
     assert channel.invert(channel.matvec(theta)) == pytest.approx(theta, abs=1e-8)
+    several = np.random.default_rng(2).random((dense.shape[0], 2))
+    assert channel.invert(several) == pytest.approx(weights @ several, rel=1e-7, abs=1e-9)
     if channel.copies > 1:
         return  # rows are parts of reports there: tests/laws checks those by enumerating whole reports
     total, own = channel.moments(theta)
@@ -223,7 +231,9 @@ def test_many_reports_of_one_person_do_not_underflow() -> None:
 def test_maximum_is_the_oracles_by_every_solver(name: str, n: int) -> None:
     channel, dense = CHANNELS[name]()
     rng = np.random.default_rng(n)
-    w = channel.simulate(rng.dirichlet(np.full(dense.shape[1], 0.4)), n, rng)
+    drawn = rng.dirichlet(np.full(dense.shape[1], 0.4))
+    known = channel.copies == 1 or name in ("stack", "supports, utility-optimised")
+    w = channel.simulate(drawn, n, rng) if known else rng.multinomial(n, dense @ drawn) / n
     theta = cp.Variable(dense.shape[1])
     seen = w > 0
     problem = cp.Problem(cp.Maximize(w[seen] @ cp.log(channel.copies * dense[seen] @ theta)), [theta >= 0, cp.sum(theta) == 1])
@@ -259,3 +269,37 @@ def test_em_extrapolated_beats_em_and_never_falls_below_its_first_step() -> None
     for _ in range(products):
         plain = plain * score(channel, w, plain)
     assert log_likelihood(channel, w, theta) > log_likelihood(channel, w, plain) and gap(channel, w, plain) > 1e-6
+
+
+def test_parts_of_reports_have_no_joint_law() -> None:
+    """A person's report counts for several rows there: drawing rows one by one would be another mechanism."""
+    for channel in (_kronecker()[0], _tied(3, True)[0]):
+        theta = np.full(channel.shape[1], 1 / channel.shape[1])
+        for call in (lambda c=channel, t=theta: c.simulate(t, 10, np.random.default_rng(0)), lambda c=channel: c.rerandomize(np.array([1]), None)):
+            with pytest.raises(warner.ArgumentError, match="parts of reports"):
+                call()
+    with pytest.raises(warner.ArgumentError, match="parts of reports"):
+        _tied(3, True)[0].variance(np.full(9, 1 / 9))
+
+
+def test_reports_beyond_the_values_count_for_the_nearest() -> None:
+    channel = GeometricChannel(3, 0.5, 1, 2)
+    assert channel.observed(np.array([0.1, 0.2, 0.3, 0.1, 0.2, 0.1])) == pytest.approx([0.3, 0.3, 0.4])
+    with pytest.raises(warner.ArgumentError, match="ratio"):
+        GeometricChannel(1, 0.5)
+
+
+def test_uniqueness_is_not_lost_to_rounding() -> None:
+    """A degenerate maximum with a share of 1e-12 left by a solver; a row much rarer than the others; columns almost alike."""
+    degenerate = DenseChannel(np.array([[0.5, 0.3, 0.2], [0.5, 0.7, 0.8]]))
+    fit = warner.MaximumLikelihood().fit(Evidence(degenerate, np.array([0.5, 0.5]), 2, warner.Integers(1, 3)))
+    assert fit.probabilities.tolist() == [1, 0, 0] and str(fit.unique).startswith("unique")
+    rare = np.full((6, 3), 1 / 6) + 0.1 * np.random.default_rng(0).normal(size=(6, 3))
+    rare = np.abs(rare)
+    rare[5] = [1e-7, 2e-7, 3e-7]
+    channel = DenseChannel(rare / rare.sum(axis=0))
+    w = channel.matvec(np.array([0.3, 0.3, 0.4]))
+    assert str(warner.MaximumLikelihood().fit(Evidence(channel, w, 1000, warner.Integers(1, 3))).unique).startswith("unique")
+    flat = GeometricChannel(50, 0.999)
+    w = flat.matvec(np.full(50, 1 / 50))
+    assert not str(warner.MaximumLikelihood().fit(Evidence(flat, w, 10**12, warner.Integers(1, 50))).unique).startswith("not unique")

@@ -32,8 +32,7 @@ class BandChannel(Channel):
         else:
             steps = np.zeros((self.shape[0], theta.shape[1]))
             np.add.at(steps, self._rows, self._jumps[:, None] * theta[self._columns])
-        # A window's sum may miss 0 by rounding where it has closed.
-        return self.low * theta.sum(axis=0) + self.gain * np.maximum(np.cumsum(steps, axis=0), 0.0)
+        return self.low * theta.sum(axis=0) + self.gain * np.cumsum(steps, axis=0)
 
     def columns(self, index: np.ndarray) -> np.ndarray:
         counts = np.searchsorted(self._columns, index, "right") - (first := np.searchsorted(self._columns, index))
@@ -41,7 +40,7 @@ class BandChannel(Channel):
         entries = np.arange(where.size) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
         steps = np.zeros((self.shape[0], len(index)))
         np.add.at(steps, (self._rows[entries], where), self._jumps[entries])
-        return self.low + self.gain * np.maximum(np.cumsum(steps, axis=0), 0.0)
+        return self.low + self.gain * np.cumsum(steps, axis=0)
 
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
         tails = np.cumsum(r[::-1], axis=0)[::-1][self._rows]

@@ -53,6 +53,7 @@ class Channel(ABC):
 
         Linear in theta, (K,) or (K, B), whose sum need not be one.
         """
+        self._whole()
         squares = self._inverse**2
         return squares @ self.matvec(theta), np.einsum("xy,yx->x", squares, self._dense)
 
@@ -79,11 +80,13 @@ class Channel(ABC):
 
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
         """Weights (m,) of n reports from people drawn independently from theta: what a tally would hold, without the people."""
+        self._whole()
         d = np.maximum(self.matvec(theta), 0.0)
         return rng.multinomial(n, d / d.sum()) / n
 
     def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Weights (m,) of the reports of ``people`` (K,), so many with each value: the values are fixed, the reports are drawn."""
+        self._whole()
         total = np.zeros(self.shape[0], dtype=np.int64)
         for x in np.flatnonzero(people):
             column = np.maximum(self._dense[:, x], 0.0)
@@ -95,6 +98,13 @@ class Channel(ABC):
         raise ArgumentError(
             message("likelihood", "of support counts needs reports that support values or not", None, "Use the likelihood of the reports")
         )
+
+    def _whole(self) -> None:
+        """Refuse what only holds where a row is a whole report."""
+        if self.copies != 1:
+            raise ArgumentError(
+                message("channel", "has parts of reports for rows, whose joint law it does not know", None, "Keep whole reports, or use another kind")
+            )
 
     def seen(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         """A channel with the same likelihood whose products are cheap for these weights, and its weights."""

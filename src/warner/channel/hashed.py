@@ -10,6 +10,7 @@ import numpy as np
 from warner._check import ArgumentError, IdentifiabilityError, message
 from warner.channel.base import Channel, one_by_one
 from warner.channel.dense import DenseChannel
+from warner.channel.pure import normalized
 from warner.channel.rows import SupportRows
 from warner.hashing import buckets
 
@@ -108,8 +109,7 @@ class HashChannel(Channel):
         return DenseChannel(np.concatenate([supported, 1 - supported]) / size, copies=size), np.concatenate([shares, 1 - shares]) / size
 
     def observed(self, w: np.ndarray) -> np.ndarray:
-        supports = self._gather(w)
-        return supports / supports.sum()
+        return normalized(self._gather(w))
 
     def seen(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         """The rows that were seen, as packed bits: an eighth of a byte per value and row, hashed once."""

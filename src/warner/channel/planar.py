@@ -48,8 +48,10 @@ class PlanarChannel(Channel):
             for right in (1, -1):
                 corner = self._corner[::down, ::right]
                 out[:, 0 if down == 1 else -1, 0 if right == 1 else -1] = np.einsum("bij,ij->b", t, corner)
-        # A transform leaves errors of rounding, of either sign, where a probability is almost 0.
-        return np.maximum(np.moveaxis(out, 0, 2), 0.0).reshape(self.shape[0], *theta.shape[1:])
+        if (theta >= 0).all():
+            # A transform leaves errors of rounding, of either sign, where a probability is almost 0.
+            np.maximum(out, 0.0, out=out)
+        return np.moveaxis(out, 0, 2).reshape(self.shape[0], *theta.shape[1:])
 
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
         height, width = self.grid

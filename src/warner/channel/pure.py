@@ -8,11 +8,19 @@ import numpy as np
 
 from warner.channel.base import Channel
 
+_DRAWS = 2**19  # random numbers for which subsets are drawn one by one
+
 
 def spread(theta: np.ndarray, q: np.ndarray, gap: np.ndarray) -> np.ndarray:
     """q_x sum(theta) + gap_x theta_x for every x: support probabilities, of (K,) or of the columns of (K, B)."""
     t = theta.T  # values last, so that (K,) numbers line up with one vector and with several
     return (q * t.sum(axis=-1, keepdims=True) + gap * t).T
+
+
+def normalized(shares: np.ndarray) -> np.ndarray:
+    """Support counts as a distribution; uniform where no report supports any value."""
+    total = shares.sum()
+    return shares / total if total > 0 else np.full(shares.size, 1 / shares.size)
 
 
 def pure_moments(theta: np.ndarray, q: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -45,8 +53,7 @@ class _Pure(Channel):
         return pure_moments(theta, self.q, self.gap)
 
     def observed(self, w: np.ndarray) -> np.ndarray:
-        shares = self.shares(w)
-        return shares / shares.sum()
+        return normalized(self.shares(w))
 
     def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         size, shares = self.shape[1], self.shares(w)
@@ -89,9 +96,10 @@ class SupportChannel(_Pure):
     by nK; ``copies`` = K turns it back to nats per report.
     """
 
-    def __init__(self, size: int, q: Any, gap: Any) -> None:
+    def __init__(self, size: int, q: Any, gap: Any, ones: int | None = None) -> None:
         self.shape = (2 * size, size)
         self.copies = self._size = size
+        self.ones = ones
         self._supported(size, q, gap)
 
     def matvec(self, theta: np.ndarray) -> np.ndarray:
@@ -113,10 +121,37 @@ class SupportChannel(_Pure):
         return self.rerandomize(rng.multinomial(n, theta / theta.sum()), rng)
 
     def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Bits are independent given the value, as in unary encodings; those of a subset of fixed size are so nearly."""
+        """Bits are independent given the value, or a subset of fixed size that is uniform but for the value."""
         n = int(people.sum())
-        sums = rng.binomial(people, np.minimum(self.q + self.gap, 1.0)) + rng.binomial(n - people, self.q)
+        own = rng.binomial(people, np.minimum(self.q + self.gap, 1.0))
+        if self.ones is None:
+            sums = own + rng.binomial(n - people, self.q)
+        else:
+            sums = own + _others(own, self.ones - 1, rng) + _others(people - own, self.ones, rng)
         return np.concatenate([sums, n - sums]) / (n * self._size)
+
+
+def _others(people: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """How often each value is chosen where each of people[x] chooses ``count`` values other than x, every such set alike.
+
+    Drawn one by one where that is little work. Else by the normal limit, with the covariance of sampling without replacement:
+    variance r (1 - r) a person, r = count / m of the m others, and -1 / (m - 1) of it between two of them.
+    """
+    size, n = people.size, int(people.sum())
+    m = size - 1
+    if count == 0 or n == 0:
+        return np.zeros(size, dtype=np.int64)
+    if count == m:
+        return n - people
+    if n * size <= _DRAWS:
+        keys = rng.random((n, size))
+        keys[np.arange(n), np.repeat(np.arange(size), people)] = 2
+        return np.bincount(np.argpartition(keys, count - 1, axis=1)[:, :count].ravel(), minlength=size)
+    rate = count / m
+    noise = rng.standard_normal((size, size)) * np.sqrt(people * rate * (1 - rate) * m / (m - 1))[:, None]
+    np.fill_diagonal(noise, 0.0)
+    noise -= np.where(np.eye(size, dtype=bool), 0.0, noise.sum(axis=1, keepdims=True) / m)
+    return np.clip(np.rint((n - people) * rate + noise.sum(axis=0)), 0, n - people).astype(np.int64)
 
 
 class HadamardChannel(_Pure):

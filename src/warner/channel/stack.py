@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
 
+from warner._check import ArgumentError, message
 from warner.channel.base import Channel
+
+_MOST_DEALT = 10**9  # people that numpy deals out without replacement
 
 
 class StackChannel(Channel):
@@ -64,6 +67,8 @@ class StackChannel(Channel):
 
     def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Who reported through which channel is drawn without replacement, so that the groups keep their sizes."""
+        if people.sum() >= _MOST_DEALT:
+            raise ArgumentError(message("target", "'respondents' of several mechanisms together takes fewer than 10^9 people", f"{people.sum():,}"))
         left, parts = people.copy(), []
         for channel, n in zip(self.channels, self.people, strict=True):
             own = rng.multivariate_hypergeometric(left, int(n), method="marginals")
@@ -72,15 +77,17 @@ class StackChannel(Channel):
         return self.stack(parts)
 
     def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
-        parts = [c.supports(part / share) for c, part, share in zip(self.channels, self.split(w), self.shares, strict=True)]
-        known = StackChannel([channel for channel, _ in parts], [int(n) for n in self.people])
-        return known, known.stack([weights for _, weights in parts])
+        return self._each(w, lambda channel, part: channel.supports(part))
 
     def seen(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         # Shares do not change: they are of people, not of rows that are stored.
-        parts = [c.seen(part / share) for c, part, share in zip(self.channels, self.split(w), self.shares, strict=True)]
-        smaller = StackChannel([channel for channel, _ in parts], [int(n) for n in self.people])
-        return smaller, smaller.stack([weights for _, weights in parts])
+        return self._each(w, lambda channel, part: channel.seen(part))
+
+    def _each(self, w: np.ndarray, change: Callable[[Channel, np.ndarray], tuple[Channel, np.ndarray]]) -> tuple[Channel, np.ndarray]:
+        """The stack of what every channel and its weights become."""
+        parts = [change(c, part / share) for c, part, share in zip(self.channels, self.split(w), self.shares, strict=True)]
+        changed = StackChannel([channel for channel, _ in parts], [int(n) for n in self.people])
+        return changed, changed.stack([weights for _, weights in parts])
 
     @cached_property
     def _mixture(self) -> np.ndarray:
@@ -96,13 +103,14 @@ class StackChannel(Channel):
 
     def invert(self, w: np.ndarray) -> np.ndarray:
         parts = zip(self._mixture, self.channels, self.split(w), self.shares, strict=True)
-        return np.sum([mixed * channel.invert(part / share) for mixed, channel, part, share in parts], axis=0)
+        return np.sum([(mixed * channel.invert(part / share).T).T for mixed, channel, part, share in parts], axis=0)
 
     def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Per report of the whole: group g's part of the estimate is n_g of n reports, each with n / n_g times its weight.
+        """For theta (K,) that sums to one.
 
-        The squares of that are n / n_g times the group's, and its mean share theta is squared once, not once a group: each
-        group's variance, total - theta^2, is mixed, and theta^2 added back.
+        Per report of the whole, group g's part of the estimate is n_g of n reports, each with n / n_g times its weight. The squares
+        of that are n / n_g times the group's, and its mean share theta is squared once, not once a group: each group's variance,
+        total - theta^2, is mixed, and theta^2 added back.
         """
         parts = [channel.moments(theta) for channel in self.channels]
         scale = self._mixture**2 * (self.people.sum() / self.people)[:, None]

@@ -16,7 +16,7 @@ from warner.estimators._base import Estimator
 from warner.estimators.accelerated import accelerated
 from warner.estimators.closed import budgets, direct, separable
 from warner.estimators.newton import constrained, interior_point, sequential
-from warner.estimators.objective import finish, gap, require_possible, score
+from warner.estimators.objective import finish, gap, require_possible, score, sharpen
 from warner.estimators.uniqueness import Uniqueness, uniqueness
 from warner.evidence import Evidence
 
@@ -80,12 +80,15 @@ class MaximumLikelihood(Estimator):
         if solve is not None:
             theta = solve(channel, w)
             reached = gap(channel, w, theta) <= self.gap
-            only = Uniqueness.UNIQUE  # a sum of strictly concave functions of one share each; values unseen only lose by a share
+            only = (
+                Uniqueness.UNIQUE if reached else Uniqueness.NOT_CERTIFIED
+            )  # a sum of strictly concave functions of one share each; values unseen only lose by a share
         else:
             lumped = rows.lump(weights)
             if lumped is not None:
                 rows, weights, lift = lumped
             theta, steps, reached = self._iterate(rows, weights)
+            theta = sharpen(rows, weights, theta, self.gap)
             only = uniqueness(rows, weights, theta, score(rows, weights, theta)) if reached else Uniqueness.NOT_CERTIFIED
             theta = theta if lumped is None else lift(theta)
         fit = finish(evidence, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)
@@ -93,9 +96,9 @@ class MaximumLikelihood(Estimator):
 
     def _iterate(self, rows: Channel, weights: np.ndarray) -> tuple[np.ndarray, int, bool]:
         """The solvers that fit the channel in turn, until one reaches the gap."""
-        small = rows.shape[1] <= _LARGEST_NEWTON and rows.shape[0] * rows.shape[1] <= _LARGEST_MATRIX
+        products = type(rows).gram is not Channel.gram or rows.shape[0] * rows.shape[1] <= _LARGEST_MATRIX
         solvers: list[_Solver] = [sequential] if isinstance(rows, SupportRows) else [constrained]
-        solvers += [interior_point] if small or isinstance(rows, SupportRows) else [accelerated]
+        solvers += [interior_point] if products and rows.shape[1] <= _LARGEST_NEWTON else [accelerated]
         steps = 0
         found: list[tuple[float, int, np.ndarray]] = []
         for solve in solvers:

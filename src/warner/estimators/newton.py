@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from warner.channel import Channel, SupportRows
-from warner.estimators.objective import gap, log_likelihood
+from warner.estimators.objective import gap
 
 _STEPS = 200  # interior-point steps; 15 to 40 are usual
 _START_ALL = 512  # up to so many values all are there from the start
@@ -55,7 +55,7 @@ def interior_point(channel: Channel, w: np.ndarray, target: float) -> tuple[np.n
         found_gap = gap(channel, w, found)
         if found_gap < best_gap:
             best, best_gap = found, found_gap
-    return _clean(channel, w, best, z, max(best_gap, target)), steps, best_gap <= target
+    return best, steps, best_gap <= target
 
 
 def sequential(channel: SupportRows, w: np.ndarray, target: float) -> tuple[np.ndarray, int, bool]:
@@ -71,14 +71,14 @@ def sequential(channel: SupportRows, w: np.ndarray, target: float) -> tuple[np.n
     for _ in range(_WARM // 4 if varying else 0):
         theta = theta * channel.rmatvec(w / channel.matvec(theta))
     hessian: np.ndarray | None = None
-    best, best_gap, last, z = theta, np.inf, np.inf, np.zeros(size)
+    best, best_gap, last = theta, np.inf, np.inf
     steps, slow = 0, 0
     while steps < _STEPS // 4:
         d = channel.matvec(theta)
         gradient = 1 - channel.rmatvec(np.divide(w, d, out=np.zeros_like(d), where=d > 0))
         found = max(0.0, -float(gradient.min())) * channel.copies
         if found < best_gap:
-            best, best_gap, z = theta, found, np.maximum(gradient, 0.0)
+            best, best_gap = theta, found
         if best_gap <= target:
             break
         curvature = np.divide(w, d**2, out=np.zeros_like(d), where=d > 0)
@@ -97,7 +97,7 @@ def sequential(channel: SupportRows, w: np.ndarray, target: float) -> tuple[np.n
             break
         theta = _halved(channel, w, theta, aim - theta)
         steps += 1
-    return _clean(channel, w, best, z, max(best_gap, target)), steps, best_gap <= target
+    return best, steps, best_gap <= target
 
 
 def constrained(channel: Channel, w: np.ndarray, target: float) -> tuple[np.ndarray, int, bool]:
@@ -110,8 +110,10 @@ def constrained(channel: Channel, w: np.ndarray, target: float) -> tuple[np.ndar
     size = channel.shape[1]
     seen = np.flatnonzero(w > 0)
     weights = w[seen]
-    most = max(1, _ENTRIES // seen.size)
+    most = max(1, _ENTRIES // channel.shape[0])
     used = np.unique(np.linspace(0, size - 1, _START).astype(np.int64)) if size > _START_ALL else np.arange(size)
+    if used.size > most:
+        return np.full(size, 1 / size), 0, False
     columns = channel.columns(used)[seen]
     if (columns.sum(axis=1) <= 0).any():
         if size > most:
@@ -245,20 +247,3 @@ def _shorten(channel: Channel, w: np.ndarray, theta: np.ndarray, move: np.ndarra
     while step > 1e-6 and value(theta + step * move) > here + 1e-12 * abs(here):
         step /= 2
     return theta + step * move
-
-
-def _clean(channel: Channel, w: np.ndarray, theta: np.ndarray, z: np.ndarray, allowed: float) -> np.ndarray:
-    """Values that are absent, at exactly 0, unless that costs more than the gap allowed.
-
-    The multipliers say which; where a value is absent and its multiplier is 0 too (the degenerate case of METHODS 4.5) both
-    are small together, and small shares are tried instead, the most first.
-    """
-    small = [theta < cut for cut in (1e-3, 1e-4, 1e-5, 1e-6) if ((theta > 0) & (theta < cut)).any()]
-    for absent in (z > theta, *small):
-        sharp = np.where(absent, 0.0, theta)
-        if sharp.sum() <= 0:
-            continue
-        sharp /= sharp.sum()
-        if np.isfinite(log_likelihood(channel, w, sharp)) and gap(channel, w, sharp) <= allowed:
-            theta = sharp
-    return theta

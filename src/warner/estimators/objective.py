@@ -56,7 +56,8 @@ def finish(evidence: Evidence, theta: np.ndarray, status: Status, iterations: in
     """A fit with its certificate; ``evidence`` holds the likelihood that was maximised."""
     channel = evidence.channel
     s, value = assess(channel, evidence.weights, theta)
-    return Fit(theta, status, max(0.0, float(s.max()) - 1) * channel.copies, iterations, evidence.n * value, name_of(channel))
+    missing = max(0.0, float(s.max()) - 1) * channel.copies if value > -np.inf else np.inf
+    return Fit(theta, status, missing, iterations, evidence.n * value, name_of(channel))
 
 
 def require_possible(channel: Channel, w: np.ndarray) -> None:
@@ -71,3 +72,23 @@ def require_possible(channel: Channel, w: np.ndarray) -> None:
                 "They cannot come from this mechanism: check the channel",
             )
         )
+
+
+def sharpen(channel: Channel, w: np.ndarray, theta: np.ndarray, target: float) -> np.ndarray:
+    """theta with the shares that a solver left all but 0 at exactly 0, unless that costs more than the gap allowed.
+
+    A value is absent at the maximum where its score is below 1 by more than its share. In the degenerate case (METHODS 4.5) both
+    are 0 together, so ever smaller shares are tried besides, the most first.
+    """
+    s = score(channel, w, theta)
+    allowed = max(target, max(0.0, float(s.max()) - 1) * channel.copies)
+    tried: set[bytes] = set()
+    for absent in (1 - s > theta, *(theta < cut for cut in (1e-3, 1e-4, 1e-5, 1e-6, 1e-9))):
+        sharp = np.where(absent, 0.0, theta)
+        if (sharp == theta).all() or sharp.sum() <= 0 or absent.tobytes() in tried:
+            continue
+        tried.add(absent.tobytes())
+        sharp /= sharp.sum()
+        if gap(channel, w, sharp) <= allowed:
+            theta = sharp
+    return theta

@@ -87,7 +87,7 @@ class SubsetSelection(Mechanism):
         p = Fraction(self._include, ONE)
         d, others = self.subset, self.domain.size - 1
         q = p * Fraction(d - 1, others) + (1 - p) * Fraction(d, others)
-        return SupportChannel(self.domain.size, float(q), float(p - q))
+        return SupportChannel(self.domain.size, float(q), float(p - q), ones=d)
 
     @property
     def alphabet(self) -> int:
