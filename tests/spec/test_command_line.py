@@ -370,3 +370,50 @@ def test_studies_travel_as_json_with_their_digest() -> None:
     with pytest.raises(warner.StudyError, match="altered"):
         warner.Study.parse(study.to_json().replace("1.5", "1.4"))
     assert "attributes" in warner.Study.schema()["properties"]
+
+
+UTILITY = """
+[attributes.place]
+values = ["clinic", "park", "school", "shop"]
+mechanism = "UtilityOptimizedRR"
+sensitive = ["clinic"]
+tags = ["home"]
+epsilon = 2.0
+"""
+
+
+def test_tags_go_through_files_and_are_given_back(here: Path) -> None:
+    Path("city.toml").write_text(UTILITY)
+    Path("places.csv").write_text("place\n" + "park\n@home\nclinic\nschool\n@home\n" * 400)
+    result = run("randomize", "city.toml", "places.csv", "-o", "r.parquet")
+    assert "of place only the sensitive values are protected" in result.output
+    run("tally", "r.parquet", "-o", "t.json", "--study", "city.toml")
+    shown = run("estimate", "t.json").output
+    assert "@home" in shown and "given back" in shown and "can add up to" in shown
+    Path("home.csv").write_text("value,share\nshop,1\n")
+    found = json.loads(run("estimate", "t.json", "--background", "home=home.csv", "--json", "-").output)[0]["redistributed"]
+    shares = {row["value"]: row["estimate"] for row in found["shares"]}
+    assert shares["shop"] == pytest.approx(found["tags"]["home"]) and found["tags"]["home"] == pytest.approx(0.4, abs=0.1)
+    assert found["worst_case"] == pytest.approx(2 * found["tags"]["home"])
+    for text, rule in (("moon,1", "bad.csv, line 2"), ("shop,x", "bad.csv, line 2"), ("shop,0.4", "distribution")):
+        Path("bad.csv").write_text(f"value,share\n{text}\n")
+        assert rule in run("estimate", "t.json", "--background", "home=bad.csv", ok=False).output
+    assert "tags among home" in run("estimate", "t.json", "--background", "gym=home.csv", ok=False).output
+    assert "cannot be opened" in run("estimate", "t.json", "--background", "home=nowhere.csv", ok=False).output
+    run("randomize", "study.toml", "answers.csv", "-o", "plain.parquet")
+    run("tally", "plain.parquet", "-o", "plain.json")
+    assert "needs an attribute with tags" in run("estimate", "plain.json", "--background", "home=home.csv", ok=False).output
+
+
+def test_a_plan_ranks_what_a_study_could_use(here: Path) -> None:
+    Path("city.toml").write_text(UTILITY.replace('tags = ["home"]\n', ""))
+    shown = run("plan", "city.toml", "--people", "5000", "--error", "0.05").output
+    lines = [line for line in shown.splitlines() if "times" in line]
+    assert "UtilityOptimizedRR (the study's)" in lines[0] and "no protection" in lines[-1] and "people needed" in shown
+    facts = json.loads(run("plan", "city.toml", "--json", "--loss", "l2").output)["place"]
+    errors = [row["error"] for row in facts["options"][:-1]]
+    assert errors == sorted(errors) and facts["loss"] == "l2" and facts["n"] == 10_000
+    Path("open.toml").write_text('[attributes.q]\nvalues = ["a", "b"]\nmechanism = "RandomizedResponse"\nepsilon = inf\n')
+    assert "not protected" in run("plan", "open.toml", ok=False).output
+    for wrong in (["--people", "0"], ["--error", "-1"], ["--loss", "l3"]):
+        run("plan", "city.toml", *wrong, ok=False)
