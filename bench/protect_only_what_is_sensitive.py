@@ -119,7 +119,8 @@ def personal(rng: np.random.Generator) -> None:
     data = _columns("foursquare_manhattan_grid25x25.csv.gz")
     if data is None:
         everyone = rng.multinomial(28_000, rng.dirichlet(np.full(625, 0.2)))
-        hidden = {"home": rng.binomial(everyone, 0.1), "work": rng.binomial(everyone, 0.15)}
+        at_home = rng.binomial(everyone, 0.1)
+        hidden = {"home": at_home, "work": rng.binomial(everyone - at_home, 0.15)}
         tagged = {tag: rng.poisson(1 + 0.05 * counts) for tag, counts in hidden.items()}
     else:
         everyone = data["nyc193_checkins"].astype(int)

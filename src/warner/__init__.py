@@ -32,13 +32,13 @@ from warner.mechanisms import (
     HadamardResponse,
     LocalHashing,
     Mechanism,
+    Personalized,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
     UtilityOptimizedRappor,
     UtilityOptimizedRR,
 )
-from warner.mechanisms.personal import Personalized
 from warner.personal import redistribute
 from warner.plan import plan
 from warner.reports import Reports

@@ -14,8 +14,7 @@ from warner._check import ArgumentError, ArgumentTypeError, integer, kind, messa
 from warner._random import Source
 from warner.guarantee import LDP, OSLDP, ULDP, Guarantee
 from warner.law import INFINITE, GuardedBits, OneHotBits, epsilon_of, image, violation, worst_ratio
-from warner.mechanisms import Mechanism
-from warner.mechanisms._base import guarded
+from warner.mechanisms import Mechanism, guarded
 from warner.reports import Reports
 
 # Small enough that all reports can be serialised and their exact probabilities compared.

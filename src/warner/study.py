@@ -32,8 +32,7 @@ from warner._check import StudyError, WarnerError, message, show
 from warner.domain import Categorical, Domain, Integers, Interval, canonical
 from warner.files.values import text_labels
 from warner.guarantee import LDP, OSLDP, ULDP, add_up, compose
-from warner.mechanisms import MECHANISMS, Mechanism
-from warner.mechanisms.personal import Personalized
+from warner.mechanisms import MECHANISMS, Mechanism, Personalized
 from warner.reports import read_whole
 
 

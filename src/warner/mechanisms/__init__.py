@@ -9,10 +9,11 @@ from typing import Any
 
 from warner._check import MismatchError, WarnerError, message, show
 from warner.domain import canonical, from_spec
-from warner.mechanisms._base import Mechanism
+from warner.mechanisms._base import Mechanism, guarded
 from warner.mechanisms.direct import ChannelMechanism, RandomizedResponse
 from warner.mechanisms.hadamard import HadamardResponse
 from warner.mechanisms.hashing import LocalHashing
+from warner.mechanisms.personal import Personalized
 from warner.mechanisms.subset import SubsetSelection
 from warner.mechanisms.unary import UnaryEncoding
 from warner.mechanisms.utility import UtilityOptimizedRappor, UtilityOptimizedRR
@@ -74,4 +75,4 @@ def _from_header(text: str) -> Mechanism:
     return mechanism
 
 
-__all__ = [*MECHANISMS, "MECHANISMS", "Mechanism", "from_header"]
+__all__ = [*MECHANISMS, "MECHANISMS", "Mechanism", "Personalized", "from_header", "guarded"]
