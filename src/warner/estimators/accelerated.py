@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from warner.channel import Channel
+from warner.estimators.objective import assess
 
 _PRODUCTS = 5000  # scores that may be computed
 _TINY = 1e-300
@@ -17,21 +18,14 @@ def accelerated(channel: Channel, w: np.ndarray, target: float) -> tuple[np.ndar
     theta + 2 a r + a^2 v with a = |r| / |v|, in logarithms of theta so that it stays positive; a is lowered towards 1, which
     is plain EM, until the likelihood is no lower than after the first step. Every score gives the certificate of the point it was computed at.
     """
-    seen = w > 0
-
-    def evaluate(theta: np.ndarray) -> tuple[np.ndarray, float]:
-        d = channel.matvec(theta)
-        value = float(w[seen] @ np.log(d[seen])) if (d[seen] > 0).all() else -np.inf
-        return channel.rmatvec(np.divide(w, d, out=np.zeros_like(d), where=seen & (d > 0))), value
-
     theta = np.full(channel.shape[1], 1 / channel.shape[1])
-    s, value = evaluate(theta)
+    s, value = assess(channel, w, theta)
     count = 1
     while (float(s.max()) - 1) * channel.copies > target and count < _PRODUCTS:
         start = np.log(np.maximum(theta, _TINY))
         r = np.log(np.maximum(s, _TINY))
         theta = theta * s
-        s, value = evaluate(theta)
+        s, value = assess(channel, w, theta)
         count += 1
         v = np.log(np.maximum(s, _TINY)) - r
         # Shares weigh as they do in the likelihood: those that have all but vanished do not set the step.
@@ -40,7 +34,7 @@ def accelerated(channel: Channel, w: np.ndarray, target: float) -> tuple[np.ndar
             exponent = start + 2 * length * r + length**2 * v
             trial = np.exp(exponent - exponent.max())
             trial /= trial.sum()
-            s_trial, value_trial = evaluate(trial)
+            s_trial, value_trial = assess(channel, w, trial)
             count += 1
             if value_trial >= value:
                 theta, s, value = trial, s_trial, value_trial

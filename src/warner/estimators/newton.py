@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from warner.channel import Channel, SupportRows
-from warner.estimators.objective import gap
+from warner.estimators.objective import gap, over
 
 _STEPS = 200  # interior-point steps; 15 to 40 are usual
 _START_ALL = 512  # up to so many values all are there from the start
@@ -35,9 +35,9 @@ def interior_point(channel: Channel, w: np.ndarray, target: float) -> tuple[np.n
     while best_gap > target and steps < _STEPS:
         steps += 1
         d = channel.matvec(theta)
-        gradient = 1 - channel.rmatvec(np.divide(w, d, out=np.zeros_like(d), where=w > 0))
+        gradient = 1 - channel.rmatvec(over(w, d))
         barrier = min(barrier, 0.1 * float(theta @ z) / size)
-        hessian = channel.gram(np.divide(w, d**2, out=np.zeros_like(d), where=w > 0))
+        hessian = channel.gram(over(w, d**2))
         hessian[np.diag_indices(size)] += z / theta
         for ridge in (0.0, 1e-14, 1e-11, 1e-8):
             try:
@@ -75,13 +75,13 @@ def sequential(channel: SupportRows, w: np.ndarray, target: float) -> tuple[np.n
     steps, slow = 0, 0
     while steps < _STEPS // 4:
         d = channel.matvec(theta)
-        gradient = 1 - channel.rmatvec(np.divide(w, d, out=np.zeros_like(d), where=d > 0))
+        gradient = 1 - channel.rmatvec(over(w, d))
         found = max(0.0, -float(gradient.min())) * channel.copies
         if found < best_gap:
             best, best_gap = theta, found
         if best_gap <= target:
             break
-        curvature = np.divide(w, d**2, out=np.zeros_like(d), where=d > 0)
+        curvature = over(w, d**2)
         slow = slow + 1 if found > 0.5 * last else 0
         if hessian is None or slow > varying:
             slow = 0

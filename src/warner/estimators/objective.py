@@ -18,6 +18,11 @@ from warner.evidence import Evidence
 WHOLE, SUPPORTS = "likelihood of the reports", "quasi-likelihood of the support counts"
 
 
+def over(w: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """w / d, 0 for reports that were not seen or cannot be."""
+    return np.divide(w, d, out=np.zeros_like(d), where=(w > 0) & (d > 0))
+
+
 def assess(channel: Channel, w: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, float]:
     """The score s = A' (w / A theta), (K,), and l(theta); rows that were not seen do not count.
 
@@ -26,7 +31,7 @@ def assess(channel: Channel, w: np.ndarray, theta: np.ndarray) -> tuple[np.ndarr
     """
     seen = w > 0
     d = channel.matvec(theta)
-    s = channel.rmatvec(np.divide(w, d, out=np.zeros_like(d), where=seen & (d > 0)))
+    s = channel.rmatvec(over(w, d))
     some = d[seen] * channel.copies
     return s, float(channel.copies * (w[seen] @ np.log(some))) if (some > 0).all() else -np.inf
 
