@@ -417,3 +417,17 @@ def test_a_plan_ranks_what_a_study_could_use(here: Path) -> None:
     assert "not protected" in run("plan", "open.toml", ok=False).output
     for wrong in (["--people", "0"], ["--error", "-1"], ["--loss", "l3"]):
         run("plan", "city.toml", *wrong, ok=False)
+
+
+@pytest.mark.parametrize("domain, plain, bad", [("integers = [0, 9]", "7", "77"), ("interval = { low = 0, high = 1, bins = 4 }", "0.5", "1.5")])
+def test_tags_stand_among_numbers_in_a_text_column(here: Path, domain: str, plain: str, bad: str) -> None:
+    values = "0" if domain.startswith("integers") else "0.125"
+    study = f'[attributes.q]\n{domain}\nmechanism = "UtilityOptimizedRR"\nsensitive = [{values}]\ntags = ["home"]\nepsilon = 20\n'
+    Path("numbers.toml").write_text(study)
+    run("randomize", "numbers.toml", "-o", "r.csv", text=f"q\n{plain}\n@home\n{plain}\n")
+    reports = read_reports("r.csv")["q"].columns["report"].tolist()
+    size = 10 if domain.startswith("integers") else 4
+    assert reports == [7 if size == 10 else 2, size, 7 if size == 10 else 2]
+    refused = run("randomize", "numbers.toml", text=f"q\n@home\n{bad}\n", ok=False).output
+    assert "data row 2" in refused and bad not in refused
+    assert "data row 3" in run("randomize", "numbers.toml", text="q\n@home\n@home\n@away\n", ok=False).output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -16,7 +17,7 @@ from warner._check import (
     WarnerError,
     message,
 )
-from warner.domain import Categorical, Domain, Integers, Interval
+from warner.domain import Categorical, Domain, Integers, Interval, Tagged
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -120,6 +121,12 @@ def _encode(domain: Domain, column: Any, name: str, row: int) -> np.ndarray:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    if isinstance(domain, Tagged) and text:
+        # Tags are set aside, with any value of the plain domain in their place, so that rows keep their numbers.
+        bots = pc.index_in(pc.cast(column, pa.string()), value_set=pa.array([f"@{tag}" for tag in domain.tags]))
+        some = text_labels(domain.domain)[0] if isinstance(domain.domain, Categorical) else json.dumps(domain.domain.labels[0])
+        plain = _encode(domain.domain, pc.if_else(pc.is_null(bots), column, some), name, row)
+        return np.where(pc.is_null(bots), plain, domain.domain.size + pc.fill_null(bots, 0).to_numpy(zero_copy_only=False))
     if isinstance(domain, Categorical) and text:
         labels = text_labels(domain)
         if all(isinstance(label, bool) for label in domain.labels):
