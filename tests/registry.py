@@ -37,6 +37,8 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "UtilityOptimizedRR, one sensitive": lambda d, e: warner.UtilityOptimizedRR(d, e, sensitive=d.labels[-1:]),
     "UtilityOptimizedRappor": lambda d, e: warner.UtilityOptimizedRappor(d, e, sensitive=d.labels[::3]),
     "UtilityOptimizedRappor keep 0.7": lambda d, e: warner.UtilityOptimizedRappor(d, e, sensitive=d.labels[1:3], keep=0.7),
+    "SquareWave": lambda d, e: warner.SquareWave(d, e, cells=256),
+    "Piecewise": lambda d, e: warner.Piecewise(d, e, cells=256),
     "ChannelMechanism": lambda d, e: warner.ChannelMechanism(d, _ramp(d, e)),
 }
 

@@ -33,7 +33,9 @@ from warner.mechanisms import (
     LocalHashing,
     Mechanism,
     Personalized,
+    Piecewise,
     RandomizedResponse,
+    SquareWave,
     SubsetSelection,
     UnaryEncoding,
     UtilityOptimizedRappor,
@@ -66,6 +68,8 @@ __all__ = [
     "UtilityOptimizedRR",
     "UtilityOptimizedRappor",
     "Personalized",
+    "SquareWave",
+    "Piecewise",
     # what travels
     "Reports",
     "Tally",

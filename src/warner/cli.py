@@ -85,7 +85,7 @@ def randomize(study: str, values: str, output: str, bare: bool, seed: int | None
     source = Source(_generator(seed))
     with files.ReportWriter(output, plan.mechanisms, simulation=seed is not None) as writer, progress("randomising") as step:
         done = 0
-        for batch in files.read_values(values, plan.domains, bare):
+        for batch in files.read_values(values, plan.mechanisms, bare):
             writer.write(_randomised(plan, batch, source))
             done += len(next(iter(batch.values())))
             step(done, None)
@@ -95,8 +95,8 @@ def randomize(study: str, values: str, output: str, bare: bool, seed: int | None
 
 
 def _randomised(study: Study, batch: dict[str, Any], source: Source) -> dict[str, Reports]:
-    """One batch of indices as reports of every attribute."""
-    return {name: Reports(m.header, m.randomize_index(batch[name], source)) for name, m in study.mechanisms.items()}
+    """One batch of answers, encoded, as reports of every attribute."""
+    return {name: Reports(m.header, m.randomize_encoded(batch[name], source)) for name, m in study.mechanisms.items()}
 
 
 def _spent(study: Study) -> str:

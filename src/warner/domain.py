@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, EmptyError, ValuesError, as_float, integer, kind, message, real, show
+from warner._check import ArgumentError, ArgumentTypeError, EmptyError, ValuesError, as_float, choice, integer, kind, message, real, show
 
 # Beyond this many values neither a table of labels nor an estimate per value is sensible on one machine.
 LARGEST_SIZE = 2**26
@@ -41,6 +41,10 @@ class Domain(ABC):
     @abstractmethod
     def decode(self, index: Any) -> list[Any]:
         """The values at ``index`` (n,), as Python objects that ``encode`` accepts."""
+
+    def position(self, values: Any) -> np.ndarray:
+        """Where ``values`` lie between the domain's two ends, (n,) in [0, 1]; for domains of numbers, refused like ``encode``."""
+        raise ArgumentTypeError(message("domain", "must be Integers or Interval for a numeric mechanism", type(self).__name__))
 
     @abstractmethod
     def spec(self) -> dict[str, Any]:
@@ -224,6 +228,9 @@ class Integers(Domain):
         self._refuse(outside, "an integer")
         return values.astype(np.int64) - self.low
 
+    def position(self, values: Any) -> np.ndarray:
+        return self.encode(values) / (self.size - 1)
+
     def decode(self, index: Any) -> list[int]:
         return (self._index(index) + self.low).tolist()
 
@@ -234,15 +241,21 @@ class Integers(Domain):
 class Interval(Domain):
     """Real numbers in [low, high], in ``bins`` equal bins; ``decode`` gives bin centres.
 
+    Args:
+        low, high: the limits, both included.
+        bins: in how many values the distribution is estimated. Numeric mechanisms do not see them.
+        clip: take numbers beyond a limit as the limit, instead of refusing them.
+
     >>> Interval(0, 1, 4).encode([0.0, 0.3, 1.0]).tolist()
     [0, 1, 3]
     """
 
-    def __init__(self, low: float, high: float, bins: int) -> None:
+    def __init__(self, low: float, high: float, bins: int, clip: bool = False) -> None:
         self.low, self.high = real("low", low), real("high", high)
         if not self.low < self.high:
             raise ArgumentError(message("high", f"must be greater than low = {self.low!r}", show(high)))
         self.size = self.bins = integer("bins", bins, 2, LARGEST_SIZE)
+        self.clip = choice("clip", clip, (False, True))
         real("high - low", self.high - self.low, "Choose narrower limits")
 
     @cached_property
@@ -250,6 +263,13 @@ class Interval(Domain):
         return (self.low + (np.arange(self.size) + 0.5) * (self.high - self.low) / self.size)[:, None]
 
     def encode(self, values: Any) -> np.ndarray:
+        values = self._numbers(values)
+        return np.minimum(((values - self.low) / (self.high - self.low) * self.size).astype(np.int64), self.size - 1)
+
+    def position(self, values: Any) -> np.ndarray:
+        return np.clip((self._numbers(values) - self.low) / (self.high - self.low), 0.0, 1.0)
+
+    def _numbers(self, values: Any) -> np.ndarray:
         values = _sequence(values)
         if not isinstance(values, np.ndarray) or values.dtype == object:
             values = list(values)
@@ -259,14 +279,18 @@ class Interval(Domain):
             raise ArgumentTypeError(message("values", "must be a one-dimensional array of numbers", f"{values.dtype} of shape {values.shape}"))
         values = values.astype(np.float64)  # a narrower type could not hold the limits or the bins
         self._refuse(np.isnan(values), "NaN")
+        if self.clip:
+            self._refuse(np.isinf(values), "infinity")
+            return np.clip(values, self.low, self.high)
         self._refuse((values < self.low) | (values > self.high), "a number outside [low, high]")
-        return np.minimum(((values - self.low) / (self.high - self.low) * self.size).astype(np.int64), self.size - 1)
+        return values
 
     def decode(self, index: Any) -> list[float]:
         return self.points[self._index(index), 0].tolist()
 
     def spec(self) -> dict[str, Any]:
-        return {"kind": "interval", "low": self.low, "high": self.high, "bins": self.size}
+        limits = {"kind": "interval", "low": self.low, "high": self.high, "bins": self.size}
+        return {**limits, "clip": True} if self.clip else limits
 
 
 class Grid(Domain):
@@ -423,7 +447,7 @@ _KINDS: dict[str, Any] = {
     "tagged": lambda s: Tagged(from_spec(s["domain"]), s["tags"]),
     "categorical": lambda s: Categorical(s["values"]),
     "integers": lambda s: Integers(s["low"], s["high"]),
-    "interval": lambda s: Interval(s["low"], s["high"], s["bins"]),
+    "interval": lambda s: Interval(s["low"], s["high"], s["bins"], s.get("clip", False)),
     "grid": lambda s: Grid(s["rows"], s["columns"], s["side"]),
     "product": lambda s: Product(**{name: from_spec(d) for name, d in s["domains"]}),
 }

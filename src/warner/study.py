@@ -46,6 +46,7 @@ def _model() -> Any:
         low: StrictInt | StrictFloat
         high: StrictInt | StrictFloat
         bins: StrictInt
+        clip: StrictBool = False
 
     class AttributeSpec(BaseModel):
         # Further keys are options of the mechanism; its constructor knows which there are.
@@ -200,7 +201,7 @@ def _build(name: str, spec: Any) -> Mechanism:
         elif spec.integers is not None:
             domain = Integers(*spec.integers)
         else:
-            domain = Interval(spec.interval.low, spec.interval.high, spec.interval.bins)
+            domain = Interval(spec.interval.low, spec.interval.high, spec.interval.bins, spec.interval.clip)
         mechanism: Any = cls(domain, epsilon=spec.epsilon, **options)  # type: ignore[call-arg]
         return mechanism if spec.tags is None else Personalized(mechanism, spec.tags).mechanism
     except (WarnerError, TypeError) as error:

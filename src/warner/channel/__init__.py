@@ -11,7 +11,7 @@ estimate is (S_x - q) / (p - q), and one report contributes variance mu (1 - mu)
 
 from __future__ import annotations
 
-from warner.channel.bands import BandChannel, windows
+from warner.channel.bands import BandChannel, windows, windows_at
 from warner.channel.base import Channel
 from warner.channel.dense import DenseChannel
 from warner.channel.geometric import GeometricChannel
@@ -41,4 +41,5 @@ __all__ = [
     "TiedChannel",
     "walsh",
     "windows",
+    "windows_at",
 ]

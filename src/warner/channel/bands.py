@@ -18,10 +18,21 @@ class BandChannel(Channel):
         shape: (m, K).
         low, gain: the level outside, and how much higher it is where W = 1.
         rows, columns, jumps: the entries of D, (e,) each; jumps down a column sum to W's last row there.
+        nearest: (m,) the value that each row stands for when taken as it is.
     """
 
-    def __init__(self, shape: tuple[int, int], low: float, gain: float, rows: np.ndarray, columns: np.ndarray, jumps: np.ndarray) -> None:
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        low: float,
+        gain: float,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        jumps: np.ndarray,
+        nearest: np.ndarray | None = None,
+    ) -> None:
         self.shape = shape
+        self._nearest = nearest
         self.low, self.gain = low, gain
         order = np.argsort(columns, kind="stable")
         self._rows, self._columns, self._jumps = rows[order], columns[order], jumps[order].astype(np.float64)
@@ -51,6 +62,9 @@ class BandChannel(Channel):
             np.add.at(covered, self._columns, self._jumps[:, None] * tails)
         return self.low * r.sum(axis=0) + self.gain * covered
 
+    def observed(self, w: np.ndarray) -> np.ndarray:
+        return super().observed(w) if self._nearest is None else np.bincount(self._nearest, w, self.shape[1])
+
 
 def windows(outputs: int, width: int, size: int, low: float, gain: float) -> BandChannel:
     """The channel of a window of ``width`` cells among ``outputs``, its start spread over the first ``outputs - width + 1`` cells.
@@ -70,6 +84,13 @@ def windows(outputs: int, width: int, size: int, low: float, gain: float) -> Ban
     reach = int(np.ceil(starts / size)) + 2
     start = first[:, None] + np.arange(reach)[None, :]
     weight = (_hat(edges[1:, None] - start) - _hat(edges[:-1, None] - start)) * (size / starts)
+    return _from_starts(outputs, width, size, start, weight, low, gain)
+
+
+def _from_starts(outputs: int, width: int, size: int, start: np.ndarray, weight: np.ndarray, low: float, gain: float) -> BandChannel:
+    """Windows that start at start[x, i] with probability weight[x, i]."""
+    centres = (weight * start).sum(axis=1) / weight.sum(axis=1)
+    means = (centres[1:] + centres[:-1]) / 2
     bins = np.broadcast_to(np.arange(size)[:, None], start.shape)
     kept = weight > 0
     start, weight, bins = start[kept], weight[kept], bins[kept]
@@ -82,7 +103,19 @@ def windows(outputs: int, width: int, size: int, low: float, gain: float) -> Ban
         np.concatenate([start, ends[inside]]),
         np.concatenate([bins, bins[inside]]),
         np.concatenate([weight, -weight[inside]]),
+        # A report in the middle of a window that starts at k stands for the value whose windows start there.
+        nearest=np.searchsorted(means, np.arange(outputs) - (width - 1) / 2),
     )
+
+
+def windows_at(outputs: int, width: int, positions: np.ndarray, low: float, gain: float) -> BandChannel:
+    """The same for values (K,) that are points, at ``positions`` in [0, 1]."""
+    s = positions * (outputs - width)
+    first = np.minimum(np.floor(s).astype(np.int64), outputs - width - 1) if outputs - width > 0 else np.zeros(len(s), dtype=np.int64)
+    upper = s - first
+    start = np.stack([first, first + 1], axis=1)
+    weight = np.stack([1 - upper, upper], axis=1)
+    return _from_starts(outputs, width, len(positions), start, weight, low, gain)
 
 
 def _hat(s: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -18,6 +18,7 @@ from warner._check import (
     message,
 )
 from warner.domain import Categorical, Domain, Integers, Interval, Tagged
+from warner.mechanisms import Mechanism
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,12 +27,12 @@ _ROWS = 2**18  # people per batch
 _BLOCK = 2**24  # bytes of CSV per batch
 
 
-def read_values(path: str | BinaryIO, domains: Mapping[str, Domain], bare: bool = False) -> Iterator[dict[str, np.ndarray]]:
-    """Indices of the answers in a CSV or Parquet file, a batch at a time: {attribute: (rows,)}.
+def read_values(path: str | BinaryIO, domains: Mapping[str, Domain | Mechanism], bare: bool = False) -> Iterator[dict[str, np.ndarray]]:
+    """The answers in a CSV or Parquet file as indices, or as what mechanisms take, a batch at a time: {attribute: (rows,)}.
 
     Args:
         path: a file name, an open CSV file, or ``-`` for CSV on standard input.
-        domains: the columns to read, and what they may hold.
+        domains: the columns to read, and the domains, or mechanisms with domains, whose values they hold.
         bare: the file is CSV without a header line, its columns in the order of ``domains``.
 
     Raises:
@@ -54,7 +55,7 @@ def read_values(path: str | BinaryIO, domains: Mapping[str, Domain], bare: bool 
             raise problem
         if batch is None:
             break
-        yield {name: _encode(domain, batch.column(name), name, row) for name, domain in domains.items()}
+        yield {name: _encoded(taker, batch.column(name), name, row) for name, taker in domains.items()}
         row += batch.num_rows
     if row == 0:
         raise EmptyError(message(shown, "holds no answers", None, "Pass at least one row"))
@@ -105,7 +106,14 @@ _INTEGER = r"^-?[0-9]{1,18}$"
 _NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 
 
-def _encode(domain: Domain, column: Any, name: str, row: int) -> np.ndarray:
+def _encoded(taker: Domain | Mechanism, column: Any, name: str, row: int) -> np.ndarray:
+    if isinstance(taker, Domain):
+        return _encode(taker, column, name, row, taker.encode)
+    # What a mechanism makes of numbers; of other answers, their indices.
+    return _encode(taker.domain, column, name, row, taker.encode if isinstance(taker.domain, Integers | Interval) else taker.domain.encode)
+
+
+def _encode(domain: Domain, column: Any, name: str, row: int, encode: Callable[[Any], np.ndarray]) -> np.ndarray:
     """Indices of one Arrow column; ``row`` counts the rows before it."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -125,7 +133,7 @@ def _encode(domain: Domain, column: Any, name: str, row: int) -> np.ndarray:
         # Tags are set aside, with any value of the plain domain in their place, so that rows keep their numbers.
         bots = pc.index_in(pc.cast(column, pa.string()), value_set=pa.array([f"@{tag}" for tag in domain.tags]))
         some = text_labels(domain.domain)[0] if isinstance(domain.domain, Categorical) else json.dumps(domain.domain.labels[0])
-        plain = _encode(domain.domain, pc.if_else(pc.is_null(bots), column, some), name, row)
+        plain = _encode(domain.domain, pc.if_else(pc.is_null(bots), column, some), name, row, domain.domain.encode)
         return np.where(pc.is_null(bots), plain, domain.domain.size + pc.fill_null(bots, 0).to_numpy(zero_copy_only=False))
     if isinstance(domain, Categorical) and text:
         labels = text_labels(domain)
@@ -140,7 +148,7 @@ def _encode(domain: Domain, column: Any, name: str, row: int) -> np.ndarray:
         column = pc.cast(column, target)
     problem: WarnerError
     try:
-        return domain.encode(column.to_numpy(zero_copy_only=False))
+        return encode(column.to_numpy(zero_copy_only=False))
     except ValuesError as error:
         problem = error.moved(where, row + 1)
     except ArgumentTypeError:

@@ -13,6 +13,7 @@ from warner.mechanisms._base import Mechanism, guarded
 from warner.mechanisms.direct import ChannelMechanism, RandomizedResponse
 from warner.mechanisms.hadamard import HadamardResponse
 from warner.mechanisms.hashing import LocalHashing
+from warner.mechanisms.numeric import Piecewise, SquareWave
 from warner.mechanisms.personal import Personalized
 from warner.mechanisms.subset import SubsetSelection
 from warner.mechanisms.unary import UnaryEncoding
@@ -31,6 +32,8 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         ChannelMechanism,
         UtilityOptimizedRR,
         UtilityOptimizedRappor,
+        SquareWave,
+        Piecewise,
     )
 }
 

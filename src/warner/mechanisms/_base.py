@@ -82,7 +82,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        """Reports of the people whose values have ``index`` (n,), as the layout's columns."""
+        """Reports of the people whose answers :meth:`encode` made ``index`` (n,), as the layout's columns."""
 
     @abstractmethod
     def channel(self) -> Channel:
@@ -147,17 +147,24 @@ class Mechanism(ABC):
             ValuesError: an answer outside the domain, by position; nothing is sent then.
             EmptyError: no answers.
         """
-        source = Source(rng)
-        return Reports(self.header, self.randomize_index(self.domain.encode(values), source))
+        return Reports(self.header, self.randomize_encoded(self.encode(values), Source(rng)))
+
+    def encode(self, values: Any) -> np.ndarray:
+        """Answers, checked, in the form that the sampler takes: their indices, except for mechanisms of numbers."""
+        return self.domain.encode(values)
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        """Report columns of checked indices (n,), made in chunks of bounded size."""
+        """Report columns of people with the domain's values at ``index`` (n,)."""
         if not (int(index.min()) >= 0 and int(index.max()) < self.domain.size):
             raise ArgumentError(message("index", f"must lie in 0..{self.domain.size - 1}"))
-        columns = self.layout.empty(len(index))
-        for start in range(0, len(index), _CHUNK):
+        return self.randomize_encoded(index, source)
+
+    def randomize_encoded(self, encoded: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        """Report columns of what :meth:`encode` made, (n,), in chunks of bounded size."""
+        columns = self.layout.empty(len(encoded))
+        for start in range(0, len(encoded), _CHUNK):
             rows = slice(start, start + _CHUNK)
-            for name, part in self._sample(index[rows], source).items():
+            for name, part in self._sample(encoded[rows], source).items():
                 columns[name][rows] = part
         return columns
 

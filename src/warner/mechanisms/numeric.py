@@ -1,0 +1,166 @@
+"""Numbers between two ends: a window of likely cells around the value, on the device and without bins (METHODS 2)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from warner._check import integer
+from warner._exact import ONE, check_representable, divide, down, exp
+from warner._random import Source
+from warner.channel import BandChannel, windows, windows_at
+from warner.domain import Domain, Integers, Interval
+from warner.law import TwoLevel
+from warner.mechanisms._base import Mechanism
+from warner.reports import Fields
+
+
+class Window(Mechanism):
+    """M cells, of which the w in a window are e = exp(epsilon) times as likely as the others; the window follows the value.
+
+        Pr(cell inside) = e / (w e + M - w), Pr(cell outside) = 1 / (w e + M - w)
+
+    A number at position v in [0, 1] has its window start at one of the two whole numbers next to v (M - w), drawn so that the start
+    is right on average: the mean report is an affine function of the number, exactly. Abstract; ``cells`` is M.
+    """
+
+    law: TwoLevel
+    layout: Fields
+
+    def _open(self, domain: Domain, epsilon: float, cells: int, share: Decimal | None) -> None:
+        self._start(domain, epsilon)
+        if not isinstance(domain, Integers | Interval):
+            domain.position([])  # refuses, with the reason
+        self.cells = integer("cells", cells, 2, 2**20)
+        e = exp(self.requested)
+        share = self._share(e) if share is None else share
+        self.width = min(max(1, round(share * self.cells)), self.cells - 1)
+        outside = divide(1, self.width * e + self.cells - self.width)
+        check_representable(self.requested, outside, "each cell outside the window")
+        # As in randomised response: own / other <= e, and what lies beyond all cells is drawn again.
+        self._other = down(outside)
+        self._own = down(divide(self._other, ONE) * e)
+        self._total = self.width * self._own + (self.cells - self.width) * self._other
+        self.layout = Fields(("report",), (self.cells,))
+        self.law = TwoLevel(Fraction(self._own, self._total), Fraction(self._other, self._total))
+        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+
+    @abstractmethod
+    def _share(self, e: Decimal) -> Decimal:
+        """w / M of the continuous law at exp(epsilon)."""
+
+    def parameters(self) -> dict[str, Any]:
+        return {"cells": self.cells}
+
+    def thresholds(self) -> dict[str, str]:
+        return {"own": hex(self._own), "other": hex(self._other), "width": hex(self.width)}
+
+    def encode(self, values: Any) -> np.ndarray:
+        return self.domain.position(values)
+
+    def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        assert self.domain.points is not None
+        return self.randomize_encoded(self.domain.position(self.domain.points[index, 0].astype(_KINDS[type(self.domain)])), source)
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        n, free = len(index), self.cells - self.width
+        s = index * free
+        start = np.minimum(np.floor(s).astype(np.int64), free - 1)
+        start += source.words(n, np.uint64) < ((s - start) * 2.0**64).clip(max=2.0**64 - 2048).astype(np.uint64)
+        start[s >= free] = free  # at the upper end for certain
+        u = source.words(n, np.uint64)
+        while (redo := np.flatnonzero(u >= np.uint64(self._total))).size if self._total < ONE else False:
+            u[redo] = source.words(redo.size, np.uint64)
+        edge = np.uint64(self.width * self._own)
+        inside = u < edge
+        report = np.empty(n, dtype=np.int64)
+        report[inside] = start[inside] + (u[inside] // np.uint64(self._own)).astype(np.int64)
+        other = ((u[~inside] - edge) // np.uint64(self._other)).astype(np.int64)
+        report[~inside] = other + np.where(other >= start[~inside], self.width, 0)
+        return {"report": report}
+
+    def channel(self) -> BandChannel:
+        low, gain = float(self.law.low), float(self.law.high - self.law.low)
+        if isinstance(self.domain, Integers):
+            return windows_at(self.cells, self.width, np.arange(self.domain.size) / (self.domain.size - 1), low, gain)
+        return windows(self.cells, self.width, self.domain.size, low, gain)
+
+    def probabilities(self) -> np.ndarray:
+        """A bin stands for numbers spread evenly over it."""
+        free, size = self.cells - self.width, self.domain.size
+        table = np.full((self.cells, size), self.law.low, dtype=object)
+        for x in range(size):
+            if isinstance(self.domain, Integers):
+                s = Fraction(x, size - 1) * free
+                starts = {k: max(Fraction(0), 1 - abs(s - k)) for k in range(free + 1)}
+            else:
+                low, high = Fraction(x * free, size), Fraction((x + 1) * free, size)
+                starts = {k: (_hat(high - k) - _hat(low - k)) / (high - low) for k in range(free + 1)}
+            for k, weight in starts.items():
+                if weight:
+                    table[k : k + self.width, x] += weight * (self.law.high - self.law.low)
+        return table
+
+
+_KINDS: dict[type, Any] = {Integers: np.int64, Interval: np.float64}
+
+
+def _hat(s: Fraction) -> Fraction:
+    """The integral of max(0, 1 - |t|) for t up to s."""
+    c = min(max(s, Fraction(-1)), Fraction(1))
+    return (1 + c) ** 2 / 2 if c <= 0 else 1 - (1 - c) ** 2 / 2
+
+
+class SquareWave(Window):
+    """Square wave (SW): the window is as wide as makes reports tell the most about a number, for estimating its distribution.
+
+        b = (epsilon e - e + 1) / (2 e (e - 1 - epsilon)), w / M = 2b / (1 + 2b)
+
+    Args:
+        domain: Integers, or an Interval; its bins belong to estimation, the device does not see them.
+        epsilon: budget in nats.
+        cells: M, how many different reports there are.
+
+    Source: [P3 sec II]; Li et al. (2020).
+
+    >>> from warner import Interval
+    >>> income = SquareWave(Interval(0, 100_000, bins=64), 1.0)
+    >>> income.randomize([25_000.0, 99_999.5]).columns["report"].shape, round(income.epsilon, 9)
+    ((2,), 1.0)
+    """
+
+    def __init__(self, domain: Domain, epsilon: float, cells: int = 1024) -> None:
+        self._open(domain, epsilon, cells, None)
+
+    def _share(self, e: Decimal) -> Decimal:
+        exponent = Decimal(self.requested)
+        b = divide(exponent * e - e + 1, 2 * e * (e - 1 - exponent))
+        return divide(2 * b, 1 + 2 * b)
+
+
+class Piecewise(Window):
+    """Piecewise mechanism (PM): the window is as wide as makes the mean of the reports least uncertain.
+
+        w / M = 1 / (e^(epsilon / 2) + 1)
+
+    Args:
+        domain: Integers, or an Interval; its bins belong to estimation, the device does not see them.
+        epsilon: budget in nats.
+        cells: M, how many different reports there are.
+
+    Source: [P3 sec II]; Wang et al. (2019).
+
+    >>> from warner import Integers
+    >>> round(Piecewise(Integers(0, 120), 1.0).epsilon, 9)
+    1.0
+    """
+
+    def __init__(self, domain: Domain, epsilon: float, cells: int = 1024) -> None:
+        self._open(domain, epsilon, cells, None)
+
+    def _share(self, e: Decimal) -> Decimal:
+        return divide(1, exp(self.requested / 2) + 1)
