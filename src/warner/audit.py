@@ -34,6 +34,7 @@ class Audit:
         how: what was examined.
         breaks: what broke it, or None.
         sampled: lower bound on epsilon from samples, with confidence 1 - 1e-6, or None.
+        guarantee: what is guaranteed, and to whom: not every value is protected by every mechanism.
     """
 
     mechanism: str
@@ -43,11 +44,12 @@ class Audit:
     how: str
     breaks: str | None = None
     sampled: float | None = None
+    guarantee: str = ""
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else f"BROKEN: {self.breaks}"
         lower = "" if self.sampled is None else f"; from samples at least {self.sampled:.4f}"
-        return f"{self.mechanism}: requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict} ({self.how}{lower})"
+        return f"{self.mechanism}: requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}; {self.guarantee} ({self.how}{lower})"
 
 
 def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | None = None) -> Audit:
@@ -77,6 +79,8 @@ def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | N
     if not isinstance(mechanism, Mechanism):
         raise ArgumentTypeError(message("mechanism", "must be a Mechanism", kind(mechanism)))
     if claim is not None:
+        if samples is not None:
+            raise ArgumentError(message("samples", "do not go with a claim, which is checked by enumeration", None, "Ask for one of the two"))
         return _held_to(mechanism, claim)
     ratio = mechanism.law.ratio()
     law = epsilon = epsilon_of(ratio)
@@ -100,7 +104,7 @@ def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | N
     sampled = None if samples is None else sampled_bound(mechanism, integer("samples", samples, 2))
     if breaks is None and sampled is not None and sampled > mechanism.requested:
         breaks = f"samples show an epsilon of at least {sampled:.4f}: the sampler does not follow the law"
-    return Audit(repr(mechanism), mechanism.requested, epsilon, breaks is None, how, breaks, sampled)
+    return Audit(repr(mechanism), mechanism.requested, epsilon, breaks is None, how, breaks, sampled, str(mechanism.guarantee))
 
 
 def _held_to(mechanism: Mechanism, claim: Any) -> Audit:
@@ -112,22 +116,22 @@ def _held_to(mechanism: Mechanism, claim: Any) -> Audit:
     rows = mechanism.probabilities()
     values = np.ones(mechanism.domain.size, dtype=bool) if isinstance(claim, LDP) else guarded(mechanism.domain, claim.sensitive)
     bounded, breaks = np.ones(len(rows), dtype=bool), None
+    names = [repr(label) for label in mechanism.domain.labels]
     if isinstance(claim, ULDP):
         bounded = image(rows, values)
-        breaks = violation(rows, values, bounded)
+        breaks = violation(rows, values, bounded, names)
     above = values if isinstance(claim, OSLDP) else np.ones_like(values)
-    epsilon = epsilon_of(worst_ratio(rows[bounded], above))
+    epsilon = epsilon_of(worst_ratio(rows[bounded], above)) if breaks is None else math.inf
     if breaks is None and epsilon > claim.epsilon:
         for y in np.flatnonzero(bounded):
             high = int(np.argmax(np.where(above, rows[y], -1)))
             low = int(np.argmin(rows[y]))
             if epsilon_of(worst_ratio(rows[[y]], above)) == epsilon:
-                names = [repr(v) for v in mechanism.domain.decode([high, low])]
                 odds = "but never" if rows[y, low] == 0 else f"{float(rows[y, high] / rows[y, low]):.6g} times as likely as"
-                breaks = f"report {y} comes from {names[0]}, {odds} from {names[1]}"
+                breaks = f"report {y} comes from {names[high]}, {odds} from {names[low]}"
                 break
     how = f"all {len(rows)} reports enumerated against {claim}"
-    return Audit(repr(mechanism), claim.epsilon, epsilon, breaks is None, how, breaks)
+    return Audit(repr(mechanism), claim.epsilon, epsilon, breaks is None, how, breaks, guarantee=str(claim))
 
 
 def enumerated(

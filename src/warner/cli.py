@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -28,9 +28,6 @@ from warner.reports import Reports, read_whole, write_whole
 from warner.show import console, counted, csv_of, grid, progress, show_estimate, show_plan, show_redistributed
 from warner.study import Study
 from warner.tally import Tally, dump_tallies, load_tallies, parse_tallies, save_tallies
-
-if TYPE_CHECKING:
-    pass
 
 _TARGETS = click.Choice(["population", "respondents"])
 _METHOD_HELP = f"Estimator: {', '.join(METHODS)} (em takes steps, em:100). Default: the recommended one."
@@ -169,7 +166,7 @@ def merge(tallies: tuple[str, ...], output: str) -> None:
 @click.option("--json", "json_path", help="Write the estimates as JSON (- for standard output, instead of the table).")
 @click.option("--csv", "csv_path", help="Write the table as CSV (- for standard output, instead of the table).")
 @click.option("--plot", "plot_path", help="Draw the shares: .png, .svg, .html or .json.")
-@click.option("--background", multiple=True, metavar="TAG=FILE", help="What people hide under a tag: CSV with the columns value,share.")
+@click.option("--background", multiple=True, metavar="TAG=FILE", help="What people hide under a tag (or ATTRIBUTE.TAG): CSV of value,share.")
 def estimate(
     tally: str,
     name: str | None,
@@ -195,16 +192,15 @@ def estimate(
         if attribute not in tallies:
             raise ArgumentError(message("attribute", f"must be one of {', '.join(tallies)}", repr(attribute)))
     estimates = [_estimated(attribute, part, chosen) for attribute, part in tallies.items() if not wanted or attribute in wanted]
-    tagged = {id(e): redistribute(e, _background(e, background)) for e in estimates if isinstance(e.domain, Tagged)}
-    if background and not tagged:
-        raise ArgumentError(message("--background", "needs an attribute with tags"))
+    known = _background(estimates, background)
+    tagged = {id(e): redistribute(e, known.get(str(e.attribute))) for e in estimates if isinstance(e.domain, Tagged)}
     if json_path is not None:
         _write(
             json.dumps([e.to_json(level, target) | (tagged[id(e)].to_json() if id(e) in tagged else {}) for e in estimates], indent=1) + "\n",
             json_path,
         )
     if csv_path is not None:
-        _write(csv_of(estimates, level, target), csv_path)
+        _write(csv_of(estimates, level, target, list(tagged.values())), csv_path)
     if plot_path is not None:
         from warner.plot import chart, save
 
@@ -216,27 +212,39 @@ def estimate(
                 show_redistributed(tagged[id(result)])
 
 
-def _background(result: Estimate, named: tuple[str, ...]) -> dict[str, Any]:
-    """Distributions over the values of a domain with tags, from CSV files of value,share; values not named have share 0."""
+def _background(estimates: list[Estimate], named: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """What is known of tags, {attribute: {tag: shares}}, from CSV files of value,share; values not named have share 0."""
     import csv
 
     import numpy as np
 
-    assert isinstance(result.domain, Tagged)
-    found = {}
-    labels = {as_text(value): i for i, value in enumerate(result.domain.domain.labels)}
+    found: dict[str, dict[str, Any]] = {}
+    domains = {str(e.attribute): e.domain for e in estimates if isinstance(e.domain, Tagged)}
     for item in named:
-        tag, _, path = item.partition("=")
-        rows = list(csv.DictReader(read_whole(path).decode("utf-8-sig", errors="replace").splitlines()))
-        shares = np.zeros(len(labels))
-        for line, row in enumerate(rows, 2):
-            try:
-                shares[labels[str(row["value"])]] = float(str(row["share"]))
-            except (KeyError, ValueError):
-                raise FileError(
-                    message(f"{path}, line {line}", "must have a value of the domain and its share", None, "Columns: value,share")
-                ) from None
-        found[tag] = shares
+        name, equals, path = item.partition("=")
+        attribute, dot, tag = name.rpartition(".")
+        tag = tag.removeprefix("@")
+        places = [a for a, d in domains.items() if tag in d.tags and (not dot or a == attribute)]
+        if not equals or len(places) != 1 or tag in found.get(places[0], {}):
+            tags = ", ".join(f"{a}.{t}" for a, d in domains.items() for t in d.tags) or "none here"
+            raise ArgumentError(message("--background", f"must be TAG=FILE, each tag once, with a tag among {tags}", repr(item)))
+        plain = domains[places[0]].domain
+        labels = {as_text(value): i for i, value in enumerate(plain.labels)}
+        shares = np.full(plain.size, np.nan)
+        line, data = 1, read_whole(path)
+        try:
+            for row in csv.DictReader(data.decode("utf-8-sig").splitlines()):
+                line += 1
+                place = labels[row["value"]]
+                if not np.isnan(shares[place]):
+                    raise KeyError
+                shares[place] = float(row["share"])
+            problem = None if line > 1 else message(path, "holds no shares", None, "Columns: value,share")
+        except (KeyError, TypeError, ValueError, csv.Error):
+            problem = message(f"{path}, line {line}", "must have a value of the domain, once, and its share", None, "Columns: value,share")
+        if problem is not None:
+            raise FileError(problem)
+        found.setdefault(places[0], {})[tag] = np.nan_to_num(shares)
     return found
 
 
@@ -256,7 +264,7 @@ def plan(study: str, people: int, error: float | None, loss: str, as_json: bool)
     for attribute, mechanism in chosen.items():
         if mechanism.epsilon == float("inf"):
             raise ArgumentError(message(f"attributes.{attribute}", "is not protected, so there is nothing to choose"))
-        sensitive = None if mechanism.guarded is None else [v for v, g in zip(mechanism.domain.labels, mechanism.guarded, strict=True) if g]
+        sensitive = getattr(mechanism.guarantee, "sensitive", None)
         plans[attribute] = make_plan(mechanism.domain, mechanism.requested, people, sensitive, error, loss)
     if as_json:
         click.echo(json.dumps({attribute: ranking.to_json() for attribute, ranking in plans.items()}, indent=1))
@@ -284,13 +292,14 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
         facts = {a: {k: ("inf" if v == float("inf") else v) for k, v in vars(r).items()} for a, r in results.items()}
         click.echo(json.dumps(facts, indent=1))
     else:
-        columns = {"attribute": "left", "mechanism": "left", "requested": "right", "exact epsilon": "right", "holds": "left", "examined": "left"}
+        sides = ("left", "left", "right", "right", "left", "left", "left")
+        columns = dict(zip(("attribute", "mechanism", "requested", "exact epsilon", "holds", "guarantee", "examined"), sides, strict=True))
         rows = []
         for attribute, result in results.items():
             seen = "" if result.sampled is None else f"; {samples:,} samples show at least {result.sampled:.4f}"
             mechanism = result.mechanism.partition("(")[0]
             verdict = "yes" if result.holds else f"NO: {result.breaks}"
-            rows.append([attribute, mechanism, f"{result.requested:.10g}", f"{result.epsilon:.10g}", verdict, result.how + seen])
+            rows.append([attribute, mechanism, f"{result.requested:.10g}", f"{result.epsilon:.10g}", verdict, result.guarantee, result.how + seen])
         console().print(grid(columns, rows))
     if not all(result.holds for result in results.values()):
         raise SystemExit(1)

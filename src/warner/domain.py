@@ -405,6 +405,8 @@ class Tagged(Domain):
         names = list(tags)
         if not names or not all(isinstance(t, str) and t for t in names) or len(set(names)) < len(names):
             raise ArgumentError(message("tags", "must be distinct names, at least one", show(names)))
+        if any(t != t.strip() or t.startswith("@") or not t.isprintable() or set("=.") & set(t) for t in names):
+            raise ArgumentError(message("tags", "must not begin with '@' or hold '=', '.', control characters or spaces around", show(names)))
         self.domain, self.tags = domain, tuple(names)
         self._bots = {f"@{t}": domain.size + k for k, t in enumerate(names)}
         if isinstance(domain, Categorical) and (taken := set(self._bots) & set(domain.labels)):

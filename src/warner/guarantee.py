@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,8 @@ class LDP:
     def __post_init__(self) -> None:
         if isinstance(self.epsilon, bool) or not isinstance(self.epsilon, int | float):
             raise ArgumentTypeError(message("epsilon", "must be a number (nats)", kind(self.epsilon)))
+        if self.epsilon > sys.float_info.max and not math.isinf(self.epsilon):
+            raise BudgetError(message("epsilon", "must be a float or infinity", "an integer that no float holds"))
         if not self.epsilon >= 0:
             raise BudgetError(message("epsilon", "must be at least 0", repr(self.epsilon)))
 
@@ -89,7 +92,7 @@ Guarantee = LDP | ULDP | OSLDP
 def _checked(epsilon: float, sensitive: Any) -> None:
     LDP(epsilon)
     if not isinstance(sensitive, tuple) or not sensitive:
-        raise ArgumentTypeError(message("sensitive", "must be a tuple of at least one value", kind(sensitive)))
+        raise ArgumentTypeError(message("sensitive", "must be a tuple of at least one value", "none" if sensitive == () else kind(sensitive)))
 
 
 def _count(sensitive: tuple[Any, ...]) -> str:
@@ -137,6 +140,9 @@ def compose(guarantees: Iterable[Any]) -> Any:
 def add_up(epsilons: Iterable[float]) -> float:
     """The sum of budgets, never below the exact one."""
     parts = list(epsilons)
-    total = math.fsum(parts)
+    try:
+        total = math.fsum(parts)
+    except OverflowError:
+        return math.inf
     exact = math.isinf(total) or math.fsum([*parts, -total]) <= 0
     return total if exact else math.nextafter(total, math.inf)

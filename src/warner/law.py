@@ -122,14 +122,18 @@ def image(table: np.ndarray, sensitive: np.ndarray) -> np.ndarray:
     return np.asarray((table[:, sensitive] > 0).any(axis=1), dtype=bool)
 
 
-def violation(table: np.ndarray, sensitive: np.ndarray, protected: np.ndarray) -> str | None:
-    """What breaks the first condition of ULDP, if anything: an unprotected report names one non-sensitive value [P2 eq 4]."""
+def violation(table: np.ndarray, sensitive: np.ndarray, protected: np.ndarray, names: list[str] | None = None) -> str | None:
+    """What breaks the first condition of ULDP, if anything: an unprotected report names one non-sensitive value [P2 eq 4].
+
+    ``names``: what values are called, their indices if not given.
+    """
+    names = [f"number {x}" for x in range(table.shape[1])] if names is None else names
     for y in np.flatnonzero(~protected):
         makers = np.flatnonzero(table[y] > 0)
         if len(makers) > 1:
-            return f"unprotected report {y} comes from values {makers[0]} and {makers[1]}"
+            return f"unprotected report {y} comes from {names[makers[0]]} and from {names[makers[1]]}"
         if len(makers) and sensitive[makers[0]]:
-            return f"unprotected report {y} comes from the sensitive value {makers[0]}"
+            return f"unprotected report {y} comes from the sensitive value {names[makers[0]]}"
     return None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, MismatchError, distribution, kind, message
+from warner._check import ArgumentError, ArgumentTypeError, MismatchError, distribution, kind, message, real
 from warner.domain import Domain, Tagged
 from warner.estimate import Estimate
 
@@ -42,9 +42,11 @@ class Redistributed:
             loss: l1 loss of the shares of values and bots, for example warner.theory.expected_loss of the common mechanism.
             background: {tag: l1 loss of its background knowledge}, 2, the most there is, where it is not given.
         """
+        if real("loss", loss) < 0:
+            raise ArgumentError(message("loss", "must be at least 0", repr(loss)))
         losses = {} if background is None else dict(background)
         for tag, value in losses.items():
-            if tag not in self.bots or not 0 <= value <= 2:
+            if tag not in self.bots or not 0 <= real(f"background {tag}", value) <= 2:
                 raise ArgumentError(message("background", f"must give an l1 loss in [0, 2] to tags among {', '.join(self.bots)}", f"{tag}: {value}"))
         return loss + sum(abs(share) * losses.get(tag, 2.0) for tag, share in self.bots.items())
 
@@ -84,6 +86,8 @@ def redistribute(estimate: Estimate, background: Mapping[str, Any] | None = None
     if not isinstance(tagged, Tagged):
         raise MismatchError(message("estimate", "has no tags to redistribute", None, "It must come from the tally of a Personalized mechanism"))
     size = tagged.domain.size
+    if background is not None and not isinstance(background, Mapping):
+        raise ArgumentTypeError(message("background", "must be a dict of tags and their distributions", kind(background)))
     known = {} if background is None else dict(background)
     if any(tag not in tagged.tags for tag in known):
         raise ArgumentError(message("background", f"must be of tags among {', '.join(tagged.tags)}", ", ".join(map(str, known))))
@@ -97,7 +101,7 @@ def redistribute(estimate: Estimate, background: Mapping[str, Any] | None = None
         if tag in known:
             shares = distribution(f"background {tag}", known[tag], size)
         else:
-            base = np.where(open_, r[:size], 0.0) if open_.any() else r[:size]
+            base = np.maximum(np.where(open_, r[:size], 0.0) if open_.any() else r[:size], 0.0)
             total = float(base.sum())
             fallback = open_ / open_.sum() if open_.any() else np.full(size, 1 / size)
             shares = base / total if total > 1e-12 else fallback

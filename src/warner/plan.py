@@ -22,7 +22,7 @@ from warner.mechanisms import (
     UtilityOptimizedRappor,
     UtilityOptimizedRR,
 )
-from warner.theory import LOSSES, expected_loss
+from warner.theory import LOSSES, MOST, expected_loss
 
 # What is compared: every way of protecting all values, and with sensitive ones named, of protecting those.
 _FOR_ALL: dict[str, Callable[..., Mechanism]] = {
@@ -108,11 +108,12 @@ def plan(domain: Domain, epsilon: float, n: int, sensitive: Any = None, error: f
     """
     if not isinstance(domain, Domain):
         raise ArgumentTypeError(message("domain", "must be a Domain", kind(domain)))
-    integer("n", n, 1)
+    integer("n", n, 1, MOST)
     choice("loss", loss, LOSSES)
     if error is not None and real("error", error) <= 0:
         raise ArgumentError(message("error", "must be positive", repr(error)))
     guess = np.full(domain.size, 1 / domain.size) if p is None else distribution("p", p, domain.size)
+    sensitive = None if sensitive is None else list(sensitive)
     builders = dict(_FOR_ALL)
     if sensitive is not None:
         builders |= {name: partial(make, sensitive=sensitive) for name, make in _FOR_SOME.items()}
@@ -136,5 +137,10 @@ def _option(name: str, mechanism: Mechanism | None, p: np.ndarray, n: int, error
     subject: Any = domain if mechanism is None else mechanism
     value = expected_loss(subject, p, n, loss)
     # l1 falls with the root of n, l2 with n.
-    people = None if error is None else math.ceil(n * (value / error) ** (2 if loss == "l1" else 1) * (1 - 1e-12))
+    people = None
+    if error is not None:
+        times = math.log(n) + (2 if loss == "l1" else 1) * math.log(value / error)
+        if times > math.log(MOST):
+            raise ArgumentError(message("error", f"would need more than {MOST:.0e} people with {name}", repr(error), "Ask for less"))
+        people = math.ceil(n * (value / error) ** (2 if loss == "l1" else 1) * (1 - 1e-12))
     return Option(name, mechanism, value, people)

@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterator
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from warner.estimate import Estimate, as_text
 from warner.mechanisms import Mechanism
 from warner.personal import Redistributed
 from warner.plan import Plan
+from warner.theory import expected_loss
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -118,12 +121,17 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
     about = f"{chosen.domain.size} values{guarded}, epsilon {chosen.requested:.4g}, {counted(ranking.n, 'person', 'people')}"
     console().print(f"{attribute}: {about}, {ranking.loss} loss", style="bold", markup=False)
     console().print(grid(columns, rows))
+    if not any(option.mechanism is not None and option.mechanism.header == chosen.header for option in ranking.options):
+        value = expected_loss(chosen, np.full(chosen.domain.size, 1 / chosen.domain.size), ranking.n, ranking.loss)
+        console().print(f"The study's own variant of {type(chosen).__name__}: expected error {value:.4g}", markup=False)
+    if ranking.loss == "l1" and ranking.options[-1].error > 2:
+        console().print("An error above 2, the most that two distributions differ by, means that the estimate is of no use.")
     for name, why in ranking.left_out.items():
         console().print(f"{name} is left out: {why}", markup=False)
 
 
-def csv_of(estimates: list[Estimate], level: float, target: str) -> str:
-    """The rows of several estimates as CSV."""
+def csv_of(estimates: list[Estimate], level: float, target: str, given_back: list[Redistributed] | None = None) -> str:
+    """The rows of several estimates as CSV, and of those whose tags were given back, which have no intervals."""
     import csv
     import io
 
@@ -134,4 +142,8 @@ def csv_of(estimates: list[Estimate], level: float, target: str) -> str:
         for row in result.rows(level, target):
             value = as_text(row["value"])
             writer.writerow([result.attribute, value, row["estimate"], row["low"], row["high"], row["n"], level, target])
+    for shares in given_back or []:
+        name, n = f"{shares.estimate.attribute} (tags given back)", shares.estimate.n
+        for value, p in zip(shares.domain.labels, shares.probabilities.tolist(), strict=True):
+            writer.writerow([name, as_text(value), p, "", "", p * n, level, target])
     return out.getvalue()

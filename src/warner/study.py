@@ -33,6 +33,7 @@ from warner.domain import Categorical, Domain, Integers, Interval, canonical
 from warner.files.values import text_labels
 from warner.guarantee import LDP, OSLDP, ULDP, add_up, compose
 from warner.mechanisms import MECHANISMS, Mechanism, Personalized
+from warner.mechanisms.utility import UtilityOptimized
 from warner.reports import read_whole
 
 
@@ -190,9 +191,12 @@ def _build(name: str, spec: Any) -> Mechanism:
     missing = [p for p in allowed if inspect.signature(cls).parameters[p].default is inspect.Parameter.empty and p not in options]
     if missing:
         raise StudyError(message(f"attributes.{name}.{missing[0]}", f"is needed by {spec.mechanism}"))
+    if spec.tags is not None and not issubclass(cls, UtilityOptimized):
+        raise StudyError(message(f"attributes.{name}.tags", f"go with UtilityOptimizedRR and UtilityOptimizedRappor, not with {spec.mechanism}"))
     for option in options:
         if option not in allowed:
-            has = f"its options are {', '.join(allowed)}" if allowed else "it has no options"
+            known = [*allowed, "tags"] if issubclass(cls, UtilityOptimized) else allowed
+            has = f"its options are {', '.join(known)}" if known else "it has no options"
             raise StudyError(message(f"attributes.{name}.{option}", f"is not an option of {spec.mechanism}: {has}"))
     try:
         if spec.values is not None:

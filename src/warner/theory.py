@@ -21,6 +21,7 @@ from warner.domain import Domain
 from warner.mechanisms import Mechanism
 
 LOSSES = ("l1", "l2")
+MOST = 10**15  # people
 
 
 def expected_loss(mechanism: Mechanism | Domain, p: Any, n: int, loss: str = "l1") -> float:
@@ -42,7 +43,7 @@ def expected_loss(mechanism: Mechanism | Domain, p: Any, n: int, loss: str = "l1
     True
     """
     size = _domain(mechanism).size
-    return _total(_variance(mechanism, distribution("p", p, size)), integer("n", n, 1), loss)
+    return _total(_variance(mechanism, distribution("p", p, size)), integer("n", n, 1, MOST), loss)
 
 
 def worst_case_loss(mechanism: Mechanism | Domain, n: int, loss: str = "l1") -> tuple[float, np.ndarray]:
@@ -67,13 +68,13 @@ def worst_case_loss(mechanism: Mechanism | Domain, n: int, loss: str = "l1") -> 
     0.0
     """
     choice("loss", loss, LOSSES)
-    integer("n", n, 1)
+    integer("n", n, 1, MOST)
     size = _domain(mechanism).size
     sensitive = np.ones(size, dtype=bool)
     if isinstance(mechanism, Mechanism):
         sensitive = sensitive if mechanism.guarded is None else mechanism.guarded
-        if not hasattr(mechanism.channel(), "q"):
-            raise ArgumentError(message("mechanism", "must have reports that support values or not", type(mechanism).__name__))
+        if not isinstance(getattr(mechanism.channel(), "q", None), np.ndarray):
+            raise ArgumentError(message("mechanism", "must have reports that support values or not, all of a kind alike", type(mechanism).__name__))
     inside, outside = int(sensitive.sum()), int((~sensitive).sum())
 
     def spread(w: float) -> np.ndarray:
@@ -103,7 +104,7 @@ def minimax_rate(size: int, epsilon: float, n: int, loss: str = "l1") -> float:
     integer("size", size, 1)
     if not 0 < real("epsilon", epsilon) <= 1:
         raise ArgumentError(message("epsilon", "must lie in (0, 1]", repr(epsilon)))
-    root = size / math.sqrt(integer("n", n, 1) * epsilon**2)
+    root = size / math.sqrt(integer("n", n, 1, MOST) * epsilon**2)
     return root if choice("loss", loss, LOSSES) == "l1" else root**2 / size
 
 

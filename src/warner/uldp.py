@@ -46,7 +46,8 @@ def post_process(matrix: Any, channel: Any, sensitive: Any, protected_after: Any
     >>> post_process(np.eye(2)[::-1], mangat, [True, False], [False, True]).tolist()
     [[0.0, 0.6], [1.0, 0.4]]
     """
-    array, guarded = _matrix(channel), np.asarray(sensitive, dtype=bool)
+    array = _matrix(channel)
+    guarded = _guarded(sensitive, array.shape[1])
     protected = image(array, guarded)
     if (broken := violation(array, guarded, protected)) is not None:
         raise ArgumentError(message("channel", f"is not utility-optimised: {broken}", None, "Use decompose for a one-sided mechanism"))
@@ -74,16 +75,16 @@ def decompose(channel: Any, sensitive: Any) -> tuple[np.ndarray, np.ndarray, np.
     >>> uldp.round(3).tolist(), protected.tolist(), np.allclose(post @ uldp, channel)
     ([[0.5, 0.1], [0.5, 0.5], [0.0, 0.4]], [True, True, False], True)
     """
-    array, guarded = _matrix(channel), np.asarray(sensitive, dtype=bool)
-    if guarded.shape != array.shape[1:] or not guarded.any():
-        raise ArgumentError(message("sensitive", f"must have shape ({array.shape[1]},) with at least one value set", str(guarded.shape)))
+    array = _matrix(channel)
+    array = array / array.sum(axis=0)
+    guarded = _guarded(sensitive, array.shape[1])
     made = image(array, guarded)
     inside, outside = np.flatnonzero(made), np.flatnonzero(~made)
     most = array[np.ix_(inside, guarded)].max(axis=1)
     # What a non-sensitive value says more often than any sensitive one, and what it alone says, goes to a report that names it.
     capped = np.where(guarded[None, :], array[inside], np.minimum(array[inside], most[:, None]))
     named = 1 - capped.sum(axis=0)
-    others = np.flatnonzero(~guarded & (named > 1e-15))
+    others = np.flatnonzero(~guarded & (named > 1e-12))  # below, it is rounding
     uldp = np.zeros((inside.size + others.size, array.shape[1]))
     uldp[: inside.size] = capped
     uldp[inside.size + np.arange(others.size), others] = named[others]
@@ -91,7 +92,17 @@ def decompose(channel: Any, sensitive: Any) -> tuple[np.ndarray, np.ndarray, np.
     post[inside, np.arange(inside.size)] = 1
     post[np.ix_(inside, inside.size + np.arange(others.size))] = (array[inside] - capped)[:, others] / named[others]
     post[np.ix_(outside, inside.size + np.arange(others.size))] = array[np.ix_(outside, others)] / named[others]
-    return uldp, np.arange(len(uldp)) < inside.size, post
+    return uldp / uldp.sum(axis=0), np.arange(len(uldp)) < inside.size, post / post.sum(axis=0)
+
+
+def _guarded(sensitive: Any, size: int) -> np.ndarray:
+    try:
+        guarded = np.asarray(sensitive)
+    except ValueError:
+        guarded = np.asarray(None)
+    if guarded.dtype != bool or guarded.shape != (size,) or not guarded.any():
+        raise ArgumentError(message("sensitive", f"must be {size} booleans, at least one of them true", f"{guarded.dtype} of shape {guarded.shape}"))
+    return guarded
 
 
 def _matrix(value: Any) -> np.ndarray:

@@ -139,6 +139,7 @@ def test_theory_refuses_what_it_does_not_cover() -> None:
     coin = RandomizedResponse(domain, 1.0)
     for call in (
         lambda: worst_case_loss(blind, 10),
+        lambda: worst_case_loss(warner.LocalHashing(domain, 1.0, seeds=7), 10),  # its values are not alike
         lambda: expected_loss(blind, [1 / 3] * 3, 10),
         lambda: expected_loss(coin, [1.0], 10),
         lambda: expected_loss(coin, [0.5, 0.6, 0.1], 10),

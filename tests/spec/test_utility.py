@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 import json
 import logging
 import pickle
@@ -108,7 +110,7 @@ def test_an_audit_names_the_report_that_breaks_the_definition() -> None:
     assert warner.audit(mixing, claim=ULDP(1.7, (0,))).holds and warner.audit(mixing, claim=OSLDP(1.7, (0,))).holds
     uninvertible = warner.ChannelMechanism(Integers(0, 2), [[0.5, 0.5, 0.5], [0.5, 0.0, 0.0], [0.0, 0.5, 0.5]], sensitive=[0])
     assert isinstance(uninvertible.guarantee, OSLDP) and uninvertible.epsilon == np.inf
-    assert "unprotected report 2 comes from values 1 and 2" in str(warner.audit(uninvertible, claim=ULDP(9.0, (0,))).breaks)
+    assert "unprotected report 2 comes from 1 and from 2" in str(warner.audit(uninvertible, claim=ULDP(9.0, (0,))).breaks)
     one_sided = warner.ChannelMechanism(Integers(0, 2), [[1.0, 0.5, 0.5], [0.0, 0.5, 0.5]], sensitive=[0])
     assert isinstance(one_sided.guarantee, OSLDP) and one_sided.epsilon == pytest.approx(np.log(2))
     assert warner.audit(one_sided).holds and warner.audit(one_sided, claim=OSLDP(0.7, (0,))).holds
@@ -116,6 +118,10 @@ def test_an_audit_names_the_report_that_breaks_the_definition() -> None:
         warner.audit(warner.UnaryEncoding(Integers(0, 30), 1.0), claim=LDP(1.0))
     with pytest.raises(warner.ArgumentTypeError, match="claim"):
         warner.audit(mixing, claim=1.0)  # type: ignore[arg-type]
+    with pytest.raises(warner.ArgumentError, match="do not go with a claim"):
+        warner.audit(mixing, samples=1000, claim=LDP(1.0))
+    assert warner.audit(uninvertible, claim=ULDP(9.0, (0,))).epsilon == np.inf
+    assert "1 sensitive value" in warner.audit(one_sided).guarantee and "one-sided" in str(warner.audit(one_sided))
 
 
 def test_samplers_that_leak_are_caught_by_samples() -> None:
@@ -167,6 +173,29 @@ def test_post_processing_keeps_the_guarantee_only_where_it_keeps_data_types() ->
         warner.uldp.post_process(np.eye(2), np.array([[1.0, 0.5, 0.5], [0, 0.5, 0.5]]), [True, False, False], [True, False])
     with pytest.raises(warner.WarnerError):
         warner.uldp.post_process([[2.0]], channel, guarded, guarded)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1 - 1e-14, 1 - 1e-10])
+def test_decomposition_survives_rounding(factor: float) -> None:
+    """Columns all alike but for rounding: what a value says more often than any other is then rounding too."""
+    column = np.random.default_rng(0).dirichlet(np.ones(1000)) * factor
+    channel = np.stack([column, column * (1 + 1e-16), column], axis=1)
+    uldp, _, post = warner.uldp.decompose(channel, [True, False, False])
+    assert post.sum(axis=0) == pytest.approx(np.ones(post.shape[1])) and post @ uldp == pytest.approx(channel / channel.sum(axis=0), abs=1e-12)
+    for wrong in ([1, 0, 0], [True], "abc", None, [False] * 3, [[True], [True, False]]):
+        with pytest.raises(warner.ArgumentError, match="booleans"):
+            warner.uldp.decompose(channel, wrong)
+
+
+@pytest.mark.parametrize("make", [UtilityOptimizedRR, UtilityOptimizedRappor])
+def test_values_of_a_grid_survive_a_file(make: type[warner.Mechanism], tmp_path: Path) -> None:
+    """A pair is a tuple in Python and a list in JSON; the header is the same either way."""
+    mechanism = make(warner.Grid(2, 2), 1.0, sensitive=[(0, 1)])  # type: ignore[call-arg]
+    reports = mechanism.randomize([(0, 1), (1, 1)] * 50, np.random.default_rng(0))
+    tally = mechanism.tally(Reports.from_bytes(reports.to_bytes()))
+    tally.save(tmp_path / "t.json")
+    loaded = warner.Tally.load(tmp_path / "t.json")
+    assert (loaded + tally).n == 200 and warner.estimate(loaded).n == 100
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -245,12 +274,13 @@ def test_no_one_else_learns_the_map(tmp_path: Path, caplog: pytest.LogCaptureFix
         for secret in ("place-0007", "place-0031"):
             device = city.device({"home": [secret]})
             reports = device.randomize([secret] * 30, np.random.default_rng(5))
-            assert secret not in repr(device) and secret not in str(device) and not hasattr(device, "__dict__")
+            shown = [repr(device), str(device), repr(inspect.getmembers(device, lambda v: not callable(v)))]
+            assert not any(secret in text or "array" in text for text in shown) and not hasattr(device, "__dict__")
             reports.save(tmp_path / "reports")
             tally = city.tally(reports)
             tally.save(tmp_path / "tally.json")
             texts.append((tmp_path / "reports").read_bytes() + (tmp_path / "tally.json").read_bytes() + repr(city).encode())
-            for write in (pickle.dumps, json.dumps):
+            for write in (pickle.dumps, json.dumps, copy.deepcopy, lambda d: d.__getstate__()):
                 with pytest.raises((warner.ArgumentTypeError, TypeError)) as error:
                     write(device)
                 assert secret not in str(error.value)
@@ -275,7 +305,7 @@ def test_bad_maps_are_refused_without_naming_the_value() -> None:
         with pytest.raises(warner.WarnerError, match=rule) as error:
             CITY.device(secret)  # type: ignore[arg-type]
         assert ("4" not in str(error.value).replace("0.4", "") and error.value.__context__ is None) or rule in ("", "dict")
-    for tags in ([], ["a", "a"], "home", [3], [""]):
+    for tags in ([], ["a", "a"], "home", [3], [""], ["@home"], ["a=b"], ["a.b"], ["a "], ["a\nb"]):
         with pytest.raises(warner.WarnerError):
             Personalized(CITY.common, tags)  # type: ignore[arg-type]
     with pytest.raises(warner.ArgumentTypeError, match="common"):
@@ -346,6 +376,16 @@ def test_background_knowledge_is_checked() -> None:
     for loss in ({"home": 3.0}, {"gym": 0.1}):
         with pytest.raises(warner.ArgumentError, match="background"):
             warner.redistribute(result).bound(0.1, loss)
+    for bad_loss in (-1, float("nan"), "x"):
+        with pytest.raises(warner.WarnerError):
+            warner.redistribute(result).bound(bad_loss)  # type: ignore[arg-type]
+    for listed in ([1], "home", 5):
+        with pytest.raises(warner.ArgumentTypeError, match="dict"):
+            warner.redistribute(result, listed)  # type: ignore[arg-type]
+    closed = Personalized(UtilityOptimizedRR(warner.Categorical(list("abc")), 0.1, list("abc")), ["h"])
+    negative = warner.estimate(closed.tally(closed.device().randomize(["b"] * 100, np.random.default_rng(0))), warner.Inversion())
+    shares = warner.redistribute(negative).matrix[:, -1]
+    assert (shares >= 0).all() and shares.sum() == pytest.approx(1)
 
 
 def test_tagged_domains_encode_and_decode() -> None:
@@ -391,7 +431,7 @@ def test_studies_name_sensitive_values_and_tags() -> None:
     ):
         with pytest.raises(warner.StudyError, match=r"attributes\.place"):
             Study.parse(STUDY.replace(old, new))
-    with pytest.raises(warner.StudyError, match="common"):
+    with pytest.raises(warner.StudyError, match="go with UtilityOptimizedRR"):
         Study.parse(STUDY.replace("UtilityOptimizedRR", "RandomizedResponse").replace('sensitive = ["clinic"]\n', ""))
 
 
@@ -414,7 +454,17 @@ def test_a_plan_ranks_mechanisms_and_counts_people() -> None:
     assert warner.theory.expected_loss(option.mechanism, uniform, option.people, "l2") <= 1e-3
     assert not any(o.name.startswith("Utility") for o in squares.options)
     assert "LocalHashing" in warner.plan(Integers(1, 5000), 1.0, 10).left_out
-    for wrong in ({"n": 0}, {"epsilon": -1}, {"error": 0}, {"loss": "l3"}, {"p": [1.0]}, {"sensitive": []}, {"epsilon": 59.0}):
+    for wrong in (
+        {"n": 0},
+        {"epsilon": -1},
+        {"error": 0},
+        {"loss": "l3"},
+        {"p": [1.0]},
+        {"sensitive": []},
+        {"epsilon": 59.0},
+        {"error": 1e-300},
+        {"n": 10**400},
+    ):
         with pytest.raises(warner.WarnerError):
             warner.plan(**({"domain": DOMAIN, "epsilon": 1.0, "n": 10} | wrong))  # type: ignore[arg-type]
     with pytest.raises(warner.WarnerError):

@@ -6,6 +6,7 @@ the audit, all its reports with their exact probabilities. Checks, serialisation
 
 from __future__ import annotations
 
+import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ from warner._check import ArgumentError, ArgumentTypeError, EmptyError, Mismatch
 from warner._exact import check_epsilon, realise
 from warner._random import Source
 from warner.channel import Channel, SupportChannel, SupportRows
-from warner.domain import Domain
+from warner.domain import Domain, canonical
 from warner.guarantee import LDP, OSLDP, ULDP
 from warner.law import INFINITE, Law, epsilon_of
 from warner.reports import Bits, Fields, Layout, Reports, columns_from
@@ -113,7 +114,7 @@ class Mechanism(ABC):
     @cached_property
     def header(self) -> dict[str, Any]:
         """What reports and tallies carry: all that is needed to rebuild this mechanism, and to refuse any other."""
-        return {
+        header = {
             "mechanism": type(self).__name__,
             "version": self.version,
             "domain": self.domain.spec(),
@@ -123,6 +124,7 @@ class Mechanism(ABC):
             "parameters": self.parameters(),
             "thresholds": self.thresholds(),
         }
+        return json.loads(canonical(header))  # as it will come back from a file, tuples as lists
 
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
@@ -230,7 +232,7 @@ def _finite(value: float) -> float | str:
 
 def guarded(domain: Domain, sensitive: Any) -> np.ndarray:
     """Which values are sensitive, (K,) booleans, from a checked list. They are parameters, known to all: messages may name them."""
-    if isinstance(sensitive, str | bytes) or not hasattr(sensitive, "__iter__"):
+    if isinstance(sensitive, str | bytes) or not hasattr(sensitive, "__iter__") or (isinstance(sensitive, np.ndarray) and not sensitive.ndim):
         raise ArgumentTypeError(message("sensitive", "must be a list of values", kind(sensitive)))
     values = sensitive if isinstance(sensitive, np.ndarray) else list(sensitive)
     if not len(values):
@@ -243,7 +245,7 @@ def guarded(domain: Domain, sensitive: Any) -> np.ndarray:
         problem = message("sensitive", f"value {error.position} is not in the domain of {domain.size} values", repr(values[error.position]))
     else:
         if len(np.unique(index)) < len(index):
-            raise ArgumentError(message("sensitive", "values must be distinct", f"{len(index)} with repetitions"))
+            raise ArgumentError(message("sensitive", "values must be distinct, and in different bins", f"{len(index)} with repetitions"))
         mask = np.zeros(domain.size, dtype=bool)
         mask[index] = True
         return mask

@@ -29,7 +29,8 @@ class Personalized:
         tags: names, such as "home", "work", "other".
 
     Attributes:
-        mechanism: the common mechanism over values and bots; its ``tally``, ``channel`` and ``header`` are the ones to use.
+        mechanism: the common mechanism over values and bots, for its ``channel``, ``header`` and audit. It knows no map: real answers
+            go through a ``device``.
         guarantee: ULDP of the common sensitive values and the bots; for each person also of her own secret values [P2 prop 11].
 
     Source: [P2 sec 5.1, 5.2].
@@ -83,46 +84,55 @@ class Personalized:
 class Device:
     """One person's secret map and the sampler. It shows nothing of the map, and is refused by everything that writes objects."""
 
-    __slots__ = ("__map", "_personalized")
+    __slots__ = ("__encode", "_mechanism")
 
     def __init__(self, personalized: Personalized, secret: Mapping[str, Iterable[Any]]) -> None:
-        size = personalized.domain.size
-        taken = np.arange(size)
+        domain, tags = personalized.domain, personalized.tags
         if not isinstance(secret, Mapping):
             raise ArgumentTypeError(message("secret", "must be a dict of tags and their values", kind(secret)))
+        bots: dict[int, int] = {}
         for tag, values in secret.items():
-            if tag not in personalized.tags:
-                raise ArgumentError(message("secret", "names a tag that is not there", None, f"Tags are {', '.join(personalized.tags)}"))
-            if isinstance(values, str) or not hasattr(values, "__iter__"):
+            if tag not in tags:
+                raise ArgumentError(message("secret", "names a tag that is not there", None, f"Tags are {', '.join(tags)}"))
+            if isinstance(values, str) or not hasattr(values, "__iter__") or (isinstance(values, np.ndarray) and not values.ndim):
                 raise ArgumentTypeError(message(f"secret {tag}", "must be a list of values", kind(values)))
             problem = None
             try:
-                index = personalized.domain.encode(list(values))
+                index = domain.encode(list(values))
             except EmptyError:
                 continue  # a tag that this person has no use for
             except (ValuesError, ArgumentTypeError):
                 problem = message(f"secret {tag}", "has values that are not in the domain")
             if problem is None and personalized.common.guarded[index].any():
                 problem = message(f"secret {tag}", "has a value that is sensitive for everyone", None, "It is protected already: leave it out")
-            if problem is None and (taken[index] >= size).any():
+            if problem is None and any(x in bots for x in index.tolist()):
                 problem = message(f"secret {tag}", "shares a value with another tag", None, "Give each value one tag")
             if problem is not None:
                 raise ArgumentError(problem)
-            taken[index] = size + personalized.tags.index(tag)
-        self._personalized = personalized
-        self.__map = taken
+            bots |= dict.fromkeys(index.tolist(), domain.size + tags.index(tag))
+
+        def encode(answers: Any) -> np.ndarray:
+            index = domain.encode(answers).copy()
+            for value, bot in bots.items():
+                index[index == value] = bot
+            return index
+
+        # In a closure, where no listing of attributes shows it.
+        self.__encode = encode
+        self._mechanism = personalized.mechanism
 
     def randomize(self, values: Any, rng: np.random.Generator | None = None) -> Reports:
-        """Reports of this person's answers, each on its own; see Mechanism.randomize."""
-        index = self._personalized.domain.encode(values)
-        mechanism = self._personalized.mechanism
-        return Reports(mechanism.header, mechanism.randomize_index(self.__map[index], Source(rng)))
+        """Reports of this person's answers, each on its own, the plain values: what is secret is replaced here.
+
+        See Mechanism.randomize.
+        """
+        return Reports(self._mechanism.header, self._mechanism.randomize_index(self.__encode(values), Source(rng)))
 
     def __repr__(self) -> str:
         return "Device(secret)"
 
-    def __reduce__(self) -> NoReturn:
+    def __getstate__(self) -> NoReturn:
         raise ArgumentTypeError(message("device", "is a person's secret and cannot be written or copied"))
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        self.__reduce__()
+        self.__getstate__()

@@ -21,9 +21,9 @@ from warner.reports import Bits
 
 def keep_probability(keep: Any, epsilon: float) -> tuple[str | float, Decimal]:
     """``keep`` as it is written again, and the probability t it stands for."""
-    if keep in ("optimised", "optimized"):
-        return "optimized", Decimal("0.5")
     if isinstance(keep, str):
+        if keep in ("optimised", "optimized"):
+            return "optimized", Decimal("0.5")
         if keep != "symmetric":
             raise ArgumentError(message("keep", "must be 'symmetric', 'optimized' or a probability", show(keep)))
         root = exp(epsilon / 2)

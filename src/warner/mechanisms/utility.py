@@ -166,9 +166,10 @@ class UtilityOptimizedRappor(UtilityOptimized):
         self._keep = down(t)
         kept = divide(self._keep, ONE)
         q = divide(kept, (1 - kept) * e + kept)
+        check_representable(self.requested, min(t, 1 - t, q, 1 - q), "the rarer outcome of a bit")
         self._raised = up(q)
         dropped = divide(kept, divide(self._raised, ONE) * e)
-        check_representable(self.requested, min(t, 1 - t, q, 1 - q, dropped), "the rarer outcome of a bit")
+        check_representable(self.requested, dropped, "dropping the bit of a value that is not sensitive")
         self._dropped = min(up(dropped), ONE)
         others = int((~self.guarded).sum())
         if others:
