@@ -80,9 +80,8 @@ class MaximumLikelihood(Estimator):
         if solve is not None:
             theta = solve(channel, w)
             reached = gap(channel, w, theta) <= self.gap
-            only = (
-                Uniqueness.UNIQUE if reached else Uniqueness.NOT_CERTIFIED
-            )  # a sum of strictly concave functions of one share each; values unseen only lose by a share
+            # A sum of strictly concave functions of one share each; values unseen only lose by a share.
+            only = Uniqueness.UNIQUE if reached else Uniqueness.NOT_CERTIFIED
         else:
             lumped = rows.lump(weights)
             if lumped is not None:
