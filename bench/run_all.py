@@ -15,7 +15,7 @@ SCRIPTS = (
     "likelihood_at_scale",
     "likelihood_of_many_bins",
     "time_does_not_grow_with_people",
-    "coverage",
+    "intervals_cover_the_truth",
     "memory_of_unary_reports",
     "tally_of_a_hundred_million",
 )
@@ -26,7 +26,7 @@ PINNED = (
     "exact_likelihood_of_randomized_response",
     "likelihood_of_many_bins",
     "time_does_not_grow_with_people",
-    "coverage",
+    "intervals_cover_the_truth",
     "protect_only_what_is_sensitive",
 )
 
