@@ -30,7 +30,7 @@ from warner.channel import (
     windows,
 )
 from warner.estimators.accelerated import accelerated
-from warner.estimators.newton import constrained, interior_point
+from warner.estimators.newton import _peaks, constrained, interior_point
 from warner.estimators.objective import gap, log_likelihood, score
 from warner.evidence import Evidence
 
@@ -303,3 +303,23 @@ def test_uniqueness_is_not_lost_to_rounding() -> None:
     flat = GeometricChannel(50, 0.999)
     w = flat.matvec(np.full(50, 1 / 50))
     assert not str(warner.MaximumLikelihood().fit(Evidence(flat, w, 10**12, warner.Integers(1, 50))).unique).startswith("not unique")
+
+
+def test_the_inverse_of_a_tall_matrix_is_the_one_of_least_variance() -> None:
+    """At the uniform distribution, over all left inverses; plain least squares, which ignores how rare a report is, has more."""
+    rng = np.random.default_rng(0)
+    matrix = rng.dirichlet(np.r_[np.full(5, 5.0), np.full(5, 0.3)], 3).T
+    channel = DenseChannel(matrix)
+    uniform = np.full(3, 1 / 3)
+    plain = np.linalg.pinv(matrix)
+    best, simple = channel.variance(uniform), plain**2 @ (matrix @ uniform) - uniform**2
+    assert (best <= simple + 1e-12).all() and best.sum() < 0.9 * simple.sum()
+    for seed in range(20):  # any other left inverse is this one plus something in the null space
+        other = np.random.default_rng(seed).normal(size=(3, 10))
+        moved = channel.invert(np.eye(10)) + 0.1 * other @ (np.eye(10) - matrix @ plain)
+        assert (moved**2 @ (matrix @ uniform) - uniform**2 >= best - 1e-12).all()
+
+
+def test_flat_peaks_count_once_and_values_below_one_do_not() -> None:
+    assert _peaks(np.array([1.2, 1.1, 1.3, 1.3, 0.9, 1.05])).tolist() == [0, 3, 5]
+    assert _peaks(np.array([0.9, 0.99, 0.5])).tolist() == []

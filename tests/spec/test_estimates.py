@@ -233,3 +233,22 @@ def test_messages_state_name_rule_value_and_remedy() -> None:
         "values: position 1: not in the domain of 2 values; got a string. "
         "Answers outside the domain are refused, not guessed: correct them or add a catch-all value."
     )
+
+
+def test_bootstrap_limits_are_reflected_around_the_estimate() -> None:
+    """2 f - upper quantile, 2 f - lower quantile: an estimator that only errs upwards has its truth below, so its interval lies below.
+
+    The wrong program that reports the quantiles themselves puts it above.
+    """
+
+    class Upward(warner.Inversion):
+        def fit(self, evidence):  # type: ignore[no-untyped-def]
+            fit = super().fit(evidence)
+            raised = fit.probabilities + np.array([0.1, 0.0])
+            return type(fit)(raised, fit.status)
+
+    coin = warner.RandomizedResponse(warner.Integers(0, 1), 3.0)
+    rng = np.random.default_rng(0)
+    result = warner.estimate(coin.tally(coin.randomize([0] * 4000 + [1] * 6000, rng)), Upward())
+    low, high = result.interval(kind="bootstrap", rng=rng)[0]
+    assert high < result.probabilities[0] - 0.05 and low < 0.4 < high + 0.05
