@@ -13,7 +13,7 @@ import numpy as np
 from warner._check import ArgumentError, ArgumentTypeError, integer, kind, message
 from warner._random import Source
 from warner.guarantee import LDP, OSLDP, ULDP, Guarantee
-from warner.law import INFINITE, GuardedBits, OneHotBits, epsilon_of, image, violation, worst_ratio
+from warner.law import INFINITE, GuardedBits, OneHotBits, epsilon_of, image, violation, worst_pair, worst_ratio
 from warner.mechanisms import Mechanism, guarded
 from warner.reports import Reports
 
@@ -121,15 +121,11 @@ def _held_to(mechanism: Mechanism, claim: Any) -> Audit:
         bounded = image(rows, values)
         breaks = violation(rows, values, bounded, names)
     above = values if isinstance(claim, OSLDP) else np.ones_like(values)
-    epsilon = epsilon_of(worst_ratio(rows[bounded], above)) if breaks is None else math.inf
+    ratio, y, high, low = worst_pair(rows[bounded], above)
+    epsilon = epsilon_of(ratio) if breaks is None else math.inf
     if breaks is None and epsilon > claim.epsilon:
-        for y in np.flatnonzero(bounded):
-            high = int(np.argmax(np.where(above, rows[y], -1)))
-            low = int(np.argmin(rows[y]))
-            if epsilon_of(worst_ratio(rows[[y]], above)) == epsilon:
-                odds = "but never" if rows[y, low] == 0 else f"{float(rows[y, high] / rows[y, low]):.6g} times as likely as"
-                breaks = f"report {y} comes from {names[high]}, {odds} from {names[low]}"
-                break
+        odds = "but never" if ratio == INFINITE else f"{float(ratio):.6g} times as likely as"
+        breaks = f"report {np.flatnonzero(bounded)[y]} comes from {names[high]}, {odds} from {names[low]}"
     how = f"all {len(rows)} reports enumerated against {claim}"
     return Audit(repr(mechanism), claim.epsilon, epsilon, breaks is None, how, breaks, guarantee=str(claim))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -94,13 +95,18 @@ class Table:
     numerators: np.ndarray
     sensitive: np.ndarray | None = None
 
+    @cached_property
+    def protected(self) -> np.ndarray:
+        """The reports (m,) that a sensitive value can make."""
+        return np.ones(len(self.numerators), dtype=bool) if self.sensitive is None else image(self.numerators, self.sensitive)
+
+    @cached_property
+    def names_the_rest(self) -> bool:
+        """Whether every other report names one value, as ULDP asks."""
+        return self.sensitive is None or violation(self.numerators, self.sensitive, self.protected) is None
+
     def ratio(self) -> Fraction:
-        if self.sensitive is None:
-            return worst_ratio(self.numerators)
-        protected = image(self.numerators, self.sensitive)
-        if violation(self.numerators, self.sensitive, protected) is None:
-            return worst_ratio(self.numerators[protected])
-        return worst_ratio(self.numerators, self.sensitive)
+        return worst_ratio(self.numerators[self.protected]) if self.names_the_rest else worst_ratio(self.numerators, self.sensitive)
 
 
 Law = TwoLevel | OneHotBits | GuardedBits | Table
@@ -108,13 +114,22 @@ Law = TwoLevel | OneHotBits | GuardedBits | Table
 
 def worst_ratio(table: np.ndarray, above: np.ndarray | None = None) -> Fraction:
     """The largest ratio within a row of exact probabilities (m, K), or INFINITE; over ``above`` (K,) values only, if given."""
-    worst = Fraction(1)
-    for high, low in zip((table if above is None else table[:, above]).max(axis=1), table.min(axis=1), strict=True):
+    return worst_pair(table, above)[0]
+
+
+def worst_pair(table: np.ndarray, above: np.ndarray | None = None) -> tuple[Fraction, int, int, int]:
+    """The same, and where: the first such row, the value under which it is likeliest and the one under which it is least."""
+    worst, place = Fraction(1), 0
+    chosen = np.arange(table.shape[1]) if above is None else np.flatnonzero(above)
+    for y, (high, low) in enumerate(zip(table[:, chosen].max(axis=1), table.min(axis=1), strict=True)):
         if high and not low:
-            return INFINITE
-        if high:
-            worst = max(worst, Fraction(high) / Fraction(low))
-    return worst
+            worst, place = INFINITE, y
+            break
+        if high and (ratio := Fraction(high) / Fraction(low)) > worst:
+            worst, place = ratio, y
+    if not len(table):
+        return worst, 0, 0, 0
+    return worst, place, int(chosen[np.argmax(table[place, chosen])]), int(np.argmin(table[place]))
 
 
 def image(table: np.ndarray, sensitive: np.ndarray) -> np.ndarray:

@@ -96,15 +96,13 @@ def redistribute(estimate: Estimate, background: Mapping[str, Any] | None = None
     if q is None:
         raise MismatchError(message("estimate", "does not say which values are sensitive for everyone", None, "Estimate from one tally"))
     open_ = np.asarray(q[:size]) == 0  # no one but a value itself makes such reports
+    if not open_.any():
+        open_ = np.ones(size, dtype=bool)  # everything is sensitive for everyone: no one has use for a tag
+    base = np.where(open_, np.maximum(r[:size], 0.0), 0.0)
+    total = float(base.sum())
+    proportional = base / total if total > 1e-12 else open_ / open_.sum()
     matrix = np.concatenate([np.eye(size), np.zeros((size, len(tagged.tags)))], axis=1)
     for k, tag in enumerate(tagged.tags):
-        if tag in known:
-            shares = distribution(f"background {tag}", known[tag], size)
-        else:
-            base = np.maximum(np.where(open_, r[:size], 0.0) if open_.any() else r[:size], 0.0)
-            total = float(base.sum())
-            fallback = open_ / open_.sum() if open_.any() else np.full(size, 1 / size)
-            shares = base / total if total > 1e-12 else fallback
-        matrix[:, size + k] = shares
+        matrix[:, size + k] = distribution(f"background {tag}", known[tag], size) if tag in known else proportional
     bots = {tag: float(r[size + k]) for k, tag in enumerate(tagged.tags)}
     return Redistributed(matrix @ r, tagged.domain, estimate, bots, matrix, 2 * sum(abs(share) for share in bots.values()))

@@ -130,11 +130,10 @@ def plan(domain: Domain, epsilon: float, n: int, sensitive: Any = None, error: f
     if not options:
         raise BudgetError(message("epsilon", "suits no mechanism on this domain", repr(epsilon), next(iter(left_out.values()))))
     options.sort(key=lambda option: option.error)
-    return Plan(tuple(options), _option("no protection", None, guess, n, error, loss, domain), left_out, loss, n)
+    return Plan(tuple(options), _option("no protection", domain, guess, n, error, loss), left_out, loss, n)
 
 
-def _option(name: str, mechanism: Mechanism | None, p: np.ndarray, n: int, error: float | None, loss: str, domain: Domain | None = None) -> Option:
-    subject: Any = domain if mechanism is None else mechanism
+def _option(name: str, subject: Mechanism | Domain, p: np.ndarray, n: int, error: float | None, loss: str) -> Option:
     value = expected_loss(subject, p, n, loss)
     # l1 falls with the root of n, l2 with n.
     people = None
@@ -143,4 +142,4 @@ def _option(name: str, mechanism: Mechanism | None, p: np.ndarray, n: int, error
         if times > math.log(MOST):
             raise ArgumentError(message("error", f"would need more than {MOST:.0e} people with {name}", repr(error), "Ask for less"))
         people = math.ceil(n * (value / error) ** (2 if loss == "l1" else 1) * (1 - 1e-12))
-    return Option(name, mechanism, value, people)
+    return Option(name, subject if isinstance(subject, Mechanism) else None, value, people)

@@ -77,18 +77,22 @@ def worst_case_loss(mechanism: Mechanism | Domain, n: int, loss: str = "l1") -> 
             raise ArgumentError(message("mechanism", "must have reports that support values or not, all of a kind alike", type(mechanism).__name__))
     inside, outside = int(sensitive.sum()), int((~sensitive).sum())
 
+    if not outside:
+        uniform = np.full(size, 1 / size)
+        return _total(_variance(mechanism, uniform), n, loss), uniform
+
     def spread(w: float) -> np.ndarray:
-        return np.where(sensitive, w / inside, (1 - w) / max(outside, 1))
+        return np.where(sensitive, w / inside, (1 - w) / outside)
 
     def at(w: float) -> float:
         return _total(_variance(mechanism, spread(w)), n, loss)
 
-    low, high = (0.0, 1.0) if outside else (1.0, 1.0)
+    low, high = 0.0, 1.0
     golden = (math.sqrt(5) - 1) / 2
     while high - low > 1e-9:
         a, b = high - golden * (high - low), low + golden * (high - low)
         low, high = (a, high) if at(a) < at(b) else (low, b)
-    best = max((0.0, (low + high) / 2, 1.0) if outside else (1.0,), key=at)
+    best = max((0.0, (low + high) / 2, 1.0), key=at)
     return at(best), spread(best)
 
 

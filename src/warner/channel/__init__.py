@@ -12,7 +12,7 @@ estimate is (S_x - q) / (p - q), and one report contributes variance mu (1 - mu)
 from __future__ import annotations
 
 from warner.channel.bands import BandChannel, windows, windows_at
-from warner.channel.base import Channel
+from warner.channel.base import LARGEST_DENSE, Channel
 from warner.channel.dense import DenseChannel
 from warner.channel.geometric import GeometricChannel
 from warner.channel.hashed import HashChannel
@@ -25,6 +25,7 @@ from warner.channel.stack import StackChannel
 from warner.channel.tied import TiedChannel
 
 __all__ = [
+    "LARGEST_DENSE",
     "BandChannel",
     "Channel",
     "DenseChannel",

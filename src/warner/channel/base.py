@@ -11,7 +11,7 @@ import numpy as np
 
 from warner._check import ArgumentError, IdentifiabilityError, message
 
-_LARGEST_DENSE = 2**26  # entries of a channel that is inverted as a matrix
+LARGEST_DENSE = 2**26  # entries of a channel that is made a matrix
 
 
 class Channel(ABC):
@@ -140,11 +140,11 @@ class Channel(ABC):
 
     @cached_property
     def _dense(self) -> np.ndarray:
-        if self.shape[0] * self.shape[1] > _LARGEST_DENSE:
+        if self.shape[0] * self.shape[1] > LARGEST_DENSE:
             raise ArgumentError(
                 message(
                     "channel",
-                    f"is made a matrix up to {_LARGEST_DENSE} entries",
+                    f"is made a matrix up to {LARGEST_DENSE} entries",
                     f"{self.shape[0]} reports and {self.shape[1]} values",
                     "Use a method that only multiplies by it, such as ExpectationMaximization, or a coarser domain",
                 )

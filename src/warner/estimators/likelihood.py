@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from warner._check import ArgumentError, MismatchError, choice, message, real, show
-from warner.channel import Channel, DirectChannel, StackChannel, SupportChannel, SupportRows
+from warner.channel import LARGEST_DENSE, Channel, DirectChannel, StackChannel, SupportChannel, SupportRows
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
 from warner.estimators.accelerated import accelerated
@@ -22,7 +22,6 @@ from warner.evidence import Evidence
 
 _Solver = Callable[[Any, np.ndarray, float], tuple[np.ndarray, int, bool]]
 _LARGEST_NEWTON = 4096  # values; beyond, a matrix of their products is not formed
-_LARGEST_MATRIX = 2**26  # entries of the channel as a matrix
 _EXACT: dict[type[Channel], Callable[..., np.ndarray]] = {DirectChannel: direct, SupportChannel: separable}
 
 
@@ -95,7 +94,7 @@ class MaximumLikelihood(Estimator):
 
     def _iterate(self, rows: Channel, weights: np.ndarray) -> tuple[np.ndarray, int, bool]:
         """The solvers that fit the channel in turn, until one reaches the gap."""
-        products = type(rows).gram is not Channel.gram or rows.shape[0] * rows.shape[1] <= _LARGEST_MATRIX
+        products = type(rows).gram is not Channel.gram or rows.shape[0] * rows.shape[1] <= LARGEST_DENSE
         solvers: list[_Solver] = [sequential] if isinstance(rows, SupportRows) else [constrained]
         solvers += [interior_point] if products and rows.shape[1] <= _LARGEST_NEWTON else [accelerated]
         steps = 0

@@ -73,6 +73,11 @@ class Mechanism(ABC):
     def guarantee(self) -> LDP | ULDP | OSLDP:
         return LDP(self.epsilon)
 
+    @property
+    def sensitive(self) -> list[Any]:
+        """The values that are protected where not all are, in the domain's order; none where all are."""
+        return [] if self.guarded is None else self.domain.decode(np.flatnonzero(self.guarded))
+
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """Constructor arguments other than domain and epsilon, as JSON data."""

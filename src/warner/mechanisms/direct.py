@@ -17,7 +17,7 @@ from warner._random import Source
 from warner.channel import DenseChannel, DirectChannel
 from warner.domain import Domain, canonical
 from warner.guarantee import LDP, OSLDP, ULDP
-from warner.law import Table, TwoLevel, epsilon_of, image, violation
+from warner.law import Table, TwoLevel, epsilon_of
 from warner.mechanisms._base import Mechanism, guarded
 from warner.reports import Fields, smallest_dtype
 
@@ -120,6 +120,8 @@ class ChannelMechanism(Mechanism):
     1.098612
     """
 
+    law: Table
+
     def __init__(self, domain: Domain, matrix: Any, epsilon: float | None = None, sensitive: Sequence[Any] | None = None) -> None:
         self._start(domain, 1.0 if epsilon is None else epsilon, infinite=True)
         try:
@@ -156,16 +158,14 @@ class ChannelMechanism(Mechanism):
     def guarantee(self) -> LDP | ULDP | OSLDP:
         if self.guarded is None:
             return LDP(self.epsilon)
-        sensitive = tuple(self.domain.decode(np.flatnonzero(self.guarded)))
-        broken = violation(self._numerators, self.guarded, image(self._numerators, self.guarded))
-        return ULDP(self.epsilon, sensitive) if broken is None else OSLDP(self.epsilon, sensitive)
+        return (ULDP if self.law.names_the_rest else OSLDP)(self.epsilon, tuple(self.sensitive))
 
     def protected(self) -> np.ndarray:
-        return super().protected() if self.guarded is None else image(self._numerators, self.guarded)
+        return self.law.protected.copy()
 
     def parameters(self) -> dict[str, Any]:
         matrix = {"matrix": self._matrix.tolist()}
-        return matrix if self.guarded is None else {**matrix, "sensitive": self.domain.decode(np.flatnonzero(self.guarded))}
+        return matrix if self.guarded is None else {**matrix, "sensitive": self.sensitive}
 
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:

@@ -25,20 +25,19 @@ class Window(Mechanism):
         Pr(cell inside) = e / (w e + M - w), Pr(cell outside) = 1 / (w e + M - w)
 
     A number at position v in [0, 1] has its window start at one of the two whole numbers next to v (M - w), drawn so that the start
-    is right on average: the mean report is an affine function of the number, exactly. Abstract; ``cells`` is M.
+    is right on average: the mean report is an affine function of the number, exactly. Abstract: a subclass says how wide.
     """
 
     law: TwoLevel
     layout: Fields
 
-    def _open(self, domain: Domain, epsilon: float, cells: int, share: Decimal | None) -> None:
+    def __init__(self, domain: Domain, epsilon: float, cells: int = 1024) -> None:
         self._start(domain, epsilon)
         if not isinstance(domain, Integers | Interval):
             domain.position([])  # refuses, with the reason
         self.cells = integer("cells", cells, 2, 2**20)
         e = exp(self.requested)
-        share = self._share(e) if share is None else share
-        self.width = min(max(1, round(share * self.cells)), self.cells - 1)
+        self.width = min(max(1, round(self._share(e) * self.cells)), self.cells - 1)
         outside = divide(1, self.width * e + self.cells - self.width)
         check_representable(self.requested, outside, "each cell outside the window")
         # As in randomised response: own / other <= e, and what lies beyond all cells is drawn again.
@@ -133,9 +132,6 @@ class SquareWave(Window):
     ((2,), 1.0)
     """
 
-    def __init__(self, domain: Domain, epsilon: float, cells: int = 1024) -> None:
-        self._open(domain, epsilon, cells, None)
-
     def _share(self, e: Decimal) -> Decimal:
         exponent = Decimal(self.requested)
         b = divide(exponent * e - e + 1, 2 * e * (e - 1 - exponent))
@@ -158,9 +154,6 @@ class Piecewise(Window):
     >>> round(Piecewise(Integers(0, 120), 1.0).epsilon, 9)
     1.0
     """
-
-    def __init__(self, domain: Domain, epsilon: float, cells: int = 1024) -> None:
-        self._open(domain, epsilon, cells, None)
 
     def _share(self, e: Decimal) -> Decimal:
         return divide(1, exp(self.requested / 2) + 1)

@@ -33,6 +33,19 @@ def keep_probability(keep: Any, epsilon: float) -> tuple[str | float, Decimal]:
     return probability("keep", keep), Decimal(keep)
 
 
+def bit_thresholds(keep: Any, epsilon: float) -> tuple[str | float, int, int]:
+    """``keep`` as it is written again, and the thresholds over 2**64 of a set bit that stays and of a clear one that is raised.
+
+    q goes with the t that is really sampled, so that only one rounding costs epsilon: up, towards p.
+    """
+    written, t = keep_probability(keep, epsilon)
+    kept = down(t)
+    share = divide(kept, ONE)
+    q = divide(share, (1 - share) * exp(epsilon) + share)
+    check_representable(epsilon, min(t, 1 - t, q, 1 - q), "the rarer outcome of a bit")
+    return written, kept, up(q)
+
+
 class UnaryEncoding(Mechanism):
     """The value as K bits, one of them set; a set bit is kept with probability t, a clear one raised with probability q.
 
@@ -58,14 +71,7 @@ class UnaryEncoding(Mechanism):
 
     def __init__(self, domain: Domain, epsilon: float, keep: str | float = "symmetric") -> None:
         self._start(domain, epsilon)
-        self.keep, t = keep_probability(keep, self.requested)
-        e = exp(self.requested)
-        # q goes with the t that is really sampled, so that only one rounding costs epsilon: up, towards p.
-        self._keep = down(t)
-        kept = divide(self._keep, ONE)
-        q = divide(kept, (1 - kept) * e + kept)
-        check_representable(self.requested, min(t, 1 - t, q, 1 - q), "the rarer outcome of a bit")
-        self._raised = up(q)
+        self.keep, self._keep, self._raised = bit_thresholds(keep, self.requested)
         self.layout = Bits(domain.size)
         self.law = OneHotBits(self._keep, self._raised)
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent

@@ -15,7 +15,7 @@ from warner.domain import Domain
 from warner.guarantee import ULDP
 from warner.law import GuardedBits, TwoLevel
 from warner.mechanisms._base import Mechanism, guarded
-from warner.mechanisms.unary import keep_probability
+from warner.mechanisms.unary import bit_thresholds
 from warner.reports import Bits, Fields
 
 _CELLS = 2**22  # bits that are placed at a time
@@ -28,11 +28,6 @@ class UtilityOptimized(Mechanism):
 
     def _protect(self, sensitive: Any) -> None:
         self.guarded = guarded(self.domain, sensitive)
-
-    @property
-    def sensitive(self) -> list[Any]:
-        """The sensitive values, in the domain's order."""
-        return self.domain.decode(np.flatnonzero(self.guarded))
 
     def common(self) -> dict[str, Any]:
         """Constructor arguments besides domain, epsilon and the sensitive values: for another instance like this one."""
@@ -160,15 +155,9 @@ class UtilityOptimizedRappor(UtilityOptimized):
     def __init__(self, domain: Domain, epsilon: float, sensitive: Sequence[Any], keep: str | float = "symmetric") -> None:
         self._start(domain, epsilon)
         self._protect(sensitive)
-        self.keep, t = keep_probability(keep, self.requested)
-        e = exp(self.requested)
-        # Each threshold goes with the one that is really sampled before it, and is rounded towards less epsilon.
-        self._keep = down(t)
-        kept = divide(self._keep, ONE)
-        q = divide(kept, (1 - kept) * e + kept)
-        check_representable(self.requested, min(t, 1 - t, q, 1 - q), "the rarer outcome of a bit")
-        self._raised = up(q)
-        dropped = divide(kept, divide(self._raised, ONE) * e)
+        self.keep, self._keep, self._raised = bit_thresholds(keep, self.requested)
+        # d2 too goes with what is really sampled, and is rounded towards less epsilon: t / (d1 d2) <= e.
+        dropped = divide(self._keep, self._raised * exp(self.requested))
         check_representable(self.requested, dropped, "dropping the bit of a value that is not sensitive")
         self._dropped = min(up(dropped), ONE)
         others = int((~self.guarded).sum())
