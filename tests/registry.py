@@ -39,11 +39,32 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "UtilityOptimizedRappor keep 0.7": lambda d, e: warner.UtilityOptimizedRappor(d, e, sensitive=d.labels[1:3], keep=0.7),
     "SquareWave": lambda d, e: warner.SquareWave(d, e, cells=256),
     "Piecewise": lambda d, e: warner.Piecewise(d, e, cells=256),
+    "StochasticRounding": warner.StochasticRounding,
+    "Laplace": lambda d, e: warner.Laplace(d, e, reach=3),
+    "Laplace between cells": lambda d, e: warner.Laplace(d, e, cells=2 * d.size + 1, reach=2),
+    "Laplace of neighbours": lambda d, e: warner.Laplace(d, e, sensitivity=1, reach=2),
+    "Gaussian": lambda d, e: warner.Gaussian(d, e, delta=1e-3),
+    "Geometric": lambda d, e: warner.Geometric(d, e, reach=2),
+    "TruncatedGeometric": warner.TruncatedGeometric,
+    "Exponential": warner.Exponential,
     "ChannelMechanism": lambda d, e: warner.ChannelMechanism(d, _ramp(d, e)),
 }
 
-# Those whose epsilon is the one asked for; a channel has the one it has.
-TIGHT = [name for name in MECHANISMS if not name.startswith("Channel")]
+# Mechanisms of places: on a grid instead.
+PLACES: dict[str, Callable[[Grid, float], Mechanism]] = {
+    "PlanarGeometric": warner.PlanarGeometric,
+    "PlanarLaplace": warner.PlanarLaplace,
+}
+ALL = [*MECHANISMS, *PLACES]
+
+# Whose channel has no inverse that double precision knows: two reports tell no more than a mean, normal noise not much more.
+BLIND = ["StochasticRounding", "Gaussian"]
+SEEING = [name for name in MECHANISMS if name not in BLIND]
+# Whose epsilon is not the one asked for but the one they have, or means nothing without a delta.
+LOOSE = ["ChannelMechanism", "Exponential", "Gaussian", "PlanarLaplace"]
+# Whose epsilon is per unit of distance.
+METRIC = ["Laplace of neighbours", "Geometric", "TruncatedGeometric", "Exponential", *PLACES]
+TIGHT = [name for name in MECHANISMS if name not in LOOSE]
 
 ESTIMATORS: list[Estimator] = [
     warner.Inversion(),
@@ -77,4 +98,4 @@ BAD_EPSILONS: list[Any] = [0, 0.0, -1, -1e-9, float("nan"), float("inf"), -float
 
 def smallest(name: str, epsilon: float = 1.0) -> Mechanism:
     """An instance small enough to enumerate all reports."""
-    return MECHANISMS[name](Integers(0, 3), epsilon)
+    return PLACES[name](Grid(2, 3), epsilon) if name in PLACES else MECHANISMS[name](Integers(0, 3), epsilon)

@@ -23,20 +23,28 @@ from warner._check import (
 )
 from warner.audit import Audit, audit
 from warner.choose import estimate
-from warner.domain import Categorical, Domain, Grid, Integers, Interval, Product
+from warner.domain import Categorical, Domain, Grid, Integers, Interval, Points, Product
 from warner.estimate import Estimate, Status
 from warner.estimators import ExpectationMaximization, Inversion, MaximumLikelihood, Observed, Uniform
-from warner.guarantee import LDP, OSLDP, ULDP, compose
+from warner.guarantee import LDP, OSLDP, ULDP, ApproximateLDP, MetricLDP, compose
 from warner.mechanisms import (
     ChannelMechanism,
+    Exponential,
+    Gaussian,
+    Geometric,
     HadamardResponse,
+    Laplace,
     LocalHashing,
     Mechanism,
     Personalized,
     Piecewise,
+    PlanarGeometric,
+    PlanarLaplace,
     RandomizedResponse,
     SquareWave,
+    StochasticRounding,
     SubsetSelection,
+    TruncatedGeometric,
     UnaryEncoding,
     UtilityOptimizedRappor,
     UtilityOptimizedRR,
@@ -56,6 +64,7 @@ __all__ = [
     "Integers",
     "Interval",
     "Grid",
+    "Points",
     "Product",
     # mechanisms
     "Mechanism",
@@ -70,6 +79,14 @@ __all__ = [
     "Personalized",
     "SquareWave",
     "Piecewise",
+    "StochasticRounding",
+    "Laplace",
+    "Gaussian",
+    "Geometric",
+    "TruncatedGeometric",
+    "PlanarGeometric",
+    "PlanarLaplace",
+    "Exponential",
     # what travels
     "Reports",
     "Tally",
@@ -93,6 +110,8 @@ __all__ = [
     "LDP",
     "ULDP",
     "OSLDP",
+    "MetricLDP",
+    "ApproximateLDP",
     "metrics",
     "Study",
     # errors

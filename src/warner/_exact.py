@@ -10,6 +10,7 @@ import decimal
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from warner._check import BudgetError, message
 
@@ -25,15 +26,16 @@ LARGEST_EPSILON = 60.0
 SMALLEST_EPSILON = 1e-9
 
 _CONTEXT = decimal.Context(prec=60)
+_SHORT = decimal.Context(prec=30)
 
 
-def exp(epsilon: float) -> Decimal:
+def exp(epsilon: float | Fraction) -> Decimal:
     """e**epsilon to 60 digits.
 
     >>> round(exp(1.0), 10)
     Decimal('2.7182818285')
     """
-    return _CONTEXT.exp(Decimal(epsilon))
+    return _CONTEXT.exp(rational(Fraction(epsilon)))
 
 
 def divide(a: Decimal | int, b: Decimal | int) -> Decimal:
@@ -51,8 +53,27 @@ def up(probability: Decimal) -> int:
     return int(_CONTEXT.multiply(probability, Decimal(ONE)).to_integral_value(ROUND_CEILING))
 
 
-def log_ratio(high: int | Fraction, low: int | Fraction) -> float:
-    """The smallest float that is >= ln(high / low); infinity where low is 0.
+def rational(value: Fraction) -> Decimal:
+    """A fraction to 60 digits."""
+    return _CONTEXT.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def square_root(value: Fraction) -> Decimal:
+    """The root of a fraction to 60 digits."""
+    return _CONTEXT.sqrt(rational(value))
+
+
+def natural(value: int | Fraction) -> float:
+    """ln of a positive exact number that a float may not hold; the same on every machine.
+
+    >>> natural(1)
+    0.0
+    """
+    return float(_SHORT.ln(_SHORT.divide(Decimal(value.numerator), Decimal(value.denominator))))
+
+
+def log_ratio(high: int | Fraction, low: int | Fraction, times: float | Fraction = 1) -> float:
+    """The smallest float that is >= times ln(high / low); infinity where low is 0.
 
     >>> log_ratio(3, 1) >= 1.0986122886681098 and log_ratio(5, 0)
     inf
@@ -60,7 +81,7 @@ def log_ratio(high: int | Fraction, low: int | Fraction) -> float:
     ratio = Fraction(high) / Fraction(low) if low else None
     if ratio is None:
         return math.inf
-    exact = _CONTEXT.ln(_CONTEXT.divide(Decimal(ratio.numerator), Decimal(ratio.denominator)))
+    exact = _CONTEXT.multiply(_CONTEXT.ln(rational(ratio)), rational(Fraction(times)))
     nearest = float(exact)
     return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
 
@@ -95,8 +116,8 @@ def check_epsilon(epsilon: float) -> None:
         )
 
 
-def realise(requested: float, high: int | Fraction, low: int | Fraction) -> float:
-    """The epsilon of a law whose worst likelihood ratio is high / low, checked against what was asked."""
+def realise(requested: float, high: int | Fraction, low: int | Fraction, times: int | Fraction = 1) -> float:
+    """The epsilon of a law whose worst likelihood ratio is (high / low)^times, checked against what was asked."""
     if high <= low:
         raise BudgetError(
             message(
@@ -106,9 +127,30 @@ def realise(requested: float, high: int | Fraction, low: int | Fraction) -> floa
                 "Pass a larger epsilon or use a smaller domain",
             )
         )
-    epsilon = log_ratio(high, low)
+    epsilon = log_ratio(high, low, times)
     if not requested - TOLERANCE <= epsilon <= requested:
         raise BudgetError(
             message("epsilon", f"cannot be met on the 64-bit grid: the nearest law realises {epsilon!r}", repr(requested), "Pass a larger epsilon")
         )
     return epsilon
+
+
+@lru_cache(maxsize=512)
+def doubling(ratio: int, digit: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """For G with Pr(G >= k) = a^k, a = ratio / 2**64, and step = 2^digit: Pr(that binary digit of G is 1), and Pr(G >= step).
+
+    a^step / (1 + a^step) and a^step: the digits of G are independent, because a^G is a product over them. As words of 64 bits, most
+    significant first; 256 bits are more than any number of draws will ask for.
+    """
+    wide = decimal.Context(prec=120)
+    a = wide.divide(Decimal(ratio), Decimal(ONE))
+    for _ in range(digit):
+        a = wide.multiply(a, a)
+    return words_of(wide.divide(a, wide.add(1, a)), 4), words_of(a, 4)
+
+
+def words_of(probability: Decimal, count: int) -> tuple[int, ...]:
+    """The first ``count`` words of 64 bits of a probability below 1, most significant first."""
+    wide = decimal.Context(prec=len(probability.as_tuple().digits) + 20 * count + 2)
+    whole = int(wide.multiply(probability, Decimal(ONE**count)).to_integral_value(ROUND_FLOOR, wide))
+    return tuple(whole >> 64 * (count - 1 - i) & ONE - 1 for i in range(count))

@@ -7,8 +7,11 @@ T / 2**64. Bits are drawn only as far as the comparison needs them. The first 16
 
 from __future__ import annotations
 
+import math
 import os
 from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any
@@ -16,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from warner._check import ArgumentTypeError, kind, message
+from warner._exact import doubling
 
 _LOW48 = 2**48 - 1
 _DENSE_STEPS = 5  # binary digits of a threshold that are compared for all bits at once, before the undecided are gathered
@@ -24,6 +28,26 @@ _TABLE_BYTES = 2**13  # fewer random bytes than this do not repay their table
 _BYTE_BLOCK = 2**16  # bytes at a time, so that the working arrays stay in the cache
 _TABLE_CELLS = 2**14  # beyond it most 16-bit prefixes straddle two cells and a look-up decides nothing
 _TABLE_DRAWS = 2**12  # fewer draws than this do not repay building the table
+_RARE = 6.0  # nats at which a trial succeeds rarely enough to be repeated
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Consecutive cells of 0..2**(64 words): where all but the last end (``exact``), and the upper 64 bits of that."""
+
+    exact: list[int]
+    words: int
+    heads: np.ndarray
+
+    @classmethod
+    def of(cls, widths: Sequence[int]) -> Edges:
+        """Cells of the given widths, which sum to a power of 2**64."""
+        *exact, total = accumulate(widths)
+        words = (total.bit_length() - 1) // 64
+        assert total == 1 << 64 * words
+        # Trailing cells of width 0 would begin at the very end.
+        exact = [edge for edge in exact if edge < total]
+        return cls(exact, words, np.array([edge >> 64 * (words - 1) for edge in exact], dtype=np.uint64))
 
 
 class Source:
@@ -53,15 +77,47 @@ class Source:
         whole = -(-n * size // 8)
         return self._rng.integers(0, 2**64 - 1, whole, dtype=np.uint64, endpoint=True).view(dtype)[:n]
 
-    def below(self, threshold: int, n: int) -> np.ndarray:
-        """Booleans (n,), each true with probability exactly threshold / 2**64."""
+    def below(self, threshold: int, n: int, more: tuple[int, ...] = ()) -> np.ndarray:
+        """Booleans (n,), each true with probability exactly threshold / 2**64, to which ``more`` words of 64 bits can be appended."""
         head = self.words(n, np.uint16)
         pivot = threshold >> 48
         result = head < pivot
         tied = np.flatnonzero(head == pivot)
         if tied.size:
-            result[tied] = (self.words(tied.size, np.uint64) >> 16) < (threshold & _LOW48)
+            low = self.words(tied.size, np.uint64) >> 16
+            result[tied] = low < (threshold & _LOW48)
+            tied = tied[low == (threshold & _LOW48)]
+            if more and tied.size:
+                result[tied] = self.below(more[0], tied.size, more[1:])
         return result
+
+    def among(self, edges: Edges, n: int) -> np.ndarray:
+        """Which cell a uniform number falls in, (n,): cell i with probability exactly its width."""
+        u = self.words(n, np.uint64)
+        found = np.searchsorted(edges.heads, u, side="right")
+        for i in np.flatnonzero(edges.heads[np.maximum(found, 1) - 1] == u) if edges.words > 1 and edges.heads.size else ():
+            rest = int.from_bytes(self.words(edges.words - 1, np.uint64).tobytes(), "little")
+            found[i] = bisect_right(edges.exact, int(u[i]) << 64 * (edges.words - 1) | rest)
+        return found
+
+    def geometric(self, ratio: int, n: int) -> np.ndarray:
+        """Whole numbers G >= 0, int64 (n,), with Pr(G >= k) = (ratio / 2**64)**k.
+
+        By binary digits, which are independent, until a^(2^j) is small; what lies beyond is geometric in steps of 2^j, counted by
+        trials that mostly fail at once.
+        """
+        total = np.zeros(n, dtype=np.int64)
+        digit, nats = 0, -math.log(ratio / 2**64)
+        while 2**digit * nats < _RARE:
+            (first, *more), _ = doubling(ratio, digit)
+            total += self.below(first, n, tuple(more)) * np.int64(2**digit)
+            digit += 1
+        _, (first, *more) = doubling(ratio, digit)
+        going = np.arange(n)
+        while going.size:
+            going = going[self.below(first, going.size, tuple(more))]
+            total[going] += 2**digit
+        return total
 
     def bits(self, threshold: int, size: int) -> np.ndarray:
         """``size`` bytes of independent bits, each 1 with probability exactly threshold / 2**64."""

@@ -12,8 +12,8 @@ import numpy as np
 
 from warner._check import ArgumentError, ArgumentTypeError, integer, kind, message
 from warner._random import Source
-from warner.guarantee import LDP, OSLDP, ULDP, Guarantee
-from warner.law import INFINITE, GuardedBits, OneHotBits, epsilon_of, image, violation, worst_pair, worst_ratio
+from warner.guarantee import LDP, OSLDP, ULDP, ApproximateLDP, Guarantee, MetricLDP
+from warner.law import INFINITE, GuardedBits, OneHotBits, epsilon_of, image, violation, worst_pair, worst_ratio, worst_slope
 from warner.mechanisms import Mechanism, guarded
 from warner.reports import Reports
 
@@ -34,6 +34,7 @@ class Audit:
         how: what was examined.
         breaks: what broke it, or None.
         sampled: lower bound on epsilon from samples, with confidence 1 - 1e-6, or None.
+        delta: of approximate privacy, None elsewhere.
         guarantee: what is guaranteed, and to whom: not every value is protected by every mechanism.
     """
 
@@ -45,6 +46,7 @@ class Audit:
     breaks: str | None = None
     sampled: float | None = None
     guarantee: str = ""
+    delta: float | None = None
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else f"BROKEN: {self.breaks}"
@@ -57,6 +59,9 @@ def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | N
 
         epsilon = max over reports y and values x, x' of ln Pr(y | x) / Pr(y | x')
 
+    per unit of distance between x and x' where the guarantee is metric. Where it is approximate, delta is the largest hockey-stick
+    divergence sum_y max(0, Pr(y | x) - exp(epsilon) Pr(y | x')) at the epsilon asked for.
+
     Computed from the integer thresholds that the sampler compares with, in exact arithmetic: bit by bit for unary encodings at any
     K, from the two levels of a pure law, from the table of a channel. Where there are few enough reports, every one is
     serialised besides, and the bytes' exact probabilities give epsilon a second time; the two must agree.
@@ -65,8 +70,8 @@ def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | N
         mechanism: any registered mechanism.
         samples: if given, also draw this many reports of each of two values and bound epsilon from below by what is seen
             (Clopper-Pearson), which examines the sampler itself rather than its law.
-        claim: a guarantee to hold the mechanism to instead of its own, by enumeration: LDP, ULDP or OSLDP at some epsilon. What
-            breaks it is named: the unprotected report that does not name one value, or the report and the two values.
+        claim: a guarantee of any kind to hold the mechanism to instead of its own, by enumeration. What breaks it is named: the
+            unprotected report that does not name one value, or the report and the two values.
 
     Raises:
         ArgumentError: a claim about a mechanism with too many reports to enumerate, or about values that it does not have.
@@ -82,38 +87,70 @@ def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | N
         if samples is not None:
             raise ArgumentError(message("samples", "do not go with a claim, which is checked by enumeration", None, "Ask for one of the two"))
         return _held_to(mechanism, claim)
-    ratio = mechanism.law.ratio()
-    law = epsilon = epsilon_of(ratio)
+    promised, distances = mechanism.guarantee, mechanism.distances()
+    delta = promised.delta if isinstance(promised, ApproximateLDP) else None
+    measured = delta is not None or distances is not None
+    law = epsilon = promised.epsilon if delta is not None else mechanism.epsilon if measured else epsilon_of(mechanism.law.ratio())
     how = "bit by bit, exactly" if isinstance(mechanism.law, OneHotBits | GuardedBits) else "exact odds of the law"
     breaks = None if epsilon <= mechanism.requested else f"epsilon {epsilon!r} exceeds {mechanism.requested!r}"
-    cells = mechanism.alphabet * mechanism.domain.size
-    sensitive = mechanism.guarded
-    if cells <= _ENUMERABLE:
+    if mechanism.alphabet * mechanism.domain.size <= _ENUMERABLE:
         records = Reports(mechanism.header, mechanism.outputs()).records()
-        protected = None if sensitive is None else mechanism.protected()
-        listed, problem = enumerated(records, mechanism.probabilities(), sensitive, protected)
         how += f", and all {len(records)} serialised reports enumerated"
-        if isinstance(mechanism.guarantee, OSLDP):
-            problem = None  # that reports blur values together is what one-sidedness allows
-        # The bytes are what an attacker has. They may tell less than the law: a pool whose hashes never separate two labels.
-        epsilon = epsilon_of(listed)
-        if breaks is None and problem is not None:
-            breaks = problem
-        elif breaks is None and (epsilon > law or (listed > ratio and law < math.inf)):
-            breaks = "some serialised reports have larger odds than the law allows"
+        if measured:
+            found, problem = _measured(records, mechanism.probabilities(), promised, distances)
+            # The limit is rounded up once, what was found twice.
+            larger = found > (delta if delta is not None else law + 1e-12 * (1 + law))
+            epsilon = epsilon if delta is not None else min(found, epsilon)
+            delta = None if delta is None else min(found, delta)
+        else:
+            sensitive, ratio = mechanism.guarded, mechanism.law.ratio()
+            listed, problem = enumerated(records, mechanism.probabilities(), sensitive, None if sensitive is None else mechanism.protected())
+            if isinstance(promised, OSLDP):
+                problem = None  # that reports blur values together is what one-sidedness allows
+            # The bytes are what an attacker has. They may tell less than the law: a pool whose hashes never separate two labels.
+            epsilon = epsilon_of(listed)
+            larger = epsilon > law or (listed > ratio and law < math.inf)
+        if breaks is None:
+            breaks = problem or ("some serialised reports have larger odds than the law allows" if larger else None)
     sampled = None if samples is None else sampled_bound(mechanism, integer("samples", samples, 2))
     if breaks is None and sampled is not None and sampled > mechanism.requested:
         breaks = f"samples show an epsilon of at least {sampled:.4f}: the sampler does not follow the law"
-    return Audit(repr(mechanism), mechanism.requested, epsilon, breaks is None, how, breaks, sampled, str(mechanism.guarantee))
+    return Audit(repr(mechanism), mechanism.requested, epsilon, breaks is None, how, breaks, sampled, str(promised), delta)
+
+
+def _measured(records: list[bytes], probabilities: np.ndarray, promised: Guarantee, distances: np.ndarray | None) -> tuple[float, str | None]:
+    """Of serialised reports: epsilon per unit of distance, or delta, and what is wrong with them."""
+    rows, _, problem = _merged(records, probabilities, None)
+    if problem is not None:
+        return math.inf, problem
+    if isinstance(promised, ApproximateLDP):
+        return hockey_stick(rows, promised.epsilon), None
+    assert distances is not None
+    return worst_slope(rows, distances)[0], None
+
+
+def hockey_stick(table: np.ndarray, epsilon: float) -> float:
+    """The least delta, rounded up: max over x, x' of sum_y max(0, A[y, x] - exp(epsilon) A[y, x']), of exact probabilities (m, K)."""
+    # Nearest floats of the probabilities are off by parts in 2^53 of each, which is paid for by as much of their sum.
+    rows = table.astype(np.float64)
+    worst = max(float(np.maximum(rows[:, [x]] - math.exp(epsilon) * rows, 0.0).sum(axis=0).max()) for x in range(rows.shape[1]))
+    return min(1.0, worst * (1 + 1e-12) + 1e-15)
 
 
 def _held_to(mechanism: Mechanism, claim: Any) -> Audit:
     """Whether the mechanism keeps a guarantee, and what breaks it."""
     if not isinstance(claim, Guarantee):
-        raise ArgumentTypeError(message("claim", "must be LDP, ULDP or OSLDP", kind(claim)))
+        raise ArgumentTypeError(message("claim", "must be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP", kind(claim)))
     if mechanism.alphabet * mechanism.domain.size > _ENUMERABLE:
         raise ArgumentError(message("claim", f"is checked where reports times values are at most {_ENUMERABLE}", None, "Audit a smaller instance"))
     rows = mechanism.probabilities()
+    how = f"all {len(rows)} reports enumerated against {claim}"
+    if isinstance(claim, ApproximateLDP):
+        delta = hockey_stick(rows, claim.epsilon)
+        wrong = None if delta <= claim.delta else f"delta is {delta:.6g} at epsilon {claim.epsilon:.6g}"
+        return Audit(repr(mechanism), claim.epsilon, claim.epsilon, wrong is None, how, wrong, None, str(claim), delta)
+    if isinstance(claim, MetricLDP):
+        return _held_to_distance(mechanism, claim, rows, how)
     values = np.ones(mechanism.domain.size, dtype=bool) if isinstance(claim, LDP) else guarded(mechanism.domain, claim.sensitive)
     bounded, breaks = np.ones(len(rows), dtype=bool), None
     names = [repr(label) for label in mechanism.domain.labels]
@@ -126,7 +163,19 @@ def _held_to(mechanism: Mechanism, claim: Any) -> Audit:
     if breaks is None and epsilon > claim.epsilon:
         odds = "but never" if ratio == INFINITE else f"{float(ratio):.6g} times as likely as"
         breaks = f"report {np.flatnonzero(bounded)[y]} comes from {names[high]}, {odds} from {names[low]}"
-    how = f"all {len(rows)} reports enumerated against {claim}"
+    return Audit(repr(mechanism), claim.epsilon, epsilon, breaks is None, how, breaks, guarantee=str(claim))
+
+
+def _held_to_distance(mechanism: Mechanism, claim: MetricLDP, rows: np.ndarray, how: str) -> Audit:
+    points = mechanism.domain.points
+    if points is None:
+        raise ArgumentError(message("claim", "of metric privacy needs values with coordinates", type(mechanism.domain).__name__))
+    apart = np.sqrt(((points[:, None, :] - points[None, :, :]) ** 2).sum(axis=2))
+    epsilon, y, high, low = worst_slope(rows, apart)
+    breaks = None
+    if epsilon > claim.epsilon:
+        names = mechanism.domain.labels
+        breaks = f"report {y} tells {names[high]!r} from {names[low]!r} at {epsilon:.6g} nats per unit of distance"
     return Audit(repr(mechanism), claim.epsilon, epsilon, breaks is None, how, breaks, guarantee=str(claim))
 
 
@@ -139,20 +188,27 @@ def enumerated(
     and ``protected`` reports (m,), both conditions of ULDP are examined [P2 def 2]: every unprotected report names one
     non-sensitive value, and the ratio is that of the protected ones. Where the first fails the ratio is the one-sided one, of OSLDP.
     """
-    if len({len(record) for record in records}) != 1:
-        return INFINITE, "serialised reports differ in length"
-    place = {record: i for i, record in enumerate(dict.fromkeys(records))}
-    rows = np.full((len(place), probabilities.shape[1]), Fraction(0), dtype=object)
-    safe = np.ones(len(place), dtype=bool)
-    for i, (record, row) in enumerate(zip(records, probabilities, strict=True)):
-        rows[place[record]] = rows[place[record]] + row
-        safe[place[record]] &= protected is None or bool(protected[i])
-    if any(total != 1 for total in rows.sum(axis=0)):
-        return INFINITE, "the probabilities of all reports do not sum to one"
+    rows, safe, problem = _merged(records, probabilities, protected)
+    if problem is not None:
+        return INFINITE, problem
     if sensitive is None:
         return worst_ratio(rows), None
     broken = violation(rows, sensitive, safe)
     return (worst_ratio(rows[safe]), None) if broken is None else (worst_ratio(rows, sensitive), broken)
+
+
+def _merged(records: list[bytes], probabilities: np.ndarray, protected: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, str | None]:
+    """Probabilities of the different records, which of them are protected, and what is wrong."""
+    place = {record: i for i, record in enumerate(dict.fromkeys(records))}
+    rows = np.full((len(place), probabilities.shape[1]), Fraction(0), dtype=object)
+    safe = np.ones(len(place), dtype=bool)
+    if len({len(record) for record in records}) != 1:
+        return rows, safe, "serialised reports differ in length"
+    for i, (record, row) in enumerate(zip(records, probabilities, strict=True)):
+        rows[place[record]] = rows[place[record]] + row
+        safe[place[record]] &= protected is None or bool(protected[i])
+    wrong = any(total != 1 for total in rows.sum(axis=0))
+    return rows, safe, "the probabilities of all reports do not sum to one" if wrong else None
 
 
 def sampled_bound(mechanism: Mechanism, samples: int, draw: Callable[[np.ndarray], np.ndarray] | None = None) -> float:
@@ -173,6 +229,7 @@ def sampled_bound(mechanism: Mechanism, samples: int, draw: Callable[[np.ndarray
             return Reports(mechanism.header, mechanism.randomize_index(index, Source(None))).record_array()
 
     half = samples // 2
+    delta = mechanism.guarantee.delta if isinstance(mechanism.guarantee, ApproximateLDP) else 0.0
     sensitive = mechanism.guarded
     first, last, one_sided = 0, mechanism.domain.size - 1, False
     if sensitive is not None and not sensitive.all():
@@ -182,8 +239,9 @@ def sampled_bound(mechanism: Mechanism, samples: int, draw: Callable[[np.ndarray
     for a, b in ((one, other),) if one_sided else ((one, other), (other, one)):
         event = _most_telling(a[:half], b[:half])
         hits = [int(np.count_nonzero(event(part[half:]))) for part in (a, b)]
-        bound = max(bound, _log_bound(hits[0], hits[1], samples - half))
-    return bound
+        bound = max(bound, _log_bound(hits[0], hits[1], samples - half, delta))
+    distances = mechanism.distances()
+    return bound if distances is None else bound / float(distances[first, last])
 
 
 @dataclass(frozen=True)
@@ -222,12 +280,12 @@ def _cautious(a: Any, b: Any) -> Any:
     return np.log(np.maximum(a - 5 * np.sqrt(a), 0.1)) - np.log(b + 5 * np.sqrt(b) + 25)
 
 
-def _log_bound(hits_a: int, hits_b: int, n: int) -> float:
-    """ln of a lower bound for Pr(event | a) over an upper bound for Pr(event | b); two events, two sides: an error of a quarter each."""
+def _log_bound(hits_a: int, hits_b: int, n: int, delta: float = 0.0) -> float:
+    """ln of a lower bound for Pr(event | a) - delta over an upper bound for Pr(event | b); two events, two sides: an error of a quarter each."""
     from scipy.stats import beta
 
     if hits_a == 0:
         return 0.0
     low = float(beta.ppf(_ERROR / 4, hits_a, n - hits_a + 1))
     high = 1.0 if hits_b == n else float(beta.ppf(1 - _ERROR / 4, hits_b + 1, n - hits_b))
-    return max(0.0, math.log(low / high))
+    return max(0.0, math.log((low - delta) / high)) if low > delta else 0.0

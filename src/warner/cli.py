@@ -21,6 +21,7 @@ from warner.choose import estimate as estimate_tally
 from warner.domain import Tagged
 from warner.estimate import Estimate, as_text
 from warner.estimators import METHODS, method
+from warner.guarantee import LDP, OSLDP, ULDP, ApproximateLDP, MetricLDP, add_up
 from warner.mechanisms import Mechanism, from_header
 from warner.personal import redistribute
 from warner.plan import plan as make_plan
@@ -97,12 +98,16 @@ def _randomised(study: Study, batch: dict[str, Any], source: Source) -> dict[str
 
 
 def _spent(study: Study) -> str:
-    open_ = [name for name, m in study.mechanisms.items() if m.epsilon == float("inf")]
+    open_ = [name for name, m in study.mechanisms.items() if m.guarantee.epsilon == float("inf")]
     if open_:
         return f"without limit: NO PROTECTION of {', '.join(open_)}, whose answers are sent as they are"
     some = [name for name, m in study.mechanisms.items() if m.guarded is not None and not m.guarded.all()]
     scope = f" (of {', '.join(some)} only the sensitive values are protected)" if some else ""
-    return f"at most epsilon = {study.epsilon:.10g} in all{scope}"
+    apart = [name for name, m in study.mechanisms.items() if isinstance(m.guarantee, MetricLDP)]
+    scope += f" (of {', '.join(apart)} between the values furthest apart, less between others)" if apart else ""
+    loose = add_up(m.guarantee.delta for m in study.mechanisms.values() if isinstance(m.guarantee, ApproximateLDP))
+    also = f", delta = {loose:.4g}" if loose else ""
+    return f"at most epsilon = {study.epsilon:.10g}{also} in all{scope}"
 
 
 def _not_over(output: str | None, *inputs: str) -> None:
@@ -262,6 +267,9 @@ def plan(study: str, people: int, error: float | None, loss: str, as_json: bool)
     chosen = Study.load(study).mechanisms
     plans = {}
     for attribute, mechanism in chosen.items():
+        if not isinstance(mechanism.guarantee, LDP | ULDP | OSLDP):
+            click.echo(f"{attribute} is left out: its privacy is {mechanism.guarantee}, which the mechanisms compared here do not have", err=True)
+            continue
         if mechanism.epsilon == float("inf"):
             raise ArgumentError(message(f"attributes.{attribute}", "is not protected, so there is nothing to choose"))
         sensitive = getattr(mechanism.guarantee, "sensitive", None)

@@ -6,9 +6,10 @@ import math
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from warner._check import ArgumentTypeError, BudgetError, EmptyError, MismatchError, kind, message
+from warner._check import ArgumentTypeError, BudgetError, EmptyError, MismatchError, kind, message, show
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,71 @@ class OSLDP:
         return f"one-sided {LDP(self.epsilon)} of {_count(self.sensitive)}"
 
 
-Guarantee = LDP | ULDP | OSLDP
+@dataclass(frozen=True)
+class MetricLDP:
+    """Metric privacy (d-privacy, geo-indistinguishability): A[y, x] <= exp(epsilon d(x, x')) A[y, x'] for every y and all x, x'.
+
+    Values close to each other are hard to tell apart, values far from each other need not be.
+
+    Args:
+        epsilon: nats per unit of distance.
+        diameter: the largest distance between two values.
+
+    Source: METHODS 8; [P4 sec IX]; Andres et al. (2013).
+
+    >>> MetricLDP(0.5, 10.0).relaxed()
+    LDP(epsilon=5.0)
+    """
+
+    epsilon: float
+    diameter: float
+
+    def __post_init__(self) -> None:
+        LDP(self.epsilon)
+        if isinstance(self.diameter, bool) or not isinstance(self.diameter, int | float) or not 0 < self.diameter < math.inf:
+            raise ArgumentTypeError(message("diameter", "must be a positive number", show(self.diameter)))
+
+    def __str__(self) -> str:
+        return f"{self.epsilon:.10g}-LDP per unit of distance (values lie up to {self.diameter:.6g} apart)"
+
+    def relaxed(self) -> LDP:
+        """What it is for any two values, however far apart."""
+        return LDP(_times(self.epsilon, self.diameter))
+
+
+@dataclass(frozen=True)
+class ApproximateLDP:
+    """Approximate local differential privacy: Pr(y in Y | x) <= exp(epsilon) Pr(y in Y | x') + delta for every set Y and all x, x'.
+
+    Neither number means anything without the other.
+
+    >>> print(ApproximateLDP(1.0, 1e-6))
+    (1, 1e-06)-LDP
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        LDP(self.epsilon)
+        if isinstance(self.delta, bool) or not isinstance(self.delta, int | float):
+            raise ArgumentTypeError(message("delta", "must be a number", kind(self.delta)))
+        if not 0 <= self.delta <= 1:
+            raise BudgetError(message("delta", "must lie in [0, 1]", repr(self.delta)))
+
+    def __str__(self) -> str:
+        return f"({self.epsilon:.10g}, {self.delta:.6g})-LDP"
+
+
+Guarantee = LDP | ULDP | OSLDP | MetricLDP | ApproximateLDP
+
+
+def _times(epsilon: float, distance: float) -> float:
+    """epsilon times distance, never below the exact product."""
+    product = epsilon * distance
+    if not math.isinf(product) and Fraction(product) < Fraction(epsilon) * Fraction(distance):
+        return math.nextafter(product, math.inf)
+    return product
 
 
 def _checked(epsilon: float, sensitive: Any) -> None:
@@ -104,10 +169,12 @@ def compose(guarantees: Iterable[Any]) -> Any:
 
     The sum is rounded up, so that it is never below the exact one. LDP alone gives LDP. ULDP on the same sensitive values
     gives ULDP, on the tuples of reports whose utility-optimised parts are all protected [P2 prop 1]; LDP added to it keeps it
-    [P2 prop 3]. With OSLDP among them the whole is OSLDP, because ULDP and LDP imply it [P2 prop 12].
+    [P2 prop 3]. With OSLDP among them the whole is OSLDP, because ULDP and LDP imply it [P2 prop 12]. MetricLDP alone adds per
+    unit of distance, and with others counts as the LDP that it is between its two most distant values. With ApproximateLDP among
+    them epsilons and deltas add.
 
     Raises:
-        MismatchError: guarantees on different sensitive values, to which no proposition applies.
+        MismatchError: guarantees on different sensitive values, or ApproximateLDP beside ULDP or OSLDP, to which no proposition applies.
 
     >>> compose([LDP(0.5), LDP(1.0)])
     LDP(epsilon=1.5)
@@ -121,9 +188,16 @@ def compose(guarantees: Iterable[Any]) -> Any:
         raise EmptyError(message("guarantees", "must not be empty"))
     for part in parts:
         if not isinstance(part, Guarantee):
-            raise ArgumentTypeError(message("guarantees", "must all be LDP, ULDP or OSLDP", kind(part)))
+            raise ArgumentTypeError(message("guarantees", "must all be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP", kind(part)))
+    if all(isinstance(part, MetricLDP) for part in parts) and len({part.diameter for part in parts}) == 1:
+        return MetricLDP(add_up(part.epsilon for part in parts), parts[0].diameter)
+    parts = [part.relaxed() if isinstance(part, MetricLDP) else part for part in parts]
     total = add_up(part.epsilon for part in parts)
-    limited = [part for part in parts if not isinstance(part, LDP)]
+    limited = [part for part in parts if isinstance(part, ULDP | OSLDP)]
+    if loose := [part.delta for part in parts if isinstance(part, ApproximateLDP)]:
+        if limited:
+            raise MismatchError(message("guarantees", "with a delta do not compose with those of some values only", None, "Compose them apart"))
+        return ApproximateLDP(total, min(1.0, add_up(loose)))
     if not limited:
         return LDP(total)
     sensitive = limited[0].sensitive
@@ -133,7 +207,10 @@ def compose(guarantees: Iterable[Any]) -> Any:
         )
     if any(isinstance(part, OSLDP) for part in limited):
         return OSLDP(total, sensitive)
-    protected = limited[0].protected if len(parts) == 1 else "tuples of reports whose utility-optimised parts are all protected"
+    first = limited[0]
+    protected = (
+        first.protected if isinstance(first, ULDP) and len(parts) == 1 else "tuples of reports whose utility-optimised parts are all protected"
+    )
     return ULDP(total, sensitive, protected)
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from warner._exact import ONE, log_ratio
+from warner._exact import ONE, exp, log_ratio, natural
 
 INFINITE = Fraction(-1)  # what ``ratio`` returns where a report is possible under one value and impossible under another
 
@@ -109,7 +109,165 @@ class Table:
         return worst_ratio(self.numerators[self.protected]) if self.names_the_rest else worst_ratio(self.numerators, self.sensitive)
 
 
-Law = TwoLevel | OneHotBits | GuardedBits | Table
+@dataclass(frozen=True)
+class Steps:
+    """Whole numbers plus noise, Pr(noise d) proportional to (fall / 2**64)**|d|, on values that lie up to ``most`` steps apart."""
+
+    fall: int
+    most: int
+
+    def ratio(self) -> Fraction:
+        return Fraction(ONE, self.fall) ** self.most
+
+    def epsilon(self, steps: int | Fraction) -> float:
+        """Nats between values so many steps apart."""
+        return log_ratio(ONE, self.fall, steps)
+
+
+@dataclass(frozen=True, eq=False)
+class Displacements:
+    """A cell (r, c) of a grid of R x C plus a displacement (i, j), moved back to the grid row by row and column by column.
+
+    ``quarter``: (R, C) integers, the mass of displacements +-i, +-j each; the last row and column hold all that goes further. The four
+    quarters together sum to 2**(64 words).
+    """
+
+    quarter: np.ndarray
+    words: int
+
+    @classmethod
+    def of(cls, shares: np.ndarray) -> Displacements:
+        """The law nearest to shares (R, C) that sum to one over the quarters: the smallest takes 64 binary digits, no displacement the rounding."""
+        words = math.ceil((64 - math.log2(shares.min())) / 64)
+        total = 1 << 64 * words
+        quarter = np.vectorize(lambda v: round(Fraction(v) * total), otypes=[object])(shares)
+        folded = _unfold(quarter)
+        quarter[0, 0] += total - folded.sum()
+        return cls(quarter, words)
+
+    @property
+    def few(self) -> bool:
+        """Few enough cells that all pairs of them are compared."""
+        return self.quarter.size <= 400
+
+    def whole(self) -> np.ndarray:
+        """All displacements (2R - 1, 2C - 1), as integers."""
+        return _unfold(self.quarter)
+
+    def exact(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Integer masses (R, C) of: row i and column j; at least i rows and column j; row i and at least j columns; at least both."""
+        q = self.quarter
+        rows = np.cumsum(q[::-1], axis=0)[::-1]
+        columns = np.cumsum(q[:, ::-1], axis=1)[:, ::-1]
+        return q, rows, columns, np.cumsum(rows[:, ::-1], axis=1)[:, ::-1]
+
+    def tables(self) -> tuple[np.ndarray, ...]:
+        """The same as probabilities in double precision."""
+        total = 1 << 64 * self.words
+        return tuple(np.vectorize(lambda v: float(Fraction(v, total)), otypes=[np.float64])(part) for part in self.exact())
+
+    def _logs(self) -> np.ndarray:
+        """ln of the odds of every report (one quarter of the grid, the others are alike) under every cell: (m, R, C)."""
+        inner, rows, columns, both = (np.vectorize(natural, otypes=[np.float64])(part) for part in self.exact())
+        height, width = self.quarter.shape
+        out = []
+        for r in range((height + 1) // 2):
+            for c in range((width + 1) // 2):
+                i, j = np.abs(np.arange(height) - r)[:, None], np.abs(np.arange(width) - c)[None, :]
+                out.append((inner, columns, rows, both)[2 * (r == 0) + (c == 0)][i, j])
+        return np.array(out)
+
+    def ratio(self) -> Fraction:
+        """Over all pairs of cells."""
+        worst = Fraction(1)
+        height, width = self.quarter.shape
+        inner, rows, columns, both = self.exact()
+        for r in range((height + 1) // 2):
+            for c in range((width + 1) // 2):
+                i, j = np.abs(np.arange(height) - r)[:, None], np.abs(np.arange(width) - c)[None, :]
+                row = (inner, columns, rows, both)[2 * (r == 0) + (c == 0)][i, j]
+                worst = max(worst, Fraction(row.max(), row.min()))
+        return worst
+
+    def slope(self) -> float:
+        """Nats per cell of distance: the worst over all reports and pairs of cells, rounded up."""
+        height, width = self.quarter.shape
+        place = np.stack(np.divmod(np.arange(height * width), width), axis=1).astype(np.float64)
+        apart = np.sqrt(((place[:, None] - place[None, :]) ** 2).sum(axis=2))
+        return worst_slope_of(self._logs().reshape(-1, height * width), apart)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Rounded:
+    """Whole numbers plus noise on every axis, Pr(noise j) = masses[j + reach] / 2**(64 words): approximate privacy, no ratio.
+
+    ``deviation``: of the noise, in steps.
+    """
+
+    masses: np.ndarray
+    words: int
+    deviation: float
+
+    @property
+    def reach(self) -> int:
+        return len(self.masses) // 2
+
+    @classmethod
+    def normal(cls, deviation: float, reach: int) -> Rounded:
+        """exp(-j^2 / (2 deviation^2)) for |j| <= reach, by decimal arithmetic; 0 takes the rounding."""
+        scale = -1 / (2 * Fraction(deviation) ** 2)
+        half = [exp(scale * j**2) for j in range(reach + 1)]
+        sides = 2 * sum(half[1:]) + half[0]
+        words = math.ceil((64 + float((sides / half[-1]).ln()) / math.log(2)) / 64)
+        total = 1 << 64 * words
+        side = [int(Fraction(mass) / Fraction(sides) * total) for mass in half[1:]]
+        return cls(np.array([*side[::-1], total - 2 * sum(side), *side], dtype=object), words, deviation)
+
+    def ratio(self) -> Fraction:
+        return INFINITE
+
+    def floats(self) -> np.ndarray:
+        """The masses as probabilities in double precision."""
+        total = 1 << 64 * self.words
+        return np.array([mass / total for mass in self.masses.tolist()])
+
+    def divergence(self, epsilon: float, shifts: np.ndarray) -> float:
+        """The largest sum_j max(0, Pr(j) - e^epsilon Pr(j + v)) over shifts v (s, d) of noise on d axes; on several a bound just above.
+
+        Pr(j + v) / Pr(j) = exp(-(2 v.j + |v|^2) / (2 deviation^2)): with normal noise only the number v.j counts. On several axes it is
+        rounded to one of 2^10 numbers, to the side that diverges more.
+        """
+        one = self.floats()
+        j = np.arange(-self.reach, self.reach + 1, dtype=np.float64)
+        worst = 0.0
+        for v in shifts:
+            moves = v[v != 0]
+            chance, sum_ = one, moves[0] * j
+            for step in moves[1:]:
+                chance, sum_ = _coarser(chance, sum_)
+                other, more = _coarser(one, step * j)
+                chance, sum_ = np.multiply.outer(chance, other).ravel(), np.add.outer(sum_, more).ravel()
+            loss = epsilon - (2 * sum_ + float(v @ v)) / (2 * self.deviation**2)
+            worst = max(worst, float(-(chance * np.expm1(np.minimum(loss, 0.0))).sum()))
+        return worst
+
+
+def _coarser(chance: np.ndarray, sum_: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Outcomes with sums rounded up to at most 2^10 numbers."""
+    low, high = float(sum_.min()), float(sum_.max())
+    if sum_.size <= 2**10 or low == high:
+        return chance, sum_
+    width = (high - low) / 2**10
+    place = np.ceil((sum_ - low) / width).astype(np.int64)
+    return np.bincount(place, chance), low + np.arange(int(place.max()) + 1) * width
+
+
+def _unfold(quarter: np.ndarray) -> np.ndarray:
+    half = np.concatenate([quarter[:0:-1], quarter])
+    return np.concatenate([half[:, :0:-1], half], axis=1)
+
+
+Law = TwoLevel | OneHotBits | GuardedBits | Table | Steps | Displacements | Rounded
 
 
 def worst_ratio(table: np.ndarray, above: np.ndarray | None = None) -> Fraction:
@@ -130,6 +288,35 @@ def worst_pair(table: np.ndarray, above: np.ndarray | None = None) -> tuple[Frac
     if not len(table):
         return worst, 0, 0, 0
     return worst, place, int(chosen[np.argmax(table[place, chosen])]), int(np.argmin(table[place]))
+
+
+def worst_slope(table: np.ndarray, distances: np.ndarray) -> tuple[float, int, int, int]:
+    """The smallest epsilon with A[y, x] <= exp(epsilon d(x, x')) A[y, x'] for all, of exact probabilities (m, K), and where.
+
+    ``distances`` (K, K), in whatever unit epsilon is per. Logarithms are taken to double precision and the result is moved up by
+    what that can be off, then once more to the next float.
+    """
+    if ((table == 0) & (table != 0).any(axis=1, keepdims=True)).any():
+        y = int(np.argmax(((table == 0) & (table != 0).any(axis=1, keepdims=True)).any(axis=1)))
+        return math.inf, y, int(np.argmax(table[y])), int(np.argmin(table[y]))
+    rows = table[(table != 0).any(axis=1)]
+    return worst_slope_of(np.vectorize(natural, otypes=[np.float64])(rows), distances)
+
+
+def worst_slope_of(logs: np.ndarray, distances: np.ndarray) -> tuple[float, int, int, int]:
+    """The same from the logarithms of probabilities, to double precision."""
+    apart = np.where(distances > 0, distances, np.inf)
+    worst, where = -math.inf, (0, 0, 0)
+    for y, row in enumerate(logs):
+        slopes = (row[:, None] - row[None, :] + ROUNDING * (1 + np.abs(row).max())) / apart
+        if (top := float(slopes.max())) > worst:
+            x, other = np.unravel_index(int(np.argmax(slopes)), slopes.shape)
+            worst, where = top, (y, int(x), int(other))
+    return math.nextafter(worst, math.inf), *where
+
+
+# A few units in the last place: what logarithms and a difference of two can be off, relative to their size.
+ROUNDING = 1e-15
 
 
 def image(table: np.ndarray, sensitive: np.ndarray) -> np.ndarray:

@@ -28,10 +28,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Self
 
-from warner._check import StudyError, WarnerError, message, show
+from warner._check import MismatchError, StudyError, WarnerError, message, show
 from warner.domain import Categorical, Domain, Integers, Interval, canonical
 from warner.files.values import text_labels
-from warner.guarantee import LDP, OSLDP, ULDP, add_up, compose
+from warner.guarantee import LDP, OSLDP, ApproximateLDP, Guarantee, MetricLDP, add_up, compose
 from warner.mechanisms import MECHANISMS, Mechanism, Personalized
 from warner.mechanisms.utility import UtilityOptimized
 from warner.reports import read_whole
@@ -120,20 +120,31 @@ class Study:
 
     @property
     def epsilon(self) -> float:
-        """What one person who answers everything spends: the sum over attributes."""
-        return add_up(m.epsilon for m in self.mechanisms.values())
+        """What one person who answers everything spends: the sum over attributes, between the two most distant values of each."""
+        return add_up(part.epsilon for part in self._parts().values())
+
+    def _parts(self) -> dict[str, Any]:
+        """The guarantee of each attribute, for any two values."""
+        found = {name: m.guarantee for name, m in self.mechanisms.items()}
+        return {name: part.relaxed() if isinstance(part, MetricLDP) else part for name, part in found.items()}
 
     @property
-    def guarantee(self) -> LDP | ULDP | OSLDP:
+    def guarantee(self) -> Guarantee:
         """The guarantee of all attributes' reports together.
 
         Where some protect only some values it is one-sided: whoever has a sensitive value in each of those is protected at the
         sum of the epsilons; ``sensitive`` then holds (attribute, value) pairs.
         """
-        parts = {name: m.guarantee for name, m in self.mechanisms.items()}
-        if len(parts) == 1 or all(isinstance(part, LDP) for part in parts.values()):
+        if len(self.mechanisms) == 1:
+            return next(iter(self.mechanisms.values())).guarantee
+        parts = self._parts()
+        if all(isinstance(part, LDP | ApproximateLDP) for part in parts.values()):
             return compose(parts.values())
-        pairs = [(name, value) for name, part in parts.items() if not isinstance(part, LDP) for value in part.sensitive]
+        if any(isinstance(part, ApproximateLDP) for part in parts.values()):
+            raise MismatchError(
+                message("guarantee", "of attributes with a delta and of some values only is no single statement", None, "See each attribute's")
+            )
+        pairs = [(name, value) for name, part in parts.items() if not isinstance(part, LDP | ApproximateLDP) for value in part.sensitive]
         return OSLDP(self.epsilon, tuple(pairs))
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import warner
-from tests.registry import MECHANISMS, TIGHT, smallest
+from tests.registry import ALL, MECHANISMS, METRIC, TIGHT, smallest
 from warner._exact import ONE, log_ratio
 from warner.audit import enumerated
 from warner.law import INFINITE, OneHotBits
@@ -19,8 +19,8 @@ from warner.reports import Reports
 EPSILONS = [1e-3, 0.1, 1.0, math.log(3), 4.0, 10.0]
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("name", [n for n in ALL if n != "Gaussian"])
+@pytest.mark.parametrize("epsilon", [e for e in EPSILONS if e >= 0.01])
 def test_serialised_reports_have_the_epsilon_of_the_law(name: str, epsilon: float) -> None:
     mechanism = smallest(name, epsilon)
     records = Reports(mechanism.header, mechanism.outputs()).records()
@@ -28,7 +28,10 @@ def test_serialised_reports_have_the_epsilon_of_the_law(name: str, epsilon: floa
     ratio, problem = enumerated(records, mechanism.probabilities(), mechanism.guarded, mechanism.protected())
     assert problem is None
     assert ratio == mechanism.law.ratio()
-    assert warner.audit(mechanism).epsilon == mechanism.epsilon
+    result = warner.audit(mechanism)
+    assert result.holds
+    # Slopes are logarithms in double precision over distances, rounded up.
+    assert result.epsilon == (pytest.approx(mechanism.epsilon, rel=1e-12) if name in METRIC else mechanism.epsilon)
 
 
 @pytest.mark.parametrize("name", TIGHT)
@@ -37,14 +40,17 @@ def test_serialised_reports_have_the_epsilon_of_the_law(name: str, epsilon: floa
 def test_realised_epsilon_is_the_requested_one_from_below(name: str, epsilon: float, size: int) -> None:
     mechanism = MECHANISMS[name](warner.Integers(1, size), epsilon)
     assert epsilon - 1e-9 <= mechanism.epsilon <= epsilon
-    # Exactly, without rounding to a float: the ratio of probabilities is at most e**epsilon ...
-    assert log_ratio(mechanism.law.ratio(), 1) <= epsilon
-    # ... and the mechanism is not private at anything clearly smaller.
-    assert log_ratio(mechanism.law.ratio(), 1) > epsilon - 0.01
-    assert mechanism.guarantee.epsilon == mechanism.epsilon and isinstance(mechanism.guarantee, warner.LDP) == (mechanism.guarded is None)
+    most = epsilon * (size - 1 if name in METRIC else 1)
+    if most < 200:
+        # Exactly, without rounding to a float: the ratio of probabilities is at most e**epsilon ...
+        assert log_ratio(mechanism.law.ratio(), 1) <= most * (1 + 1e-15)
+        # ... and the mechanism is not private at anything clearly smaller.
+        assert log_ratio(mechanism.law.ratio(), 1) > most - 0.01
+    kind = warner.MetricLDP if name in METRIC and not (size == 2 and name.startswith("Laplace")) else warner.LDP
+    assert mechanism.guarantee.epsilon == mechanism.epsilon and isinstance(mechanism.guarantee, kind) == (mechanism.guarded is None)
 
 
-@pytest.mark.parametrize("name", TIGHT)
+@pytest.mark.parametrize("name", [n for n in TIGHT if not n.startswith("Laplace")])
 def test_tight_up_to_the_last_budget_that_is_not_refused(name: str) -> None:
     """Walk epsilon up: every instance that is built is within 1e-9, and the refusal comes (METHODS 8: at probability 5e-11)."""
     refused = False
@@ -59,13 +65,13 @@ def test_tight_up_to_the_last_budget_that_is_not_refused(name: str) -> None:
     assert refused
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", ALL)
 def test_realised_epsilon_survives_the_header(name: str) -> None:
     mechanism = smallest(name)
     again = from_header(mechanism.header)
     assert type(again) is type(mechanism)
     assert again.header == mechanism.header
-    assert again.epsilon == mechanism.epsilon
+    assert again.guarantee == mechanism.guarantee
 
 
 @pytest.mark.parametrize("size", [2, 7, 256, 12_800])

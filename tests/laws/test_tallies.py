@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import warner
-from tests.registry import ESTIMATORS, MECHANISMS, smallest
+from tests.registry import ALL, BLIND, ESTIMATORS, MECHANISMS, smallest
 from warner import Mechanism, Reports, Tally
 from warner.files import read_reports, reports_frame, tally_file, tally_frame, write_reports
 from warner.tally import load_tallies, save_tallies
 
-NAMES = list(MECHANISMS)
+NAMES = ALL
 
 
 def _reports(mechanism: Mechanism, n: int = 500) -> Reports:
     rng = np.random.default_rng(n)
-    return mechanism.randomize(rng.integers(0, mechanism.domain.size, n), rng)
+    return mechanism.randomize(mechanism.domain.decode(rng.integers(0, mechanism.domain.size, n)), rng)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -132,7 +132,7 @@ def test_lazy_frames_are_counted() -> None:
     assert tally_frame(mechanism, duckdb.sql("SELECT * FROM found")) == mechanism.tally(reports)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_every_estimator_runs_on_every_mechanism(name: str, estimator: warner.estimators.Estimator) -> None:
     mechanism = MECHANISMS[name](warner.Integers(0, 3), 2.0)
@@ -143,6 +143,10 @@ def test_every_estimator_runs_on_every_mechanism(name: str, estimator: warner.es
         with pytest.raises(warner.ArgumentError, match="as many reports as values"):
             warner.estimate(tally, estimator)
         return
+    if isinstance(estimator, warner.Inversion) and name == "StochasticRounding":
+        with pytest.raises(warner.IdentifiabilityError, match="rank"):
+            warner.estimate(tally, estimator)
+        return
     result = warner.estimate(tally, estimator)
     assert result.probabilities.shape == (4,)
     assert np.isfinite(result.probabilities).all()
@@ -151,7 +155,13 @@ def test_every_estimator_runs_on_every_mechanism(name: str, estimator: warner.es
         assert (result.probabilities >= 0).all()
     if not isinstance(estimator, warner.Uniform | warner.Observed | warner.ExpectationMaximization):
         # Base-Cut drops whatever would carry the sum above 1, here a share of 0.1 in half of all runs.
+        if name in BLIND:
+            assert str(result.unique).startswith("not unique") or name == "Gaussian"
+            return
         assert result.probabilities == pytest.approx(theta, abs=0.15 if estimator == warner.Inversion("base-cut") else 0.08)
+    if name == "StochasticRounding":
+        assert not result.has_intervals and {(row["low"], row["high"]) for row in result.rows()} == {(0.0, 1.0)}
+        return
     bounds = result.interval()
     assert bounds.shape == (4, 2) and (bounds[:, 0] <= bounds[:, 1]).all()
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import warner
-from tests.registry import MECHANISMS
+from tests.registry import MECHANISMS, SEEING
 from warner.channel import Channel, DenseChannel, DirectChannel, StackChannel
 from warner.estimators.closed import budgets, direct, separable
 from warner.estimators.newton import interior_point, nonnegative_quadratic, sequential
@@ -308,7 +308,7 @@ def test_whether_the_maximum_is_unique_is_said() -> None:
     assert json.loads(json.dumps(many.to_json()))["unique"] == many.unique
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", SEEING)
 def test_channels_of_full_rank_have_one_maximum(name: str) -> None:
     fit = warner.MaximumLikelihood().fit(_evidence(name, 6, 5000, 2.0))
     assert str(fit.unique).startswith("unique")

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chi2
 
 import warner
-from tests.registry import MECHANISMS
+from tests.registry import MECHANISMS, SEEING
 from warner.channel.pure import _others
 from warner.evidence import Evidence, evidence
 from warner.intervals import wald
@@ -39,7 +39,7 @@ def test_a_small_pool_of_seeds_has_the_theoretical_error_at_ten_million() -> Non
     assert ((textbook - theta) ** 2).sum() / theory > 5 * high
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", SEEING)
 def test_error_of_the_inversion_is_its_variance(name: str) -> None:
     size, n, runs = 6, 4000, 150
     mechanism = MECHANISMS[name](warner.Integers(0, size - 1), 1.5)
@@ -81,7 +81,7 @@ def _coverage(name: str, target: str, interval: Callable[[Evidence], np.ndarray]
     return hits / (RUNS * SIZE)
 
 
-@pytest.mark.parametrize("name", [n for n in MECHANISMS if n not in ("UnaryEncoding keep 0.8", "LocalHashing binary", "SubsetSelection of two")])
+@pytest.mark.parametrize("name", [n for n in SEEING if n not in ("UnaryEncoding keep 0.8", "LocalHashing binary", "SubsetSelection of two")])
 @pytest.mark.parametrize("target", ["population", "respondents"])
 def test_intervals_cover_what_they_say(name: str, target: str) -> None:
     assert abs(_coverage(name, target, lambda facts: wald(facts, 0.95, target), 3.0) - 0.95) < MARGIN
@@ -255,7 +255,7 @@ def test_fisher_intervals_refuse_the_border_and_what_is_no_maximum() -> None:
         flat.interval(kind="fisher")
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", SEEING)
 def test_reports_of_fixed_people_vary_as_their_intervals_say(name: str) -> None:
     """Mean and variance of the inversion over re-randomised people, 400 times: chi-square and z limits of 1e-9.
 

@@ -16,11 +16,13 @@ from warner.channel.base import LARGEST_DENSE, Channel
 from warner.channel.dense import DenseChannel
 from warner.channel.geometric import GeometricChannel
 from warner.channel.hashed import HashChannel
+from warner.channel.khatri_rao import KhatriRaoChannel
 from warner.channel.kronecker import KroneckerChannel
 from warner.channel.planar import PlanarChannel
 from warner.channel.pure import DirectChannel, HadamardChannel, SupportChannel, walsh
 from warner.channel.repeated import RepeatedRows
 from warner.channel.rows import SupportRows
+from warner.channel.spread import SpreadChannel, dithered, dithered_at
 from warner.channel.stack import StackChannel
 from warner.channel.tied import TiedChannel
 
@@ -33,13 +35,17 @@ __all__ = [
     "GeometricChannel",
     "HadamardChannel",
     "HashChannel",
+    "KhatriRaoChannel",
     "KroneckerChannel",
     "PlanarChannel",
     "RepeatedRows",
+    "SpreadChannel",
     "StackChannel",
     "SupportChannel",
     "SupportRows",
     "TiedChannel",
+    "dithered",
+    "dithered_at",
     "walsh",
     "windows",
     "windows_at",

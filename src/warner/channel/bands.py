@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from warner.channel.base import Channel
+from warner.channel.spread import hat
 
 
 class BandChannel(Channel):
@@ -83,7 +84,7 @@ def windows(outputs: int, width: int, size: int, low: float, gain: float) -> Ban
     first = np.floor(edges[:-1]).astype(np.int64)
     reach = int(np.ceil(starts / size)) + 2
     start = first[:, None] + np.arange(reach)[None, :]
-    weight = (_hat(edges[1:, None] - start) - _hat(edges[:-1, None] - start)) * (size / starts)
+    weight = (hat(edges[1:, None] - start) - hat(edges[:-1, None] - start)) * (size / starts)
     return _from_starts(outputs, width, size, start, weight, low, gain)
 
 
@@ -116,9 +117,3 @@ def windows_at(outputs: int, width: int, positions: np.ndarray, low: float, gain
     start = np.stack([first, first + 1], axis=1)
     weight = np.stack([1 - upper, upper], axis=1)
     return _from_starts(outputs, width, len(positions), start, weight, low, gain)
-
-
-def _hat(s: np.ndarray) -> np.ndarray:
-    """The integral of max(0, 1 - |t|) for t up to s."""
-    c = np.clip(s, -1.0, 1.0)
-    return np.where(c <= 0, (1 + c) ** 2 / 2, 1 - (1 - c) ** 2 / 2)

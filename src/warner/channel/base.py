@@ -48,6 +48,10 @@ class Channel(ABC):
         """The linear unbiased estimate of theta (K,) from report frequencies w (m,); invert(A theta) = theta."""
         return self._inverse @ w
 
+    def functional(self, c: np.ndarray) -> np.ndarray:
+        """What each report adds to a linear function of the unbiased estimate: g (m,) with g'w = c'invert(w), (K,) -> (m,) or (K, B) -> (m, B)."""
+        return self._inverse.T @ c
+
     def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """sum_y L[x, y]^2 (A theta)_y and sum_y L[x, y]^2 A[y, x], each (K,), L the inverse's weights of one report.
 
@@ -108,7 +112,15 @@ class Channel(ABC):
 
     def seen(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         """A channel with the same likelihood whose products are cheap for these weights, and its weights."""
-        return self, w
+        folded = self.fold()
+        return (self, w) if folded is None else (folded[0], np.bincount(folded[1], w, folded[0].shape[0]))
+
+    def fold(self) -> tuple[Channel, np.ndarray] | None:
+        """A channel of fewer rows that tells as much, and which of its rows each row goes to, (m,); None where there is none.
+
+        Rows that are proportional to each other tell the same.
+        """
+        return None
 
     def lump(self, w: np.ndarray) -> tuple[Channel, np.ndarray, Callable[[np.ndarray], np.ndarray]] | None:
         """A smaller channel with the same maximum of the likelihood, its weights, and how its maximiser (K',) is that of all (K,).
@@ -154,6 +166,8 @@ class Channel(ABC):
     @cached_property
     def _inverse(self) -> np.ndarray:
         """A left inverse (K, m): weighted least squares with the weights that are right at the uniform distribution."""
+        if (folded := self.fold()) is not None:
+            return folded[0]._inverse[:, folded[1]]
         matrix = self._dense
         spread = matrix.mean(axis=1)
         rows = spread > 0

@@ -9,9 +9,16 @@ from warner.channel.base import Channel
 
 
 class DenseChannel(Channel):
-    """Any matrix A (m, K) with columns that sum to one; ``copies`` is how many of its rows one report counts for."""
+    """Any matrix A (m, K) with columns that sum to one.
 
-    def __init__(self, matrix: np.ndarray, copies: float = 1) -> None:
+    Args:
+        matrix: A.
+        copies: how many of its rows one report counts for.
+        nearest: (m,) the value that each row stands for when taken as it is, where there is one.
+    """
+
+    def __init__(self, matrix: np.ndarray, copies: float = 1, nearest: np.ndarray | None = None) -> None:
+        self._nearest = nearest
         self.matrix = np.array(matrix, dtype=np.float64)
         if self.matrix.ndim != 2 or not self.matrix.size:
             raise ArgumentError(message("matrix", "must have shape (reports, values)", str(self.matrix.shape)))
@@ -25,6 +32,9 @@ class DenseChannel(Channel):
 
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
         return self.matrix.T @ r
+
+    def observed(self, w: np.ndarray) -> np.ndarray:
+        return super().observed(w) if self._nearest is None else np.bincount(self._nearest, w, self.shape[1])
 
     def columns(self, index: np.ndarray) -> np.ndarray:
         return self.matrix[:, index]

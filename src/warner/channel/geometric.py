@@ -59,30 +59,49 @@ class GeometricChannel(Channel):
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
         return self._smear((self._level * r.T).T)[self._values]
 
+    def fold(self) -> tuple[Channel, np.ndarray] | None:
+        """Reports beyond the values on one side are all proportional to a^x: they tell as much as the end does."""
+        rows, size = self.shape
+        if rows == size or size < 2:
+            return None
+        return GeometricChannel(size, self.ratio), np.clip(np.arange(rows) - self.before, 0, size - 1)
+
+    def _folded(self, w: np.ndarray) -> np.ndarray:
+        out = w[self._values].copy()
+        out[0] += w[: self.before].sum(axis=0)
+        out[-1] += w[self.before + self.shape[1] :].sum(axis=0)
+        return out
+
     def invert(self, w: np.ndarray) -> np.ndarray:
-        return self._sharpen((w.T / self._level).T)[self._values]
+        if (folded := self.fold()) is not None:
+            return folded[0].invert(self._folded(w))
+        return self._sharpen((w.T / self._level).T)
+
+    def functional(self, c: np.ndarray) -> np.ndarray:
+        if (folded := self.fold()) is not None:
+            return folded[0].functional(c)[folded[1]]
+        return (self._sharpen(c).T / self._level).T
 
     def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Row x of the inverse has three entries, so both sums have three terms."""
+        if (folded := self.fold()) is not None:
+            return folded[0].moments(theta)
         a, size = self.ratio, self.shape[1]
         scale = self._gap * (1 + a)
-        inner = np.full(self.shape[0], 1 + a**2)
+        inner = np.full(size, 1 + a**2)
         inner[[0, -1]] = 1
         law = self.matvec(theta)
-        total, own = np.zeros_like(law[self._values]), np.zeros(size)
-        for shift, weight in ((0, inner), (-1, np.full(self.shape[0], a)), (1, np.full(self.shape[0], a))):
-            z = np.arange(size) + self.before + shift
-            there = (z >= 0) & (z < self.shape[0])
+        total, own = np.zeros_like(law), np.zeros(size)
+        for shift, weight in ((0, inner), (-1, np.full(size, a)), (1, np.full(size, a))):
+            z = np.arange(size) + shift
+            there = (z >= 0) & (z < size)
             z = z[there]
             # The weight on the diagonal is that of the value, those beside it are equal everywhere.
-            square = (weight[np.arange(size)[there] + self.before] / scale / self._level[z]) ** 2
+            square = (weight[there] / scale / self._level[z]) ** 2
             total[there] += (square * law[z].T).T
             own[there] += square * self._level[z] * a ** abs(shift)
         return total, own
 
     def observed(self, w: np.ndarray) -> np.ndarray:
         """Reports beyond the values count for the nearest one."""
-        out = w[self._values].copy()
-        out[0] += w[: self.before].sum()
-        out[-1] += w[self.before + self.shape[1] :].sum()
-        return out
+        return self._folded(w)

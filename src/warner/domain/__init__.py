@@ -11,7 +11,7 @@ from typing import Any
 from warner._check import ArgumentError, message, show
 from warner.domain.base import LARGEST_SIZE, Domain, canonical
 from warner.domain.combined import Product, Tagged
-from warner.domain.plain import Categorical, Grid, Integers, Interval
+from warner.domain.plain import Categorical, Grid, Integers, Interval, Points
 
 _KINDS: dict[str, Any] = {
     "tagged": lambda s: Tagged(from_spec(s["domain"]), s["tags"]),
@@ -19,6 +19,7 @@ _KINDS: dict[str, Any] = {
     "integers": lambda s: Integers(s["low"], s["high"]),
     "interval": lambda s: Interval(s["low"], s["high"], s["bins"], s.get("clip", False)),
     "grid": lambda s: Grid(s["rows"], s["columns"], s["side"]),
+    "points": lambda s: Points(s["points"]),
     "product": lambda s: Product(**{name: from_spec(d) for name, d in s["domains"]}),
 }
 
@@ -38,4 +39,4 @@ def from_spec(spec: Mapping[str, Any]) -> Domain:
         raise ArgumentError(message("domain", f"of kind {spec['kind']!r} needs {error.args[0]!r}")) from None
 
 
-__all__ = ["LARGEST_SIZE", "Categorical", "Domain", "Grid", "Integers", "Interval", "Product", "Tagged", "canonical", "from_spec"]
+__all__ = ["LARGEST_SIZE", "Categorical", "Domain", "Grid", "Integers", "Interval", "Points", "Product", "Tagged", "canonical", "from_spec"]

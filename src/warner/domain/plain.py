@@ -222,3 +222,50 @@ class Grid(Domain):
 
     def spec(self) -> dict[str, Any]:
         return {"kind": "grid", "rows": self.rows, "columns": self.columns, "side": self.side}
+
+
+class Points(Domain):
+    """A finite alphabet in R^d: the rows of ``points`` (K, d), at their Euclidean distances. A value is one of them, as d numbers.
+
+    >>> corners = Points([[0, 0], [0, 1], [1, 0]])
+    >>> corners.encode([(1, 0), (0, 0)]).tolist(), corners.decode([1])
+    ([2, 0], [(0.0, 1.0)])
+    """
+
+    points: np.ndarray
+
+    def __init__(self, points: Any) -> None:
+        try:
+            array = np.array(points, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ArgumentTypeError(message("points", "must be an array of numbers, shape (K, d)")) from None
+        if array.ndim != 2 or not array.shape[1]:
+            raise ArgumentError(message("points", "must have shape (K, d)", str(array.shape)))
+        if not np.isfinite(array).all():
+            raise ArgumentError(message("points", "must be finite", "NaN or infinity"))
+        self.size = integer("number of points", len(array), 2, LARGEST_SIZE)
+        self.points = array + 0.0  # no negative zeros, which are equal to 0 and print differently
+        self._table = _Table((tuple(row), i) for i, row in enumerate(self.points.tolist()))
+        if len(self._table) < self.size:
+            raise ArgumentError(message("points", "must be distinct", f"{self.size} with repetitions"))
+        self.points.setflags(write=False)
+
+    def encode(self, values: Any) -> np.ndarray:
+        values, width = sequence(values), self.points.shape[1]
+        if not isinstance(values, np.ndarray) or values.dtype == object:
+            for i, value in enumerate(values):
+                if not isinstance(value, list | tuple | np.ndarray) or len(value) != width:
+                    raise ValuesError(i, f"must be {width} numbers", kind(value))
+            wrong_type([c for value in values for c in value], (int, float, np.integer, np.floating), per=width)
+            values = np.asarray([[as_float(c) for c in value] for value in values])
+        if values.ndim != 2 or values.shape[1] != width or values.dtype.kind not in "iuf":
+            raise ArgumentTypeError(message("values", f"must be numbers, shape (n, {width})", f"{values.dtype} of shape {values.shape}"))
+        index = np.fromiter((self._table[tuple(row)] for row in values.astype(np.float64).tolist()), dtype=np.int64, count=len(values))
+        self._refuse(index < 0, "a point that is not one of them")
+        return index
+
+    def decode(self, index: Any) -> list[tuple[float, ...]]:
+        return [tuple(row) for row in self.points[self._index(index)].tolist()]
+
+    def spec(self) -> dict[str, Any]:
+        return {"kind": "points", "points": self.points.tolist()}

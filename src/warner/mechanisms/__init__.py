@@ -11,10 +11,14 @@ from warner._check import MismatchError, WarnerError, message, show
 from warner.domain import canonical, from_spec
 from warner.mechanisms._base import Mechanism, guarded
 from warner.mechanisms.direct import ChannelMechanism, RandomizedResponse
+from warner.mechanisms.exponential import Exponential
+from warner.mechanisms.gaussian import Gaussian
 from warner.mechanisms.hadamard import HadamardResponse
 from warner.mechanisms.hashing import LocalHashing
-from warner.mechanisms.numeric import Piecewise, SquareWave
+from warner.mechanisms.noise import Geometric, Laplace, TruncatedGeometric
+from warner.mechanisms.numeric import Piecewise, SquareWave, StochasticRounding
 from warner.mechanisms.personal import Personalized
+from warner.mechanisms.planar import PlanarGeometric, PlanarLaplace
 from warner.mechanisms.subset import SubsetSelection
 from warner.mechanisms.unary import UnaryEncoding
 from warner.mechanisms.utility import UtilityOptimizedRappor, UtilityOptimizedRR
@@ -34,6 +38,14 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         UtilityOptimizedRappor,
         SquareWave,
         Piecewise,
+        StochasticRounding,
+        Laplace,
+        Gaussian,
+        Geometric,
+        TruncatedGeometric,
+        PlanarGeometric,
+        PlanarLaplace,
+        Exponential,
     )
 }
 

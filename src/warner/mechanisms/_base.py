@@ -20,7 +20,7 @@ from warner._exact import check_epsilon, realise
 from warner._random import Source
 from warner.channel import Channel, SupportChannel, SupportRows
 from warner.domain import Domain, canonical
-from warner.guarantee import LDP, OSLDP, ULDP
+from warner.guarantee import LDP, ApproximateLDP, Guarantee
 from warner.law import INFINITE, Law, epsilon_of
 from warner.reports import Bits, Fields, Layout, Reports, columns_from
 from warner.tally import Tally, count, distinct, require_same
@@ -70,7 +70,7 @@ class Mechanism(ABC):
         return realise(self.requested, ratio, 1)
 
     @property
-    def guarantee(self) -> LDP | ULDP | OSLDP:
+    def guarantee(self) -> Guarantee:
         return LDP(self.epsilon)
 
     @property
@@ -109,6 +109,10 @@ class Mechanism(ABC):
         """Which of ``outputs`` the guarantee bounds, (m,): all, except where some values are not protected [P2 def 2]."""
         return np.ones(self.alphabet, dtype=bool)
 
+    def distances(self) -> np.ndarray | None:
+        """How far apart values are, (K, K), where epsilon is per unit of distance; None where it is for any two."""
+        return None
+
     @property
     def alphabet(self) -> int:
         """How many different reports there are."""
@@ -119,13 +123,15 @@ class Mechanism(ABC):
     @cached_property
     def header(self) -> dict[str, Any]:
         """What reports and tallies carry: all that is needed to rebuild this mechanism, and to refuse any other."""
+        promised = self.guarantee
         header = {
             "mechanism": type(self).__name__,
             "version": self.version,
             "domain": self.domain.spec(),
             "domain_sha256": self.domain.digest,
             "requested": _finite(self.requested),
-            "epsilon": _finite(self.epsilon),
+            "epsilon": _finite(promised.epsilon),
+            **({"delta": promised.delta} if isinstance(promised, ApproximateLDP) else {}),
             "parameters": self.parameters(),
             "thresholds": self.thresholds(),
         }

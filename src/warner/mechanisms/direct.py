@@ -16,7 +16,7 @@ from warner._exact import ONE, SMALLEST, check_representable, divide, down, exp
 from warner._random import Source
 from warner.channel import DenseChannel, DirectChannel
 from warner.domain import Domain, canonical
-from warner.guarantee import LDP, OSLDP, ULDP
+from warner.guarantee import LDP, OSLDP, ULDP, Guarantee
 from warner.law import Table, TwoLevel, epsilon_of
 from warner.mechanisms._base import Mechanism, guarded
 from warner.reports import Fields, smallest_dtype
@@ -155,7 +155,7 @@ class ChannelMechanism(Mechanism):
         return epsilon_of(self.law.ratio())
 
     @property
-    def guarantee(self) -> LDP | ULDP | OSLDP:
+    def guarantee(self) -> Guarantee:
         if self.guarded is None:
             return LDP(self.epsilon)
         return (ULDP if self.law.names_the_rest else OSLDP)(self.epsilon, tuple(self.sensitive))

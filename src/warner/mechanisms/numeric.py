@@ -19,7 +19,45 @@ from warner.mechanisms._base import Mechanism
 from warner.reports import Fields
 
 
-class Window(Mechanism):
+class Numeric(Mechanism):
+    """What mechanisms of numbers share: numbers reach the sampler without bins, and are rounded at random to a grid of steps + 1 points.
+
+    A number at position v in [0, 1] goes to one of the two grid points next to v steps, so that it is right on average.
+    """
+
+    def _start(self, domain: Any, epsilon: Any, infinite: bool = False) -> None:
+        super()._start(domain, epsilon, infinite)
+        if not isinstance(domain, Integers | Interval):
+            domain.position([])  # refuses, with the reason
+
+    def encode(self, values: Any) -> np.ndarray:
+        return self.domain.position(values)
+
+    def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        assert self.domain.points is not None
+        return self.randomize_encoded(self.encode(self.domain.points[index, 0].astype(_KINDS[type(self.domain)])), source)
+
+    def _rounded(self, position: np.ndarray, steps: int, source: Source) -> np.ndarray:
+        """Grid points (n,) 0..steps of positions in [0, 1]."""
+        s = position * steps
+        point = np.minimum(np.floor(s).astype(np.int64), steps - 1)
+        point += source.words(len(s), np.uint64) < ((s - point) * 2.0**64).clip(max=2.0**64 - 2048).astype(np.uint64)
+        point[s >= steps] = steps  # at the upper end for certain
+        return point
+
+    def _points_of(self, x: int, steps: int) -> dict[int, Fraction]:
+        """The exact law of the grid point of value x; a bin stands for numbers spread evenly over it."""
+        size = self.domain.size
+        if isinstance(self.domain, Integers):
+            s = Fraction(x, size - 1) * steps
+            weights = {k: max(Fraction(0), 1 - abs(s - k)) for k in range(steps + 1)}
+        else:
+            low, high = Fraction(x * steps, size), Fraction((x + 1) * steps, size)
+            weights = {k: (_hat(high - k) - _hat(low - k)) / (high - low) for k in range(steps + 1)}
+        return {k: weight for k, weight in weights.items() if weight}
+
+
+class Window(Numeric):
     """M cells, of which the w in a window are e = exp(epsilon) times as likely as the others; the window follows the value.
 
         Pr(cell inside) = e / (w e + M - w), Pr(cell outside) = 1 / (w e + M - w)
@@ -33,8 +71,6 @@ class Window(Mechanism):
 
     def __init__(self, domain: Domain, epsilon: float, cells: int = 1024) -> None:
         self._start(domain, epsilon)
-        if not isinstance(domain, Integers | Interval):
-            domain.position([])  # refuses, with the reason
         self.cells = integer("cells", cells, 2, 2**20)
         e = exp(self.requested)
         self.width = min(max(1, round(self._share(e) * self.cells)), self.cells - 1)
@@ -58,19 +94,9 @@ class Window(Mechanism):
     def thresholds(self) -> dict[str, str]:
         return {"own": hex(self._own), "other": hex(self._other), "width": hex(self.width)}
 
-    def encode(self, values: Any) -> np.ndarray:
-        return self.domain.position(values)
-
-    def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        assert self.domain.points is not None
-        return self.randomize_encoded(self.domain.position(self.domain.points[index, 0].astype(_KINDS[type(self.domain)])), source)
-
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        n, free = len(index), self.cells - self.width
-        s = index * free
-        start = np.minimum(np.floor(s).astype(np.int64), free - 1)
-        start += source.words(n, np.uint64) < ((s - start) * 2.0**64).clip(max=2.0**64 - 2048).astype(np.uint64)
-        start[s >= free] = free  # at the upper end for certain
+        n = len(index)
+        start = self._rounded(index, self.cells - self.width, source)
         u = source.words(n, np.uint64)
         while (redo := np.flatnonzero(u >= np.uint64(self._total))).size if self._total < ONE else False:
             u[redo] = source.words(redo.size, np.uint64)
@@ -89,19 +115,10 @@ class Window(Mechanism):
         return windows(self.cells, self.width, self.domain.size, low, gain)
 
     def probabilities(self) -> np.ndarray:
-        """A bin stands for numbers spread evenly over it."""
-        free, size = self.cells - self.width, self.domain.size
-        table = np.full((self.cells, size), self.law.low, dtype=object)
-        for x in range(size):
-            if isinstance(self.domain, Integers):
-                s = Fraction(x, size - 1) * free
-                starts = {k: max(Fraction(0), 1 - abs(s - k)) for k in range(free + 1)}
-            else:
-                low, high = Fraction(x * free, size), Fraction((x + 1) * free, size)
-                starts = {k: (_hat(high - k) - _hat(low - k)) / (high - low) for k in range(free + 1)}
-            for k, weight in starts.items():
-                if weight:
-                    table[k : k + self.width, x] += weight * (self.law.high - self.law.low)
+        table = np.full((self.cells, self.domain.size), self.law.low, dtype=object)
+        for x in range(self.domain.size):
+            for k, weight in self._points_of(x, self.cells - self.width).items():
+                table[k : k + self.width, x] += weight * (self.law.high - self.law.low)
         return table
 
 
@@ -157,3 +174,32 @@ class Piecewise(Window):
 
     def _share(self, e: Decimal) -> Decimal:
         return divide(1, exp(self.requested / 2) + 1)
+
+
+class StochasticRounding(Window):
+    """Stochastic rounding (SR; Duchi's mechanism): one of two reports, the upper one the likelier the larger the number.
+
+        Pr(upper | x) = (e - 1) x / (2 (e + 1)) + 1/2,   x in [-1, 1], e = exp(epsilon)
+
+    Its channel has rank 2: reports determine the mean and nothing else (see SampleMean); every estimate of a distribution from them
+    says that other distributions are as likely. At small epsilon no mechanism tells the mean better.
+
+    Args:
+        domain: Integers, or an Interval; its bins belong to estimation, the device does not see them.
+        epsilon: budget in nats.
+
+    Source: [P3 sec II]; Duchi, Jordan, Wainwright (2013).
+
+    >>> from warner import Interval
+    >>> StochasticRounding(Interval(-1, 1, bins=2), 1.0).randomize([0.3, -1.0]).columns["report"].dtype
+    dtype('uint8')
+    """
+
+    def __init__(self, domain: Domain, epsilon: float) -> None:
+        super().__init__(domain, epsilon, cells=2)
+
+    def parameters(self) -> dict[str, Any]:
+        return {}
+
+    def _share(self, e: Decimal) -> Decimal:
+        return Decimal("0.5")

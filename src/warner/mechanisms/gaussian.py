@@ -1,0 +1,243 @@
+"""The Gaussian mechanism: normal noise on a grid, with the (epsilon, delta) of exactly that."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from warner._check import ArgumentTypeError, BudgetError, message, probability, real
+from warner._random import Edges, Source
+from warner.channel import Channel, DenseChannel, KhatriRaoChannel, dithered, dithered_at
+from warner.domain import Domain, Integers, Interval
+from warner.guarantee import ApproximateLDP
+from warner.law import Rounded
+from warner.mechanisms._base import Mechanism
+from warner.mechanisms.numeric import Numeric
+from warner.reports import Fields
+
+_MOST_REPORTS = 2**22
+_FAR = 7.0  # standard deviations that reports go beyond the values; what would go further is reported as the last
+_FINE = (16, 8, 4, 2, 1)  # report cells in one sigma
+_FARTHEST = 16  # pairs of points, from the most distant one down, whose divergence is computed
+
+
+class Gaussian(Numeric):
+    """Gaussian mechanism: numbers, or points in R^d, plus independent normal noise on every axis, as an exact law on a grid.
+
+        Pr(noise of j grid steps h) proportional to exp(-(j h)^2 / (2 sigma^2));   approximate LDP with
+        delta = max over x, x' of sum_y max(0, Pr(y | x) - exp(epsilon) Pr(y | x'))   (hockey-stick divergence)
+
+    sigma is calibrated to the largest Euclidean distance of two values [Balle and Wang], then moved up until the divergence of the
+    discrete law itself is at most delta. There is no ``epsilon`` without its delta: see ``guarantee``.
+
+    Args:
+        domain: Interval, Integers, or Points (or a Grid) in up to about five dimensions.
+        epsilon: nats.
+        delta: in (0, 1); far below 1 / n, or some people may have no protection at all.
+        sigma: standard deviation of the noise, in the unit of the values, where a larger one than needed is wanted.
+
+    Raises:
+        BudgetError: a sigma that does not keep (epsilon, delta).
+        ArgumentTypeError: values without coordinates, or too many dimensions.
+
+    Source: Balle, Wang (2018); Canonne, Kamath, Steinke (2020); [P3 sec V-B].
+
+    >>> from warner import Interval, Points
+    >>> print(Gaussian(Interval(0, 100, bins=64), 1.0, delta=1e-6).guarantee.epsilon)
+    1.0
+    >>> Gaussian(Points([[0, 0], [1, 0], [0, 1]]), 2.0, delta=1e-6).randomize([(1, 0)]).columns.keys()
+    dict_keys(['axis0', 'axis1'])
+    """
+
+    law: Rounded
+    layout: Fields
+
+    def __init__(self, domain: Domain, epsilon: float, delta: float, sigma: float | None = None) -> None:
+        Mechanism._start(self, domain, epsilon)
+        if domain.points is None:
+            raise ArgumentTypeError(
+                message(
+                    "domain", "must have coordinates: Interval, Integers, Grid or Points", type(domain).__name__, "For labels use RandomizedResponse"
+                )
+            )
+        self.delta = probability("delta", delta)
+        self.numeric = isinstance(domain, Integers | Interval)
+        low, high = (domain.low, domain.high) if isinstance(domain, Integers | Interval) else (0.0, 0.0)
+        self._span = float(high - low)
+        far = self._span if self.numeric else _diameter(domain.points)
+        least = far * calibrate(self.requested, self.delta)
+        if sigma is not None:
+            self._lay(real("sigma", sigma))
+            if self._found > self.delta:
+                raise BudgetError(
+                    message(
+                        "sigma", f"must be at least about {least:.6g} for ({epsilon!r}, {delta!r})-LDP", repr(sigma), "Leave it out for the least"
+                    )
+                )
+            return
+        for _ in range(200):
+            self._lay(least)
+            if self._found <= self.delta:
+                return
+            least *= 1.001
+        raise BudgetError(message("epsilon and delta", "cannot be met on the grid of this domain", f"{epsilon!r}, {delta!r}", "Pass a sigma"))
+
+    def _lay(self, sigma: float) -> None:
+        """Lay the grid for noise of standard deviation ``sigma``, and find what it realises."""
+        if not sigma > 0:
+            raise BudgetError(message("sigma", "must be positive", repr(sigma)))
+        self.sigma = sigma
+        if self.numeric:
+            self.steps = np.array([max(64, math.ceil(8 * self._span / sigma))])
+            deviation = sigma / self._span * int(self.steps[0])
+            self._places = None
+        else:
+            deviation, self._places = self._round(sigma)
+            self.steps = self._places.max(axis=0)
+        self._beyond = math.ceil(_FAR * deviation)
+        for fine in _FINE:
+            # Reports are told in groups of grid points, which is post-processing: a sixteenth of sigma, or as much as must be.
+            self._group = max(1, int(deviation / fine))
+            sizes = tuple(-(-(int(c) + 1 + 2 * self._beyond) // self._group) for c in self.steps)
+            if math.prod(sizes) <= _MOST_REPORTS:
+                break
+        else:
+            raise ArgumentTypeError(
+                message(
+                    "domain",
+                    f"would need {math.prod(sizes)} different reports, more than {_MOST_REPORTS}",
+                    None,
+                    "Use fewer axes, or a smaller epsilon",
+                )
+            )
+        self.law = Rounded.normal(deviation, int(self.steps.max()) + self._beyond)
+        self.layout = Fields(("report",) if self.numeric else tuple(f"axis{k}" for k in range(len(sizes))), sizes)
+        self.__dict__.pop("_edges", None)
+        self._found = _up(self.law.divergence(self.requested, self._shifts()))
+
+    def _round(self, sigma: float) -> tuple[float, np.ndarray]:
+        """Points (K, d) on a grid of at most sigma / 8 and a 64th of their extent, finer where they would fall together; sigma in steps."""
+        points = self.domain.points
+        assert points is not None
+        origin, extent = points.min(axis=0), float(np.ptp(points, axis=0).max())
+        for halvings in range(12):
+            step = min(sigma / 8, extent / 64) / 2**halvings
+            places = np.rint((points - origin) / step).astype(np.int64)
+            if len(np.unique(places, axis=0)) == len(places):
+                return sigma / step, places
+        raise BudgetError(message("domain", "has points too close to each other for the noise it needs", None, "Merge points that are close"))
+
+    def _shifts(self) -> np.ndarray:
+        """Differences of two values in grid steps, (s, d), of the ``_FARTHEST`` most distant pairs: closer ones diverge less."""
+        if self._places is None:
+            return self.steps[None, :]
+        differences = np.unique(np.abs(self._places[:, None, :] - self._places[None, :, :]).reshape(-1, self._places.shape[1]), axis=0)
+        return differences[np.argsort(-(differences**2).sum(axis=1), kind="stable")][: min(_FARTHEST, len(differences) - 1)]
+
+    @property
+    def epsilon(self) -> float:
+        raise AttributeError("Gaussian has no epsilon of its own: see .guarantee for (epsilon, delta)")
+
+    @property
+    def guarantee(self) -> ApproximateLDP:
+        return ApproximateLDP(self.requested, self._found)
+
+    def parameters(self) -> dict[str, Any]:
+        return {"delta": self.delta, "sigma": self.sigma}
+
+    @classmethod
+    def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
+        return cls(domain, epsilon, parameters["delta"], parameters["sigma"])
+
+    def thresholds(self) -> dict[str, str]:
+        return {"words": hex(self.law.words), "beyond": hex(self._beyond)}
+
+    def encode(self, values: Any) -> np.ndarray:
+        return super().encode(values) if self.numeric else self.domain.encode(values)
+
+    def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        return super().randomize_index(index, source) if self.numeric else Mechanism.randomize_index(self, index, source)
+
+    @cached_property
+    def _edges(self) -> Edges:
+        return Edges.of(self.law.masses.tolist())
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        places = self._rounded(index, int(self.steps[0]), source)[:, None] if self._places is None else self._places[index]
+        columns = {}
+        for name, steps, place in zip(self.layout.names, self.steps, places.T, strict=True):
+            noise = source.among(self._edges, len(index)) - self.law.reach
+            columns[name] = np.clip(place + noise + self._beyond, 0, int(steps) + 2 * self._beyond) // self._group
+        return columns
+
+    def _tables(self, masses: np.ndarray) -> list[np.ndarray]:
+        """Per axis, the law of reports (m_k, grid points): noise moved to the point, its tails at the two ends, in groups."""
+        tables = []
+        below, above = np.cumsum(masses), np.cumsum(masses[::-1])[::-1]
+        for steps in self.steps:
+            places, last = np.arange(int(steps) + 1), int(steps) + 2 * self._beyond
+            at = np.arange(last + 1)[:, None] - self._beyond - places[None, :] + self.law.reach
+            table = masses[at]
+            table[0], table[-1] = below[at[0]], above[at[-1]]
+            tables.append(np.add.reduceat(table, np.arange(0, last + 1, self._group), axis=0))
+        return tables
+
+    def channel(self) -> Channel:
+        tables, size = self._tables(self.law.floats()), self.domain.size
+        if self._places is not None:
+            return KhatriRaoChannel([table[:, place] for table, place in zip(tables, self._places.T, strict=True)])
+        steps = int(self.steps[0])
+        spread = dithered_at(steps, np.arange(size) / (size - 1)) if isinstance(self.domain, Integers) else dithered(steps, size)
+        cell = np.arange(len(tables[0])) * self._group + (self._group - 1) / 2 - self._beyond
+        return DenseChannel(tables[0] @ spread, nearest=np.clip((cell / steps * size).astype(np.int64), 0, size - 1))
+
+    def probabilities(self) -> np.ndarray:
+        total = 1 << 64 * self.law.words
+        tables = [np.vectorize(lambda v: Fraction(v, total), otypes=[object])(table) for table in self._tables(self.law.masses)]
+        if self._places is None:
+            columns = [sum(w * tables[0][:, k] for k, w in self._points_of(x, int(self.steps[0])).items()) for x in range(self.domain.size)]
+            return np.stack(columns, axis=1)
+        out = np.ones((1, self.domain.size), dtype=object)
+        for table, place in zip(tables, self._places.T, strict=True):
+            out = (out[:, None, :] * table[None, :, place]).reshape(-1, self.domain.size)
+        return out
+
+
+def calibrate(epsilon: float, delta: float) -> float:
+    """The least sigma per unit of sensitivity: delta = Phi(1/(2 s) - epsilon s) - e^epsilon Phi(-1/(2 s) - epsilon s) [Balle and Wang, thm 8].
+
+    >>> round(calibrate(1.0, 1e-5), 3)
+    3.731
+    """
+    low, high = -20.0, 40.0  # of ln sigma
+    for _ in range(200):
+        middle = (low + high) / 2
+        if divergence(epsilon, math.exp(middle)) > delta:
+            low = middle
+        else:
+            high = middle
+    return math.exp(high)
+
+
+def divergence(epsilon: float, sigma: float) -> float:
+    """delta of continuous normal noise at sensitivity 1."""
+    near, far = (1 / (2 * sigma) - epsilon * sigma) / math.sqrt(2), (1 / (2 * sigma) + epsilon * sigma) / math.sqrt(2)
+    return math.erfc(-near) / 2 - math.exp(epsilon) * math.erfc(far) / 2
+
+
+def _diameter(points: np.ndarray) -> float:
+    """The largest distance between two points."""
+    return math.sqrt(max(float(((points - point) ** 2).sum(axis=1).max()) for point in points))
+
+
+def _up(delta: float) -> float:
+    """To nine digits, rounded up: other machines' arithmetic may differ in the last of sixteen."""
+    if delta <= 0:
+        return 0.0
+    unit = 10.0 ** (math.floor(math.log10(delta)) - 8)
+    return min(1.0, math.ceil(delta / unit) * unit)

@@ -1,0 +1,236 @@
+"""Cells of a grid moved by a random displacement: planar geometric and planar Laplace mechanisms (geo-indistinguishability).
+
+A displacement beyond the grid is moved to the nearest cell, row and column each on its own, so a displacement of R - 1 rows or more is as
+good as one of R - 1: the law is a table of (2R - 1)(2C - 1) integers over a power of 2**64, whose outermost entries hold the tails.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from warner._check import ArgumentTypeError, BudgetError, MismatchError, message
+from warner._random import Edges, Source
+from warner.channel import PlanarChannel
+from warner.domain import Domain, Grid
+from warner.guarantee import MetricLDP
+from warner.law import Displacements
+from warner.mechanisms._base import Mechanism
+from warner.reports import Fields
+
+# Nats per cell: below, the tails to sum reach over more than 2^12 cells; above, over the whole grid, they are no floats.
+_LEAST, _MOST = 0.01, 600.0
+_TAIL = 40.0  # nats: tails are summed until what is left is e^-40 of them
+_SLACK = 1e-11  # nats: more than the rounding of sums and tables moves any log-probability ratio
+
+
+class Planar(Mechanism):
+    """A displacement that does not depend on the cell and is even in rows and in columns. Abstract: a subclass says how likely each is."""
+
+    law: Displacements
+    layout: Fields
+
+    def __init__(self, domain: Domain, epsilon: float) -> None:
+        self._start(domain, epsilon)
+        if not isinstance(domain, Grid) or domain.rows < 2 or domain.columns < 2:
+            raise ArgumentTypeError(
+                message("domain", "must be a Grid of at least 2 rows and 2 columns", type(domain).__name__, "For a line use Integers and Geometric")
+            )
+        nats, diameter = self.requested * domain.side, math.hypot(domain.rows - 1, domain.columns - 1)
+        if nats < _LEAST:
+            raise BudgetError(
+                message(
+                    "epsilon",
+                    f"is too small for cells of side {domain.side:g}: the smallest whose law is summed exactly is {_LEAST / domain.side:.4g}",
+                    repr(self.requested),
+                    "Pass a larger epsilon or a grid of larger cells",
+                )
+            )
+        if nats * diameter > _MOST:
+            raise BudgetError(
+                message(
+                    "epsilon",
+                    f"is too large: across this grid it must be at most {_MOST:g} nats, here epsilon {_MOST / diameter / domain.side:.4g}",
+                    repr(self.requested),
+                    "Pass a smaller epsilon or a smaller grid",
+                )
+            )
+        # Rounding can move a ratio of two neighbours' probabilities by _SLACK nats, so that much less is used.
+        self._table = self._masses(domain.rows, domain.columns, nats - _SLACK)
+        self.layout = Fields(("report",), (domain.size,))
+        self._settle()
+
+    def _settle(self) -> None:
+        """What follows from the table."""
+        assert isinstance(self.domain, Grid)
+        self.law = Displacements.of(self._table)
+        found = self.law.slope() / self.domain.side if self.law.few else self.requested
+        self._found = math.nextafter(found, math.inf) if found < self.requested else found
+        if self._found > self.requested:
+            raise BudgetError(
+                message("epsilon", f"cannot be met: the nearest law realises {self._found!r}", repr(self.requested), "Pass another epsilon")
+            )
+        self.__dict__.pop("_edges", None)
+
+    @abstractmethod
+    def _cell(self, rows: np.ndarray, columns: np.ndarray, nats: float) -> np.ndarray:
+        """How likely each displacement is, up to a factor: rows (r, 1), columns (1, c) -> (r, c)."""
+
+    def _masses(self, height: int, width: int, nats: float) -> np.ndarray:
+        """Shares of displacements (i, j), i < R, j < C, tails included in the last of each; all quarters together sum to one."""
+        # From (i, j), t more rows lengthen the way by at least t^2 / (2 D + t): t at which that costs _TAIL nats.
+        diameter, half = math.hypot(height, width), _TAIL / nats / 2
+        reach = math.ceil(half + math.sqrt(half**2 + 4 * half * diameter))
+        columns = np.arange(width + reach, dtype=np.float64)[None, :]
+        out = np.zeros((height, width))
+        for start in range(0, height + reach, 64):
+            rows = np.arange(start, min(start + 64, height + reach), dtype=np.float64)[:, None]
+            part = self._cell(rows, columns, nats)
+            part[:, width - 1] = part[:, width - 1 :].sum(axis=1)
+            np.add.at(out, np.minimum(rows[:, 0].astype(np.int64), height - 1), part[:, :width])
+        return out / (out * quarters(height, width)).sum()
+
+    @property
+    def epsilon(self) -> float:
+        """Per unit of distance: exact for grids of up to 400 cells, beyond that the one asked for, which bounds it."""
+        return self._found
+
+    @property
+    def guarantee(self) -> MetricLDP:
+        assert isinstance(self.domain, Grid)
+        return MetricLDP(self.epsilon, math.hypot(self.domain.rows - 1, self.domain.columns - 1) * self.domain.side)
+
+    def distances(self) -> np.ndarray:
+        assert self.domain.points is not None
+        return np.sqrt(((self.domain.points[:, None, :] - self.domain.points[None, :, :]) ** 2).sum(axis=2))
+
+    def parameters(self) -> dict[str, Any]:
+        """The table, which other machines' arithmetic would round otherwise in the last place."""
+        return {"table": self._table.tolist()}
+
+    @classmethod
+    def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
+        own, table = cls(domain, epsilon), np.array(parameters["table"], dtype=np.float64)
+        if table.shape != own._table.shape or not np.allclose(table, own._table, rtol=1e-9, atol=0):
+            raise MismatchError(message("header", f"does not hold the law of {cls.__name__}"))
+        own._table = table
+        own._settle()
+        return own
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.domain!r}, {self.requested!r})"
+
+    def thresholds(self) -> dict[str, str]:
+        return {"words": hex(self.law.words)}
+
+    @cached_property
+    def _edges(self) -> Edges:
+        return Edges.of(self.law.whole().ravel().tolist())
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        height, width = self._table.shape
+        down, right = np.divmod(source.among(self._edges, len(index)), 2 * width - 1)
+        row = np.clip(index // width + down - (height - 1), 0, height - 1)
+        return {"report": row * width + np.clip(index % width + right - (width - 1), 0, width - 1)}
+
+    def channel(self) -> PlanarChannel:
+        return PlanarChannel(*self.law.tables())
+
+    def probabilities(self) -> np.ndarray:
+        whole, (height, width) = self.law.whole(), self._table.shape
+        size, total = height * width, whole.sum()
+        table = np.full((size, size), Fraction(0), dtype=object)
+        for x in range(size):
+            for (i, j), mass in np.ndenumerate(whole):
+                row = min(max(x // width + i - (height - 1), 0), height - 1)
+                column = min(max(x % width + j - (width - 1), 0), width - 1)
+                table[row * width + column, x] += Fraction(mass, total)
+        return table
+
+
+class PlanarGeometric(Planar):
+    """Planar geometric mechanism on a grid: a cell moved by a displacement that falls with Euclidean distance, metric privacy.
+
+        Pr(z | x) proportional to exp(-epsilon d(x, z)) over the infinite grid; what falls outside goes to the nearest cell
+
+    Args:
+        domain: a Grid; distances are in the unit of its ``side``.
+        epsilon: nats per unit of distance.
+
+    Raises:
+        BudgetError: less than 0.01 nats from cell to cell, or more than 600 across the grid; the message says which epsilon would do.
+
+    Source: [P4 app. B], [P4 sec IX-B].
+
+    >>> from warner import Grid
+    >>> city = PlanarGeometric(Grid(24, 16, side=0.5), 1.0)  # one nat per kilometre
+    >>> abs(city.epsilon - 1) < 1e-9
+    True
+    """
+
+    def _cell(self, rows: np.ndarray, columns: np.ndarray, nats: float) -> np.ndarray:
+        return np.exp(-nats * np.sqrt(rows**2 + columns**2))
+
+
+class PlanarLaplace(Planar):
+    """Planar Laplace mechanism on a grid: the centre of a cell moved by a continuous displacement, then the nearest cell.
+
+        density of the displacement epsilon^2 / (2 pi) exp(-epsilon d); Pr(z | x) is its integral over a cell
+
+    It is not quite tight: ``epsilon`` is the exact one of the cells' law on grids of up to 400 cells.
+
+    Args:
+        domain: a Grid; distances are in the unit of its ``side``.
+        epsilon: nats per unit of distance.
+
+    Raises:
+        BudgetError: less than 0.01 nats from cell to cell, or more than 600 across the grid.
+
+    Source: Andres et al. (2013); METHODS 2.
+
+    >>> from warner import Grid
+    >>> city = PlanarLaplace(Grid(8, 8), 1.0)
+    >>> 0.9 < city.epsilon < 1.0
+    True
+    """
+
+    def _cell(self, rows: np.ndarray, columns: np.ndarray, nats: float) -> np.ndarray:
+        """Gauss-Legendre over the unit square; the nearer the cusp at distance 0, the more nodes."""
+        out = np.zeros((rows.size, columns.size))
+        near = np.hypot(rows, columns)
+        for low, high, nodes in ((0.5, 8, 24), (8, 100, 6), (100, math.inf, 3)):
+            r, c = np.nonzero((near >= low) & (near < high))
+            if r.size:
+                at, weights = np.polynomial.legendre.leggauss(nodes)
+                for u, wu in zip(at / 2, weights / 2, strict=True):
+                    y = rows[r, 0] + u
+                    for v, wv in zip(at / 2, weights / 2, strict=True):
+                        out[r, c] += wu * wv * np.exp(-nats * np.sqrt(y**2 + (columns[0, c] + v) ** 2))
+        if rows[0, 0] == 0:
+            out[0, 0] = _middle(nats)
+        return out
+
+
+def _middle(nats: float) -> float:
+    """The integral of exp(-nats r) over the unit square around 0, in polar coordinates: eight times 0 <= angle <= pi / 4.
+
+    Along the radius to R = 1 / (2 cos angle) it is (1 - e^-x (1 + x)) / nats^2 with x = nats R, = R^2 sum_k (-x)^k (k + 1) / (k + 2)!.
+    """
+    at, weights = np.polynomial.legendre.leggauss(40)
+    angle = (at + 1) * (math.pi / 8)
+    radius = 0.5 / np.cos(angle)
+    x = nats * radius
+    series = sum((-x) ** k * ((k + 1) / math.factorial(k + 2)) for k in range(25))
+    closed = (1 - np.exp(-x) * (1 + x)) / np.maximum(x, 1e-9) ** 2
+    return float(weights @ (radius**2 * np.where(x < 1, series, closed))) * math.pi
+
+
+def quarters(height: int, width: int) -> np.ndarray:
+    """In how many quarters of the plane each displacement (i, j) >= 0 occurs: 1, 2 or 4."""
+    return np.where(np.arange(height) > 0, 2, 1)[:, None] * np.where(np.arange(width) > 0, 2, 1)[None, :]
