@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warner._check import IdentifiabilityError, choice
 from warner.domain import Domain
 from warner.evidence import Evidence
+
+if TYPE_CHECKING:
+    from warner.summaries import Quantity
 
 
 class Status(Enum):
@@ -45,6 +49,7 @@ class Fit:
         path: log-likelihood and gap after every step of an early-stopped path, where it was asked for.
         unique: for a maximum, the text of whether it is the only one; see warner.estimators.uniqueness.
         seconds: how long an iterative method took.
+        draws: where the estimator has a posterior, (B, generator) -> (B, K) draws of theta from it.
     """
 
     probabilities: np.ndarray
@@ -56,6 +61,7 @@ class Fit:
     unique: str | None = None
     path: np.ndarray | None = field(default=None, repr=False)
     seconds: float | None = field(default=None, repr=False)
+    draws: Callable[[int, np.random.Generator], np.ndarray] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.probabilities.setflags(write=False)
@@ -144,7 +150,7 @@ class Estimate:
         replicates: int = 200,
         rng: np.random.Generator | None = None,
     ) -> np.ndarray:
-        """Confidence intervals (K, 2) for the true shares, one at a time, or (r, 2) for linear functions of them.
+        """Confidence intervals (K, 2) for the true shares, one at a time, or (r, 2) for functions of them.
 
         Args:
             level: coverage asked for, in (0, 1).
@@ -152,18 +158,46 @@ class Estimate:
                 among exactly these n people.
             kind: ``"wald"``, around the unbiased estimate (:func:`warner.intervals.wald`); ``"bootstrap"``, around this
                 estimate and with its estimator (:func:`warner.intervals.bootstrap`); ``"fisher"``, around a maximum of the
-                likelihood with no share at 0 (:func:`warner.intervals.fisher`).
-            weights: for bootstrap and fisher, (r, K): intervals for weights @ shares, such as a mean, the mass of a range or a marginal.
+                likelihood with no share at 0 (:func:`warner.intervals.fisher`); ``"posterior"``, where the estimator has a
+                posterior (:func:`warner.intervals.posterior`).
+            weights: not for wald. (r, K): intervals for weights @ shares, such as a marginal. For bootstrap and posterior also a
+                function of the shares, (K,) -> (r,). Mean, variance, quantiles and ranges have intervals of their own: ``mean().interval()``.
             replicates, rng: of the bootstrap.
         """
-        from warner.intervals import bootstrap, fisher, wald  # an upward door, for the reader's convenience
+        from warner.intervals import bootstrap, fisher, posterior, wald  # an upward door, for the reader's convenience
 
-        if choice("kind", kind, ("wald", "bootstrap", "fisher")) == "bootstrap":
+        if choice("kind", kind, ("wald", "bootstrap", "fisher", "posterior")) == "bootstrap":
             return bootstrap(self, level, target, weights, replicates, rng)
+        if kind == "posterior":
+            return posterior(self, level, target, weights, rng)
         if kind == "fisher":
             return fisher(self, level, target, weights)
         choice("weights of wald intervals", weights, (None,))
         return wald(self.evidence, level, target)
+
+    def mean(self) -> Quantity | tuple[Quantity, ...]:
+        """sum_x theta_x points_x, a float with ``.interval()``; of a Grid one per coordinate. See :mod:`warner.summaries`."""
+        from warner import summaries  # an upward door, for the reader's convenience
+
+        return summaries.mean(self)
+
+    def variance(self) -> Quantity | tuple[Quantity, ...]:
+        """The variance of the values, a float with ``.interval()``; of a Grid one per coordinate. In a bin numbers are spread evenly."""
+        from warner import summaries
+
+        return summaries.variance(self)
+
+    def quantile(self, q: float) -> Quantity:
+        """The smallest value whose cumulative share reaches q, a float with ``.interval()``; in a bin numbers are spread evenly."""
+        from warner import summaries
+
+        return summaries.quantile(self, q)
+
+    def range(self, low: float, high: float) -> Quantity:
+        """The share of values from low to high, both included, a float with ``.interval()``; of a bin cut by a limit, the part inside."""
+        from warner import summaries
+
+        return summaries.mass(self, low, high)
 
     @cached_property
     def has_intervals(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from statistics import NormalDist
 from typing import Any
@@ -63,7 +64,7 @@ def bootstrap(
     replicates: int = 200,
     rng: np.random.Generator | None = None,
 ) -> np.ndarray:
-    """Parametric bootstrap intervals for shares (K, 2), or for linear functions of them (r, 2).
+    """Parametric bootstrap intervals for shares (K, 2), or for functions of them (r, 2).
 
         theta* = estimator(tally simulated from theta);   limits 2 f(theta) - (1 - a/2), (a/2) quantiles of f(theta*)
 
@@ -74,11 +75,14 @@ def bootstrap(
     that keeps to the simplex is biased and the bootstrap does not see it: limits are then clipped to the range of f on the
     simplex, and cover at least where the estimate is 0 too, but no level is guaranteed. Wald intervals hold there.
 
+    A function that jumps, such as a quantile of a discrete distribution, must not be given here: see :mod:`warner.summaries`.
+
     Args:
         estimate: an estimate with its estimator.
         level: coverage asked for, in (0, 1).
         target: ``"population"`` or ``"respondents"``.
-        weights: (r, K) or (K,): f(theta) = weights @ theta; None for the shares themselves.
+        weights: (r, K) or (K,): f(theta) = weights @ theta; None for the shares themselves; or f itself, a smooth function
+            (K,) -> (r,), whose attribute ``limits``, (low, high), where it has one, is the range that it can have.
         replicates: how many simulated tallies; at least 20.
         rng: None for fresh randomness.
 
@@ -90,24 +94,53 @@ def bootstrap(
     alpha = 1 - probability("level", level)
     respondents = choice("target", target, TARGETS) == "respondents"
     integer("replicates", replicates, 20)
-    if rng is not None and not isinstance(rng, np.random.Generator):
-        raise ArgumentTypeError(message("rng", "must be None or a numpy.random.Generator", kind(rng)))
-    rng = np.random.default_rng() if rng is None else rng
+    rng = _generator(rng)
     facts = estimate.evidence
-    matrix = _functions(weights, facts.domain.size)
+    function, lowest, highest = _function(weights, facts.domain.size)
     centre = project(estimate.probabilities) if (estimate.probabilities < 0).any() else estimate.probabilities
     chances = centre / centre.sum()
-    errors = np.empty((replicates, len(matrix)))
+    middle = function(centre)
+    errors = np.empty((replicates, middle.size))
     for row in errors:
         if respondents:
             people = rng.multinomial(facts.n, chances)
             drawn, truth = facts.channel.rerandomize(people, rng), people / facts.n
         else:
             drawn, truth = facts.channel.simulate(chances, facts.n, rng), chances
-        row[:] = matrix @ (estimate.estimator.fit(replace(facts, weights=drawn)).probabilities - truth)
+        row[:] = function(estimate.estimator.fit(replace(facts, weights=drawn)).probabilities) - function(truth)
     # Of R replicates the k-th smallest stands at k / (R + 1); else few replicates make narrow intervals.
     low, high = np.quantile(errors, [alpha / 2, 1 - alpha / 2], axis=0, method="weibull")
-    return _clipped(matrix, matrix @ centre, high, -low)
+    return np.clip(np.stack([middle - high, middle - low]), lowest, highest).T
+
+
+DRAWS = 1000  # its 0.025 quantile is then that of a share within 0.005 (one sd)
+
+
+def posterior(
+    estimate: Estimate, level: float = 0.95, target: str = "population", weights: Any = None, rng: np.random.Generator | None = None
+) -> np.ndarray:
+    """Posterior intervals for shares (K, 2), or for functions of them (r, 2): a/2 and 1 - a/2 quantiles of f over draws of theta.
+
+    Args:
+        estimate: one whose estimator has a posterior: ``estimate.fit.draws``.
+        level: posterior probability, in (0, 1).
+        target: only ``"population"``.
+        weights: (r, K) or (K,): f(theta) = weights @ theta; None for the shares themselves; or f itself, (K,) -> (r,).
+        rng: None for fresh randomness.
+
+    Raises:
+        ArgumentError: no posterior, or one that was asked about the respondents.
+    """
+    alpha = 1 - probability("level", level)
+    if choice("target", target, TARGETS) == "respondents":
+        raise ArgumentError(message("target", "must be 'population' for a posterior of the population's shares", None, "Use kind='bootstrap'"))
+    if estimate.fit.draws is None:
+        raise ArgumentError(message("kind", "'posterior' needs an estimator that has a posterior", estimate.method, "Use kind='bootstrap'"))
+    function, _, _ = _function(weights, estimate.domain.size)
+    found = np.stack([function(theta) for theta in estimate.fit.draws(DRAWS, _generator(rng))])
+    # Of a function that jumps the limits are values that it had.
+    low, high = np.quantile(found, alpha / 2, axis=0, method="lower"), np.quantile(found, 1 - alpha / 2, axis=0, method="higher")
+    return np.stack([low, high], axis=1)
 
 
 def fisher(estimate: Estimate, level: float = 0.95, target: str = "population", weights: Any = None) -> np.ndarray:
@@ -176,6 +209,29 @@ def _quantile(level: float) -> float:
     return NormalDist().inv_cdf(upper)
 
 
+def _generator(rng: Any) -> np.random.Generator:
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        raise ArgumentTypeError(message("rng", "must be None or a numpy.random.Generator", kind(rng)))
+    return np.random.default_rng() if rng is None else rng
+
+
+def _function(weights: Any, size: int) -> tuple[Callable[[np.ndarray], np.ndarray], Any, Any]:
+    """A function of the shares, (K,) -> (r,), and the least and the largest that it can be, (r,) or one for all."""
+    if callable(weights):
+        lowest, highest = getattr(weights, "limits", (-np.inf, np.inf))
+        return (lambda theta: _vector(weights(theta))), lowest, highest
+    matrix = _functions(weights, size)
+    return (lambda theta: matrix @ theta), matrix.min(axis=1), matrix.max(axis=1)
+
+
+def _vector(value: Any) -> np.ndarray:
+    """What a function of the shares gave, as finite numbers (r,)."""
+    array = np.atleast_1d(np.asarray(value, dtype=np.float64))
+    if array.ndim != 1 or not np.isfinite(array).all():
+        raise ArgumentError(message("weights", "as a function must give finite numbers, of shape (r,)", f"shape {array.shape}"))
+    return array
+
+
 def _functions(weights: Any, size: int) -> np.ndarray:
     """(r, K) linear functions of the shares; the shares themselves for None."""
     if weights is None:
@@ -183,7 +239,7 @@ def _functions(weights: Any, size: int) -> np.ndarray:
     try:
         matrix = np.atleast_2d(np.asarray(weights, dtype=np.float64))
     except (TypeError, ValueError):
-        raise ArgumentTypeError(message("weights", f"must be numbers, of shape (r, {size})")) from None
+        raise ArgumentTypeError(message("weights", f"must be numbers, of shape (r, {size})", kind(weights))) from None
     if matrix.ndim != 2 or matrix.shape[1] != size or not np.isfinite(matrix).all():
         raise ArgumentError(message("weights", f"must be finite, of shape (r, {size})", str(matrix.shape)))
     return matrix

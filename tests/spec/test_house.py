@@ -20,11 +20,12 @@ ROOMS = [
     "mechanisms",
     "files", "evidence",
     "estimate", "estimators",
-    "intervals", "choose", "personal", "theory", "audit", "plan",
+    "intervals", "summaries", "choose", "personal", "theory", "audit", "plan",
     "plot", "study", "show",
     "cli",
 ]  # fmt: skip
-DOORS = {("estimate", "intervals"), ("estimate", "plot")}  # Estimate.interval, Estimate.plot: the reader's convenience
+# Estimate.interval, Estimate.mean and its like, Estimate.plot: the reader's convenience
+DOORS = {("estimate", "intervals"), ("estimate", "summaries"), ("estimate", "plot")}
 DEVICE = ROOMS[: ROOMS.index("mechanisms") + 1]
 
 
