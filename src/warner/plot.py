@@ -1,8 +1,12 @@
-"""Pictures of estimates. Takes Estimates, computes nothing. Readable in grey: position and shape carry the meaning."""
+"""Pictures of estimates. Takes Estimates, computes nothing. Readable in grey: position, shape and lightness carry the meaning.
+
+A dot with a bar per value; a line with a band where many values have an order; a map of a Grid.
+"""
 
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,10 +14,16 @@ from typing import Any
 import numpy as np
 
 from warner._check import ArgumentError, MissingExtraError, message
+from warner.domain import Domain, Grid, Integers, Interval, Product
 from warner.estimate import Estimate, as_text
 from warner.reports import write_whole
 
+_MOST_DOTS = 24  # of values in order: a line shows more of them better
 _MOST_LABELS = 60  # beyond it a row per value does not fit a page
+_WIDTH = 460
+_CAPTION = 80  # characters that fit the width
+_TRUTH = "#b84300"
+_SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]  # ever darker, so that they read in grey
 
 
 def _altair() -> Any:
@@ -25,40 +35,142 @@ def _altair() -> Any:
 
 
 def chart(estimates: Sequence[Estimate], truth: Sequence[Any] | None = None, level: float = 0.95, target: str = "population") -> Any:
-    """Shares as points with intervals, one panel per estimate; a tick marks the truth where ``truth`` (K,) is given."""
+    """Shares with intervals, one panel per estimate, and the truth where ``truth``, (K,) for each, is given.
+
+    Intervals are those of ``Estimate.rows``; where the channel has no inverse there are none, and the caption says so.
+    """
     for i, e in enumerate(estimates):
         if truth is not None and np.shape(truth[i]) != (e.domain.size,):
             raise ArgumentError(message("truth", f"must have shape ({e.domain.size},)", str(np.shape(truth[i]))))
     panels = [_panel(e, None if truth is None else truth[i], level, target) for i, e in enumerate(estimates)]
-    return _altair().vconcat(*panels).configure_view(stroke=None).configure_axis(grid=False)
+    whole = _altair().vconcat(*panels, spacing=30).resolve_scale(color="independent")
+    return whole.configure_view(stroke="#dddddd").configure_axis(
+        grid=False, labelLimit=300, labelFlush=False, labelOverlap=True, titleFontWeight="normal"
+    )
 
 
 def _panel(estimate: Estimate, truth: Any, level: float, target: str) -> Any:
-    alt = _altair()
-    data = [{**row, "value": as_text(row["value"]), "order": i} for i, row in enumerate(estimate.rows(level, target))]
-    for i, row in enumerate(data):
+    rows = estimate.rows(level, target)
+    for i, row in enumerate(rows):
+        row["order"] = i
         if truth is not None:
             row["truth"] = float(truth[i])
-    ordered = len(data) > _MOST_LABELS or not isinstance(estimate.domain.labels[0], str)
-    if len(data) > _MOST_LABELS:
-        numbers = all(isinstance(value, int | float) for value in estimate.domain.labels)
-        for row, value in zip(data, estimate.domain.labels, strict=True):
-            row["place"] = value if numbers else row["order"]
-        place = alt.Y("place:Q", title="value" if numbers else "value (its number)", scale=alt.Scale(zero=False, nice=False))
+    if isinstance(estimate.domain, Grid):
+        return _map(estimate, rows, level, target)
+    if isinstance(estimate.domain, Integers | Interval) and estimate.domain.size > _MOST_DOTS:
+        return _line(estimate, rows, level, target)
+    return _dots(estimate, rows, level, target)
+
+
+def _title(estimate: Estimate, caption: str, level: float, target: str, shown: str, more: str = "") -> Any:
+    """Title and caption; ``shown`` says what in the picture intervals are."""
+    about = f"{shown}: {100 * level:.4g} % interval for the {target}{more}"
+    if not estimate.has_intervals:
+        about = "no intervals: different distributions make the same reports"
+    lines = [f"{estimate.n:,} reports, {estimate.method}", caption, about]
+    wrapped = [part for line in lines for part in textwrap.wrap(line, _CAPTION)]
+    name = textwrap.wrap(estimate.attribute or "estimated shares", 60)
+    return _altair().TitleParams(name, subtitle=wrapped, anchor="start", frame="group", offset=12)
+
+
+def _dots(estimate: Estimate, rows: list[dict[str, Any]], level: float, target: str) -> Any:
+    """A row per value: a dot and its interval, a tick for the truth. Values without an order are sorted by share."""
+    alt = _altair()
+    many = len(rows) > _MOST_LABELS
+    data = [{**row, "value": _label(row["value"])} for row in rows]
+    if many:
+        place = alt.Y("order:Q", title="value (its number)", scale=alt.Scale(zero=False, nice=False, reverse=True))
     else:
-        place = alt.Y("value:N", title=None, sort=alt.SortField("order") if ordered else alt.SortField("estimate", order="descending"))
+        ordered = not isinstance(estimate.domain.labels[0], str)
+        sort = alt.SortField("order") if ordered else alt.SortField("estimate", order="descending")
+        place = alt.Y("value:N", title=_value_title(estimate.domain), sort=sort)
     base = alt.Chart(alt.Data(values=data)).encode(y=place)
-    share = alt.X("estimate:Q", title=f"share, with {level:.0%} interval for the {target}", axis=alt.Axis(format="%"))
-    layers = [
-        base.mark_rule(strokeWidth=2, color="#777777").encode(x=alt.X("low:Q"), x2="high:Q"),
-        base.mark_point(filled=True, size=45, color="#111111", opacity=1).encode(x=share),
-    ]
-    caption = f"{estimate.n:,} reports, {estimate.method}"
-    if truth is not None:
-        layers.append(base.mark_tick(thickness=2, height=11, color="#c44e00", opacity=1).encode(x="truth:Q"))
-        caption += "; dots: estimate, upright ticks: truth"
-    title = alt.TitleParams(estimate.attribute or "estimated shares", subtitle=caption, anchor="start")
-    return alt.layer(*layers).properties(title=title, width=460, **({"height": 400} if len(data) > _MOST_LABELS else {}))
+    share = alt.X("estimate:Q", title="share", axis=alt.Axis(format="%", grid=True, gridColor="#eeeeee"))
+    layers, caption = [], "dots: estimate"
+    if estimate.has_intervals:
+        layers.append(base.mark_rule(strokeWidth=1 if many else 2, color="#777777").encode(x=alt.X("low:Q"), x2="high:Q"))
+    layers.append(base.mark_point(filled=True, size=15 if many else 45, color="#111111", opacity=1).encode(x=share))
+    if "truth" in rows[0]:
+        layers.append(base.mark_tick(thickness=2, height=5 if many else 11, color=_TRUTH, opacity=1).encode(x="truth:Q"))
+        caption += ", upright ticks: truth"
+    size = {"height": 400} if many else {}
+    return alt.layer(*layers).properties(title=_title(estimate, caption, level, target, "bars"), width=_WIDTH, **size)
+
+
+def _label(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(map(_label, value.values()))
+    return f"{value:.5g}" if isinstance(value, float) else as_text(value)
+
+
+def _value_title(domain: Domain) -> str | None:
+    if isinstance(domain, Product):
+        return ", ".join(domain.domains)
+    if isinstance(domain, Interval):
+        return f"value (centre of each of {domain.size} bins)"
+    return "value" if isinstance(domain, Integers) else None
+
+
+def _line(estimate: Estimate, rows: list[dict[str, Any]], level: float, target: str) -> Any:
+    """Steps over the values, the interval as a band, the truth dashed."""
+    alt = _altair()
+    domain: Any = estimate.domain
+    first, last = (domain.low, domain.high) if isinstance(domain, Interval) else (domain.low - 0.5, domain.high + 0.5)
+    edges = np.linspace(first, last, len(rows) + 1).tolist()
+    # Each step begins at its left edge; the last is repeated at the right end.
+    data = [{**row, "edge": edge} for row, edge in zip([*rows, rows[-1]], edges, strict=True)]
+    shown = [row[key] for row in rows for key in ("estimate", "truth") if key in row]
+    bottom, top = min(0.0, *shown), max(shown)
+    # A band that is much wider than what it is about would press that flat: it then runs off the picture.
+    most = 2 * top if estimate.has_intervals else top
+    high = min(most, max([top, *(row["high"] for row in rows)])) * 1.02
+    cut = estimate.has_intervals and any(row["high"] > high for row in rows)
+    unit = f"value ({len(rows)} bins)" if isinstance(domain, Interval) else "value"
+    place = alt.X("edge:Q", title=unit, scale=alt.Scale(domain=[first, last], nice=False))
+    base = alt.Chart(alt.Data(values=data)).encode(x=place)
+    axis = alt.Axis(format="~%", grid=True, gridColor="#eeeeee")
+    share = alt.Y("estimate:Q", title="share of each bin" if isinstance(domain, Interval) else "share", axis=axis)
+    share = share.scale(domain=[bottom, high], nice=False)
+    layers, caption = [], "line: estimate"
+    if estimate.has_intervals:
+        layers.append(base.mark_area(interpolate="step-after", color="#bbbbbb", opacity=0.6, clip=True).encode(y=alt.Y("low:Q"), y2="high:Q"))
+    layers.append(base.mark_line(interpolate="step-after", color="#111111", strokeWidth=1.5, clip=True).encode(y=share))
+    if "truth" in rows[0]:
+        layers.append(base.mark_line(interpolate="step-after", color=_TRUTH, strokeWidth=1.5, strokeDash=[5, 3], clip=True).encode(y="truth:Q"))
+        caption += ", dashed: truth"
+    title = _title(estimate, caption, level, target, "band", ", in places beyond the picture" if cut else "")
+    return alt.layer(*layers).properties(title=title, width=_WIDTH, height=240)
+
+
+def _map(estimate: Estimate, rows: list[dict[str, Any]], level: float, target: str) -> Any:
+    """Cells as squares, the darker the larger the share; the truth beside it on the same scale."""
+    alt = _altair()
+    domain: Any = estimate.domain
+    data = [{**row, "row": row["value"][0], "column": row["value"][1]} for row in rows]
+    fields = ["estimate", *(["truth"] if "truth" in rows[0] else [])]
+    each = _WIDTH / len(fields) - 20 * (len(fields) - 1)
+    cell = max(1.0, min(each / domain.columns, 400 / domain.rows, 40.0))
+    ends = [min(0.0, *(row[f] for row in rows for f in fields)), max(row[f] for row in rows for f in fields)]
+    sides = "" if domain.side == 1 else f" (cells of side {domain.side:g})"
+    panels = []
+    for f in fields:
+        x, y = (
+            alt.X("column:O", title=f"column{sides}", axis=_every(domain.columns, cell, labelAngle=0)),
+            alt.Y("row:O", title=f"row{sides}" if f == fields[0] else None, axis=_every(domain.rows, cell)),
+        )
+        legend = alt.Legend(format="~%", tickCount=5, gradientLength=max(100.0, min(200.0, cell * domain.rows)))
+        colour = alt.Color(f"{f}:Q", title="share", scale=alt.Scale(domain=ends, range=_SHADES), legend=legend)
+        drawn = alt.Chart(alt.Data(values=data)).mark_rect().encode(x=x, y=y, color=colour)
+        panels.append(drawn.properties(width=cell * domain.columns, height=cell * domain.rows, title=alt.TitleParams(f, fontWeight="normal")))
+    width = float(np.median([row["high"] - row["low"] for row in rows])) / 2
+    title = _title(estimate, "darker cells: larger shares", level, target, "per cell", f", median ± {100 * width:.2g} percentage points")
+    return alt.hconcat(*panels, spacing=20).resolve_scale(color="shared").properties(title=title)
+
+
+def _every(count: int, cell: float, **options: Any) -> Any:
+    """An axis of indices whose labels have room."""
+    step = next((s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if s * cell >= 18), count)
+    return _altair().Axis(values=list(range(0, count, step)), ticks=False, domain=False, **options)
 
 
 def save(picture: Any, path: str) -> None:

@@ -4,7 +4,8 @@ title = "Education in Adult"
 budget = 2.0                      # optional: what one person may spend in all
 
 [attributes.education]
-values = ["HS-grad", "Bachelors", "other"]      # or integers = [0, 120], or interval = { low = 0, high = 1, bins = 64 }
+values = ["HS-grad", "Bachelors", "other"]      # or integers = [0, 120], or interval = { low = 0, high = 1, bins = 64 },
+                                                # or grid = { rows = 24, columns = 16, side = 0.5 }
 mechanism = "UnaryEncoding"
 keep = "optimized"                # options of the mechanism, by the names of its constructor
 epsilon = 1.0
@@ -29,7 +30,7 @@ from functools import lru_cache
 from typing import Any, Self
 
 from warner._check import MismatchError, StudyError, WarnerError, message, show
-from warner.domain import Categorical, Domain, Integers, Interval, canonical
+from warner.domain import Categorical, Domain, Grid, Integers, Interval, canonical
 from warner.files.values import text_labels
 from warner.guarantee import LDP, OSLDP, ApproximateLDP, Guarantee, MetricLDP, add_up, compose
 from warner.mechanisms import MECHANISMS, Mechanism, Personalized
@@ -49,20 +50,27 @@ def _model() -> Any:
         bins: StrictInt
         clip: StrictBool = False
 
+    class GridSpec(BaseModel):
+        model_config = ConfigDict(extra="forbid")
+        rows: StrictInt
+        columns: StrictInt
+        side: StrictInt | StrictFloat = 1.0
+
     class AttributeSpec(BaseModel):
         # Further keys are options of the mechanism; its constructor knows which there are.
         model_config = ConfigDict(extra="allow")
         values: list[StrictStr | StrictInt | StrictBool] | None = Field(None, description="labels of a categorical domain")
         integers: tuple[StrictInt, StrictInt] | None = Field(None, description="[low, high], both included")
         interval: IntervalSpec | None = Field(None, description="real numbers from low to high, in bins")
+        grid: GridSpec | None = Field(None, description="cells of rows x columns squares of a side; answers are 'row,column', from 0")
         mechanism: StrictStr = Field(description=f"one of {', '.join(MECHANISMS)}")
         epsilon: StrictInt | StrictFloat = Field(description="budget in nats")
         tags: list[StrictStr] | None = Field(None, description="for utility-optimised mechanisms: stand-ins for what is secret to one person")
 
         @model_validator(mode="after")
         def one_domain(self) -> Any:
-            if sum(d is not None for d in (self.values, self.integers, self.interval)) != 1:
-                raise ValueError("must have exactly one of values, integers, interval")
+            if sum(d is not None for d in (self.values, self.integers, self.interval, self.grid)) != 1:
+                raise ValueError("must have exactly one of values, integers, interval, grid")
             return self
 
     return create_model(
@@ -215,6 +223,8 @@ def _build(name: str, spec: Any) -> Mechanism:
             text_labels(labels)
         elif spec.integers is not None:
             domain = Integers(*spec.integers)
+        elif spec.grid is not None:
+            domain = Grid(spec.grid.rows, spec.grid.columns, spec.grid.side)
         else:
             domain = Interval(spec.interval.low, spec.interval.high, spec.interval.bins, spec.interval.clip)
         mechanism: Any = cls(domain, epsilon=spec.epsilon, **options)  # type: ignore[call-arg]

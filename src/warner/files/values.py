@@ -17,7 +17,7 @@ from warner._check import (
     WarnerError,
     message,
 )
-from warner.domain import Categorical, Domain, Integers, Interval, Tagged
+from warner.domain import Categorical, Domain, Grid, Integers, Interval, Tagged
 from warner.mechanisms import Mechanism
 
 if TYPE_CHECKING:
@@ -104,6 +104,8 @@ def _require_columns(path: str, names: list[str], found: list[str]) -> None:
 # What counts as a number in a text column; Arrow casts all of it.
 _INTEGER = r"^-?[0-9]{1,18}$"
 _NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
+# A cell of a grid, as people write it and as estimates name it: 3,5 or [3, 5].
+_CELL = r"^([0-9]{1,9}, ?[0-9]{1,9}|\[[0-9]{1,9}, ?[0-9]{1,9}\])$"
 
 
 def _encoded(taker: Domain | Mechanism, column: Any, name: str, row: int) -> np.ndarray:
@@ -146,15 +148,27 @@ def _encode(domain: Domain, column: Any, name: str, row: int, encode: Callable[[
         pattern, target, what = (_INTEGER, pa.int64(), "an integer") if isinstance(domain, Integers) else (_NUMBER, pa.float64(), "a number")
         refuse(pc.invert(pc.match_substring_regex(column, pattern)), f"must be {what}", "a string that is none")
         column = pc.cast(column, target)
+    cells = text and isinstance(domain, Grid)
+    if cells:
+        refuse(pc.invert(pc.match_substring_regex(column, _CELL)), "must be a cell as row,column", "a string that is none")
     problem: WarnerError
     try:
-        return encode(column.to_numpy(zero_copy_only=False))
+        return encode(_cells(column) if cells else column.to_numpy(zero_copy_only=False))
     except ValuesError as error:
         problem = error.moved(where, row + 1)
     except ArgumentTypeError:
-        wanted = {Integers: "integers", Interval: "numbers"}.get(type(domain), "labels of the domain")
+        wanted = {Integers: "integers", Interval: "numbers", Grid: "cells, as row,column"}.get(type(domain), "labels of the domain")
         problem = ValuesError(row + 1, f"must hold {wanted}", f"a column of {column.type}", "Convert the column first", where)
     raise problem
+
+
+def _cells(column: Any) -> np.ndarray:
+    """Rows and columns (n, 2) of cells written as text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    parts = pc.extract_regex(column, r"(?P<row>[0-9]+), ?(?P<column>[0-9]+)")
+    return np.stack([pc.cast(pc.struct_field(parts, part), pa.int64()).to_numpy(zero_copy_only=False) for part in ("row", "column")], axis=1)
 
 
 def text_labels(domain: Categorical) -> list[str]:
