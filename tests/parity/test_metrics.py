@@ -1,0 +1,112 @@
+"""Distances and summaries against slow definitions of the same: a linear programme, a fine grid, a loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import warner
+from warner import metrics
+from warner.estimate import Fit, Status
+from warner.evidence import evidence
+
+
+def _programme(p: np.ndarray, q: np.ndarray, points: np.ndarray) -> float:
+    """min <T, distance> with row sums p and column sums q, as a linear programme."""
+    size = p.size
+    distance = np.linalg.norm(points[:, None] - points[None], axis=2)
+    rows, columns = np.kron(np.eye(size), np.ones(size)), np.kron(np.ones(size), np.eye(size))
+    solved = linprog(distance.ravel(), A_eq=np.vstack([rows, columns])[:-1], b_eq=np.concatenate([p, q])[:-1])
+    return float(solved.fun)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_earth_movers_distance_is_the_linear_programme(seed: int, dimension: int) -> None:
+    rng = np.random.default_rng(seed)
+    size = 4 + 3 * seed
+    p, q = rng.dirichlet(np.full(size, 0.4)), rng.dirichlet(np.full(size, 0.4))
+    points = rng.normal(size=(size, dimension))
+    exact = _programme(p, q, points)
+    assert metrics.earth_movers(p, q, points) == pytest.approx(exact, rel=1e-7)
+    assert metrics.earth_movers(3 * p, 3 * q, 2 * points) == pytest.approx(6 * exact, rel=1e-7)
+    assert metrics.earth_movers(q, p, points) == pytest.approx(exact, rel=1e-7)
+
+
+def test_earth_movers_distance_on_a_line_is_wasserstein1_and_the_same_on_a_grid_of_one_row() -> None:
+    rng = np.random.default_rng(5)
+    for size in (2, 7, 50):
+        p, q = rng.dirichlet(np.ones(size)), rng.dirichlet(np.ones(size))
+        exact = metrics.wasserstein1(p, q, spacing=0.5)
+        assert metrics.earth_movers(p, q, 0.5 * np.arange(size)) == pytest.approx(exact, rel=1e-12)
+        assert metrics.earth_movers(p, q, warner.Grid(1, size, 0.5).points) == pytest.approx(exact, rel=1e-9)
+        mixed = rng.permutation(size)
+        assert metrics.earth_movers(p[mixed], q[mixed], 0.5 * mixed) == pytest.approx(exact, rel=1e-12)
+
+
+def test_range_and_quantile_errors_are_their_loops() -> None:
+    rng = np.random.default_rng(6)
+    p, q, points = rng.dirichlet(np.ones(11)), rng.dirichlet(np.ones(11)), np.sort(rng.random(11))
+    for width in (1, 3, 11):
+        loop = [abs(sum(p[i + j] - q[i + j] for j in range(width))) for i in range(11 - width + 1)]
+        assert metrics.range_error(p, q, width) == pytest.approx(np.mean(loop))
+    assert metrics.range_error(p, q, 0.21) == metrics.range_error(p, q, 3)
+
+    def first(shares: np.ndarray, share: float) -> float:
+        return next(x for i, x in enumerate(points) if shares[: i + 1].sum() >= share - 1e-12)
+
+    qs = np.arange(1, 10) / 10
+    loop = [abs(first(p, share) - first(q, share)) for share in qs]
+    assert metrics.quantile_error(p, q, qs, points) == pytest.approx(np.mean(loop))
+
+
+def _estimate(domain: warner.Domain, theta: np.ndarray) -> warner.Estimate:
+    """An estimate that is theta, of a mechanism that does not matter."""
+    mechanism = warner.RandomizedResponse(domain, 2.0)
+    facts = evidence(mechanism.tally(mechanism.randomize(domain.labels, np.random.default_rng(0))))
+    return warner.Estimate(Fit(theta.copy(), Status.EXACT), facts, warner.Inversion())
+
+
+def test_summaries_of_bins_are_those_of_numbers_spread_evenly_in_them() -> None:
+    domain, fine = warner.Interval(-2, 4, 6), 20_000
+    rng = np.random.default_rng(7)
+    theta = rng.dirichlet(np.ones(6))
+    theta[2] = 0
+    theta /= theta.sum()
+    numbers = -2 + 6 * (np.arange(6 * fine) + 0.5) / (6 * fine)
+    weights = np.repeat(theta, fine) / fine
+    result = _estimate(domain, theta)
+    assert result.mean() == pytest.approx(weights @ numbers)
+    assert result.variance() == pytest.approx(weights @ (numbers - weights @ numbers) ** 2, rel=1e-6)
+    for q in (0.05, 0.3, 0.5, 0.77, 1.0):
+        assert result.quantile(q) == pytest.approx(numbers[np.searchsorted(np.cumsum(weights), q - 1e-12)], abs=1e-3)
+    for low, high in ((-2, 4), (-1.3, 0.4), (0.1, 0.2), (3.9, 4.0), (1, 1)):
+        assert result.range(low, high) == pytest.approx(weights[(numbers >= low) & (numbers <= high)].sum(), abs=1e-4)
+
+
+def test_summaries_of_integers_are_those_of_a_list_of_people() -> None:
+    domain = warner.Integers(-1, 5)
+    people = np.array([0, 3, 1, 0, 4, 2, 0])
+    ages = np.repeat(np.arange(-1, 6), people)
+    result = _estimate(domain, people / people.sum())
+    assert result.mean() == pytest.approx(ages.mean())
+    assert result.variance() == pytest.approx(ages.var())
+    for q in (0.0, 0.1, 0.3, 0.4, 0.5, 0.8, 0.81, 1.0):
+        expected = np.quantile(ages, q, method="inverted_cdf") if q > 0 else -1
+        assert result.quantile(q) == expected
+    assert result.range(0, 3) == pytest.approx(((ages >= 0) & (ages <= 3)).mean())
+    assert result.range(1.5, 3.5) == pytest.approx(((ages >= 1.5) & (ages <= 3.5)).mean())
+
+
+def test_means_and_variances_of_a_grid_are_those_of_its_rows_and_columns() -> None:
+    domain, rng = warner.Grid(3, 4, 0.5), np.random.default_rng(8)
+    theta = rng.dirichlet(np.ones(12))
+    shares = theta.reshape(3, 4)
+    means, variances = _estimate(domain, theta).mean(), _estimate(domain, theta).variance()
+    assert isinstance(means, tuple) and isinstance(variances, tuple)
+    for axis, (mean, variance) in enumerate(zip(means, variances, strict=True)):
+        side = 0.5 * np.arange(shares.shape[axis])
+        marginal = shares.sum(axis=1 - axis)
+        assert mean == pytest.approx(marginal @ side)
+        assert variance == pytest.approx(marginal @ side**2 - (marginal @ side) ** 2)
