@@ -6,6 +6,7 @@ A dot with a bar per value; a line with a band where many values have an order; 
 from __future__ import annotations
 
 import io
+import json
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -62,6 +63,12 @@ def _panel(estimate: Estimate, truth: Any, level: float, target: str) -> Any:
     return _dots(estimate, rows, level, target)
 
 
+def _data(rows: list[dict[str, Any]]) -> Any:
+    """The rows as one JSON text: Altair would check every number in a list against its schema, which takes seconds."""
+    alt = _altair()
+    return alt.Data(values=json.dumps(rows), format=alt.JsonDataFormat(type="json"))
+
+
 def _title(estimate: Estimate, caption: str, level: float, target: str, shown: str, more: str = "") -> Any:
     """Title and caption; ``shown`` says what in the picture intervals are."""
     about = f"{shown}: {100 * level:.4g} % interval for the {target}{more}"
@@ -84,7 +91,7 @@ def _dots(estimate: Estimate, rows: list[dict[str, Any]], level: float, target: 
         ordered = not isinstance(estimate.domain.labels[0], str)
         sort = alt.SortField("order") if ordered else alt.SortField("estimate", order="descending")
         place = alt.Y("value:N", title=_value_title(estimate.domain), sort=sort)
-    base = alt.Chart(alt.Data(values=data)).encode(y=place)
+    base = alt.Chart(_data(data)).encode(y=place)
     share = alt.X("estimate:Q", title="share", axis=alt.Axis(format="%", grid=True, gridColor="#eeeeee"))
     layers, caption = [], "dots: estimate"
     if estimate.has_intervals:
@@ -127,7 +134,7 @@ def _line(estimate: Estimate, rows: list[dict[str, Any]], level: float, target: 
     cut = estimate.has_intervals and any(row["high"] > high for row in rows)
     unit = f"value ({len(rows)} bins)" if isinstance(domain, Interval) else "value"
     place = alt.X("edge:Q", title=unit, scale=alt.Scale(domain=[first, last], nice=False))
-    base = alt.Chart(alt.Data(values=data)).encode(x=place)
+    base = alt.Chart(_data(data)).encode(x=place)
     axis = alt.Axis(format="~%", grid=True, gridColor="#eeeeee")
     share = alt.Y("estimate:Q", title="share of each bin" if isinstance(domain, Interval) else "share", axis=axis)
     share = share.scale(domain=[bottom, high], nice=False)
@@ -160,7 +167,7 @@ def _map(estimate: Estimate, rows: list[dict[str, Any]], level: float, target: s
         )
         legend = alt.Legend(format="~%", tickCount=5, gradientLength=max(100.0, min(200.0, cell * domain.rows)))
         colour = alt.Color(f"{f}:Q", title="share", scale=alt.Scale(domain=ends, range=_SHADES), legend=legend)
-        drawn = alt.Chart(alt.Data(values=data)).mark_rect().encode(x=x, y=y, color=colour)
+        drawn = alt.Chart(_data(data)).mark_rect().encode(x=x, y=y, color=colour)
         panels.append(drawn.properties(width=cell * domain.columns, height=cell * domain.rows, title=alt.TitleParams(f, fontWeight="normal")))
     width = float(np.median([row["high"] - row["low"] for row in rows])) / 2
     title = _title(estimate, "darker cells: larger shares", level, target, "per cell", f", median ± {100 * width:.2g} percentage points")

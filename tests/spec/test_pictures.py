@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def _marks(panel: dict[str, Any]) -> list[str]:
 
 
 def _data(part: dict[str, Any], panel: dict[str, Any]) -> list[dict[str, Any]]:
-    return (part.get("data") or panel["data"])["values"]  # type: ignore[no-any-return]
+    return json.loads((part.get("data") or panel["data"])["values"])  # type: ignore[no-any-return]
 
 
 ALL = [
