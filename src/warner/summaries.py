@@ -71,6 +71,9 @@ class Quantity(float):
             { v : low(F(v - 1)) < q <= high(F(v)) }
 
         because a quantile itself jumps: reflecting its jumps about the estimate, as is right for smooth functions, misses.
+
+        Where different distributions make the same reports (``has_intervals`` is False), the bootstrap does not see how far the
+        number could differ among them, and where an estimator is biased (few steps of EM) it sees the bias only at the estimate.
         """
         if kind is None:
             kind = "posterior" if self._estimate.fit.draws is not None and target == "population" else "bootstrap"
