@@ -98,4 +98,4 @@ BAD_EPSILONS: list[Any] = [0, 0.0, -1, -1e-9, float("nan"), float("inf"), -float
 
 def smallest(name: str, epsilon: float = 1.0) -> Mechanism:
     """An instance small enough to enumerate all reports."""
-    return PLACES[name](Grid(2, 3), epsilon) if name in PLACES else MECHANISMS[name](Integers(0, 3), epsilon)
+    return PLACES[name](Grid(3, 4), epsilon) if name in PLACES else MECHANISMS[name](Integers(0, 3), epsilon)

@@ -25,7 +25,7 @@ from warner.audit import Audit, audit
 from warner.choose import estimate
 from warner.domain import Categorical, Domain, Grid, Integers, Interval, Points, Product
 from warner.estimate import Estimate, Status
-from warner.estimators import ExpectationMaximization, Inversion, MaximumLikelihood, Observed, Uniform
+from warner.estimators import ExpectationMaximization, Inversion, MaximumLikelihood, Observed, SampleMean, Uniform
 from warner.guarantee import LDP, OSLDP, ULDP, ApproximateLDP, MetricLDP, compose
 from warner.mechanisms import (
     ChannelMechanism,
@@ -97,6 +97,7 @@ __all__ = [
     "Inversion",
     "MaximumLikelihood",
     "ExpectationMaximization",
+    "SampleMean",
     "Uniform",
     "Observed",
     "redistribute",

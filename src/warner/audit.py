@@ -19,6 +19,7 @@ from warner.reports import Reports
 
 # Small enough that all reports can be serialised and their exact probabilities compared.
 _ENUMERABLE = 2**16
+_TWICE = 1e-12  # nats: slopes are found from rounded logarithms, and rounded up, so what they are held to may be that much below
 _ERROR = 1e-6  # probability that the sampled lower bound is above the true epsilon
 
 
@@ -98,17 +99,17 @@ def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | N
         how += f", and all {len(records)} serialised reports enumerated"
         if measured:
             found, problem = _measured(records, mechanism.probabilities(), promised, distances)
-            # The limit is rounded up once, what was found twice.
-            larger = found > (delta if delta is not None else law + 1e-12 * (1 + law))
-            epsilon = epsilon if delta is not None else min(found, epsilon)
-            delta = None if delta is None else min(found, delta)
+            larger = found > (delta if delta is not None else law + _TWICE * (1 + law))
+            if not mechanism.binned:
+                epsilon, delta = (min(found, epsilon), None) if delta is None else (epsilon, min(found, delta))
         else:
             sensitive, ratio = mechanism.guarded, mechanism.law.ratio()
             listed, problem = enumerated(records, mechanism.probabilities(), sensitive, None if sensitive is None else mechanism.protected())
             if isinstance(promised, OSLDP):
                 problem = None  # that reports blur values together is what one-sidedness allows
             # The bytes are what an attacker has. They may tell less than the law: a pool whose hashes never separate two labels.
-            epsilon = epsilon_of(listed)
+            # A bin is the average of its numbers, so reports tell single numbers apart better than they tell bins.
+            epsilon = law if mechanism.binned and listed <= ratio else epsilon_of(listed)
             larger = epsilon > law or (listed > ratio and law < math.inf)
         if breaks is None:
             breaks = problem or ("some serialised reports have larger odds than the law allows" if larger else None)
@@ -141,6 +142,10 @@ def _held_to(mechanism: Mechanism, claim: Any) -> Audit:
     """Whether the mechanism keeps a guarantee, and what breaks it."""
     if not isinstance(claim, Guarantee):
         raise ArgumentTypeError(message("claim", "must be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP", kind(claim)))
+    if mechanism.binned:
+        raise ArgumentError(
+            message("claim", "is checked value by value, and a bin stands for many", None, "Audit without a claim, or state it for Integers")
+        )
     if mechanism.alphabet * mechanism.domain.size > _ENUMERABLE:
         raise ArgumentError(message("claim", f"is checked where reports times values are at most {_ENUMERABLE}", None, "Audit a smaller instance"))
     rows = mechanism.probabilities()
@@ -173,7 +178,7 @@ def _held_to_distance(mechanism: Mechanism, claim: MetricLDP, rows: np.ndarray, 
     apart = np.sqrt(((points[:, None, :] - points[None, :, :]) ** 2).sum(axis=2))
     epsilon, y, high, low = worst_slope(rows, apart)
     breaks = None
-    if epsilon > claim.epsilon:
+    if epsilon > claim.epsilon + _TWICE * (1 + claim.epsilon):
         names = mechanism.domain.labels
         breaks = f"report {y} tells {names[high]!r} from {names[low]!r} at {epsilon:.6g} nats per unit of distance"
     return Audit(repr(mechanism), claim.epsilon, epsilon, breaks is None, how, breaks, guarantee=str(claim))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner._check import IdentifiabilityError, choice
+from warner._check import IdentifiabilityError, choice, message
 from warner.domain import Domain
 from warner.evidence import Evidence
 
@@ -31,6 +31,7 @@ class Status(Enum):
         "use constraint='project' for a distribution"
     )
     NO_POSITIVE_MASS = "no estimate was positive, so nothing was left to normalise: the uniform distribution stands in; collect more reports"
+    MEAN_ONLY = "the mean alone: nothing is said of shares; use another method for a distribution"
     BASELINE = "a baseline for comparison: it does not undo the randomisation"
 
 
@@ -39,7 +40,7 @@ class Fit:
     """What an estimator found.
 
     Attributes:
-        probabilities: (K,).
+        probabilities: (K,), or None where only the mean was estimated.
         status: how it ended.
         gap: nats per report by which the best distribution's log-likelihood can exceed this one's (METHODS 0); None where the
             estimator does not maximise a likelihood.
@@ -49,10 +50,11 @@ class Fit:
         path: log-likelihood and gap after every step of an early-stopped path, where it was asked for.
         unique: for a maximum, the text of whether it is the only one; see warner.estimators.uniqueness.
         seconds: how long an iterative method took.
+        mean, mean_variance: where only the mean was estimated, it and the variance of one report's share in it, (d,).
         draws: where the estimator has a posterior, (B, generator) -> (B, K) draws of theta from it.
     """
 
-    probabilities: np.ndarray
+    probabilities: np.ndarray | None
     status: Status
     gap: float | None = None
     iterations: int | None = None
@@ -63,8 +65,19 @@ class Fit:
     seconds: float | None = field(default=None, repr=False)
     draws: Callable[[int, np.random.Generator], np.ndarray] | None = field(default=None, repr=False)
 
+    mean: np.ndarray | None = None
+    mean_variance: np.ndarray | None = field(default=None, repr=False)
+
     def __post_init__(self) -> None:
-        self.probabilities.setflags(write=False)
+        if self.probabilities is not None:
+            self.probabilities.setflags(write=False)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The probabilities, refused where there are none."""
+        if self.probabilities is None:
+            raise IdentifiabilityError(message("probabilities", "were not estimated, the mean alone was", None, "Use .mean(), or another method"))
+        return self.probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +108,7 @@ class Estimate:
 
     @property
     def probabilities(self) -> np.ndarray:
-        return self.fit.probabilities
+        return self.fit.shares
 
     @property
     def domain(self) -> Domain:
@@ -145,7 +158,7 @@ class Estimate:
         self,
         level: float = 0.95,
         target: str = "population",
-        kind: str = "wald",
+        kind: str | None = None,
         weights: Any = None,
         replicates: int = 200,
         rng: np.random.Generator | None = None,
@@ -156,7 +169,8 @@ class Estimate:
             level: coverage asked for, in (0, 1).
             target: ``"population"``, the distribution that the n people were drawn from, or ``"respondents"``, the shares
                 among exactly these n people.
-            kind: ``"wald"``, around the unbiased estimate (:func:`warner.intervals.wald`); ``"bootstrap"``, around this
+            kind: None for ``"posterior"`` where the estimator has a posterior and the target is the population, else
+                ``"wald"``; or one of these. ``"wald"``, around the unbiased estimate (:func:`warner.intervals.wald`); ``"bootstrap"``, around this
                 estimate and with its estimator (:func:`warner.intervals.bootstrap`); ``"fisher"``, around a maximum of the
                 likelihood with no share at 0 (:func:`warner.intervals.fisher`); ``"posterior"``, where the estimator has a
                 posterior (:func:`warner.intervals.posterior`).
@@ -166,6 +180,7 @@ class Estimate:
         """
         from warner.intervals import bootstrap, fisher, posterior, wald  # an upward door, for the reader's convenience
 
+        kind = self._kind(target) if kind is None else kind
         if choice("kind", kind, ("wald", "bootstrap", "fisher", "posterior")) == "bootstrap":
             return bootstrap(self, level, target, weights, replicates, rng)
         if kind == "posterior":
@@ -199,6 +214,15 @@ class Estimate:
 
         return summaries.mass(self, low, high)
 
+    def _kind(self, target: str) -> str:
+        """Which intervals to give where none are asked for."""
+        return "posterior" if self.fit.draws is not None and target == "population" else "wald"
+
+    def interval_kind(self, target: str = "population") -> str:
+        """Which intervals ``rows`` holds: ``"posterior"``, ``"wald"``, or ``"none"`` where nothing bounds a share."""
+        kind = self._kind(target)
+        return kind if kind == "posterior" or self.fit.mean is not None or self.has_intervals else "none"
+
     @cached_property
     def has_intervals(self) -> bool:
         """Whether the channel has an inverse, which Wald intervals are made from."""
@@ -213,7 +237,9 @@ class Estimate:
 
         Where the channel has no inverse nothing bounds a share, and low, high are 0, 1.
         """
-        bounds = self.interval(level, target) if self.has_intervals else np.tile([0.0, 1.0], (self.domain.size, 1))
+        if self.fit.probabilities is None:
+            return []
+        bounds = self.interval(level, target) if self.interval_kind(target) != "none" else np.tile([0.0, 1.0], (self.domain.size, 1))
         return [
             {"value": value, "estimate": float(p), "low": float(low), "high": float(high), "n": float(p * self.n)}
             for value, p, (low, high) in zip(self.domain.labels, self.probabilities, bounds, strict=True)
@@ -235,13 +261,21 @@ class Estimate:
             "likelihood": self.fit.likelihood,
             "unique": self.fit.unique,
             "interval": {
-                "kind": "wald" if self.has_intervals else "none",
+                "kind": self.interval_kind(target),
                 "level": level,
                 "target": choice("target", target, ("population", "respondents")),
             },
             "domain": self.domain.spec(),
             "shares": self.rows(level, target),
+            **({} if self.fit.mean is None else {"mean": self.means(level, target)}),
         }
+
+    def means(self, level: float = 0.95, target: str = "population") -> list[dict[str, float]]:
+        """Mean and interval, one dict per coordinate of the values."""
+        found = self.mean()
+        each = found if isinstance(found, tuple) else (found,)
+        bounds = [value.interval(level, target) for value in each]
+        return [{"estimate": float(value), "low": float(low), "high": float(high)} for value, (low, high) in zip(each, bounds, strict=True)]
 
     def to_frame(self, backend: str = "pyarrow", level: float = 0.95, target: str = "population") -> Any:
         """The rows as a data frame of ``backend`` (any that Narwhals can make: pyarrow, polars, pandas, ...)."""

@@ -37,7 +37,7 @@ def wald(evidence: Evidence, level: float = 0.95, target: str = "population") ->
     Raises:
         IdentifiabilityError: the channel has no inverse.
     """
-    z = _quantile(level)
+    z = normal_quantile(level)
     choice("target", target, TARGETS)
     centre = evidence.channel.invert(evidence.weights)
     plausible = project(centre)
@@ -107,7 +107,7 @@ def bootstrap(
             drawn, truth = facts.channel.rerandomize(people, rng), people / facts.n
         else:
             drawn, truth = facts.channel.simulate(chances, facts.n, rng), chances
-        row[:] = function(estimate.estimator.fit(replace(facts, weights=drawn)).probabilities) - function(truth)
+        row[:] = function(estimate.estimator.fit(replace(facts, weights=drawn)).shares) - function(truth)
     # Of R replicates the k-th smallest stands at k / (R + 1); else few replicates make narrow intervals.
     low, high = np.quantile(errors, [alpha / 2, 1 - alpha / 2], axis=0, method="weibull")
     return np.clip(np.stack([middle - high, middle - low]), lowest, highest).T
@@ -164,7 +164,7 @@ def fisher(estimate: Estimate, level: float = 0.95, target: str = "population", 
 
     Source: METHODS 6; Cramer-Rao on the simplex.
     """
-    z = _quantile(level)
+    z = normal_quantile(level)
     respondents = choice("target", target, TARGETS) == "respondents"
     facts, theta = estimate.evidence, estimate.probabilities
     matrix = _functions(weights, facts.domain.size)
@@ -201,7 +201,7 @@ def _information(facts: Evidence, theta: np.ndarray) -> np.ndarray:
     return rows.gram(w / rows.matvec(theta) ** 2)
 
 
-def _quantile(level: float) -> float:
+def normal_quantile(level: float) -> float:
     """z of a two-sided interval."""
     upper = (1 + probability("level", level)) / 2
     if upper >= 1:

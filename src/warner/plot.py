@@ -41,6 +41,8 @@ def chart(estimates: Sequence[Estimate], truth: Sequence[Any] | None = None, lev
     Intervals are those of ``Estimate.rows``; where the channel has no inverse there are none, and the caption says so.
     """
     for i, e in enumerate(estimates):
+        if e.fit.probabilities is None:
+            raise ArgumentError(message("plot", "needs shares, and only a mean was estimated", e.method, "Estimate with another method"))
         if truth is not None and np.shape(truth[i]) != (e.domain.size,):
             raise ArgumentError(message("truth", f"must have shape ({e.domain.size},)", str(np.shape(truth[i]))))
     panels = [_panel(e, None if truth is None else truth[i], level, target) for i, e in enumerate(estimates)]
@@ -63,6 +65,10 @@ def _panel(estimate: Estimate, truth: Any, level: float, target: str) -> Any:
     return _dots(estimate, rows, level, target)
 
 
+def _bounded(estimate: Estimate, target: str) -> bool:
+    return estimate.interval_kind(target) != "none"
+
+
 def _data(rows: list[dict[str, Any]]) -> Any:
     """The rows as one JSON text: Altair would check every number in a list against its schema, which takes seconds."""
     alt = _altair()
@@ -72,7 +78,7 @@ def _data(rows: list[dict[str, Any]]) -> Any:
 def _title(estimate: Estimate, caption: str, level: float, target: str, shown: str, more: str = "") -> Any:
     """Title and caption; ``shown`` says what in the picture intervals are."""
     about = f"{shown}: {100 * level:.4g} % interval for the {target}{more}"
-    if not estimate.has_intervals:
+    if not _bounded(estimate, target):
         about = "no intervals: different distributions make the same reports"
     lines = [f"{estimate.n:,} reports, {estimate.method}", caption, about]
     wrapped = [part for line in lines for part in textwrap.wrap(line, _CAPTION)]
@@ -94,7 +100,7 @@ def _dots(estimate: Estimate, rows: list[dict[str, Any]], level: float, target: 
     base = alt.Chart(_data(data)).encode(y=place)
     share = alt.X("estimate:Q", title="share", axis=alt.Axis(format="%", grid=True, gridColor="#eeeeee"))
     layers, caption = [], "dots: estimate"
-    if estimate.has_intervals:
+    if _bounded(estimate, target):
         layers.append(base.mark_rule(strokeWidth=1 if many else 2, color="#777777").encode(x=alt.X("low:Q"), x2="high:Q"))
     layers.append(base.mark_point(filled=True, size=15 if many else 45, color="#111111", opacity=1).encode(x=share))
     if "truth" in rows[0]:
@@ -129,9 +135,9 @@ def _line(estimate: Estimate, rows: list[dict[str, Any]], level: float, target: 
     shown = [row[key] for row in rows for key in ("estimate", "truth") if key in row]
     bottom, top = min(0.0, *shown), max(shown)
     # A band that is much wider than what it is about would press that flat: it then runs off the picture.
-    most = 2 * top if estimate.has_intervals else top
+    most = 2 * top if _bounded(estimate, target) else top
     high = min(most, max([top, *(row["high"] for row in rows)])) * 1.02
-    cut = estimate.has_intervals and any(row["high"] > high for row in rows)
+    cut = _bounded(estimate, target) and any(row["high"] > high for row in rows)
     unit = f"value ({len(rows)} bins)" if isinstance(domain, Interval) else "value"
     place = alt.X("edge:Q", title=unit, scale=alt.Scale(domain=[first, last], nice=False))
     base = alt.Chart(_data(data)).encode(x=place)
@@ -139,7 +145,7 @@ def _line(estimate: Estimate, rows: list[dict[str, Any]], level: float, target: 
     share = alt.Y("estimate:Q", title="share of each bin" if isinstance(domain, Interval) else "share", axis=axis)
     share = share.scale(domain=[bottom, high], nice=False)
     layers, caption = [], "line: estimate"
-    if estimate.has_intervals:
+    if _bounded(estimate, target):
         layers.append(base.mark_area(interpolate="step-after", color="#bbbbbb", opacity=0.6, clip=True).encode(y=alt.Y("low:Q"), y2="high:Q"))
     layers.append(base.mark_line(interpolate="step-after", color="#111111", strokeWidth=1.5, clip=True).encode(y=share))
     if "truth" in rows[0]:

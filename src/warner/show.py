@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner._check import IdentifiabilityError
 from warner.estimate import Estimate, as_text
 from warner.mechanisms import Mechanism
 from warner.personal import Redistributed
@@ -89,12 +90,19 @@ def show_estimate(result: Estimate, level: float, target: str, truth: Any = None
     whom = "the population they were drawn from" if target == "population" else "these respondents"
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
     console().print(title, style="bold", markup=False)
-    console().print(grid(columns, rows))
-    about = f"Intervals are for {whom}, around the unbiased estimate, each on its own."
-    if not result.has_intervals:
-        about = "There are no intervals: different distributions make the same reports."
+    if rows:
+        console().print(grid(columns, rows))
+    kinds = {
+        "wald": f"Intervals are for {whom}, around the unbiased estimate, each on its own.\n",
+        "posterior": f"Intervals are for {whom}, of the estimator's own posterior, each on its own.\n",
+        "none": "There are no intervals: different distributions make the same reports.\n",
+    }
+    about = kinds[result.interval_kind(target)] if rows else ""
+    if result.fit.mean is not None or (result.fit.draws is not None and result.domain.points is not None):
+        each = [f"{m['estimate']:.6g}, {100 * level:.4g} % interval {m['low']:.6g} .. {m['high']:.6g}" for m in result.means(level)]
+        about += f"Mean {'; '.join(each)}, for the population they were drawn from.\n"
     only = "" if result.unique is None else f"\nThe maximum is {result.unique}."
-    console().print(f"{about}\n{result.status.value.capitalize()}.{gap}{only}\n")
+    console().print(f"{about}{result.status.value.capitalize()}.{gap}{only}\n")
 
 
 def show_redistributed(result: Redistributed) -> None:
@@ -122,8 +130,12 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
     console().print(f"{attribute}: {about}, {ranking.loss} loss", style="bold", markup=False)
     console().print(grid(columns, rows))
     if not any(option.mechanism is not None and option.mechanism.header == chosen.header for option in ranking.options):
-        value = expected_loss(chosen, np.full(chosen.domain.size, 1 / chosen.domain.size), ranking.n, ranking.loss)
-        console().print(f"The study's own variant of {type(chosen).__name__}: expected error {value:.4g}", markup=False)
+        name = type(chosen).__name__
+        try:
+            value = expected_loss(chosen, np.full(chosen.domain.size, 1 / chosen.domain.size), ranking.n, ranking.loss)
+            console().print(f"The study's own variant of {name}: expected error {value:.4g}", markup=False)
+        except IdentifiabilityError:
+            console().print(f"The study's own {name} has no unbiased estimate of shares to compare.", markup=False)
     if ranking.loss == "l1" and ranking.options[-1].error > 2:
         console().print("An error above 2, the most that two distributions differ by, means that the estimate is of no use.")
     for name, why in ranking.left_out.items():
@@ -142,6 +154,9 @@ def csv_of(estimates: list[Estimate], level: float, target: str, given_back: lis
         for row in result.rows(level, target):
             value = as_text(row["value"])
             writer.writerow([result.attribute, value, row["estimate"], row["low"], row["high"], row["n"], level, target])
+        for i, m in enumerate(result.means(level, target) if result.fit.mean is not None else []):
+            axis = f" of coordinate {i}" if result.fit.mean is not None and len(result.fit.mean) > 1 else ""
+            writer.writerow([f"{result.attribute} (mean{axis})", "", m["estimate"], m["low"], m["high"], result.n, level, target])
     for shares in given_back or []:
         name, n = f"{shares.estimate.attribute} (tags given back)", shares.estimate.n
         for value, p in zip(shares.domain.labels, shares.probabilities.tolist(), strict=True):

@@ -22,6 +22,7 @@ from warner._check import ArgumentError, ArgumentTypeError, choice, message, rea
 from warner.domain import Domain, Interval, Product
 from warner.estimate import Estimate
 from warner.estimators.simplex import project
+from warner.intervals import TARGETS, normal_quantile
 from warner.metrics import ROUNDING, cumulative
 
 
@@ -37,9 +38,9 @@ class Quantity(float):
     """
 
     _estimate: Estimate
-    _of: Linear | Variance | Quantile
+    _of: Linear | Variance | Quantile | Sampled
 
-    def __new__(cls, value: float, estimate: Estimate, of: Linear | Variance | Quantile) -> Quantity:
+    def __new__(cls, value: float, estimate: Estimate, of: Linear | Variance | Quantile | Sampled) -> Quantity:
         self = super().__new__(cls, value)
         self._estimate, self._of = estimate, of
         return self
@@ -75,6 +76,10 @@ class Quantity(float):
         Where different distributions make the same reports (``has_intervals`` is False), the bootstrap does not see how far the
         number could differ among them, and where an estimator is biased (few steps of EM) it sees the bias only at the estimate.
         """
+        if isinstance(self._of, Sampled):
+            choice("kind", kind, ("wald", None))
+            choice("target", target, TARGETS)
+            return self._of.around(normal_quantile(level))
         if kind is None:
             kind = "posterior" if self._estimate.fit.draws is not None and target == "population" else "bootstrap"
         choice("kind", kind, ("bootstrap", "posterior", *(("fisher",) if isinstance(self._of, Linear) else ())))
@@ -82,6 +87,20 @@ class Quantity(float):
         weights = asked.weights if isinstance(asked, Linear) else asked
         bounds = self._estimate.interval(level, target, kind, weights, replicates, rng)
         return asked.invert(bounds, self._of) if isinstance(asked, Cumulative) else bounds[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """A mean that was estimated by itself, its variance, and the least and the largest value: (1,)."""
+
+    value: float
+    variance: float
+    limits: tuple[float, float]
+
+    def around(self, z: float) -> np.ndarray:
+        """value +- z sd, within the limits."""
+        half = z * np.sqrt(self.variance)
+        return np.clip([self.value - half, self.value + half], *self.limits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +193,10 @@ class Quantile:
 def mean(estimate: Estimate) -> Quantity | tuple[Quantity, ...]:
     """See Estimate.mean."""
     points = _points(estimate.domain, "mean")
+    if estimate.fit.mean is not None and estimate.fit.mean_variance is not None:
+        given = zip(points.T, estimate.fit.mean, estimate.fit.mean_variance, strict=True)
+        found = tuple(Quantity(float(m), estimate, Sampled(float(m), float(v / estimate.n), (c.min(), c.max()))) for c, m, v in given)
+        return found[0] if len(found) == 1 else found
     return _each(estimate, [Linear(c) for c in points.T])
 
 

@@ -52,6 +52,10 @@ class Channel(ABC):
         """What each report adds to a linear function of the unbiased estimate: g (m,) with g'w = c'invert(w), (K,) -> (m,) or (K, B) -> (m, B)."""
         return self._inverse.T @ c
 
+    def scales(self) -> np.ndarray:
+        """The numbers that reports carry, (s, m): their own, or one per coordinate."""
+        return np.arange(self.shape[0], dtype=np.float64)[None, :]
+
     def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """sum_y L[x, y]^2 (A theta)_y and sum_y L[x, y]^2 A[y, x], each (K,), L the inverse's weights of one report.
 

@@ -10,7 +10,7 @@ import numpy as np
 from warner._check import choice, integer
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
-from warner.estimators.objective import assess, finish, require_possible
+from warner.estimators.objective import assess, finish, log_likelihood, require_possible
 from warner.evidence import Evidence
 
 
@@ -53,5 +53,9 @@ class ExpectationMaximization(Estimator):
             path.append((evidence.n * value, max(0.0, float(s.max()) - 1) * channel.copies))
             theta = theta * s
         fit = finish(evidence, theta / theta.sum(), Status.STOPPED, self.steps)
-        kept = np.array([*path, (fit.log_likelihood, fit.gap)]) if self.keep_path else None
+        kept = None
+        if self.keep_path:
+            # Rows that tell the same were taken together, which moves every log-likelihood by one and the same number.
+            moved = (fit.log_likelihood or 0.0) - evidence.n * log_likelihood(rows, weights, fit.shares)
+            kept = np.array([*((value + moved, gap) for value, gap in path), (fit.log_likelihood, fit.gap)])
         return replace(fit, path=kept, seconds=perf_counter() - start)

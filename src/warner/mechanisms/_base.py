@@ -39,7 +39,10 @@ class Mechanism(ABC):
         layout: the columns of a report.
         law: the exact odds of whole reports.
         guarded: which values are protected (K,), None where all are.
+        binned: whether a value of the domain stands for many answers, which reports tell apart better than bins.
     """
+
+    binned = False
 
     guarded: np.ndarray | None = None
 

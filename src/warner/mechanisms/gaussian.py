@@ -69,6 +69,7 @@ class Gaussian(Numeric):
         self.numeric = isinstance(domain, Integers | Interval)
         low, high = (domain.low, domain.high) if isinstance(domain, Integers | Interval) else (0.0, 0.0)
         self._span = float(high - low)
+        self.binned = isinstance(domain, Interval)
         far = self._span if self.numeric else _diameter(domain.points)
         least = far * calibrate(self.requested, self.delta)
         if sigma is not None:

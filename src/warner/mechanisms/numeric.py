@@ -29,6 +29,7 @@ class Numeric(Mechanism):
         super()._start(domain, epsilon, infinite)
         if not isinstance(domain, Integers | Interval):
             domain.position([])  # refuses, with the reason
+        self.binned = isinstance(domain, Interval)
 
     def encode(self, values: Any) -> np.ndarray:
         return self.domain.position(values)

@@ -1,0 +1,125 @@
+"""The Gaussian mechanism: the (epsilon, delta) of what is sampled."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import warner
+from warner import Gaussian, Grid, Integers, Interval, Points
+from warner.audit import hockey_stick
+from warner.mechanisms import from_header
+from warner.mechanisms.gaussian import calibrate, divergence
+
+
+def test_calibration_is_the_analytic_one() -> None:
+    """delta of the continuous mechanism at the sigma found is the one asked for, by quadrature; the classical sigma is larger."""
+    for epsilon, delta in ((0.1, 1e-3), (1.0, 1e-5), (5.0, 1e-8)):
+        sigma = calibrate(epsilon, delta)
+        x = np.linspace(-12 * sigma, 1 + 12 * sigma, 400_001)
+        a, b = (np.exp(-((x - m) ** 2) / (2 * sigma**2)) / (sigma * math.sqrt(2 * math.pi)) for m in (0, 1))
+        assert np.trapezoid(np.maximum(0, a - math.exp(epsilon) * b), x) == pytest.approx(delta, rel=1e-3)
+        assert divergence(epsilon, sigma) <= delta
+        if epsilon <= 1:
+            assert sigma < math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Integers(0, 5),
+        Interval(-1, 1, 4),
+        Points([[0, 0], [1, 0], [0, 2], [3, 3]]),
+        Points([[0, 0, 0], [1, 0, 1], [0, 2, 0]]),
+        Points([[0.0], [0.001], [5.0]]),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("epsilon, delta", [(0.5, 1e-2), (3.0, 1e-4)])
+def test_delta_is_the_hockey_stick_divergence_of_what_is_sampled(domain: warner.Domain, epsilon: float, delta: float) -> None:
+    mechanism = Gaussian(domain, epsilon, delta)
+    law = mechanism.channel().dense()
+    worst = max(float(np.maximum(0, law[:, [x]] - math.exp(epsilon) * law).sum(axis=0).max()) for x in range(domain.size))
+    assert worst <= mechanism.guarantee.delta <= delta
+    if not isinstance(domain, Interval):  # whose bins are averages
+        # On several axes it is a bound, which a coarse sum of the losses moves up.
+        assert mechanism.guarantee.delta < (1.01 if domain.size == 6 else 1.1) * worst
+    # Noise a tenth smaller would not do: the calibration wastes little.
+    tenth = Gaussian(domain, epsilon, delta * 10, sigma=0.9 * mechanism.sigma)
+    assert tenth.guarantee.delta > delta
+
+
+def test_the_exact_law_is_what_the_channel_says() -> None:
+    for mechanism in (Gaussian(Integers(0, 2), 4.0, 0.05), Gaussian(Points([[0, 0], [1, 2]]), 6.0, 0.2)):
+        table = mechanism.probabilities()
+        assert set(table.sum(axis=0)) == {1}
+        assert mechanism.channel().dense() == pytest.approx(table.astype(float), rel=1e-12)
+        assert hockey_stick(table, mechanism.requested) <= mechanism.guarantee.delta
+        result = warner.audit(mechanism)
+        assert result.holds and result.delta is not None and result.delta <= mechanism.delta
+
+
+def test_an_audit_finds_a_delta_that_is_too_small() -> None:
+    mechanism = Gaussian(Integers(0, 3), 1.0, 1e-2)
+    assert warner.audit(mechanism, claim=warner.ApproximateLDP(1.0, 1e-2)).holds
+    assert "delta is" in str(warner.audit(mechanism, claim=warner.ApproximateLDP(1.0, 1e-3)).breaks)
+    assert not warner.audit(mechanism, claim=warner.LDP(3.0)).holds  # normal tails keep no epsilon alone
+    mechanism._found = 1e-4
+    assert not warner.audit(mechanism).holds
+
+
+def test_there_is_no_lone_epsilon() -> None:
+    mechanism = Gaussian(Interval(0, 1, 4), 1.0, 1e-5)
+    assert not hasattr(mechanism, "epsilon") and isinstance(mechanism.guarantee, warner.ApproximateLDP)
+    assert mechanism.header["epsilon"] == 1.0 and 0 < mechanism.header["delta"] <= 1e-5
+    assert from_header(mechanism.header).header == mechanism.header
+
+
+def test_points_close_together_stay_apart() -> None:
+    """Points much closer than sigma have different laws, and their mean comes back."""
+    points = Points([[0.0, 0.0], [0.01, 0.0], [1.0, 1.0]])
+    mechanism, rng = Gaussian(points, 2.0, 1e-3), np.random.default_rng(0)
+    law = mechanism.channel().dense()
+    assert np.abs(law[:, 0] - law[:, 1]).sum() > 0
+    values = [points.labels[i] for i in rng.choice(3, 100_000, p=[0.5, 0.2, 0.3])]
+    x, y = warner.estimate(mechanism.tally(mechanism.randomize(values, rng)), warner.SampleMean()).mean()
+    sd = mechanism.sigma / math.sqrt(100_000)
+    assert abs(x - 0.302) < 6.5 * sd and abs(y - 0.3) < 6.5 * sd
+    fit = warner.estimate(mechanism.tally(mechanism.randomize(values, rng)), warner.MaximumLikelihood(gap=1e-6))
+    assert fit.gap is not None and fit.gap <= 1e-6 and fit.probabilities[2] == pytest.approx(0.3, abs=0.05)
+
+
+def test_places_can_be_points() -> None:
+    mechanism = Gaussian(Grid(3, 4, 0.5), 4.0, 1e-4)
+    reports = mechanism.randomize([(0, 0), (2, 3)])
+    assert set(reports.columns) == {"axis0", "axis1"} and mechanism.tally(reports).counts.ndim == 2
+
+
+def test_what_cannot_be_kept_is_refused() -> None:
+    domain = Interval(0, 1, 4)
+    for delta in (0, 1, -0.1, float("nan"), "1e-5", None, True):
+        with pytest.raises(warner.WarnerError, match="delta"):
+            Gaussian(domain, 1.0, delta)  # type: ignore[arg-type]
+    with pytest.raises(warner.BudgetError, match="at least about"):
+        Gaussian(domain, 1.0, 1e-5, sigma=0.5)
+    for sigma in (0.0, -1.0, float("inf"), "1"):
+        with pytest.raises(warner.WarnerError, match="sigma"):
+            Gaussian(domain, 1.0, 1e-5, sigma=sigma)  # type: ignore[arg-type]
+    with pytest.raises(warner.ArgumentTypeError, match="coordinates"):
+        Gaussian(warner.Categorical(["a", "b"]), 1.0, 1e-5)
+    with pytest.raises(warner.ArgumentTypeError, match="different reports"):
+        Gaussian(Points(np.eye(9)), 1.0, 1e-5)
+
+
+def test_points_check_what_they_are_given() -> None:
+    for wrong in ([1, 2, 3], [[0, 0]], [[0, 0], [0, 0]], [[0, math.nan], [1, 1]], "ab", [[0, 0], [1]], [[]], None):
+        with pytest.raises(warner.WarnerError):
+            Points(wrong)
+    domain = Points([[0, 0], [1.5, -2]])
+    assert domain.encode([[1.5, -2.0], (0, 0)]).tolist() == [1, 0] and domain.encode(np.array([[0, 0]])).tolist() == [0]
+    for bad in ([[1, 1]], [(0,)], ["00"], [None], [[True, False]], [[math.nan, 0]], np.zeros((2, 3)), 3):
+        with pytest.raises(warner.WarnerError):
+            domain.encode(bad)
+    assert warner.domain.from_spec(domain.spec()) == domain

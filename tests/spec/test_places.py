@@ -1,0 +1,226 @@
+"""Mechanisms with a metric: places and whole numbers, every pair of values, and the borders that collect what lies beyond."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import warner
+from tests.registry import METRIC, PLACES, smallest
+from warner import Exponential, Geometric, Grid, Integers, Interval, Laplace, PlanarGeometric, PlanarLaplace, Points, TruncatedGeometric
+from warner.law import worst_slope
+from warner.mechanisms import from_header
+
+
+def _brute(grid: Grid, epsilon: float, reach: int) -> np.ndarray:
+    """P4 app. B, literally: the law on a grid that goes on for ``reach`` cells on every side, each draw remapped to the nearest cell."""
+    rows, columns = np.arange(-reach, grid.rows + reach), np.arange(-reach, grid.columns + reach)
+    to = np.clip(rows, 0, grid.rows - 1)[:, None] * grid.columns + np.clip(columns, 0, grid.columns - 1)[None, :]
+    out = np.zeros((grid.size, grid.size))
+    for x in range(grid.size):
+        r, c = divmod(x, grid.columns)
+        w = np.exp(-epsilon * grid.side * np.hypot(rows[:, None] - r, columns[None, :] - c))
+        out[:, x] = np.bincount(to.ravel(), w.ravel(), grid.size)
+    return out / out.sum(axis=0)
+
+
+@pytest.mark.parametrize("epsilon", [0.4, 1.0, 3.0])
+def test_planar_geometric_is_the_published_law_borders_included(epsilon: float) -> None:
+    grid = Grid(4, 6, side=0.5)
+    law = PlanarGeometric(grid, epsilon).channel().dense()
+    brute = _brute(grid, epsilon, round(60 / epsilon))
+    assert law == pytest.approx(brute, rel=1e-9)
+    # The wrong program takes the border for the inside of a larger grid and divides: at the corners it is far off (METHODS 2).
+    points = grid.points
+    assert points is not None
+    inside = np.exp(-epsilon * np.sqrt(((points[:, None] - points[None, :]) ** 2).sum(axis=2)))
+    inside /= inside.sum(axis=0)
+    if epsilon < 3:
+        assert abs(inside[0, 0] / brute[0, 0] - 1) > 0.3
+
+
+def test_planar_laplace_is_the_integral_over_cells() -> None:
+    """Against 2 * 10^6 continuous draws: angle uniform, radius Gamma(2, 1 / epsilon); sd of a cell's share at most 0.00035, limits 6.5 sd.
+
+    The wrong program takes the density at cell centres: it is off by more than that.
+    """
+    grid, n, rng = Grid(3, 4, side=1.0), 2_000_000, np.random.default_rng(0)
+    law = PlanarLaplace(grid, 1.0).channel().dense()
+    angle, radius = rng.random(n) * 2 * math.pi, rng.gamma(2, 1.0, n)
+    centres = _brute(grid, 1.0, 60)
+    for x in (0, 5):
+        r, c = divmod(x, 4)
+        row = np.clip(np.rint(r + radius * np.cos(angle)), 0, 2).astype(int)
+        column = np.clip(np.rint(c + radius * np.sin(angle)), 0, 3).astype(int)
+        seen = np.bincount(row * 4 + column, minlength=12) / n
+        sd = np.sqrt(law[:, x] * (1 - law[:, x]) / n)
+        assert (np.abs(seen - law[:, x]) < 6.5 * sd).all()
+        assert (np.abs(seen - centres[:, x]) > 6.5 * sd).any()
+
+
+@pytest.mark.parametrize("name", METRIC)
+@pytest.mark.parametrize("epsilon", [0.05, 0.7, 2.0])
+def test_every_pair_of_values_keeps_epsilon_times_their_distance(name: str, epsilon: float) -> None:
+    mechanism = smallest(name, epsilon)
+    table, distances = mechanism.probabilities(), mechanism.distances()
+    assert distances is not None and set(table.sum(axis=0)) == {Fraction(1)}
+    found = worst_slope(table, distances)[0]
+    assert found <= epsilon * (1 + 1e-12) and found == pytest.approx(mechanism.epsilon, rel=1e-11)
+    assert isinstance(mechanism.guarantee, warner.MetricLDP) and warner.audit(mechanism).holds
+    if name not in ("Exponential", "PlanarLaplace"):
+        assert found > epsilon - 1e-9
+    assert warner.audit(mechanism, claim=mechanism.guarantee).holds
+    assert not warner.audit(mechanism, claim=warner.MetricLDP(found * 0.99, 1.0)).holds
+    assert not warner.audit(mechanism, claim=warner.LDP(epsilon)).holds  # not at that price for distant values
+
+
+def test_the_exponential_mechanism_reports_what_it_really_needs() -> None:
+    """METHODS 2: 4 x 4 cells, 0.377 at declared 0.5; and the same found pair by pair."""
+    mechanism = Exponential(Grid(4, 4), 0.5)
+    assert round(mechanism.epsilon, 3) == 0.377 and mechanism.requested == 0.5
+    assert worst_slope(mechanism.probabilities(), mechanism.distances())[0] == pytest.approx(mechanism.epsilon, abs=1e-12)
+    weights = np.exp(-0.25 * mechanism.distances())
+    assert mechanism.channel().dense() == pytest.approx(weights / weights.sum(axis=0), rel=1e-12)
+    scattered = Exponential(Points(np.random.default_rng(0).random((12, 3))), 2.0)
+    assert scattered.epsilon < 2 and warner.audit(scattered).holds
+    assert Exponential(Interval(0, 10, 20), 0.3).epsilon < 0.3
+
+
+@pytest.mark.parametrize(
+    "rows, columns, side, epsilon", [(2, 2, 1.0, 1.0), (5, 3, 0.5, 6.0), (24, 16, 0.5, 0.2), (24, 16, 0.5, 6.0), (30, 30, 2.0, 0.1)]
+)
+@pytest.mark.parametrize("name", PLACES)
+def test_planar_mechanisms_keep_the_budget_on_any_grid(name: str, rows: int, columns: int, side: float, epsilon: float) -> None:
+    mechanism = PLACES[name](Grid(rows, columns, side), epsilon)
+    # Of 2 x 2 cells all are corners, which blur distances: less is needed there.
+    assert epsilon * (0.8 if rows == 2 else 0.9) < mechanism.epsilon <= epsilon
+    if name == "PlanarGeometric" and rows > 2:
+        assert mechanism.epsilon > epsilon - 1e-9
+    channel = mechanism.channel()
+    assert channel.rmatvec(np.ones(channel.shape[0])) == pytest.approx(np.ones(channel.shape[1]), abs=1e-12)
+    assert from_header(mechanism.header).header == mechanism.header
+
+
+def test_a_header_with_another_table_is_refused() -> None:
+    mechanism = PlanarGeometric(Grid(3, 3), 1.0)
+    header = {**mechanism.header, "parameters": {"table": [[0.2, 0.05, 0.05]] * 3}}
+    with pytest.raises(warner.MismatchError):
+        from_header(header)
+
+
+def test_far_tails_are_sampled_exactly() -> None:
+    """A grid 86 nats across: probabilities down to 10^-38 are integers over 2^192, drawn to the last bit where 64 bits do not decide."""
+    mechanism = PlanarGeometric(Grid(24, 16, 0.5), 6.0)
+    assert mechanism.law.words == 3 and min(mechanism.law.whole().ravel()) > 0
+    report = mechanism.randomize([(12, 8)] * 100_000, np.random.default_rng(0)).columns["report"]
+    stayed = (report == 12 * 16 + 8).mean()
+    p = float(mechanism.channel().dense()[12 * 16 + 8, 12 * 16 + 8])
+    assert abs(stayed - p) < 6.2 * math.sqrt(p * (1 - p) / 100_000)
+
+
+@pytest.mark.parametrize("epsilon", [0.003, 0.1, 1.0, 6.0])
+def test_geometric_noise_has_the_published_mean_and_variance(epsilon: float) -> None:
+    """Variance 2 a / (1 - a)^2 [P4 eq 21] within 6.5 sd; the wrong program has noise on one side only, or half the scale."""
+    n = 400_000
+    mechanism = Geometric(Integers(0, 9), epsilon)
+    noise = mechanism.randomize([4] * n, np.random.default_rng(1)).columns["report"].astype(float) - mechanism.reach - 4
+    a = math.exp(-epsilon)
+    variance = 2 * a / (1 - a) ** 2
+    fourth = (2 * a * (1 + 10 * a + a**2)) / (1 - a) ** 4
+    limit = 6.5 * math.sqrt((fourth - variance**2) / n)
+    assert abs(noise.mean()) < 6.5 * math.sqrt(variance / n)
+    assert abs((noise**2).mean() - variance) < limit
+    half = 2 * math.sqrt(a) / (1 - math.sqrt(a)) ** 2
+    assert abs((noise**2).mean() - half) > limit and abs(np.abs(noise).mean()) > 6.5 * math.sqrt(variance / n)
+
+
+def test_laplace_has_the_published_scale() -> None:
+    """Noise of variance 2 (range / epsilon)^2, up to the grid's own; numbers between grid points are right on average."""
+    n, rng = 400_000, np.random.default_rng(2)
+    mechanism = Laplace(Interval(10, 20, 5), 2.0)
+    report = mechanism.randomize(np.full(n, 13.21), rng).columns["report"].astype(float)
+    value = 10 + (report - mechanism.reach) * 10 / 256
+    assert abs(value.mean() - 13.21) < 6.5 * math.sqrt(50 / n)
+    assert value.var() == pytest.approx(2 * (10 / 2.0) ** 2, rel=0.02)
+
+
+def test_the_degree_of_a_node_is_hidden_edge_by_edge() -> None:
+    degree = Laplace(Integers(0, 60), 1.0, sensitivity=1)
+    assert degree.guarantee == warner.MetricLDP(degree.epsilon, 60.0) and 1 - 1e-9 < degree.epsilon <= 1
+    same = Geometric(Integers(0, 60), 1.0)
+    assert degree.channel().dense() == pytest.approx(same.channel().dense())
+    wider = Laplace(Integers(0, 60), 1.0, sensitivity=3)  # two values three apart at one nat
+    assert wider.guarantee.epsilon == pytest.approx(1 / 3, abs=1e-9) and 1 - 1e-9 < wider.epsilon <= 1
+    assert isinstance(Laplace(Integers(0, 60), 1.0).guarantee, warner.LDP)
+    rng = np.random.default_rng(0)
+    degrees = rng.binomial(60, 0.2, 20_000)
+    mean = warner.estimate(degree.tally(degree.randomize(degrees, rng)), warner.SampleMean()).mean()
+    assert abs(mean - degrees.mean()) < 6.5 * math.sqrt((2 / (1 - math.exp(-1)) ** 2 * math.exp(-1)) / 20_000)
+
+
+def test_folded_reports_say_as_much() -> None:
+    """Reports beyond the values, taken together with the end: the same likelihood up to a constant, the same inversion and variance."""
+    wide, narrow = Geometric(Integers(0, 7), 0.5, reach=9).channel(), TruncatedGeometric(Integers(0, 7), 0.5).channel()
+    theta, w = np.random.default_rng(0).dirichlet(np.ones(8)), np.random.default_rng(1).dirichlet(np.ones(26))
+    folded, rows = wide.fold() or (None, None)
+    assert folded is not None and rows is not None
+    small = np.bincount(rows, w)
+    assert folded.dense() == pytest.approx(narrow.dense())
+    other = np.random.default_rng(2).dirichlet(np.ones(8))
+    long, short = ((c, v) for c, v in ((wide, w), (narrow, small)))
+    difference = [float(v @ np.log(c.matvec(theta) / c.matvec(other))) for c, v in (long, short)]
+    assert difference[0] == pytest.approx(difference[1], rel=1e-12)
+    assert wide.invert(w) == pytest.approx(narrow.invert(small)) and wide.variance(theta) == pytest.approx(narrow.variance(theta))
+
+
+def test_what_no_law_can_represent_is_refused_with_what_can() -> None:
+    with pytest.raises(warner.BudgetError, match="smallest for this grid is"):
+        Geometric(Integers(0, 9), 1e-6)
+    with pytest.raises(warner.BudgetError, match=r"smallest whose law is summed exactly is 0\.02"):
+        PlanarGeometric(Grid(4, 4, 0.5), 0.01)
+    assert PlanarGeometric(Grid(4, 4, 0.5), 0.02).epsilon <= 0.02
+    with pytest.raises(warner.BudgetError, match="at most 600 nats"):
+        PlanarLaplace(Grid(40, 40), 20.0)
+    with pytest.raises(warner.BudgetError, match="at most 1200 nats"):
+        Exponential(Integers(0, 99), 20.0)
+    with pytest.raises(warner.BudgetError, match="smallest for this grid is") as error:
+        Laplace(Interval(0, 1, 8), 1e-3)
+    smallest = float(str(error.value).split("for this grid is ")[1].split(";")[0])
+    assert Laplace(Interval(0, 1, 8), smallest * 1.01).epsilon <= smallest * 1.01
+    assert Laplace(Interval(0, 1, 8), 1e-3, cells=32).epsilon <= 1e-3
+    for make in (PlanarGeometric, PlanarLaplace):
+        for domain in (Integers(0, 9), Grid(1, 9), warner.Categorical(["a", "b"])):
+            with pytest.raises(warner.ArgumentTypeError, match="at least 2 rows"):
+                make(domain, 1.0)
+    for domain in (Interval(0, 1, 4), Grid(3, 3)):
+        with pytest.raises(warner.ArgumentTypeError, match="Integers"):
+            Geometric(domain, 1.0)
+    with pytest.raises(warner.ArgumentTypeError, match="coordinates"):
+        Exponential(warner.Categorical(["a", "b"]), 1.0)
+    with pytest.raises(warner.ArgumentTypeError, match="at most 1024"):
+        Exponential(Integers(0, 2000), 0.1)
+    for arguments in ({"sensitivity": 0}, {"sensitivity": 99}, {"sensitivity": 1, "cells": 5}, {"cells": 0}, {"reach": -1}, {"sensitivity": "1"}):
+        with pytest.raises(warner.WarnerError):
+            Laplace(Integers(0, 9), 1.0, **arguments)
+    with pytest.raises(warner.ArgumentError, match="sensitivity"):
+        Laplace(Interval(0, 9, 4), 1.0, sensitivity=1)
+
+
+def test_metric_guarantees_compose_and_relax() -> None:
+    a, b = warner.MetricLDP(0.5, 10.0), warner.MetricLDP(0.25, 10.0)
+    assert warner.compose([a, b]) == warner.MetricLDP(0.75, 10.0)
+    assert warner.compose([a, warner.LDP(1.0)]) == warner.LDP(6.0)
+    assert warner.compose([a, warner.MetricLDP(0.5, 4.0)]) == warner.LDP(7.0)
+    assert warner.compose([warner.ApproximateLDP(1.0, 1e-6), warner.LDP(0.5), a]) == warner.ApproximateLDP(6.5, 1e-6)
+    assert warner.compose([warner.ApproximateLDP(1.0, 0.6)] * 2).delta == 1.0
+    with pytest.raises(warner.MismatchError):
+        warner.compose([warner.ApproximateLDP(1.0, 1e-6), warner.OSLDP(1.0, ("a",))])
+    for wrong in ((1.0, 0.0), (1.0, math.inf), (-1.0, 1.0), ("1", 1.0)):
+        with pytest.raises(warner.WarnerError):
+            warner.MetricLDP(*wrong)
+    for wrong in ((1.0, -0.1), (1.0, 1.1), (1.0, math.nan), (1.0, "0")):
+        with pytest.raises(warner.WarnerError):
+            warner.ApproximateLDP(*wrong)

@@ -1,0 +1,107 @@
+"""The mean alone."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import warner
+from warner import Gaussian, Geometric, Grid, Integers, Interval, Laplace, Piecewise, PlanarGeometric, SampleMean, SquareWave, StochasticRounding
+from warner.evidence import evidence
+
+MAKERS = {
+    "StochasticRounding": lambda d: StochasticRounding(d, 1.5),
+    "Piecewise": lambda d: Piecewise(d, 1.5),
+    "SquareWave": lambda d: SquareWave(d, 1.5),
+    "Laplace": lambda d: Laplace(d, 1.5),
+    "Gaussian": lambda d: Gaussian(d, 1.5, 1e-4),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("domain", [Interval(-3, 7, 16), Integers(0, 9)], ids=repr)
+def test_the_mean_of_exact_frequencies_is_the_mean(name: str, domain: warner.Domain) -> None:
+    """Unbiased: the mean of the exact law of reports under theta is that of theta, for every value alone too."""
+    mechanism = MAKERS[name](domain)
+    channel, points = mechanism.channel(), domain.points
+    assert points is not None
+    facts = evidence(mechanism.tally(mechanism.randomize(domain.labels)))
+    for theta in (*np.eye(domain.size)[::5], np.random.default_rng(0).dirichlet(np.ones(domain.size))):
+        law = type(facts)(channel, channel.matvec(theta), facts.n, domain)
+        mean = SampleMean().fit(law).mean
+        assert mean is not None and mean[0] == pytest.approx(theta @ points[:, 0], abs=1e-7 * np.ptp(points))
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_intervals_of_the_mean_cover(name: str) -> None:
+    """95 % in 600 runs: sd 0.9 %, limits 6 sd. The wrong program forgets to rescale: its interval covers in no run."""
+    mechanism, rng, n, hits, wrong = MAKERS[name](Interval(0, 100, 2)), np.random.default_rng(3), 2000, 0, 0
+    for _ in range(600):
+        values = rng.beta(2, 5, n) * 100
+        tally = mechanism.tally(mechanism.randomize(values, rng))
+        low, high = warner.estimate(tally, SampleMean()).mean().interval()
+        hits += int(low <= 200 / 7 <= high)
+        raw = np.arange(mechanism.alphabet) @ tally.counts / n / (mechanism.alphabet - 1) * 100
+        wrong += int(abs(raw - 200 / 7) < (high - low) / 2)
+    assert abs(hits / 600 - 0.95) < 6 * 0.009
+    assert wrong / 600 < 0.95 - 6 * 0.009
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+def test_stochastic_rounding_is_as_published(epsilon: float) -> None:
+    """Pr(+) = (e - 1) x / (2 e + 2) + 1/2; reports stand for +-(e + 1) / (e - 1), variance C^2 - x^2; the wrong program leaves out C."""
+    mechanism, e = StochasticRounding(Interval(-1, 1, 4), epsilon), math.exp(epsilon)
+    rng, n = np.random.default_rng(0), 200_000
+    for x in (-1.0, -0.3, 0.0, 0.8):
+        report = mechanism.randomize(np.full(n, x), rng).columns["report"]
+        p = (e - 1) * x / (2 * e + 2) + 0.5
+        assert abs(report.mean() - p) < 6.5 * math.sqrt(p * (1 - p) / n)
+        fit = warner.estimate(mechanism.tally(mechanism.reports(report)), SampleMean()).fit
+        assert fit.mean is not None and fit.mean_variance is not None
+        c = (e + 1) / (e - 1)
+        assert fit.mean_variance[0] == pytest.approx(c**2 - fit.mean[0] ** 2, rel=1e-6)
+
+
+def test_rounding_identifies_the_mean_and_says_that_it_identifies_nothing_else() -> None:
+    mechanism, rng = StochasticRounding(Integers(0, 9), 2.0), np.random.default_rng(1)
+    tally = mechanism.tally(mechanism.randomize(rng.integers(0, 5, 50_000), rng))
+    result = warner.estimate(tally, warner.MaximumLikelihood())
+    assert str(result.unique).startswith("not unique") and not result.has_intervals
+    assert result.mean() == pytest.approx(warner.estimate(tally, SampleMean()).mean(), abs=1e-6)
+    with pytest.raises(warner.IdentifiabilityError):
+        warner.estimate(tally, warner.Inversion())
+
+
+def test_a_mean_has_no_shares() -> None:
+    mechanism = Piecewise(Interval(0, 1, 4), 1.0)
+    result = warner.estimate(mechanism.tally(mechanism.randomize([0.2] * 500)), SampleMean())
+    assert result.status is warner.Status.MEAN_ONLY and result.rows() == []
+    with pytest.raises(warner.IdentifiabilityError, match="mean alone"):
+        _ = result.probabilities
+    with pytest.raises(warner.IdentifiabilityError):
+        result.variance()
+    with pytest.raises(warner.ArgumentError, match="only a mean"):
+        result.plot()
+    data = result.to_json()
+    assert data["shares"] == [] and data["mean"][0]["low"] <= data["mean"][0]["estimate"] <= data["mean"][0]["high"]
+    with pytest.raises(warner.ArgumentError):
+        result.mean().interval(kind="bootstrap")
+
+
+def test_means_of_places_and_of_categories() -> None:
+    places = PlanarGeometric(Grid(5, 6, 0.5), 2.0)
+    rng = np.random.default_rng(0)
+    values = [(int(r), int(c)) for r, c in zip(rng.integers(0, 5, 40_000), rng.integers(0, 6, 40_000), strict=True)]
+    down, right = warner.estimate(places.tally(places.randomize(values, rng)), SampleMean()).mean()
+    assert down == pytest.approx(1.0, abs=0.1) and right == pytest.approx(1.25, abs=0.1)
+    assert isinstance(
+        warner.estimate(Geometric(Integers(0, 9), 1.0).tally(Geometric(Integers(0, 9), 1.0).randomize([3])), SampleMean()).mean(), float
+    )
+    labels = warner.RandomizedResponse(warner.Categorical(["a", "b"]), 1.0)
+    with pytest.raises(warner.ArgumentTypeError, match="coordinates"):
+        warner.estimate(labels.tally(labels.randomize(["a"])), SampleMean())
+    bits = warner.UnaryEncoding(Integers(0, 3), 1.0)
+    with pytest.raises(warner.IdentifiabilityError, match="bit sums"):
+        warner.estimate(bits.tally(bits.randomize([1])), SampleMean())
