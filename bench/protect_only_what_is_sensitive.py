@@ -9,15 +9,12 @@ home or work to bots; its background knowledge is none, the places tagged so, or
 
 from __future__ import annotations
 
-import csv
-import gzip
 import math
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
+from _data import columns
 from _measure import SEED, claim
 from warner import (
     Categorical,
@@ -47,19 +44,9 @@ MAKERS: dict[str, Callable[[Categorical, float, list[int]], Mechanism]] = {
 }
 
 
-def _columns(name: str) -> dict[str, np.ndarray] | None:
-    """Columns of a data set, None where the folder is not named."""
-    folder = os.environ.get("WARNER_DATA")
-    if folder is None:
-        return None
-    with gzip.open(Path(folder) / name, "rt") as file:
-        rows = list(csv.DictReader(file))
-    return {key: np.array([float(row[key]) for row in rows]) for key in rows[0]}
-
-
 def _sets(rng: np.random.Generator) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Counts of people and the sensitive values."""
-    places, survey = _columns("foursquare_manhattan_grid25x25.csv.gz"), _columns("gss_cells400.csv.gz")
+    places, survey = columns("foursquare_manhattan_grid25x25.csv.gz"), columns("gss_cells400.csv.gz")
     if places is None or survey is None:
         heavy = rng.permutation(100_000 / np.arange(1, 626) ** 1.1)
         return {
@@ -116,7 +103,7 @@ def common(rng: np.random.Generator) -> None:
 
 def personal(rng: np.random.Generator) -> None:
     """[P2 table 1]: l1(p) <= l1(r) + sum_k |r(bot k)| l1(pi_k)."""
-    data = _columns("foursquare_manhattan_grid25x25.csv.gz")
+    data = columns("foursquare_manhattan_grid25x25.csv.gz")
     if data is None:
         everyone = rng.multinomial(28_000, rng.dirichlet(np.full(625, 0.2)))
         at_home = rng.binomial(everyone, 0.1)
