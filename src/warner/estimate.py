@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -21,6 +22,10 @@ class Status(Enum):
     EXACT = "exact: a closed form, nothing to iterate"
     CONVERGED = "converged: no distribution has a log-likelihood higher by more than the gap"
     STOPPED = "stopped after the steps asked for: a regularised estimate, not the maximum of the likelihood; the gap says how far it is"
+    PENALIZED = (
+        "penalised maximum, the penalty chosen by marginal likelihood: smoother than the maximum of the likelihood, and the gap says how far "
+        "below it at most; if values next to each other should not be alike, use MaximumLikelihood() instead"
+    )
     STEP_LIMIT = "step limit reached before the gap asked for: allow more steps or a larger gap"
     OUTSIDE_SIMPLEX = (
         "outside the simplex: some estimates are negative or they do not sum to 1, which unbiased estimates may; "
@@ -45,6 +50,8 @@ class Fit:
         path: log-likelihood and gap after every step of an early-stopped path, where it was asked for.
         unique: for a maximum, the text of whether it is the only one; see warner.estimators.uniqueness.
         seconds: how long an iterative method took.
+        draws: (count, rng) -> (count, K) distributions from the posterior, where the estimator has one; rows belong together, so
+            quantiles of a function over the rows are an interval for it.
     """
 
     probabilities: np.ndarray
@@ -56,6 +63,7 @@ class Fit:
     unique: str | None = None
     path: np.ndarray | None = field(default=None, repr=False)
     seconds: float | None = field(default=None, repr=False)
+    draws: Callable[[int, np.random.Generator], np.ndarray] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.probabilities.setflags(write=False)
