@@ -20,11 +20,12 @@ _ORDERS = (1, 2, 3)
 # Standard deviations of log theta around its polynomial, in steps of sqrt(10). With 0.3 a curve is a polynomial for all that reports
 # can tell; 100 is that of a normal shape whose standard deviation is 2 % of the domain.
 _SCALES = tuple(10.0 ** (k / 2) for k in range(-1, 5))
-_FINEST = 320  # beyond, a matrix of that many coefficients costs more than it tells
+_FINEST = 160  # twice that is the finest basis: matrices of more coefficients cost more than they tell
+_DETERMINED = 1 / 3  # share of coefficients below which a finer basis could not tell the reports more
 _RISE = 1.0  # nats by which evidence has to rise for a finer basis
 _NEGLIGIBLE = 12.0  # nats below the best model at which an order's path of scales ends
 _STEPS = 60
-_CLOSE = 1e-4  # nats that Newton's method expects to gain in its last step; the error left is of the order of the square
+_CLOSE = 1e-2  # nats that Newton's method expects to gain in its last step; the error left is of the order of the square
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,11 @@ class Model:
     design: Design
     converged: bool
 
+    def determined(self) -> float:
+        """How many coefficients the reports determine, P - tr(H^-1 S), S the spline's part of the prior."""
+        inverse = np.linalg.inv(self.factor)[:, self.design.spline]
+        return self.phi.size - float((inverse**2).sum()) / self.scale**2
+
 
 def explore(likelihood: Likelihood) -> list[Model]:
     """Every order and scale, on the coarsest basis that a finer one does not improve on."""
@@ -162,9 +168,9 @@ def explore(likelihood: Likelihood) -> list[Model]:
     while True:
         models = _grid(likelihood, basis)
         best = models[int(np.argmax(posterior(models)))]
-        basis = min(2 * basis, size)
-        if best.phi.size >= size or basis > _FINEST:
+        if basis == size or basis > _FINEST or best.determined() < _DETERMINED * best.phi.size:
             return models
+        basis = min(2 * basis, size)
         finer = ascend(likelihood, design(size, basis, best.order), best.order, best.scale)
         if finer.evidence <= best.evidence + _RISE:
             return models
@@ -183,13 +189,14 @@ def _grid(likelihood: Likelihood, basis: int) -> list[Model]:
     best = -np.inf
     for order in _ORDERS[: basis - 1]:
         x = design(likelihood.rows.shape[1], basis, order)
-        phi = None
+        phi, before = None, -np.inf
         for scale in _SCALES:
             model = ascend(likelihood, x, order, scale, phi)
             models.append(model)
-            phi, best = model.phi, max(best, model.evidence + np.log(scale))
-            if model.evidence + np.log(_SCALES[-1]) < best - _NEGLIGIBLE and scale >= 1:
+            best = max(best, model.evidence + np.log(scale))
+            if model.evidence < before and model.evidence + np.log(_SCALES[-1]) < best - _NEGLIGIBLE:
                 break
+            phi, before = model.phi, model.evidence
     return models
 
 
@@ -197,18 +204,15 @@ def _grid(likelihood: Likelihood, basis: int) -> list[Model]:
 def design(size: int, basis: int, order: int) -> Design:
     """X for ``basis`` cubic B-splines over ``size`` values, or for one coefficient per value where there are as many.
 
-    Coefficients b with white p-th differences u are b = N a + D+ u: N the polynomials of degree < p, D+ the pseudo-inverse of
-    differencing. Columns of B N are scaled to mean square 1, B D+ as a whole to mean variance 1, so that a and s are in units of log theta,
-    whatever the basis. The constant does nothing to theta and is left out.
+    Coefficients with white p-th differences u are D+ u and a polynomial of degree < p, D+ the pseudo-inverse of differencing. The
+    polynomials are taken as orthogonal columns of mean square 1, B D+ less its part in them and scaled to mean variance 1, so that their
+    coefficients and s are in units of log theta, whatever the basis. The constant does nothing to theta and is left out.
     """
-    splines = _splines(size, basis)
-    rough = splines @ np.linalg.pinv(np.diff(np.eye(basis), order, axis=0))
-    rough -= rough.mean(axis=0)
+    powers = np.linalg.qr(np.vander(np.linspace(-1, 1, size), order, increasing=True))[0]
+    rough = _splines(size, basis) @ np.linalg.pinv(np.diff(np.eye(basis), order, axis=0))
+    rough -= powers @ (powers.T @ rough)
     rough /= np.sqrt((rough**2).sum(axis=1).mean())
-    powers = np.vander(np.linspace(-1, 1, basis), order, increasing=True)
-    smooth = splines @ np.linalg.qr(powers)[0][:, 1:]
-    smooth -= smooth.mean(axis=0)
-    smooth /= np.sqrt((smooth**2).mean(axis=0))
+    smooth = powers[:, 1:] * np.sqrt(size)
     ends = np.zeros((size, 2 if size > 4 else 0))  # a handful of values has a coefficient each
     if ends.size:
         ends[[0, -1], [0, 1]] = 1
