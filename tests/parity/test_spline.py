@@ -14,7 +14,7 @@ from tests.registry import MECHANISMS
 from warner import Integers, Interval
 from warner.channel import BandChannel
 from warner.estimators.smoothed import SmoothedEM
-from warner.estimators.spline import Likelihood, Prior, _grid, ascend, derivatives, design, posterior, softmax
+from warner.estimators.spline import Likelihood, Prior, _grid, ascend, derivatives, design, explore, posterior, softmax
 from warner.evidence import Evidence, evidence
 
 
@@ -70,7 +70,7 @@ def test_evidence_is_the_dense_formula(order: int) -> None:
     hessian = -numerical / (4 * step**2)
     # The factor is of the point before the last step.
     assert model.factor @ model.factor.T == pytest.approx(hessian, rel=1e-2, abs=1e-2 * np.abs(hessian).max())
-    assert model.evidence == pytest.approx(value(model.phi) + p / 2 * np.log(2 * np.pi) - np.linalg.slogdet(hessian)[1] / 2, abs=0.02)
+    assert model.evidence == pytest.approx(value(model.phi) + p / 2 * np.log(2 * np.pi) - np.linalg.slogdet(hessian)[1] / 2, abs=0.05)
 
 
 def test_evidence_is_the_integral_where_that_can_be_had() -> None:
@@ -123,6 +123,21 @@ def test_the_penalty_leaves_polynomials_alone_and_its_scale_does_not_depend_on_t
         assert (found.columns[:, found.spline] ** 2).sum(axis=1).mean() == pytest.approx(1)
     covariance = [found.columns[:, found.spline] @ found.columns[:, found.spline].T for found in (coarse, fine)]
     assert np.abs(covariance[0] - covariance[1]).max() < 0.1 * np.abs(covariance[1]).max()
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_many_reports_of_bits_are_expanded_without_loss(epsilon: float) -> None:
+    """Against the likelihood itself: the same estimate to 1 % in total variation, which is far less than its error."""
+    mechanism = warner.SubsetSelection(Integers(0, 15), epsilon)
+    truth = np.exp(-((np.arange(16) - 5) ** 2) / 20)
+    rng = np.random.default_rng(5)
+    values = rng.choice(16, 3_000, p=truth / truth.sum())
+    facts = evidence(mechanism.tally(mechanism.randomize(values, rng), keep_reports=True))
+    rows, weights = facts.channel.seen(facts.weights)
+    assert rows.shape[0] > 4 * 16
+    models = explore(Likelihood(rows, weights, facts.n))
+    slow = posterior(models) @ np.stack([m.theta for m in models])
+    assert warner.metrics.total_variation(warner.LogSpline().fit(facts).probabilities, slow) < 0.01
 
 
 def test_the_prior_is_normal_and_cauchy() -> None:

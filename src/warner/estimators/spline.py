@@ -9,7 +9,7 @@ from time import perf_counter
 
 import numpy as np
 
-from warner.channel import Channel
+from warner.channel import Channel, SupportRows
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator, require_order
 from warner.estimators.objective import finish, over, require_possible
@@ -25,6 +25,8 @@ _DETERMINED = 1 / 3  # share of coefficients below which a finer basis could not
 _RISE = 1.0  # nats by which evidence has to rise for a finer basis
 _NEGLIGIBLE = 12.0  # nats below the best model at which an order's path of scales ends
 _STEPS = 60
+_MANY_ROWS = 4  # rows per value from which on the likelihood is expanded
+_EXPANSIONS, _SETTLED = 5, 0.01  # how often at most, and the change in l1 that ends it
 _CLOSE = 1e-2  # nats that Newton's method expects to gain in its last step; the error left is of the order of the square
 
 
@@ -67,11 +69,18 @@ class LogSpline(Estimator):
         rows, weights = evidence.channel.seen(evidence.weights)
         require_possible(rows, weights)
         likelihood = Likelihood(rows, weights, evidence.n * rows.copies)
-        models = explore(likelihood)
-        # A model whose maximum was not found is left out, unless there is no other.
-        models = [model for model in models if model.converged] or models
-        chances = posterior(models)
-        theta = chances @ np.stack([model.theta for model in models])
+        expand = isinstance(rows, SupportRows) and bool(rows.steady.all()) and rows.shape[0] > _MANY_ROWS * rows.shape[1]
+        theta = np.full(rows.shape[1], 1 / rows.shape[1])
+        for _ in range(_EXPANSIONS):
+            if expand:
+                likelihood = Expansion(rows, weights, likelihood.count, likelihood.steps, centre=theta)
+            models = explore(likelihood)
+            # A model whose maximum was not found is left out, unless there is no other.
+            models = [model for model in models if model.converged] or models
+            chances = posterior(models)
+            before, theta = theta, chances @ np.stack([model.theta for model in models])
+            if not expand or np.abs(theta - before).sum() < _SETTLED:
+                break
         status = Status.PENALIZED if models[0].converged else Status.STEP_LIMIT
         fit = finish(evidence, theta / theta.sum(), status, likelihood.steps)
         return replace(fit, draws=_sampler(models, chances), seconds=perf_counter() - start)
@@ -91,7 +100,6 @@ class Likelihood:
     weights: np.ndarray
     count: float
     steps: int = 0
-    _metric: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
 
     def value(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
         """d = A theta (m,), and n l in nats up to a constant."""
@@ -100,23 +108,42 @@ class Likelihood:
         some = d[seen]
         return d, self.count * float(self.weights[seen] @ np.log(some)) if (some > 0).all() else -np.inf
 
-    def score(self, d: np.ndarray) -> np.ndarray:
-        """s = A' (w / d), (K,)."""
+    def score(self, theta: np.ndarray, d: np.ndarray) -> np.ndarray:
+        """The gradient of l, A' (w / d), (K,)."""
         return self.rows.rmatvec(over(self.weights, d))
 
-    def information(self, theta: np.ndarray, d: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """U' A' diag(n w / d^2) A U (P, P), U (K, P) directions in which theta changes.
+    def information(self, d: np.ndarray, directions: np.ndarray) -> np.ndarray:
+        """U' A' diag(n w / d^2) A U (P, P), U (K, P) directions in which theta changes."""
+        through = self.rows.matmat(directions)
+        return self.count * (through.T * over(over(self.weights, d), d)) @ through
 
-        Where there are many more rows than values, A' diag(w / d^2) A is made instead, from the bits of rows, and kept until theta has moved
-        by 5 % in total variation: rows of the pure family change little with theta (METHODS 4.3).
-        """
-        size = self.rows.shape[1]
-        if self.rows.shape[0] <= 4 * size or type(self.rows).gram is Channel.gram:
-            through = self.rows.matmat(directions)
-            return self.count * (through.T * over(over(self.weights, d), d)) @ through
-        if self._metric is None or np.abs(self._metric[0] - theta).sum() > 0.1:
-            self._metric = theta, self.rows.gram(over(over(self.weights, d), d))
-        return self.count * directions.T @ self._metric[1] @ directions
+
+@dataclass(eq=False)
+class Expansion(Likelihood):
+    """The same to second order around ``centre``, for many more rows than values: one pass over the rows instead of hundreds.
+
+        l(theta) ~ l(c) + s (theta - c) - 1/2 (theta - c)' G (theta - c),   s = A' (w / A c),   G = A' diag(w / (A c)^2) A
+
+    Rows of the pure family change little with theta (METHODS 4.3), and the centre is moved to the estimate until that stays.
+    """
+
+    centre: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        d, self._value = super().value(self.centre)
+        self._slope = super().score(self.centre, d)
+        self._gram = self.rows.gram(over(over(self.weights, d), d))
+
+    def value(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
+        away = theta - self.centre
+        bend = self._gram @ away
+        return bend, self._value + self.count * float(self._slope @ away - away @ bend / 2)
+
+    def score(self, theta: np.ndarray, d: np.ndarray) -> np.ndarray:
+        return self._slope - d
+
+    def information(self, d: np.ndarray, directions: np.ndarray) -> np.ndarray:
+        return self.count * directions.T @ self._gram @ directions
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,9 +313,10 @@ def derivatives(likelihood: Likelihood, columns: np.ndarray, theta: np.ndarray, 
     -l'' = sum_y w_y (A theta x_c)_y (A theta x_c)_y' / d_y^2 - sum_x theta_x (s_x - 1) x_c x_c',   s the score.
     The second part is 0 where theta is the unpenalised maximum inside the simplex, and noise at the truth.
     """
-    excess = likelihood.count * theta * (likelihood.score(d) - 1)
+    s = likelihood.score(theta, d)
+    excess = likelihood.count * theta * (s - theta @ s)  # theta . s is 1, except of an expansion
     centred = columns - theta @ columns
-    informed = likelihood.information(theta, d, theta[:, None] * centred)
+    informed = likelihood.information(d, theta[:, None] * centred)
     return columns.T @ excess, informed, (centred.T * excess) @ centred
 
 
