@@ -35,11 +35,11 @@ class LogSpline(Estimator):
     """theta = softmax(X phi): log theta a cubic spline over the values, its roughness penalised, the penalty chosen by the reports.
 
         phi* = argmax  n l(softmax(X phi)) + log prior(phi)
-        X phi = polynomial of degree < p  +  spline with p-th differences of variance s^2 / ..  +  atom at either end
+        X phi = polynomial of degree < p  +  spline whose p-th differences are white noise  +  atom at either end
 
     Differences of order p = 3 leave the log-quadratics, i.e. normal shapes, unpenalised; p = 2 exponential shapes, p = 1 uniform ones.
-    Small p suits jumps and spikes, large p smooth shapes. Every (p, s) is a model with a proper prior: N(0, s^2) for the spline, s the
-    standard deviation of log theta that it allows, Cauchy(0, 1) for the polynomial and for each atom, the excess of the first and of
+    Small p suits jumps and spikes, large p smooth shapes. Every (p, s) is a model with a proper prior: normal for the spline, s its
+    standard deviation over the domain, in units of log theta, Cauchy(0, 1) for the polynomial and for each atom, the excess of the first and of
     the last value, where clipping puts mass. The estimate is the average of the models' theta at phi*, weighted by their Laplace evidence
 
         log Z = n l + log prior - 1/2 log det(H / 2 pi),   H the Hessian of minus both at phi*
@@ -50,8 +50,8 @@ class LogSpline(Estimator):
     The fit's ``draws(count, rng)`` gives (count, K) distributions from the Laplace posterior, from which quantiles of smooth functionals
     (mean, quantile, mass of a range) are intervals: a model with its weight, u = X (phi - phi*) normal with covariance X H^-1 X', and
     theta proportional to theta* (u + sqrt(1 + u^2)), which is theta* exp(u) to second order and, where theta* is all but 0 and a normal
-    law of u is a poor picture, does not explode. They say what the smooth model leaves open; for single shares and at jumps they are
-    too narrow.
+    law of u is a poor picture, does not explode. They say what is open if log theta is smooth; at jumps, and for single shares, they do not
+    know what smoothing hides.
 
     Raises:
         ArgumentError: the domain's values have no order, or are not on one line.
