@@ -16,6 +16,7 @@ SCRIPTS = (
     "likelihood_of_many_bins",
     "time_does_not_grow_with_people",
     "intervals_cover_the_truth",
+    "logspline_against_smoothed_em",
     "memory_of_unary_reports",
     "tally_of_a_hundred_million",
 )
@@ -27,6 +28,7 @@ PINNED = (
     "likelihood_of_many_bins",
     "time_does_not_grow_with_people",
     "intervals_cover_the_truth",
+    "logspline_against_smoothed_em",
     "protect_only_what_is_sensitive",
 )
 

@@ -74,6 +74,8 @@ ESTIMATORS: list[Estimator] = [
     warner.Inversion("threshold"),
     warner.MaximumLikelihood(),
     warner.ExpectationMaximization(20),
+    warner.SmoothedEM(),
+    warner.LogSpline(),
     warner.Uniform(),
     warner.Observed(),
 ]

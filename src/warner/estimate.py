@@ -25,6 +25,10 @@ class Status(Enum):
     EXACT = "exact: a closed form, nothing to iterate"
     CONVERGED = "converged: no distribution has a log-likelihood higher by more than the gap"
     STOPPED = "stopped after the steps asked for: a regularised estimate, not the maximum of the likelihood; the gap says how far it is"
+    PENALIZED = (
+        "penalised maximum, the penalty chosen by marginal likelihood: smoother than the maximum of the likelihood, and the gap says how far "
+        "below it at most; if values next to each other should not be alike, use MaximumLikelihood() instead"
+    )
     STEP_LIMIT = "step limit reached before the gap asked for: allow more steps or a larger gap"
     OUTSIDE_SIMPLEX = (
         "outside the simplex: some estimates are negative or they do not sum to 1, which unbiased estimates may; "
@@ -51,7 +55,8 @@ class Fit:
         unique: for a maximum, the text of whether it is the only one; see warner.estimators.uniqueness.
         seconds: how long an iterative method took.
         mean, mean_variance: where only the mean was estimated, it and the variance of one report's share in it, (d,).
-        draws: where the estimator has a posterior, (B, generator) -> (B, K) draws of theta from it.
+        draws: (count, rng) -> (count, K) distributions from the posterior, where the estimator has one; rows belong together, so
+            quantiles of a function over the rows are an interval for it.
     """
 
     probabilities: np.ndarray | None
@@ -64,7 +69,6 @@ class Fit:
     path: np.ndarray | None = field(default=None, repr=False)
     seconds: float | None = field(default=None, repr=False)
     draws: Callable[[int, np.random.Generator], np.ndarray] | None = field(default=None, repr=False)
-
     mean: np.ndarray | None = None
     mean_variance: np.ndarray | None = field(default=None, repr=False)
 

@@ -153,7 +153,8 @@ def test_every_estimator_runs_on_every_mechanism(name: str, estimator: warner.es
     if not isinstance(estimator, warner.Inversion) or estimator.constraint in ("project", "normalize", "threshold"):
         assert result.probabilities.sum() == pytest.approx(1, abs=1e-12)
         assert (result.probabilities >= 0).all()
-    if not isinstance(estimator, warner.Uniform | warner.Observed | warner.ExpectationMaximization):
+    # Early-stopped and smoothed EM are far from the truth on four values, by design.
+    if not isinstance(estimator, warner.Uniform | warner.Observed | warner.ExpectationMaximization | warner.SmoothedEM):
         # Base-Cut drops whatever would carry the sum above 1, here a share of 0.1 in half of all runs.
         if name in BLIND:
             assert str(result.unique).startswith("not unique") or name == "Gaussian"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 
 from warner.channel.base import Channel
@@ -38,12 +41,18 @@ class BandChannel(Channel):
         order = np.argsort(columns, kind="stable")
         self._rows, self._columns, self._jumps = rows[order], columns[order], jumps[order].astype(np.float64)
 
+    @cached_property
+    def _steps(self) -> Any:
+        """D as a sparse matrix, for products of many vectors."""
+        from scipy.sparse import csr_array
+
+        return csr_array((self._jumps, (self._rows, self._columns)), shape=self.shape)
+
     def matvec(self, theta: np.ndarray) -> np.ndarray:
         if theta.ndim == 1:
             steps: np.ndarray = np.bincount(self._rows, self._jumps * theta[self._columns], self.shape[0])
         else:
-            steps = np.zeros((self.shape[0], theta.shape[1]))
-            np.add.at(steps, self._rows, self._jumps[:, None] * theta[self._columns])
+            steps = self._steps @ theta
         return self.low * theta.sum(axis=0) + self.gain * np.cumsum(steps, axis=0)
 
     def columns(self, index: np.ndarray) -> np.ndarray:
@@ -55,12 +64,11 @@ class BandChannel(Channel):
         return self.low + self.gain * np.cumsum(steps, axis=0)
 
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
-        tails = np.cumsum(r[::-1], axis=0)[::-1][self._rows]
+        tails = np.cumsum(r[::-1], axis=0)[::-1]
         if r.ndim == 1:
-            covered: np.ndarray = np.bincount(self._columns, self._jumps * tails, self.shape[1])
+            covered: np.ndarray = np.bincount(self._columns, self._jumps * tails[self._rows], self.shape[1])
         else:
-            covered = np.zeros((self.shape[1], r.shape[1]))
-            np.add.at(covered, self._columns, self._jumps[:, None] * tails)
+            covered = self._steps.T @ tails
         return self.low * r.sum(axis=0) + self.gain * covered
 
     def observed(self, w: np.ndarray) -> np.ndarray:

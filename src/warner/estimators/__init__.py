@@ -11,6 +11,8 @@ from warner.estimators.em import ExpectationMaximization
 from warner.estimators.inversion import SYNONYMS, Inversion, Observed, Uniform
 from warner.estimators.likelihood import MaximumLikelihood
 from warner.estimators.mean import SampleMean
+from warner.estimators.smoothed import SmoothedEM
+from warner.estimators.spline import LogSpline
 
 # The registration of an estimator: its names on the command line, and what each makes. ``em`` takes a number: em:100.
 METHODS: dict[str, Callable[..., Estimator]] = {
@@ -22,6 +24,8 @@ METHODS: dict[str, Callable[..., Estimator]] = {
     "mle": MaximumLikelihood,
     "em": ExpectationMaximization,
     "mean": SampleMean,
+    "ems": SmoothedEM,
+    "spline": LogSpline,
     "uniform": Uniform,
     "observed": Observed,
 }
@@ -41,4 +45,16 @@ def method(name: str) -> Estimator:
     return METHODS[word](int(number)) if number else METHODS[word]()
 
 
-__all__ = ["METHODS", "Estimator", "ExpectationMaximization", "Inversion", "MaximumLikelihood", "Observed", "SampleMean", "Uniform", "method"]
+__all__ = [
+    "METHODS",
+    "Estimator",
+    "ExpectationMaximization",
+    "Inversion",
+    "LogSpline",
+    "MaximumLikelihood",
+    "Observed",
+    "SampleMean",
+    "SmoothedEM",
+    "Uniform",
+    "method",
+]

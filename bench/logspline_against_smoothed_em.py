@@ -1,0 +1,144 @@
+"""Claim: log-splines are closer to the truth than EM with smoothing (EMS), the published estimator for numeric reports.
+
+Wasserstein-1 distance (in shares of the domain's length) of LogSpline() and SmoothedEM() from the truth, on the same draws: 20 runs for
+each shape, n, epsilon, mechanism and number of bins, 1024 report cells. A run is the histogram of n reports drawn straight from the
+channel, of people drawn independently from the shape on the bins. The bar: LogSpline's mean is at most EMS's in 80 % of cells and nowhere
+above 1.15 times it. SmoothedEM stops as published (1e-3 nats). MaximumLikelihood, on the first 5 runs, is there for context.
+
+The shapes judged on are not those developed on, which were: Student-t (3 degrees of freedom), triangle, two unequal blocks, sawtooth, three
+spikes, Weibull, Weibull clipped at the upper limit, normal clipped at the lower, Laplace, gamma. With WARNER_DATA naming the data folder, real
+columns are judged too: pay in Chicago and San Francisco, New York taxi trips' hour and miles, the histogram of a column being the truth.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import multiprocessing
+import os
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from _measure import SEED, claim
+from warner import Interval, LogSpline, MaximumLikelihood, Piecewise, SmoothedEM, SquareWave
+from warner.evidence import Evidence
+from warner.metrics import wasserstein1
+
+RUNS, CONTEXT = 20, 5
+SIZES, EPSILONS, BINS = (2_000, 20_000, 200_000), (0.5, 1.0, 2.0), (256, 1024)
+MAKERS = {"SquareWave": SquareWave, "Piecewise": Piecewise}
+ATMOST, SHARE = 1.15, 0.8
+# (file, column, lower and upper limit, beyond which values are clipped)
+COLUMNS = {
+    "chicago pay": ("chicago_salaries", "annualized_pay", 0.0, 200_000.0),
+    "san francisco pay": ("sf_totalpay_standardized", "totalpay_standardized", -2.0, 4.0),
+    "taxi time of day": ("nyc_green_taxi_2022_01", "pickup_sec", 0.0, 86_400.0),
+    "taxi miles": ("nyc_green_taxi_2022_01", "trip_miles", 0.0, 15.0),
+}
+
+
+def _of(cdf: Callable[[np.ndarray], np.ndarray], bins: int) -> np.ndarray:
+    """Shares of bins on [0, 1]; what lies beyond is clipped to the ends."""
+    at = cdf(np.linspace(0, 1, bins + 1))
+    at[0], at[-1] = 0.0, 1.0
+    return np.diff(at)
+
+
+def shapes(bins: int) -> dict[str, np.ndarray]:
+    """The distributions judged on."""
+    from scipy import stats
+
+    bells = [(0.12, 0.01), (0.35, 0.006), (0.6, 0.012), (0.88, 0.008)]
+    found = {
+        "normal": _of(stats.norm(0.5, 0.12).cdf, bins),
+        "beta(2, 5)": _of(stats.beta(2, 5).cdf, bins),
+        "log-normal, clipped": _of(stats.lognorm(0.9, scale=0.45).cdf, bins),
+        "two bells": 0.6 * _of(stats.norm(0.3, 0.07).cdf, bins) + 0.4 * _of(stats.norm(0.7, 0.1).cdf, bins),
+        "uniform block": _of(stats.uniform(0.3, 0.35).cdf, bins),
+        "four narrow spikes": np.mean([_of(stats.norm(m, s).cdf, bins) for m, s in bells], axis=0),
+        "exponential": _of(stats.truncexpon(6, scale=1 / 6).cdf, bins),
+    }
+    return found | columns(bins)
+
+
+def columns(bins: int) -> dict[str, np.ndarray]:
+    """Histograms of real columns, where there are any."""
+    folder = os.environ.get("WARNER_DATA")
+    if not folder:
+        return {}
+    found = {}
+    for name, (file, column, low, high) in COLUMNS.items():
+        with gzip.open(Path(folder) / f"{file}.csv.gz", "rt") as lines:
+            values = [float(line[column]) for line in csv.DictReader(lines) if line[column]]
+        domain = Interval(low, high, bins, clip=True)
+        found[name] = np.bincount(domain.encode(np.array(values)), minlength=bins) / len(values)
+    return found
+
+
+Cell = tuple[str, str, int, float, int]
+
+
+def judge(job: tuple[Cell, np.ndarray]) -> tuple[Cell, list[float], list[float]]:
+    """Mean distances of EMS, LogSpline and, over the first runs, of EMS and maximum likelihood; mean seconds of the three."""
+    (shape, maker, n, epsilon, bins), truth = job
+    mechanism = MAKERS[maker](Interval(0, 1, bins), epsilon)
+    channel = mechanism.channel()
+    rng = np.random.default_rng([SEED, n, int(10 * epsilon), bins, *shape.encode(), *maker.encode()])
+    rows, seconds = [], []
+    for run in range(RUNS):
+        facts = Evidence(channel, channel.simulate(truth, n, rng), n, mechanism.domain)
+        methods = [SmoothedEM(), LogSpline()] + ([MaximumLikelihood(1e-6)] if run < CONTEXT else [])
+        fits = [method.fit(facts) for method in methods]
+        distances = [wasserstein1(fit.probabilities, truth, 1 / bins) for fit in fits]
+        rows.append(distances[:2] + ([distances[0], distances[2]] if run < CONTEXT else [np.nan] * 2))
+        seconds.append([fit.seconds or 0.0 for fit in fits] + ([] if run < CONTEXT else [np.nan]))
+    return job[0], np.nanmean(rows, axis=0).tolist(), np.nanmean(seconds, axis=0).tolist()
+
+
+def main() -> None:
+    """A table for each shape, and the verdict."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for the processes started here
+    truths = {bins: shapes(bins) for bins in BINS}
+    cells = [(s, m, n, e, b) for s, m, b, n, e in product(truths[BINS[0]], MAKERS, BINS, SIZES, EPSILONS)]
+    jobs = [(cell, truths[cell[4]][cell[0]]) for cell in cells]
+    table: dict[Cell, tuple[list[float], list[float]]] = {}
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        for cell, distances, seconds in pool.imap(judge, jobs, chunksize=6):
+            table[cell] = distances, seconds
+            if len(table) % (len(MAKERS) * len(BINS) * len(SIZES) * len(EPSILONS)) == 0:
+                _print(cell[0], table)
+    _verdict("synthetic shapes", [c for c in cells if c[0] not in COLUMNS], table)
+    if os.environ.get("WARNER_DATA"):
+        _verdict("real columns", [c for c in cells if c[0] in COLUMNS], table)
+
+
+def _print(shape: str, table: dict[Cell, tuple[list[float], list[float]]]) -> None:
+    print(f"{shape}: mean W1 of LogSpline as a multiple of EMS's (EMS's own x 1000; maximum likelihood as a multiple of EMS's)")
+    print("  " + " " * 24 + "".join(f"n {n:>7,} eps {e:<9}" for n, e in product(SIZES, EPSILONS)))
+    for maker, bins in product(MAKERS, BINS):
+        line = []
+        for n, epsilon in product(SIZES, EPSILONS):
+            ems, spline, first, likelihood = table[shape, maker, n, epsilon, bins][0]
+            line.append(f"{spline / ems:5.2f} ({ems * 1e3:5.1f}; {likelihood / first:4.2f})  ")
+        times = np.mean([table[shape, maker, n, e, bins][1] for n, e in product(SIZES, EPSILONS)], axis=0) * 1e3
+        print(f"  {maker:<11}{bins:>5} bins  {' '.join(line)} ms: EMS {times[0]:.0f}, spline {times[1]:.0f}, likelihood {times[2]:.0f}", flush=True)
+
+
+def _verdict(name: str, cells: list[Cell], table: dict[Cell, tuple[list[float], list[float]]]) -> None:
+    ratios = {cell: table[cell][0][1] / table[cell][0][0] for cell in cells}
+    values = np.array(list(ratios.values()))
+    for cell, ratio in sorted(ratios.items(), key=lambda item: -item[1]):
+        if ratio > ATMOST:
+            print(f"  above {ATMOST}: {ratio:.2f} {cell}")
+    print(f"{name}: geometric mean of the ratio {np.exp(np.log(values).mean()):.3f}")
+    good = float((values <= 1).mean())
+    claim(f"{name}: no farther from the truth than EMS in 80 % of cells", good >= SHARE, f"{good:.0%} of {len(cells)}")
+    worst = max(ratios, key=lambda cell: ratios[cell])
+    claim(f"{name}: nowhere above {ATMOST} times EMS's distance", values.max() <= ATMOST, f"{values.max():.2f} at {worst}")
+
+
+if __name__ == "__main__":
+    main()
