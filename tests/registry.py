@@ -53,6 +53,9 @@ ESTIMATORS: list[Estimator] = [
     warner.Inversion("threshold"),
     warner.MaximumLikelihood(),
     warner.ExpectationMaximization(20),
+    warner.MixtureReduction(),
+    warner.MixtureReduction("mle", operation="prune"),
+    warner.WienerFilter(),
     warner.Uniform(),
     warner.Observed(),
 ]

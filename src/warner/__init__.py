@@ -25,7 +25,7 @@ from warner.audit import Audit, audit
 from warner.choose import estimate
 from warner.domain import Categorical, Domain, Grid, Integers, Interval, Product
 from warner.estimate import Estimate, Status
-from warner.estimators import ExpectationMaximization, Inversion, MaximumLikelihood, Observed, Uniform
+from warner.estimators import ExpectationMaximization, Inversion, MaximumLikelihood, MixtureReduction, Observed, Uniform, WienerFilter
 from warner.guarantee import LDP, OSLDP, ULDP, compose
 from warner.mechanisms import (
     ChannelMechanism,
@@ -80,6 +80,8 @@ __all__ = [
     "Inversion",
     "MaximumLikelihood",
     "ExpectationMaximization",
+    "MixtureReduction",
+    "WienerFilter",
     "Uniform",
     "Observed",
     "redistribute",

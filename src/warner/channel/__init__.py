@@ -17,6 +17,7 @@ from warner.channel.dense import DenseChannel
 from warner.channel.geometric import GeometricChannel
 from warner.channel.hashed import HashChannel
 from warner.channel.kronecker import KroneckerChannel
+from warner.channel.merged import MergedChannel
 from warner.channel.planar import PlanarChannel
 from warner.channel.pure import DirectChannel, HadamardChannel, SupportChannel, walsh
 from warner.channel.repeated import RepeatedRows
@@ -34,6 +35,7 @@ __all__ = [
     "HadamardChannel",
     "HashChannel",
     "KroneckerChannel",
+    "MergedChannel",
     "PlanarChannel",
     "RepeatedRows",
     "StackChannel",

@@ -10,6 +10,8 @@ from warner.estimators._base import Estimator
 from warner.estimators.em import ExpectationMaximization
 from warner.estimators.inversion import SYNONYMS, Inversion, Observed, Uniform
 from warner.estimators.likelihood import MaximumLikelihood
+from warner.estimators.reduction import MixtureReduction
+from warner.estimators.wiener import WienerFilter
 
 # The registration of an estimator: its names on the command line, and what each makes. ``em`` takes a number: em:100.
 METHODS: dict[str, Callable[..., Estimator]] = {
@@ -20,6 +22,8 @@ METHODS: dict[str, Callable[..., Estimator]] = {
     "threshold": partial(Inversion, "threshold"),
     "mle": MaximumLikelihood,
     "em": ExpectationMaximization,
+    "mr": MixtureReduction,
+    "wiener": WienerFilter,
     "uniform": Uniform,
     "observed": Observed,
 }
@@ -39,4 +43,15 @@ def method(name: str) -> Estimator:
     return METHODS[word](int(number)) if number else METHODS[word]()
 
 
-__all__ = ["METHODS", "Estimator", "ExpectationMaximization", "Inversion", "MaximumLikelihood", "Observed", "Uniform", "method"]
+__all__ = [
+    "METHODS",
+    "Estimator",
+    "ExpectationMaximization",
+    "Inversion",
+    "MaximumLikelihood",
+    "MixtureReduction",
+    "Observed",
+    "Uniform",
+    "WienerFilter",
+    "method",
+]
