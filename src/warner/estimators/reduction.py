@@ -47,8 +47,8 @@ class MixtureReduction(Estimator):
 
     Args:
         inner: how weights are fitted: ``"em"``, expectation maximisation from the current weights until a step raises the
-            log-likelihood of all n reports by less than ``tolerance``; ``"mle"``, their exact maximum; or any estimator.
-            Stopped early, EM regularises by itself.
+            log-likelihood of all n reports by less than ``tolerance``, which regularises by itself; ``"mle"``, their exact maximum;
+            or any estimator. None: EM as published, but the maximum for bit sums, whose quasi-likelihood EM climbs K times slower.
         operation: ``"merge"``; ``"prune"`` leaves components out instead, share 0; None does neither: the inner fit alone.
         select: which components a round takes. ``"lowest"``: the lightest, at most half of those below the threshold, and two at least;
             ``"half"``: all of the lighter half that are below it, so that the heavier half is kept (binary search); ``"window"``: the
@@ -71,7 +71,7 @@ class MixtureReduction(Estimator):
     (MixtureReduction(), MixtureReduction(inner='mle', operation=None))
     """
 
-    inner: Any = "em"
+    inner: Any = None
     operation: str | None = "merge"
     select: str | None = None
     tau: float = 2.0
@@ -80,8 +80,8 @@ class MixtureReduction(Estimator):
     tolerance: float = 1e-3
 
     def __post_init__(self) -> None:
-        if self.inner not in ("em", "mle") and not isinstance(self.inner, Estimator):
-            raise ArgumentError(message("inner", "must be 'em', 'mle' or an estimator object", kind(self.inner)))
+        if not (self.inner is None or self.inner in ("em", "mle")) and not isinstance(self.inner, Estimator):
+            raise ArgumentError(message("inner", "must be None, 'em', 'mle' or an estimator object", kind(self.inner)))
         choice("operation", self.operation, ("merge", "prune", None))
         choice("select", self.select, ("lowest", "half", "window", None))
         choice("premerge", self.premerge, (False, True))
@@ -143,7 +143,7 @@ class MixtureReduction(Estimator):
 
     def _fitted(self, facts: Evidence, labels: np.ndarray, start: np.ndarray) -> _Mixture:
         merged = MergedChannel(facts.channel, labels)
-        if self.inner == "em":
+        if self.inner == "em" or (self.inner is None and merged.copies == 1):
             t, value, steps, status = self._em(merged, facts.weights, facts.n, start)
         else:
             t, steps, status = self._by_estimator(facts, merged)
@@ -163,7 +163,7 @@ class MixtureReduction(Estimator):
 
     def _by_estimator(self, facts: Evidence, merged: MergedChannel) -> tuple[np.ndarray, int, Status]:
         """Weights by another estimator: (weights, steps, how it ended)."""
-        estimator = MaximumLikelihood() if self.inner == "mle" else self.inner
+        estimator = self.inner if isinstance(self.inner, Estimator) else MaximumLikelihood()
         counts = averaged(facts.channel, facts.weights, merged) if isinstance(estimator, MaximumLikelihood) else None
         if counts is not None:
             fit = estimator.fit(replace(facts, weights=counts))
@@ -222,15 +222,18 @@ def averaged(channel: Channel, w: np.ndarray, merged: MergedChannel) -> np.ndarr
 
     Randomised response: l = sum_y w_y log(theta_y + a_y) is concave and, where a is one number inside a component, does not
     change when values of a component are exchanged if their counts are replaced by the mean. So its maximiser gives them one
-    share, and there the log-likelihood is the one of the counts as they were. Bit sums likewise (METHODS 4.1, 5).
+    share, and there the log-likelihood is the one of the counts as they were. Bit sums likewise (METHODS 4.1, 5). With count 0
+    a value left out gets the share 0 of itself under randomised response, but not where its bits say no.
     """
-    if not isinstance(channel, DirectChannel | SupportChannel) or (merged.labels < 0).any():
+    if not isinstance(channel, DirectChannel if (merged.labels < 0).any() else DirectChannel | SupportChannel):
         return None
     first = np.unique(merged.labels, return_index=True)[1][merged.labels]
     if not (np.array_equal(channel.q, channel.q[first]) and np.array_equal(channel.gap, channel.gap[first])):
         return None
     parts = w.reshape(-1, channel.shape[1])
-    return np.concatenate([merged.spread(merged.gather(part)) for part in parts])
+    counts = np.concatenate([merged.spread(merged.gather(part)) for part in parts])
+    total = float(counts.sum())
+    return counts / total if total > 0 else None
 
 
 def deviations(evidence: Evidence, rows: Channel, weights: np.ndarray) -> np.ndarray:
