@@ -28,6 +28,7 @@ PINNED = (
     "time_does_not_grow_with_people",
     "intervals_cover_the_truth",
     "protect_only_what_is_sensitive",
+    "mixture_reduction_with_and_without_merging",
 )
 
 

@@ -57,7 +57,7 @@ class MixtureReduction(Estimator):
         tau: the threshold in standard deviations of a share: of the unbiased estimate at a true share of 0 (P3 eqs 4, 5); for
             channels without a closed form of that, such as square wave and piecewise, the Cramer-Rao bound of one share at the
             uniform distribution (the inverse of P3 eq 13, whose numerator wants squaring). A component's is the mean over its values.
-        k_min: the least number of components; None for K / 4, rounded up.
+        k_min: the least number of components, below which no round goes; None for K / 4, rounded up.
         premerge: start with all values whose unbiased estimate is not positive in one component (merge) or left out (prune).
         tolerance: nats over all n reports. [P3] names none; its code takes 1e-3 e^epsilon for randomised response.
 
@@ -144,19 +144,20 @@ class MixtureReduction(Estimator):
     def _fitted(self, facts: Evidence, labels: np.ndarray, start: np.ndarray) -> _Mixture:
         merged = MergedChannel(facts.channel, labels)
         if self.inner == "em" or (self.inner is None and merged.copies == 1):
-            t, value, steps, status = self._em(merged, facts.weights, facts.n, start)
+            whole = merged.shape == facts.channel.shape
+            t, value, steps, status = self._em(facts.channel if whole else merged, facts.weights, facts.n, start)
         else:
             t, steps, status = self._by_estimator(facts, merged)
             value = assess(merged, facts.weights, t)[1]
         return _Mixture(labels, t, -2 * facts.n * value + t.size * np.log(facts.n), steps, status)
 
-    def _em(self, merged: MergedChannel, w: np.ndarray, n: int, t: np.ndarray) -> tuple[np.ndarray, float, int, Status]:
+    def _em(self, channel: Channel, w: np.ndarray, n: int, t: np.ndarray) -> tuple[np.ndarray, float, int, Status]:
         """EM from t: (weights, l, steps, how it ended)."""
-        s, value = assess(merged, w, t)
+        s, value = assess(channel, w, t)
         for step in range(1, _STEPS + 1):
             t = t * s
             before = value
-            s, value = assess(merged, w, t)
+            s, value = assess(channel, w, t)
             if value == -np.inf or n * (value - before) < self.tolerance:
                 return t / t.sum(), value, step, Status.STOPPED
         return t / t.sum(), value, _STEPS, Status.STEP_LIMIT
