@@ -25,11 +25,11 @@ class WienerFilter(Estimator):
 
         P <- |F|^2 + V P / (P + V),   F = U P / (P + V)
 
-    the posterior mean of the power if P were the prior's. A power P > 0 stays where it is only where P + V = |U|^2, so the limit is
+    the posterior mean of |F|^2 where P is the prior variance. A power P > 0 stays where it is only where P + V = |U|^2, so the limit is
     P = max(|U|^2 - V, 0), F = U max(1 - V / |U|^2, 0): spectral subtraction, in closed form. The total, k = 0, is known: F_0 = 1.
 
     This is Fang et al.'s filter, which divides the support counts' spectrum by the one of the circulant channel (p on the diagonal,
-    q off it): for such channels of the pure family the same numbers but for k = 0, which theirs shrinks by about V. Noise counts as
+    q off it): for such channels of the pure family the same numbers but for k = 0, which theirs estimates too. Noise counts as
     white, which it nearly is for them; for other channels, square wave and piecewise above all, it is not, and the filter is a poor
     one. It helps where neighbouring values have like shares and else does little: values without an order have nothing to filter.
 
@@ -42,7 +42,7 @@ class WienerFilter(Estimator):
         IdentifiabilityError: different distributions make the same reports, so there is nothing to invert.
 
     Source: Fang, Chen, Liu, Gao, "Locally differentially private frequency estimation based on convolution framework", IEEE S&P
-    2023, from the authors' description; the baseline IIW of [P3 sec VI]; METHODS 5.
+    2023, the recursion restated from the authors' public implementation; the baseline IIW of [P3 sec VI]; METHODS 5.
 
     >>> WienerFilter()
     WienerFilter(steps=None, constraint='project')
