@@ -30,6 +30,7 @@ PINNED = (
     "intervals_cover_the_truth",
     "logspline_against_smoothed_em",
     "protect_only_what_is_sensitive",
+    "mixture_reduction_with_and_without_merging",
 )
 
 

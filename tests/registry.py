@@ -76,6 +76,9 @@ ESTIMATORS: list[Estimator] = [
     warner.ExpectationMaximization(20),
     warner.SmoothedEM(),
     warner.LogSpline(),
+    warner.MixtureReduction(),
+    warner.MixtureReduction("mle", operation="prune"),
+    warner.WienerFilter(),
     warner.Uniform(),
     warner.Observed(),
 ]

@@ -25,7 +25,18 @@ from warner.audit import Audit, audit
 from warner.choose import estimate
 from warner.domain import Categorical, Domain, Grid, Integers, Interval, Points, Product
 from warner.estimate import Estimate, Status
-from warner.estimators import ExpectationMaximization, Inversion, LogSpline, MaximumLikelihood, Observed, SampleMean, SmoothedEM, Uniform
+from warner.estimators import (
+    ExpectationMaximization,
+    Inversion,
+    LogSpline,
+    MaximumLikelihood,
+    MixtureReduction,
+    Observed,
+    SampleMean,
+    SmoothedEM,
+    Uniform,
+    WienerFilter,
+)
 from warner.guarantee import LDP, OSLDP, ULDP, ApproximateLDP, MetricLDP, compose
 from warner.mechanisms import (
     ChannelMechanism,
@@ -100,6 +111,8 @@ __all__ = [
     "SampleMean",
     "SmoothedEM",
     "LogSpline",
+    "MixtureReduction",
+    "WienerFilter",
     "Uniform",
     "Observed",
     "redistribute",

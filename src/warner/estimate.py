@@ -24,11 +24,15 @@ class Status(Enum):
 
     EXACT = "exact: a closed form, nothing to iterate"
     CONVERGED = "converged: no distribution has a log-likelihood higher by more than the gap"
-    STOPPED = "stopped after the steps asked for: a regularised estimate, not the maximum of the likelihood; the gap says how far it is"
     PENALIZED = (
         "penalised maximum, the penalty chosen by marginal likelihood: smoother than the maximum of the likelihood, and the gap says how far "
         "below it at most; if values next to each other should not be alike, use MaximumLikelihood() instead"
     )
+    STOPPED = (
+        "stopped early, after the steps or at the tolerance asked for: a regularised estimate, not the maximum of the likelihood; "
+        "the gap says how far it is"
+    )
+    REDUCED = "reduced: values of little weight share one estimate, or were left out; components says how many estimates there are"
     STEP_LIMIT = "step limit reached before the gap asked for: allow more steps or a larger gap"
     OUTSIDE_SIMPLEX = (
         "outside the simplex: some estimates are negative or they do not sum to 1, which unbiased estimates may; "
@@ -51,6 +55,7 @@ class Fit:
         iterations: steps taken, or None.
         log_likelihood: in nats over all n reports, or None.
         likelihood: which likelihood that is.
+        components: how many estimates there are, where several values share one; None where every value has its own.
         path: log-likelihood and gap after every step of an early-stopped path, where it was asked for.
         unique: for a maximum, the text of whether it is the only one; see warner.estimators.uniqueness.
         seconds: how long an iterative method took.
@@ -66,6 +71,7 @@ class Fit:
     log_likelihood: float | None = None
     likelihood: str | None = None
     unique: str | None = None
+    components: int | None = None
     path: np.ndarray | None = field(default=None, repr=False)
     seconds: float | None = field(default=None, repr=False)
     draws: Callable[[int, np.random.Generator], np.ndarray] | None = field(default=None, repr=False)
@@ -95,7 +101,7 @@ class Estimate:
         estimator: the estimator; ``method`` is its name, as it can be written again.
         status: how the estimator ended; its text says what to do.
         gap: optimality gap in nats per report, None where no likelihood is maximised.
-        iterations, log_likelihood, likelihood, unique, seconds: see Fit.
+        iterations, log_likelihood, likelihood, unique, components, seconds: see Fit.
         attribute: the name of what was asked, where there is one.
 
     >>> from warner import Categorical, RandomizedResponse, estimate
@@ -141,6 +147,10 @@ class Estimate:
     @property
     def unique(self) -> str | None:
         return self.fit.unique
+
+    @property
+    def components(self) -> int | None:
+        return self.fit.components
 
     @property
     def log_likelihood(self) -> float | None:

@@ -18,6 +18,7 @@ from warner.channel.geometric import GeometricChannel
 from warner.channel.hashed import HashChannel
 from warner.channel.khatri_rao import KhatriRaoChannel
 from warner.channel.kronecker import KroneckerChannel
+from warner.channel.merged import MergedChannel
 from warner.channel.planar import PlanarChannel
 from warner.channel.pure import DirectChannel, HadamardChannel, SupportChannel, walsh
 from warner.channel.repeated import RepeatedRows
@@ -37,6 +38,7 @@ __all__ = [
     "HashChannel",
     "KhatriRaoChannel",
     "KroneckerChannel",
+    "MergedChannel",
     "PlanarChannel",
     "RepeatedRows",
     "SpreadChannel",

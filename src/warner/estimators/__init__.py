@@ -11,8 +11,10 @@ from warner.estimators.em import ExpectationMaximization
 from warner.estimators.inversion import SYNONYMS, Inversion, Observed, Uniform
 from warner.estimators.likelihood import MaximumLikelihood
 from warner.estimators.mean import SampleMean
+from warner.estimators.reduction import MixtureReduction
 from warner.estimators.smoothed import SmoothedEM
 from warner.estimators.spline import LogSpline
+from warner.estimators.wiener import WienerFilter
 
 # The registration of an estimator: its names on the command line, and what each makes. ``em`` takes a number: em:100.
 METHODS: dict[str, Callable[..., Estimator]] = {
@@ -26,6 +28,8 @@ METHODS: dict[str, Callable[..., Estimator]] = {
     "mean": SampleMean,
     "ems": SmoothedEM,
     "spline": LogSpline,
+    "mr": MixtureReduction,
+    "wiener": WienerFilter,
     "uniform": Uniform,
     "observed": Observed,
 }
@@ -46,15 +50,17 @@ def method(name: str) -> Estimator:
 
 
 __all__ = [
-    "METHODS",
     "Estimator",
     "ExpectationMaximization",
     "Inversion",
     "LogSpline",
+    "METHODS",
     "MaximumLikelihood",
+    "MixtureReduction",
     "Observed",
     "SampleMean",
     "SmoothedEM",
     "Uniform",
+    "WienerFilter",
     "method",
 ]
