@@ -126,7 +126,7 @@ def posterior(
         level: posterior probability, in (0, 1).
         target: only ``"population"``.
         weights: (r, K) or (K,): f(theta) = weights @ theta; None for the shares themselves; or f itself, (K,) -> (r,).
-        rng: None for fresh randomness.
+        rng: None for the same draws at every call.
 
     Raises:
         ArgumentError: no posterior, or one that was asked about the respondents.
@@ -137,7 +137,7 @@ def posterior(
     if estimate.fit.draws is None:
         raise ArgumentError(message("kind", "'posterior' needs an estimator that has a posterior", estimate.method, "Use kind='bootstrap'"))
     function, _, _ = _function(weights, estimate.domain.size)
-    found = np.stack([function(theta) for theta in estimate.fit.draws(DRAWS, _generator(rng))])
+    found = np.stack([function(theta) for theta in estimate.fit.draws(DRAWS, _generator(np.random.default_rng(0) if rng is None else rng))])
     # Of a function that jumps the limits are values that it had.
     low, high = np.quantile(found, alpha / 2, axis=0, method="lower"), np.quantile(found, 1 - alpha / 2, axis=0, method="higher")
     return np.stack([low, high], axis=1)

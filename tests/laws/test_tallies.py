@@ -143,7 +143,8 @@ def test_every_estimator_runs_on_every_mechanism(name: str, estimator: warner.es
         with pytest.raises(warner.ArgumentError, match="as many reports as values"):
             warner.estimate(tally, estimator)
         return
-    if isinstance(estimator, warner.Inversion) and name == "StochasticRounding":
+    inverts = isinstance(estimator, warner.Inversion | warner.WienerFilter)
+    if inverts and name == "StochasticRounding":
         with pytest.raises(warner.IdentifiabilityError, match="rank"):
             warner.estimate(tally, estimator)
         return
@@ -161,7 +162,10 @@ def test_every_estimator_runs_on_every_mechanism(name: str, estimator: warner.es
             return
         assert result.probabilities == pytest.approx(theta, abs=0.15 if estimator == warner.Inversion("base-cut") else 0.08)
     if name == "StochasticRounding":
-        assert not result.has_intervals and {(row["low"], row["high"]) for row in result.rows()} == {(0.0, 1.0)}
+        assert not result.has_intervals
+        if result.fit.draws is not None:
+            return
+        assert {(row["low"], row["high"]) for row in result.rows()} == {(0.0, 1.0)}
         return
     bounds = result.interval()
     assert bounds.shape == (4, 2) and (bounds[:, 0] <= bounds[:, 1]).all()

@@ -107,9 +107,9 @@ def test_wald_intervals_are_the_formula() -> None:
     mechanism = warner.RandomizedResponse(warner.Integers(0, 1), np.log(3))
     tally = warner.Tally(mechanism.header, "histogram", np.array([6000, 4000]), 10_000)
     half = 1.959963984540054 * np.sqrt(0.6 * 0.4 / 10_000) / 0.5
-    assert warner.estimate(tally).interval()[0] == pytest.approx([0.7 - half, 0.7 + half], abs=1e-9)
+    assert warner.estimate(tally).interval(kind="wald")[0] == pytest.approx([0.7 - half, 0.7 + half], abs=1e-9)
     fixed = 1.959963984540054 * np.sqrt((0.75 * 0.25) / 10_000) / 0.5  # every device adds the same binomial variance
-    assert warner.estimate(tally).interval(target="respondents")[0] == pytest.approx([0.7 - fixed, 0.7 + fixed], abs=1e-9)
+    assert warner.estimate(tally).interval(target="respondents", kind="wald")[0] == pytest.approx([0.7 - fixed, 0.7 + fixed], abs=1e-9)
 
 
 def test_without_protection_respondents_are_known_exactly() -> None:

@@ -280,7 +280,7 @@ def test_reports_of_fixed_people_vary_as_their_intervals_say(name: str) -> None:
 def test_bootstraps_refuse_what_they_cannot_do() -> None:
     mechanism = warner.UnaryEncoding(warner.Integers(0, 3), 1.0)
     reports = mechanism.randomize([0, 1, 2, 3] * 50, np.random.default_rng(0))
-    result = warner.estimate(mechanism.tally(reports))
+    result = warner.estimate(mechanism.tally(reports), warner.Inversion("project"))
     assert result.interval(kind="bootstrap", rng=np.random.default_rng(0)).shape == (4, 2)
     for wrong in (
         {"kind": "jackknife"},

@@ -83,7 +83,7 @@ class LogSpline(Estimator):
                 break
         status = Status.PENALIZED if models[0].converged else Status.STEP_LIMIT
         fit = finish(evidence, theta / theta.sum(), status, likelihood.steps)
-        return replace(fit, draws=_sampler(models, chances), seconds=perf_counter() - start)
+        return replace(fit, draws=Draws(models, chances), seconds=perf_counter() - start)
 
 
 @dataclass(eq=False)
@@ -367,12 +367,16 @@ def _cholesky(matrix: np.ndarray, fallback: np.ndarray) -> np.ndarray:
         return np.linalg.cholesky(fallback)
 
 
-def _sampler(models: list[Model], chances: np.ndarray) -> Callable[[int, np.random.Generator], np.ndarray]:
+@dataclass(frozen=True, eq=False)
+class Draws:
     """draws(count, rng) -> (count, K) from the mixture of the models' Laplace posteriors."""
 
-    def draws(count: int, rng: np.random.Generator) -> np.ndarray:
+    models: list[Model]
+    chances: np.ndarray
+
+    def __call__(self, count: int, rng: np.random.Generator) -> np.ndarray:
         out = []
-        for model, some in zip(models, rng.multinomial(count, chances), strict=True):
+        for model, some in zip(self.models, rng.multinomial(count, self.chances), strict=True):
             if some:
                 normal = np.linalg.solve(model.factor.T, rng.standard_normal((model.phi.size, some)))
                 columns = model.design.columns
@@ -380,5 +384,3 @@ def _sampler(models: list[Model], chances: np.ndarray) -> Callable[[int, np.rand
                 theta = model.theta[:, None] * (u + np.sqrt(1 + u**2))
                 out.append((theta / theta.sum(axis=0)).T)
         return rng.permutation(np.concatenate(out))
-
-    return draws
