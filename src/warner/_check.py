@@ -102,7 +102,7 @@ def message(name: str, rule: str, got: str | None = None, remedy: str | None = N
     text = f"{name}: {rule}"
     if got is not None:
         text += f"; got {got}"
-    return f"{text}." + (f" {remedy}." if remedy else "")
+    return f"{text}." + (f" {remedy}" + ("" if remedy.endswith("?") else ".") if remedy else "")
 
 
 def show(value: Any) -> str:

@@ -58,11 +58,6 @@ def rational(value: Fraction) -> Decimal:
     return _CONTEXT.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
-def square_root(value: Fraction) -> Decimal:
-    """The root of a fraction to 60 digits."""
-    return _CONTEXT.sqrt(rational(value))
-
-
 def natural(value: int | Fraction) -> float:
     """ln of a positive exact number that a float may not hold; the same on every machine.
 
@@ -70,6 +65,22 @@ def natural(value: int | Fraction) -> float:
     0.0
     """
     return float(_SHORT.ln(_SHORT.divide(Decimal(value.numerator), Decimal(value.denominator))))
+
+
+def normal_masses(deviation: float, reach: int) -> list[Decimal]:
+    """exp(-j^2 / (2 deviation^2)) for j = 0..reach, each from the one before, as q^(j^2) / q^((j-1)^2) = q^(2j - 1)."""
+    q = exp(-1 / (2 * Fraction(deviation) ** 2))
+    square, step, masses = _CONTEXT.multiply(q, q), q, [Decimal(1)]
+    for _ in range(reach):
+        masses.append(_CONTEXT.multiply(masses[-1], step))
+        step = _CONTEXT.multiply(step, square)
+    return masses
+
+
+def share_of(part: Decimal, whole: Decimal, total: int) -> int:
+    """part / whole of ``total``, rounded down."""
+    digits = decimal.Context(prec=60 + len(str(total)))
+    return int(digits.divide(digits.multiply(part, Decimal(total)), whole))
 
 
 def log_ratio(high: int | Fraction, low: int | Fraction, times: float | Fraction = 1) -> float:

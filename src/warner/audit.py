@@ -13,12 +13,10 @@ import numpy as np
 from warner._check import ArgumentError, ArgumentTypeError, integer, kind, message
 from warner._random import Source
 from warner.guarantee import LDP, OSLDP, ULDP, ApproximateLDP, Guarantee, MetricLDP
-from warner.law import INFINITE, GuardedBits, OneHotBits, epsilon_of, image, violation, worst_pair, worst_ratio, worst_slope
+from warner.law import INFINITE, epsilon_of, image, log_worst, violation, worst_pair, worst_ratio, worst_slope
 from warner.mechanisms import Mechanism, guarded
 from warner.reports import Reports
 
-# Small enough that all reports can be serialised and their exact probabilities compared.
-_ENUMERABLE = 2**16
 _TWICE = 1e-12  # nats: slopes are found from rounded logarithms, and rounded up, so what they are held to may be that much below
 _ERROR = 1e-6  # probability that the sampled lower bound is above the true epsilon
 
@@ -88,17 +86,17 @@ def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | N
         if samples is not None:
             raise ArgumentError(message("samples", "do not go with a claim, which is checked by enumeration", None, "Ask for one of the two"))
         return _held_to(mechanism, claim)
-    promised, distances = mechanism.guarantee, mechanism.distances()
+    promised = mechanism.guarantee
     delta = promised.delta if isinstance(promised, ApproximateLDP) else None
-    measured = delta is not None or distances is not None
-    law = epsilon = promised.epsilon if delta is not None else mechanism.epsilon if measured else epsilon_of(mechanism.law.ratio())
-    how = "bit by bit, exactly" if isinstance(mechanism.law, OneHotBits | GuardedBits) else "exact odds of the law"
+    measured = delta is not None or mechanism.unit is not None
+    law = epsilon = promised.epsilon if delta is not None else mechanism.epsilon if measured else log_worst(mechanism.law)
+    how = mechanism.law.examined
     breaks = None if epsilon <= mechanism.requested else f"epsilon {epsilon!r} exceeds {mechanism.requested!r}"
-    if mechanism.alphabet * mechanism.domain.size <= _ENUMERABLE:
+    if mechanism.listed:
         records = Reports(mechanism.header, mechanism.outputs()).records()
         how += f", and all {len(records)} serialised reports enumerated"
         if measured:
-            found, problem = _measured(records, mechanism.probabilities(), promised, distances)
+            found, problem = _measured(records, mechanism.probabilities(), promised, mechanism.distances())
             larger = found > (delta if delta is not None else law + _TWICE * (1 + law))
             if not mechanism.binned:
                 epsilon, delta = (min(found, epsilon), None) if delta is None else (epsilon, min(found, delta))
@@ -146,8 +144,8 @@ def _held_to(mechanism: Mechanism, claim: Any) -> Audit:
         raise ArgumentError(
             message("claim", "is checked value by value, and a bin stands for many", None, "Audit without a claim, or state it for Integers")
         )
-    if mechanism.alphabet * mechanism.domain.size > _ENUMERABLE:
-        raise ArgumentError(message("claim", f"is checked where reports times values are at most {_ENUMERABLE}", None, "Audit a smaller instance"))
+    if not mechanism.listed:
+        raise ArgumentError(message("claim", "is checked report by report, and these are too many to list", None, "Audit a smaller instance"))
     rows = mechanism.probabilities()
     how = f"all {len(rows)} reports enumerated against {claim}"
     if isinstance(claim, ApproximateLDP):
@@ -245,8 +243,8 @@ def sampled_bound(mechanism: Mechanism, samples: int, draw: Callable[[np.ndarray
         event = _most_telling(a[:half], b[:half])
         hits = [int(np.count_nonzero(event(part[half:]))) for part in (a, b)]
         bound = max(bound, _log_bound(hits[0], hits[1], samples - half, delta))
-    distances = mechanism.distances()
-    return bound if distances is None else bound / float(distances[first, last])
+    apart = mechanism.distances([first, last])
+    return bound if apart is None else bound / float(apart[0, 1])
 
 
 @dataclass(frozen=True)

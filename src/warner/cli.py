@@ -21,7 +21,7 @@ from warner.choose import estimate as estimate_tally
 from warner.domain import Tagged
 from warner.estimate import Estimate, as_text
 from warner.estimators import METHODS, method
-from warner.guarantee import LDP, OSLDP, ULDP, ApproximateLDP, MetricLDP, add_up
+from warner.guarantee import LDP, OSLDP, ULDP, MetricLDP
 from warner.mechanisms import Mechanism, from_header
 from warner.personal import redistribute
 from warner.plan import plan as make_plan
@@ -105,8 +105,7 @@ def _spent(study: Study) -> str:
     scope = f" (of {', '.join(some)} only the sensitive values are protected)" if some else ""
     apart = [name for name, m in study.mechanisms.items() if isinstance(m.guarantee, MetricLDP)]
     scope += f" (of {', '.join(apart)} between the values furthest apart, less between others)" if apart else ""
-    loose = add_up(m.guarantee.delta for m in study.mechanisms.values() if isinstance(m.guarantee, ApproximateLDP))
-    also = f", delta = {loose:.4g}" if loose else ""
+    also = f", delta = {study.delta:.4g}" if study.delta else ""
     return f"at most epsilon = {study.epsilon:.10g}{also} in all{scope}"
 
 

@@ -108,7 +108,7 @@ class MetricLDP:
 
     def __post_init__(self) -> None:
         LDP(self.epsilon)
-        if isinstance(self.diameter, bool) or not isinstance(self.diameter, int | float) or not 0 < self.diameter < math.inf:
+        if isinstance(self.diameter, bool) or not isinstance(self.diameter, int | float) or not 0 < self.diameter <= sys.float_info.max:
             raise ArgumentTypeError(message("diameter", "must be a positive number", show(self.diameter)))
 
     def __str__(self) -> str:

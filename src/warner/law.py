@@ -10,10 +10,11 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
-from warner._exact import ONE, exp, log_ratio, natural
+from warner._exact import ONE, log_ratio, natural, normal_masses, share_of
 
 INFINITE = Fraction(-1)  # what ``ratio`` returns where a report is possible under one value and impossible under another
 
@@ -21,6 +22,8 @@ INFINITE = Fraction(-1)  # what ``ratio`` returns where a report is possible und
 @dataclass(frozen=True)
 class TwoLevel:
     """Every report has probability ``high`` under the values it supports and ``low`` under all others."""
+
+    examined: ClassVar[str] = "exact odds of the law"  # what an audit of the law alone looks at
 
     high: Fraction
     low: Fraction
@@ -40,6 +43,8 @@ class TwoLevel:
 @dataclass(frozen=True)
 class OneHotBits:
     """K independent bits: bit x of a person with value x is 1 w.p. keep / 2**64, every other bit w.p. raised / 2**64."""
+
+    examined: ClassVar[str] = "bit by bit, exactly"  # what an audit of the law alone looks at
 
     keep: int
     raised: int
@@ -63,6 +68,8 @@ class GuardedBits:
 
     ``sensitive``, ``others``: how many values of each kind there are.
     """
+
+    examined: ClassVar[str] = "bit by bit, exactly"  # what an audit of the law alone looks at
 
     keep: int
     raised: int
@@ -92,6 +99,8 @@ class Table:
     OSLDP else (see warner.uldp).
     """
 
+    examined: ClassVar[str] = "exact odds of the law"  # what an audit of the law alone looks at
+
     numerators: np.ndarray
     sensitive: np.ndarray | None = None
 
@@ -112,6 +121,8 @@ class Table:
 @dataclass(frozen=True)
 class Steps:
     """Whole numbers plus noise, Pr(noise d) proportional to (fall / 2**64)**|d|, on values that lie up to ``most`` steps apart."""
+
+    examined: ClassVar[str] = "exact odds of the law"  # what an audit of the law alone looks at
 
     fall: int
     most: int
@@ -146,6 +157,11 @@ class Displacements:
         return cls(quarter, words)
 
     @property
+    def examined(self) -> str:
+        """What an audit of the law alone looks at."""
+        return "all pairs of cells of the exact law" if self.few else "neighbouring cells of the law, others by the triangle inequality"
+
+    @property
     def few(self) -> bool:
         """Few enough cells that all pairs of them are compared."""
         return self.quarter.size <= 400
@@ -164,7 +180,7 @@ class Displacements:
     def tables(self) -> tuple[np.ndarray, ...]:
         """The same as probabilities in double precision."""
         total = 1 << 64 * self.words
-        return tuple(np.vectorize(lambda v: float(Fraction(v, total)), otypes=[np.float64])(part) for part in self.exact())
+        return tuple(np.vectorize(lambda v: v / total, otypes=[np.float64])(part) for part in self.exact())
 
     def _logs(self) -> np.ndarray:
         """ln of the odds of every report (one quarter of the grid, the others are alike) under every cell: (m, R, C)."""
@@ -189,6 +205,13 @@ class Displacements:
                 worst = max(worst, Fraction(row.max(), row.min()))
         return worst
 
+    def neighbours(self) -> float:
+        """Nats between cells next to each other, the worst over all reports, to double precision."""
+        inner, rows, columns, both = (np.log(part) for part in self.tables())
+        # The last row and column hold tails, which only reports on that side of the grid have the probability of.
+        parts = (inner[:-1, :-1], rows[:, :-1], columns[:-1], both)
+        return max(float(np.abs(np.diff(part, axis=axis)).max(initial=0.0)) for part in parts for axis in (0, 1))
+
     def slope(self) -> float:
         """Nats per cell of distance: the worst over all reports and pairs of cells, rounded up."""
         height, width = self.quarter.shape
@@ -204,6 +227,8 @@ class Rounded:
     ``deviation``: of the noise, in steps.
     """
 
+    examined: ClassVar[str] = "sums of normal odds, bounded from above"  # what an audit of the law alone looks at
+
     masses: np.ndarray
     words: int
     deviation: float
@@ -215,12 +240,11 @@ class Rounded:
     @classmethod
     def normal(cls, deviation: float, reach: int) -> Rounded:
         """exp(-j^2 / (2 deviation^2)) for |j| <= reach, by decimal arithmetic; 0 takes the rounding."""
-        scale = -1 / (2 * Fraction(deviation) ** 2)
-        half = [exp(scale * j**2) for j in range(reach + 1)]
+        half = normal_masses(deviation, reach)
         sides = 2 * sum(half[1:]) + half[0]
-        words = math.ceil((64 + float((sides / half[-1]).ln()) / math.log(2)) / 64)
+        words = math.ceil((64 + log_ratio(Fraction(sides), Fraction(half[-1])) / math.log(2)) / 64)
         total = 1 << 64 * words
-        side = [int(Fraction(mass) / Fraction(sides) * total) for mass in half[1:]]
+        side = [share_of(mass, sides, total) for mass in half[1:]]
         return cls(np.array([*side[::-1], total - 2 * sum(side), *side], dtype=object), words, deviation)
 
     def ratio(self) -> Fraction:
@@ -232,13 +256,15 @@ class Rounded:
         return np.array([mass / total for mass in self.masses.tolist()])
 
     def divergence(self, epsilon: float, shifts: np.ndarray) -> float:
-        """The largest sum_j max(0, Pr(j) - e^epsilon Pr(j + v)) over shifts v (s, d) of noise on d axes; on several a bound just above.
+        """A bound just above the largest sum_j max(0, Pr(j) - e^epsilon Pr(j + v)) over shifts v (s, d) of noise on d axes.
 
-        Pr(j + v) / Pr(j) = exp(-(2 v.j + |v|^2) / (2 deviation^2)): with normal noise only the number v.j counts. On several axes it is
-        rounded to one of 2^10 numbers, to the side that diverges more.
+        Where both are possible Pr(j + v) / Pr(j) = exp(-(2 v.j + |v|^2) / (2 deviation^2)): with normal noise only the number v.j counts. On
+        several axes it is rounded to one of 2^10 numbers, to the side that diverges more. Noise so far out that j + v lies beyond the
+        reach counts whole. Sums of double precision are off by less than what is added at the end.
         """
         one = self.floats()
         j = np.arange(-self.reach, self.reach + 1, dtype=np.float64)
+        tails = np.cumsum(one[::-1])
         worst = 0.0
         for v in shifts:
             moves = v[v != 0]
@@ -248,8 +274,9 @@ class Rounded:
                 other, more = _coarser(one, step * j)
                 chance, sum_ = np.multiply.outer(chance, other).ravel(), np.add.outer(sum_, more).ravel()
             loss = epsilon - (2 * sum_ + float(v @ v)) / (2 * self.deviation**2)
-            worst = max(worst, float(-(chance * np.expm1(np.minimum(loss, 0.0))).sum()))
-        return worst
+            inside = float(-(chance * np.expm1(np.minimum(loss, 0.0))).sum())
+            worst = max(worst, inside + float(tails[moves - 1].sum()))
+        return worst * (1 + 1e-11) + 4e-15
 
 
 def _coarser(chance: np.ndarray, sum_: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -268,6 +295,11 @@ def _unfold(quarter: np.ndarray) -> np.ndarray:
 
 
 Law = TwoLevel | OneHotBits | GuardedBits | Table | Steps | Displacements | Rounded
+
+
+def log_worst(law: Law) -> float:
+    """Nats between any two values: the logarithm of a law's worst ratio, rounded up."""
+    return law.epsilon(law.most) if isinstance(law, Steps) else epsilon_of(law.ratio())
 
 
 def worst_ratio(table: np.ndarray, above: np.ndarray | None = None) -> Fraction:

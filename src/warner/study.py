@@ -77,6 +77,7 @@ def _model() -> Any:
         "Study",
         __config__=ConfigDict(extra="forbid"),
         title=(StrictStr, ""),
+        delta=(StrictInt | StrictFloat | None, Field(None, ge=0, lt=1, description="the most that the deltas of all attributes may add up to")),
         budget=(StrictInt | StrictFloat | None, Field(None, gt=0, description="the most that one person may spend over all attributes")),
         attributes=(dict[str, AttributeSpec], Field(min_length=1)),
     )
@@ -124,12 +125,21 @@ class Study:
             raise StudyError(
                 message("budget", f"is exceeded: the attributes spend {self.epsilon:.10g} together", repr(self.budget), "Lower an epsilon")
             )
+        if self.budget is not None and self.delta > (model.delta or 0.0):
+            raise StudyError(
+                message("delta", f"is exceeded: the attributes' deltas add up to {self.delta:.6g}", repr(model.delta), "State it beside the budget")
+            )
         self._data = model.model_dump(exclude_none=True)
 
     @property
     def epsilon(self) -> float:
         """What one person who answers everything spends: the sum over attributes, between the two most distant values of each."""
         return add_up(part.epsilon for part in self._parts().values())
+
+    @property
+    def delta(self) -> float:
+        """The sum of the deltas of the attributes whose privacy is approximate."""
+        return add_up(part.delta for part in self._parts().values() if isinstance(part, ApproximateLDP))
 
     def _parts(self) -> dict[str, Any]:
         """The guarantee of each attribute, for any two values."""

@@ -84,7 +84,8 @@ class Quantity(float):
             kind = "posterior" if self._estimate.fit.draws is not None and target == "population" else "bootstrap"
         choice("kind", kind, ("bootstrap", "posterior", *(("fisher",) if isinstance(self._of, Linear) else ())))
         asked = self._of.cumulative if kind == "bootstrap" and isinstance(self._of, Quantile) else self._of
-        weights = asked.weights if isinstance(asked, Linear) else asked
+        plain = isinstance(asked, Linear) and (asked.limits is None or kind == "fisher")
+        weights = asked.weights if plain and isinstance(asked, Linear) else asked
         bounds = self._estimate.interval(level, target, kind, weights, replicates, rng)
         return asked.invert(bounds, self._of) if isinstance(asked, Cumulative) else bounds[0]
 
@@ -105,9 +106,10 @@ class Sampled:
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """weights @ theta: (1,)."""
+    """weights @ theta: (1,); ``limits`` where it can be more than shares of the values make it."""
 
     weights: np.ndarray
+    limits: tuple[float, float] | None = None
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:
         return np.atleast_1d(self.weights @ theta)
@@ -195,9 +197,9 @@ def mean(estimate: Estimate) -> Quantity | tuple[Quantity, ...]:
     points = _points(estimate.domain, "mean")
     if estimate.fit.mean is not None and estimate.fit.mean_variance is not None:
         given = zip(points.T, estimate.fit.mean, estimate.fit.mean_variance, strict=True)
-        found = tuple(Quantity(float(m), estimate, Sampled(float(m), float(v / estimate.n), (c.min(), c.max()))) for c, m, v in given)
+        found = tuple(Quantity(float(m), estimate, Sampled(float(m), float(v / estimate.n), _ends(estimate.domain, c))) for c, m, v in given)
         return found[0] if len(found) == 1 else found
-    return _each(estimate, [Linear(c) for c in points.T])
+    return _each(estimate, [Linear(c, _ends(estimate.domain, c)) for c in points.T])
 
 
 def variance(estimate: Estimate) -> Quantity | tuple[Quantity, ...]:
@@ -248,6 +250,11 @@ def _each(estimate: Estimate, functions: list[Any]) -> Quantity | tuple[Quantity
 def _distribution(theta: np.ndarray) -> np.ndarray:
     """theta, projected on the simplex where it is not there."""
     return theta if (theta >= 0).all() and abs(theta.sum() - 1) <= 1e-9 else project(theta)
+
+
+def _ends(domain: Domain, points: np.ndarray) -> tuple[float, float]:
+    """The least and the largest number of the domain, of which bins know the centres only."""
+    return (domain.low, domain.high) if isinstance(domain, Interval) else (float(points.min()), float(points.max()))
 
 
 def _width(domain: Domain) -> float:

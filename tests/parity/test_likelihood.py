@@ -48,7 +48,7 @@ def test_maximum_is_the_oracles(name: str, size: int, n: int, epsilon: float) ->
     assert best <= fit.log_likelihood / n + fit.gap + 1e-6
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", SEEING)
 def test_closed_forms_agree_with_the_interior_point(name: str) -> None:
     facts = _evidence(name, 12, 2000, 1.0)
     theta, _, reached = interior_point(facts.channel, facts.weights, 1e-10 / facts.channel.copies)

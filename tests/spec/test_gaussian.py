@@ -47,8 +47,8 @@ def test_delta_is_the_hockey_stick_divergence_of_what_is_sampled(domain: warner.
         # On several axes it is a bound, which a coarse sum of the losses moves up.
         assert mechanism.guarantee.delta < (1.01 if domain.size == 6 else 1.1) * worst
     # Noise a tenth smaller would not do: the calibration wastes little.
-    tenth = Gaussian(domain, epsilon, delta * 10, sigma=0.9 * mechanism.sigma)
-    assert tenth.guarantee.delta > delta
+    with pytest.raises(warner.BudgetError):
+        Gaussian(domain, epsilon, delta, sigma=0.9 * mechanism.sigma)
 
 
 def test_the_exact_law_is_what_the_channel_says() -> None:
@@ -59,6 +59,33 @@ def test_the_exact_law_is_what_the_channel_says() -> None:
         assert hockey_stick(table, mechanism.requested) <= mechanism.guarantee.delta
         result = warner.audit(mechanism)
         assert result.holds and result.delta is not None and result.delta <= mechanism.delta
+
+
+@pytest.mark.parametrize("epsilon, delta", [(1.0, 1e-6), (1.0, 1e-11), (0.1, 1e-9), (5.0, 1e-6), (30.0, 1e-6), (1.0, 1e-12)])
+def test_cut_tails_are_counted(epsilon: float, delta: float) -> None:
+    """In exact fractions, far tails included: once claimed a part in 10^7 too little, and 0 at 1e-15."""
+    from fractions import Fraction
+
+    mechanism = Gaussian(Integers(0, 1), epsilon, delta)
+    table = mechanism.probabilities()
+    e = Fraction(math.exp(epsilon)) * (1 - Fraction(1, 2**50))
+    exact = max(sum(max(Fraction(0), a - e * b) for a, b in zip(table[:, x], table[:, 1 - x], strict=True)) for x in (0, 1))
+    assert exact <= mechanism.guarantee.delta <= delta
+    assert warner.audit(mechanism).holds
+    with pytest.raises(warner.BudgetError, match="double precision"):
+        Gaussian(Integers(0, 1), 1.0, 1e-15)
+
+
+def test_reports_stop_at_the_ends() -> None:
+    """Noise drawn at its very ends is reported as the first and the last, not around the corner."""
+    from warner._random import Edges, Source
+
+    mechanism = Gaussian(Interval(0, 1, 4), 1.0, 1e-4)
+    for widths, expected in (([1 << 64, 0], 0), ([0, 1 << 64], mechanism.alphabet - 1)):
+        whole = [0] * len(mechanism.law.masses)
+        whole[0], whole[-1] = widths
+        mechanism.__dict__["_edges"] = Edges.of(whole)
+        assert mechanism._sample(np.array([0.5]), Source(None))["report"].tolist() == [expected]
 
 
 def test_an_audit_finds_a_delta_that_is_too_small() -> None:
@@ -104,7 +131,7 @@ def test_what_cannot_be_kept_is_refused() -> None:
             Gaussian(domain, 1.0, delta)  # type: ignore[arg-type]
     with pytest.raises(warner.BudgetError, match="at least about"):
         Gaussian(domain, 1.0, 1e-5, sigma=0.5)
-    for sigma in (0.0, -1.0, float("inf"), "1"):
+    for sigma in (0.0, -1.0, 1e-300, float("inf"), "1"):
         with pytest.raises(warner.WarnerError, match="sigma"):
             Gaussian(domain, 1.0, 1e-5, sigma=sigma)  # type: ignore[arg-type]
     with pytest.raises(warner.ArgumentTypeError, match="coordinates"):
@@ -114,7 +141,8 @@ def test_what_cannot_be_kept_is_refused() -> None:
 
 
 def test_points_check_what_they_are_given() -> None:
-    for wrong in ([1, 2, 3], [[0, 0]], [[0, 0], [0, 0]], [[0, math.nan], [1, 1]], "ab", [[0, 0], [1]], [[]], None):
+    shapes = ([1, 2, 3], [[0, 0]], [[0, 0], [0, 0]], "ab", [[0, 0], [1]], [[]], None)
+    for wrong in (*shapes, [[0, math.nan], [1, 1]], [["1", "2"], ["3", "4"]], [[True], [False]], [[0], [1e170]]):
         with pytest.raises(warner.WarnerError):
             Points(wrong)
     domain = Points([[0, 0], [1.5, -2]])

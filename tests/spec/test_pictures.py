@@ -17,7 +17,9 @@ from warner.plot import _SHADES, _TRUTH, chart
 
 def _result(domain: warner.Domain, method: Any = None, name: str | None = None, n: int = 2000) -> Estimate:
     mechanism, rng = warner.RandomizedResponse(domain, 3.0), np.random.default_rng(0)
-    result = warner.estimate(mechanism.tally(mechanism.randomize(domain.decode(rng.choice(domain.size, n)), rng)), method or warner.Inversion("project"))
+    result = warner.estimate(
+        mechanism.tally(mechanism.randomize(domain.decode(rng.choice(domain.size, n)), rng)), method or warner.Inversion("project")
+    )
     return Estimate(result.fit, result.evidence, result.estimator, name)
 
 

@@ -61,7 +61,7 @@ def test_stochastic_rounding_is_as_published(epsilon: float) -> None:
         fit = warner.estimate(mechanism.tally(mechanism.reports(report)), SampleMean()).fit
         assert fit.mean is not None and fit.mean_variance is not None
         c = (e + 1) / (e - 1)
-        assert fit.mean_variance[0] == pytest.approx(c**2 - fit.mean[0] ** 2, rel=1e-6)
+        assert fit.mean_variance[0] == pytest.approx(c**2 - fit.mean[0] ** 2, rel=2e-5)
 
 
 def test_rounding_identifies_the_mean_and_says_that_it_identifies_nothing_else() -> None:
@@ -105,3 +105,31 @@ def test_means_of_places_and_of_categories() -> None:
     bits = warner.UnaryEncoding(Integers(0, 3), 1.0)
     with pytest.raises(warner.IdentifiabilityError, match="bit sums"):
         warner.estimate(bits.tally(bits.randomize([1])), SampleMean())
+
+
+def test_bins_do_not_bound_the_mean() -> None:
+    """Everybody at 1.0 in two bins of width 5, whose centres are 2.5 and 7.5: the interval holds 1.0."""
+    mechanism, rng, hits = StochasticRounding(Interval(0, 10, 2), 2.0), np.random.default_rng(0), 0
+    for _ in range(100):
+        low, high = warner.estimate(mechanism.tally(mechanism.randomize(np.full(500, 1.0), rng)), SampleMean()).mean().interval()
+        hits += int(low <= 1.0 <= high)
+    assert hits >= 82  # 6 sd below 95
+
+
+def test_one_report_says_nothing_and_a_flat_axis_nothing_wrong() -> None:
+    mechanism = Piecewise(Interval(0, 1, 4), 1.0)
+    low, high = warner.estimate(mechanism.tally(mechanism.randomize([0.2])), SampleMean()).mean().interval()
+    assert (low, high) == (0.0, 1.0)
+    line = Gaussian(warner.Points([[0, 0], [0, 1.0]]), 1.0, 1e-4)
+    x, y = warner.estimate(line.tally(line.randomize([(0, 1)] * 5000)), SampleMean()).mean()
+    assert x == 0 and y == pytest.approx(1.0, abs=0.5)
+
+
+def test_a_mean_that_is_only_nearly_affine_is_not_taken_as_such() -> None:
+    """Of the truncated geometric mechanism the mean report bends by 1 % at the ends: the inversion is right where a line is not."""
+    mechanism = warner.TruncatedGeometric(Integers(0, 19), 2.0)
+    channel = mechanism.channel()
+    theta = np.eye(20)[0]
+    facts = evidence(mechanism.tally(mechanism.randomize([0])))
+    mean = SampleMean().fit(type(facts)(channel, channel.matvec(theta), 100, mechanism.domain)).mean
+    assert mean is not None and mean[0] == pytest.approx(0, abs=1e-9)

@@ -10,6 +10,7 @@ import pytest
 import warner
 from warner.estimate import Fit
 
+PROJECTED = warner.Inversion("project")
 SIX = np.array([0.1, 0.15, 0.25, 0.25, 0.15, 0.1])
 ASKED: list[Callable[[warner.Estimate], float]] = [
     lambda e: e.mean(),  # type: ignore[dict-item, return-value, list-item]
@@ -26,7 +27,7 @@ def _covered(
     interval: Callable[[warner.Estimate, float, np.random.Generator], np.ndarray],
     people: int = 2000,
     theta: np.ndarray = SIX,
-    method: warner.estimators.Estimator | None = None,
+    method: warner.estimators.Estimator = PROJECTED,
     asked: list[Callable[[warner.Estimate], float]] = ASKED,
 ) -> np.ndarray:
     """How often intervals hold the truth, over whole runs from people to interval, for each that is asked.

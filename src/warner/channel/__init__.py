@@ -23,7 +23,7 @@ from warner.channel.planar import PlanarChannel
 from warner.channel.pure import DirectChannel, HadamardChannel, SupportChannel, walsh
 from warner.channel.repeated import RepeatedRows
 from warner.channel.rows import SupportRows
-from warner.channel.spread import SpreadChannel, dithered, dithered_at
+from warner.channel.spread import SpreadChannel, rounded, rounded_at, spread_over
 from warner.channel.stack import StackChannel
 from warner.channel.tied import TiedChannel
 
@@ -46,8 +46,9 @@ __all__ = [
     "SupportChannel",
     "SupportRows",
     "TiedChannel",
-    "dithered",
-    "dithered_at",
+    "rounded",
+    "rounded_at",
+    "spread_over",
     "walsh",
     "windows",
     "windows_at",

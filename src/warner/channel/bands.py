@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from warner.channel.base import Channel
-from warner.channel.spread import hat
+from warner.channel.spread import rounded, rounded_at
 
 
 class BandChannel(Channel):
@@ -87,13 +87,7 @@ def windows(outputs: int, width: int, size: int, low: float, gain: float) -> Ban
         size: K bins of values.
         low, gain: Pr(a cell outside), and Pr(a cell inside) - low.
     """
-    starts = outputs - width
-    edges = np.arange(size + 1) * (starts / size)
-    first = np.floor(edges[:-1]).astype(np.int64)
-    reach = int(np.ceil(starts / size)) + 2
-    start = first[:, None] + np.arange(reach)[None, :]
-    weight = (hat(edges[1:, None] - start) - hat(edges[:-1, None] - start)) * (size / starts)
-    return _from_starts(outputs, width, size, start, weight, low, gain)
+    return _from_starts(outputs, width, size, *rounded(outputs - width, size), low, gain)
 
 
 def _from_starts(outputs: int, width: int, size: int, start: np.ndarray, weight: np.ndarray, low: float, gain: float) -> BandChannel:
@@ -119,9 +113,4 @@ def _from_starts(outputs: int, width: int, size: int, start: np.ndarray, weight:
 
 def windows_at(outputs: int, width: int, positions: np.ndarray, low: float, gain: float) -> BandChannel:
     """The same for values (K,) that are points, at ``positions`` in [0, 1]."""
-    s = positions * (outputs - width)
-    first = np.minimum(np.floor(s).astype(np.int64), outputs - width - 1) if outputs - width > 0 else np.zeros(len(s), dtype=np.int64)
-    upper = s - first
-    start = np.stack([first, first + 1], axis=1)
-    weight = np.stack([1 - upper, upper], axis=1)
-    return _from_starts(outputs, width, len(positions), start, weight, low, gain)
+    return _from_starts(outputs, width, len(positions), *rounded_at(outputs - width, positions), low, gain)

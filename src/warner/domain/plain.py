@@ -101,6 +101,15 @@ class Integers(Domain):
 
     @cached_property
     def points(self) -> np.ndarray:  # type: ignore[override]
+        if max(-self.low, self.high) > 2**53:
+            raise ArgumentError(
+                message(
+                    "domain",
+                    "has integers beyond 2^53, which are no exact coordinates",
+                    show(self.high),
+                    "Subtract a common number, or use Categorical",
+                )
+            )
         return np.arange(self.low, self.high + 1, dtype=np.float64)[:, None]
 
     def encode(self, values: Any) -> np.ndarray:
@@ -236,13 +245,16 @@ class Points(Domain):
 
     def __init__(self, points: Any) -> None:
         try:
-            array = np.array(points, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ArgumentTypeError(message("points", "must be an array of numbers, shape (K, d)")) from None
+            array = np.array(points)
+        except ValueError:
+            array = np.array(None)
+        if array.dtype.kind not in "iuf":
+            raise ArgumentTypeError(message("points", "must be an array of numbers, shape (K, d)", kind(points)))
+        array = array.astype(np.float64)
         if array.ndim != 2 or not array.shape[1]:
             raise ArgumentError(message("points", "must have shape (K, d)", str(array.shape)))
-        if not np.isfinite(array).all():
-            raise ArgumentError(message("points", "must be finite", "NaN or infinity"))
+        if not (np.abs(array) <= 1e100).all():
+            raise ArgumentError(message("points", "must be finite, and at most 1e100, so that distances are"))
         self.size = integer("number of points", len(array), 2, LARGEST_SIZE)
         self.points = array + 0.0  # no negative zeros, which are equal to 0 and print differently
         self._table = _Table((tuple(row), i) for i, row in enumerate(self.points.tolist()))
@@ -254,8 +266,8 @@ class Points(Domain):
         values, width = sequence(values), self.points.shape[1]
         if not isinstance(values, np.ndarray) or values.dtype == object:
             for i, value in enumerate(values):
-                if not isinstance(value, list | tuple | np.ndarray) or len(value) != width:
-                    raise ValuesError(i, f"must be {width} numbers", kind(value))
+                if not isinstance(value, list | tuple | np.ndarray) or np.shape(value) != (width,):
+                    raise ValuesError(i, f"must be {width} number{'s' if width > 1 else ''}", kind(value))
             wrong_type([c for value in values for c in value], (int, float, np.integer, np.floating), per=width)
             values = np.asarray([[as_float(c) for c in value] for value in values])
         if values.ndim != 2 or values.shape[1] != width or values.dtype.kind not in "iuf":

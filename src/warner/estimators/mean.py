@@ -12,6 +12,7 @@ from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
 from warner.evidence import Evidence
 
+_FLAT = 1e-9  # of the range of what reports carry
 _AFFINE = 1e-7  # of the range of means: far tails that are cut off, and nothing else, leave less
 
 
@@ -53,7 +54,10 @@ class SampleMean(Estimator):
             )
         each = np.stack([_weights(evidence.channel, c) for c in points.T])
         mean = each @ w
-        return Fit(None, Status.MEAN_ONLY, mean=mean, mean_variance=np.maximum(each**2 @ w - mean**2, 0.0))
+        spread = np.maximum(each**2 @ w - mean**2, 0.0)
+        # One report says nothing of how far its like would be from it.
+        variance = spread * evidence.n / (evidence.n - 1) if evidence.n > 1 else np.full(mean.shape, np.inf)
+        return Fit(None, Status.MEAN_ONLY, mean=mean, mean_variance=variance)
 
 
 def _weights(channel: Channel, points: np.ndarray) -> np.ndarray:
@@ -63,6 +67,8 @@ def _weights(channel: Channel, points: np.ndarray) -> np.ndarray:
         return np.full(channel.shape[0], points[0])
     for numbers in channel.scales():
         means = channel.rmatvec(numbers)
+        if abs(means[last] - means[first]) <= _FLAT * np.ptp(numbers):
+            continue  # rounding, not a slope
         slope = (means[last] - means[first]) / (points[last] - points[first])
         error = np.abs(means - means[first] - slope * (points - points[first])).max()
         if error <= _AFFINE * abs(means[last] - means[first]):

@@ -25,6 +25,7 @@ from warner.law import INFINITE, Law, epsilon_of
 from warner.reports import Bits, Fields, Layout, Reports, columns_from
 from warner.tally import Tally, count, distinct, require_same
 
+_ENUMERABLE = 2**16  # probabilities that an audit compares one by one
 _CHUNK = 2**16  # people randomised at a time: what bounds memory, and fits the cache
 
 
@@ -39,10 +40,12 @@ class Mechanism(ABC):
         layout: the columns of a report.
         law: the exact odds of whole reports.
         guarded: which values are protected (K,), None where all are.
+        unit: the distance of two values that epsilon is for, where privacy is metric; None where it is for any two.
         binned: whether a value of the domain stands for many answers, which reports tell apart better than bins.
     """
 
     binned = False
+    unit: float | None = None
 
     guarded: np.ndarray | None = None
 
@@ -112,9 +115,18 @@ class Mechanism(ABC):
         """Which of ``outputs`` the guarantee bounds, (m,): all, except where some values are not protected [P2 def 2]."""
         return np.ones(self.alphabet, dtype=bool)
 
-    def distances(self) -> np.ndarray | None:
-        """How far apart values are, (K, K), where epsilon is per unit of distance; None where it is for any two."""
-        return None
+    def distances(self, index: Any = None) -> np.ndarray | None:
+        """How far apart values are, in ``unit``, (K, K) or those at ``index``; None where epsilon is for any two."""
+        if self.unit is None:
+            return None
+        points = np.zeros((0, 1)) if self.domain.points is None else self.domain.points
+        points = points if index is None else points[index]
+        return np.sqrt(((points[:, None, :] - points[None, :, :]) ** 2).sum(axis=2)) / self.unit
+
+    @property
+    def listed(self) -> bool:
+        """Whether there are few enough reports and values for ``probabilities`` to be listed and compared."""
+        return self.alphabet * self.domain.size <= _ENUMERABLE
 
     @property
     def alphabet(self) -> int:

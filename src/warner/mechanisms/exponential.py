@@ -10,16 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentTypeError, BudgetError, message
-from warner._exact import exp, natural, square_root
+from warner._check import ArgumentError, ArgumentTypeError, BudgetError, integer, message
+from warner._exact import exp, natural, share_of
 from warner._random import Edges, Source
 from warner.channel import DenseChannel
-from warner.domain import Domain
+from warner.domain import Domain, Interval
 from warner.guarantee import MetricLDP
 from warner.law import ROUNDING, Table
 from warner.mechanisms._base import Mechanism
 from warner.reports import Fields, smallest_dtype
 
+_DISTANCES = 2**16  # each is an exponential in decimal arithmetic
+_CLOSE = 1e-9  # nats: closer values would need more digits than are of use
 _MOST = 1024  # values: the law is a table of K x K exact integers
 _LARGEST = 1200.0  # nats across the domain; probabilities must be floats for estimation
 
@@ -33,12 +35,12 @@ class Exponential(Mechanism):
     one, ``requested`` what was asked (4 x 4 cells at 0.5: 0.377).
 
     Args:
-        domain: Integers, Grid, Points or Interval (between bin centres), up to 1024 values.
+        domain: Integers, Grid or Points, up to 1024 values at 2^16 different distances.
         epsilon: nats per unit of distance, at most.
 
     Raises:
         ArgumentTypeError: values without coordinates.
-        BudgetError: more than 1200 nats across the domain.
+        BudgetError: more than 1200 nats across the domain, or values next to nothing apart.
 
     Source: McSherry, Talwar (2007); [P4 sec IX-C].
 
@@ -49,17 +51,15 @@ class Exponential(Mechanism):
 
     law: Table
     layout: Fields
+    unit = 1.0
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
         self._start(domain, epsilon)
-        if domain.points is None:
+        if domain.points is None or isinstance(domain, Interval):
             raise ArgumentTypeError(
-                message(
-                    "domain", "must have coordinates: Integers, Interval, Grid or Points", type(domain).__name__, "For labels use RandomizedResponse"
-                )
+                message("domain", "must have coordinates: Integers, Grid or Points", type(domain).__name__, "For labels use RandomizedResponse")
             )
-        if domain.size > _MOST:
-            raise ArgumentTypeError(message("domain", f"must have at most {_MOST} values", str(domain.size), "Use Geometric or PlanarGeometric"))
+        integer("number of values", domain.size, 2, _MOST, "Use Geometric or PlanarGeometric")
         self._distance = np.sqrt(((domain.points[:, None, :] - domain.points[None, :, :]) ** 2).sum(axis=2))
         if self.requested * self._distance.max() > _LARGEST:
             raise BudgetError(
@@ -70,31 +70,33 @@ class Exponential(Mechanism):
                     "Pass a smaller epsilon",
                 )
             )
-        numerators, self.words = self._integers(domain.points)
+        numerators, self.words = self._integers()
         self.law = Table(numerators)
         self.layout = Fields(("report",), (domain.size,))
 
-    def _integers(self, points: np.ndarray) -> tuple[np.ndarray, int]:
+    def _integers(self) -> tuple[np.ndarray, int]:
         """The law as integers over 2**(64 words), by decimal arithmetic, which is the same on every machine; each value takes its rounding."""
-        exact = [[Fraction(c) for c in point] for point in points.tolist()]
-        known: dict[Fraction, Decimal] = {}
-        size = len(exact)
-        weights = np.empty((size, size), dtype=object)
-        half = Fraction(self.requested) / 2
-        for x in range(size):
-            for z in range(x, size):
-                square = sum(((a - b) ** 2 for a, b in zip(exact[x], exact[z], strict=True)), Fraction(0))
-                if square not in known:
-                    known[square] = exp(-half * Fraction(square_root(square)))
-                weights[x, z] = weights[z, x] = known[square]
-        words = math.ceil((64 + self.requested * float(self._distance.max()) / 2 / math.log(2) + math.log2(size)) / 64)
+        known, place = np.unique(self._distance, return_inverse=True)
+        place = place.reshape(self._distance.shape)
+        if known.size > _DISTANCES:
+            raise ArgumentError(
+                message("domain", f"must have at most {_DISTANCES} different distances", str(known.size), "Use fewer points, or a grid")
+            )
+        nearest = self.requested * float(known[1])
+        if nearest < _CLOSE:
+            raise BudgetError(
+                message("epsilon", f"leaves the closest values {nearest:.2g} nats apart, below {_CLOSE:g}", repr(self.requested), "Merge them")
+            )
+        size, furthest = len(place), self.requested * float(known[-1])
+        # 64 binary digits for the least likely report, and as many more as the closest values are alike.
+        words = math.ceil((64 + (furthest / 2 - math.log(nearest)) / math.log(2) + math.log2(size)) / 64)
         total = 1 << 64 * words
-        out = np.empty((size, size), dtype=object)
-        for x in range(size):
-            column = [Fraction(w) for w in weights[:, x]]
-            share = total / sum(column)
-            out[:, x] = [int(w * share) for w in column]
-            out[x, x] += total - sum(out[:, x])
+        half = Fraction(self.requested) / 2
+        weights = np.array([share_of(exp(-half * Fraction(d)), Decimal(1), total) for d in known.tolist()], dtype=object)
+        out = weights[place]
+        sums = out.sum(axis=0)
+        out = out * total // sums[None, :]
+        out[np.arange(size), np.arange(size)] += total - out.sum(axis=0)
         return out, words
 
     @cached_property
@@ -108,9 +110,6 @@ class Exponential(Mechanism):
     @property
     def guarantee(self) -> MetricLDP:
         return MetricLDP(self.epsilon, float(self._distance.max()))
-
-    def distances(self) -> np.ndarray:
-        return self._distance
 
     def parameters(self) -> dict[str, Any]:
         return {}
@@ -131,7 +130,7 @@ class Exponential(Mechanism):
 
     def channel(self) -> DenseChannel:
         total = 1 << 64 * self.words
-        return DenseChannel(np.vectorize(lambda v: float(Fraction(v, total)), otypes=[np.float64])(self.law.numerators))
+        return DenseChannel(np.vectorize(lambda v: v / total, otypes=[np.float64])(self.law.numerators))
 
     def probabilities(self) -> np.ndarray:
         total = 1 << 64 * self.words

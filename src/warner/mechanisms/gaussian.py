@@ -12,7 +12,7 @@ import numpy as np
 
 from warner._check import ArgumentTypeError, BudgetError, message, probability, real
 from warner._random import Edges, Source
-from warner.channel import Channel, DenseChannel, KhatriRaoChannel, dithered, dithered_at
+from warner.channel import Channel, DenseChannel, KhatriRaoChannel
 from warner.domain import Domain, Integers, Interval
 from warner.guarantee import ApproximateLDP
 from warner.law import Rounded
@@ -21,7 +21,9 @@ from warner.mechanisms.numeric import Numeric
 from warner.reports import Fields
 
 _MOST_REPORTS = 2**22
-_FAR = 7.0  # standard deviations that reports go beyond the values; what would go further is reported as the last
+_LEAST_DELTA = 1e-12  # below it sums of double precision say nothing
+_CUT = 1e-4  # of delta: the mass of the noise that reports do not go out to; it is reported as the last
+_FINEST = 2**15  # grid steps in one sigma
 _FINE = (16, 8, 4, 2, 1)  # report cells in one sigma
 _FARTHEST = 16  # pairs of points, from the most distant one down, whose divergence is computed
 
@@ -66,6 +68,8 @@ class Gaussian(Numeric):
                 )
             )
         self.delta = probability("delta", delta)
+        if self.delta < _LEAST_DELTA:
+            raise BudgetError(message("delta", f"must be at least {_LEAST_DELTA:g}, which double precision can tell from 0", repr(delta)))
         self.numeric = isinstance(domain, Integers | Interval)
         low, high = (domain.low, domain.high) if isinstance(domain, Integers | Interval) else (0.0, 0.0)
         self._span = float(high - low)
@@ -73,8 +77,10 @@ class Gaussian(Numeric):
         far = self._span if self.numeric else _diameter(domain.points)
         least = far * calibrate(self.requested, self.delta)
         if sigma is not None:
-            self._lay(real("sigma", sigma))
-            if self._found > self.delta:
+            enough = real("sigma", sigma) > 0.99 * least
+            if enough:
+                self._lay(float(sigma))
+            if not enough or self._found > self.delta:
                 raise BudgetError(
                     message(
                         "sigma", f"must be at least about {least:.6g} for ({epsilon!r}, {delta!r})-LDP", repr(sigma), "Leave it out for the least"
@@ -90,17 +96,23 @@ class Gaussian(Numeric):
 
     def _lay(self, sigma: float) -> None:
         """Lay the grid for noise of standard deviation ``sigma``, and find what it realises."""
-        if not sigma > 0:
-            raise BudgetError(message("sigma", "must be positive", repr(sigma)))
         self.sigma = sigma
         if self.numeric:
-            self.steps = np.array([max(64, math.ceil(8 * self._span / sigma))])
+            # A 64th of the range, or of sigma an eighth; where sigma is many times the range, coarser.
+            fine = max(8 * self._span / sigma, min(64.0, _FINEST * self._span / sigma / 2))
+            self.steps = np.array([max(4, math.ceil(fine))])
             deviation = sigma / self._span * int(self.steps[0])
             self._places = None
         else:
             deviation, self._places = self._round(sigma)
             self.steps = self._places.max(axis=0)
-        self._beyond = math.ceil(_FAR * deviation)
+        if deviation > _FINEST:
+            raise BudgetError(
+                message("epsilon", f"is too small: its noise has {deviation:.3g} grid steps in one sigma, and at most {_FINEST} are summed exactly",
+                        repr(self.requested), f"Pass an epsilon of about {self.requested * deviation / _FINEST:.2g} or more")
+            )  # fmt: skip
+        # Normal tails beyond z are below exp(-z^2 / 2).
+        self._beyond = math.ceil(math.sqrt(-2 * math.log(_CUT * self.delta)) * deviation)
         for fine in _FINE:
             # Reports are told in groups of grid points, which is post-processing: a sixteenth of sigma, or as much as must be.
             self._group = max(1, int(deviation / fine))
@@ -126,19 +138,26 @@ class Gaussian(Numeric):
         points = self.domain.points
         assert points is not None
         origin, extent = points.min(axis=0), float(np.ptp(points, axis=0).max())
-        for halvings in range(12):
-            step = min(sigma / 8, extent / 64) / 2**halvings
+        step = min(sigma / 8, extent / 64)
+        while sigma / step <= _FINEST:
             places = np.rint((points - origin) / step).astype(np.int64)
             if len(np.unique(places, axis=0)) == len(places):
                 return sigma / step, places
+            step /= 2
         raise BudgetError(message("domain", "has points too close to each other for the noise it needs", None, "Merge points that are close"))
 
     def _shifts(self) -> np.ndarray:
         """Differences of two values in grid steps, (s, d), of the ``_FARTHEST`` most distant pairs: closer ones diverge less."""
         if self._places is None:
             return self.steps[None, :]
-        differences = np.unique(np.abs(self._places[:, None, :] - self._places[None, :, :]).reshape(-1, self._places.shape[1]), axis=0)
-        return differences[np.argsort(-(differences**2).sum(axis=1), kind="stable")][: min(_FARTHEST, len(differences) - 1)]
+        found = []
+        for place in self._places:
+            away = np.abs(self._places - place)
+            most = min(_FARTHEST, len(away) - 1)
+            found.append(away[np.argpartition((away**2).sum(axis=1), -most)[-most:]])
+        shifts = np.unique(np.concatenate(found), axis=0)
+        shifts = shifts[np.argsort(-(shifts**2).sum(axis=1), kind="stable")][:_FARTHEST]
+        return shifts[shifts.any(axis=1)]
 
     @property
     def epsilon(self) -> float:
@@ -193,9 +212,8 @@ class Gaussian(Numeric):
         if self._places is not None:
             return KhatriRaoChannel([table[:, place] for table, place in zip(tables, self._places.T, strict=True)])
         steps = int(self.steps[0])
-        spread = dithered_at(steps, np.arange(size) / (size - 1)) if isinstance(self.domain, Integers) else dithered(steps, size)
         cell = np.arange(len(tables[0])) * self._group + (self._group - 1) / 2 - self._beyond
-        return DenseChannel(tables[0] @ spread, nearest=np.clip((cell / steps * size).astype(np.int64), 0, size - 1))
+        return DenseChannel(tables[0] @ self._spread(steps), nearest=np.clip((cell / steps * size).astype(np.int64), 0, size - 1))
 
     def probabilities(self) -> np.ndarray:
         total = 1 << 64 * self.law.words

@@ -16,7 +16,7 @@ import numpy as np
 from warner._check import ArgumentError, ArgumentTypeError, BudgetError, integer, message, real, show
 from warner._exact import ONE, check_representable, exp, realise, up
 from warner._random import Source
-from warner.channel import Channel, GeometricChannel, SpreadChannel, dithered, dithered_at
+from warner.channel import Channel, GeometricChannel, SpreadChannel
 from warner.domain import Domain, Integers
 from warner.guarantee import LDP, Guarantee, MetricLDP
 from warner.law import Steps
@@ -26,6 +26,7 @@ from warner.reports import Fields
 
 _MOST_REPORTS = 2**22
 _TAIL = 40  # binary digits: noise beyond the default reach has probability below 2^-40
+_FEW = 128  # reports up to which powers of a are fractions that can be added up
 _LATTICE = 2**12  # integers up to so many are points of the grid themselves
 
 
@@ -38,8 +39,14 @@ class Noise(Numeric):
     def _add(self, steps: int, fall: int, reach: int | None, nats: float) -> None:
         """Set all up; ``nats`` is what one step costs."""
         self.steps, self._fall = steps, fall
-        if reach is None and steps + 1 + 2 * _TAIL * math.log(2) / nats > _MOST_REPORTS:
-            enough = self.requested * 2 * _TAIL * math.log(2) / nats / max(1, _MOST_REPORTS - steps - 1)
+        if steps + 1 > _MOST_REPORTS:
+            raise ArgumentError(message("domain", f"must have at most {_MOST_REPORTS} values, or as many cells", str(steps + 1), "Use cells"))
+        if nats < 1e-9:
+            raise BudgetError(
+                message("epsilon", f"is too small: a step of the grid is {nats:.2g} nats, below 1e-09", repr(self.requested), "Pass a larger one")
+            )
+        if reach is None and steps + 2 * _TAIL * math.log(2) / nats > _MOST_REPORTS:
+            enough = self.requested * 2 * _TAIL * math.log(2) / nats / (_MOST_REPORTS - steps)
             raise BudgetError(
                 message(
                     "epsilon",
@@ -66,6 +73,10 @@ class Noise(Numeric):
 
     def channel(self) -> Channel:
         return GeometricChannel(self.steps + 1, self._fall / ONE, self.reach, self.reach)
+
+    @property
+    def listed(self) -> bool:
+        return super().listed and self.alphabet <= _FEW
 
     def probabilities(self) -> np.ndarray:
         a, last = Fraction(self._fall, ONE), self.layout.sizes[0] - 1
@@ -114,7 +125,7 @@ class Geometric(Noise):
         e = exp(-self.requested)
         check_representable(self.requested, e, "a step of the noise")
         self._add(domain.size - 1, up(e), reach, self.requested)
-        self._given = reach
+        self._given, self.unit = reach, 1.0
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 
     @property
@@ -124,10 +135,6 @@ class Geometric(Noise):
     @property
     def guarantee(self) -> Guarantee:
         return MetricLDP(self.epsilon, float(self.steps))
-
-    def distances(self) -> np.ndarray:
-        place = np.arange(self.domain.size, dtype=np.float64)
-        return np.abs(place[:, None] - place[None, :])
 
     def parameters(self) -> dict[str, Any]:
         return {} if self._given is None else {"reach": self._given}
@@ -206,7 +213,7 @@ class Laplace(Noise):
             self.sensitivity = real("sensitivity", sensitivity)
             if not 0 < self.sensitivity <= steps:
                 raise ArgumentError(message("sensitivity", f"must lie in (0, {steps}]", show(sensitivity)))
-            self.sensitivity = None if self.sensitivity == steps else self.sensitivity
+            self.sensitivity = self.unit = None if self.sensitivity == steps else self.sensitivity
         self._span = Fraction(steps if self.sensitivity is None else self.sensitivity)  # steps that cost epsilon
         nats = Fraction(self.requested) / self._span
         e = exp(-nats)
@@ -225,9 +232,6 @@ class Laplace(Noise):
             return LDP(self.epsilon)
         return MetricLDP(self.law.epsilon(1), float(self.steps))
 
-    def distances(self) -> np.ndarray | None:
-        return None if self.sensitivity is None else Geometric.distances(self)  # type: ignore[arg-type]
-
     def parameters(self) -> dict[str, Any]:
         return {name: value for name, value in self._given.items() if value is not None}
 
@@ -238,12 +242,8 @@ class Laplace(Noise):
         return encoded if self.lattice else self._rounded(encoded, self.steps, source)
 
     def channel(self) -> Channel:
-        noise, size = super().channel(), self.domain.size
-        if self.lattice:
-            return noise
-        if isinstance(self.domain, Integers):
-            return SpreadChannel(noise, dithered_at(self.steps, np.arange(size) / (size - 1)))
-        return SpreadChannel(noise, dithered(self.steps, size))
+        noise = super().channel()
+        return noise if self.lattice else SpreadChannel(noise, self._spread(self.steps))
 
     def _where(self, x: int) -> dict[int, Fraction]:
         return super()._where(x) if self.lattice else self._points_of(x, self.steps)

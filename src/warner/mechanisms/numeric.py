@@ -12,7 +12,7 @@ import numpy as np
 from warner._check import integer
 from warner._exact import ONE, check_representable, divide, down, exp
 from warner._random import Source
-from warner.channel import BandChannel, windows, windows_at
+from warner.channel import BandChannel, rounded, rounded_at, spread_over, windows, windows_at
 from warner.domain import Domain, Integers, Interval
 from warner.law import TwoLevel
 from warner.mechanisms._base import Mechanism
@@ -35,8 +35,7 @@ class Numeric(Mechanism):
         return self.domain.position(values)
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        assert self.domain.points is not None
-        return self.randomize_encoded(self.encode(self.domain.points[index, 0].astype(_KINDS[type(self.domain)])), source)
+        return self.randomize_encoded(self.encode(self.domain.decode(index)), source)
 
     def _rounded(self, position: np.ndarray, steps: int, source: Source) -> np.ndarray:
         """Grid points (n,) 0..steps of positions in [0, 1]."""
@@ -45,6 +44,12 @@ class Numeric(Mechanism):
         point += source.words(len(s), np.uint64) < ((s - point) * 2.0**64).clip(max=2.0**64 - 2048).astype(np.uint64)
         point[s >= steps] = steps  # at the upper end for certain
         return point
+
+    def _spread(self, steps: int) -> Any:
+        """S (steps + 1, K): how likely people with each value stand at each grid point."""
+        size = self.domain.size
+        places = rounded_at(steps, np.arange(size) / (size - 1)) if isinstance(self.domain, Integers) else rounded(steps, size)
+        return spread_over(steps, *places)
 
     def _points_of(self, x: int, steps: int) -> dict[int, Fraction]:
         """The exact law of the grid point of value x; a bin stands for numbers spread evenly over it."""
@@ -121,9 +126,6 @@ class Window(Numeric):
             for k, weight in self._points_of(x, self.cells - self.width).items():
                 table[k : k + self.width, x] += weight * (self.law.high - self.law.low)
         return table
-
-
-_KINDS: dict[type, Any] = {Integers: np.int64, Interval: np.float64}
 
 
 def _hat(s: Fraction) -> Fraction:

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._check import ArgumentTypeError, BudgetError, MismatchError, message
+from warner._check import ArgumentTypeError, BudgetError, MismatchError, integer, message
 from warner._random import Edges, Source
 from warner.channel import PlanarChannel
 from warner.domain import Domain, Grid
@@ -24,8 +24,9 @@ from warner.law import Displacements
 from warner.mechanisms._base import Mechanism
 from warner.reports import Fields
 
-# Nats per cell: below, the tails to sum reach over more than 2^12 cells; above, over the whole grid, they are no floats.
-_LEAST, _MOST = 0.01, 600.0
+# Nats per cell: below, the tails to sum reach over more than 2^11 cells; above, over the whole grid, they are no floats.
+_LEAST, _MOST = 0.02, 600.0
+_LARGEST = 2**16  # cells
 _TAIL = 40.0  # nats: tails are summed until what is left is e^-40 of them
 _SLACK = 1e-11  # nats: more than the rounding of sums and tables moves any log-probability ratio
 
@@ -35,6 +36,7 @@ class Planar(Mechanism):
 
     law: Displacements
     layout: Fields
+    unit = 1.0
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
         self._start(domain, epsilon)
@@ -42,6 +44,7 @@ class Planar(Mechanism):
             raise ArgumentTypeError(
                 message("domain", "must be a Grid of at least 2 rows and 2 columns", type(domain).__name__, "For a line use Integers and Geometric")
             )
+        integer("number of cells", domain.size, 4, _LARGEST, "Use larger cells")
         nats, diameter = self.requested * domain.side, math.hypot(domain.rows - 1, domain.columns - 1)
         if nats < _LEAST:
             raise BudgetError(
@@ -71,6 +74,8 @@ class Planar(Mechanism):
         assert isinstance(self.domain, Grid)
         self.law = Displacements.of(self._table)
         found = self.law.slope() / self.domain.side if self.law.few else self.requested
+        if not self.law.few and self.law.neighbours() > self.requested * self.domain.side:
+            found = math.inf  # never by the derivation, which this watches
         self._found = math.nextafter(found, math.inf) if found < self.requested else found
         if self._found > self.requested:
             raise BudgetError(
@@ -105,10 +110,6 @@ class Planar(Mechanism):
     def guarantee(self) -> MetricLDP:
         assert isinstance(self.domain, Grid)
         return MetricLDP(self.epsilon, math.hypot(self.domain.rows - 1, self.domain.columns - 1) * self.domain.side)
-
-    def distances(self) -> np.ndarray:
-        assert self.domain.points is not None
-        return np.sqrt(((self.domain.points[:, None, :] - self.domain.points[None, :, :]) ** 2).sum(axis=2))
 
     def parameters(self) -> dict[str, Any]:
         """The table, which other machines' arithmetic would round otherwise in the last place."""
@@ -145,13 +146,12 @@ class Planar(Mechanism):
     def probabilities(self) -> np.ndarray:
         whole, (height, width) = self.law.whole(), self._table.shape
         size, total = height * width, whole.sum()
-        table = np.full((size, size), Fraction(0), dtype=object)
+        table = np.full((size, size), 0, dtype=object)
+        i, j = np.arange(2 * height - 1)[:, None] - (height - 1), np.arange(2 * width - 1)[None, :] - (width - 1)
         for x in range(size):
-            for (i, j), mass in np.ndenumerate(whole):
-                row = min(max(x // width + i - (height - 1), 0), height - 1)
-                column = min(max(x % width + j - (width - 1), 0), width - 1)
-                table[row * width + column, x] += Fraction(mass, total)
-        return table
+            to = np.clip(x // width + i, 0, height - 1) * width + np.clip(x % width + j, 0, width - 1)
+            np.add.at(table[:, x], to.ravel(), whole.ravel())
+        return np.vectorize(lambda v: Fraction(v, total), otypes=[object])(table)
 
 
 class PlanarGeometric(Planar):
@@ -164,7 +164,7 @@ class PlanarGeometric(Planar):
         epsilon: nats per unit of distance.
 
     Raises:
-        BudgetError: less than 0.01 nats from cell to cell, or more than 600 across the grid; the message says which epsilon would do.
+        BudgetError: less than 0.02 nats from cell to cell, or more than 600 across the grid; the message says which epsilon would do.
 
     Source: [P4 app. B], [P4 sec IX-B].
 
@@ -190,7 +190,7 @@ class PlanarLaplace(Planar):
         epsilon: nats per unit of distance.
 
     Raises:
-        BudgetError: less than 0.01 nats from cell to cell, or more than 600 across the grid.
+        BudgetError: less than 0.02 nats from cell to cell, or more than 600 across the grid.
 
     Source: Andres et al. (2013); METHODS 2.
 
@@ -201,10 +201,14 @@ class PlanarLaplace(Planar):
     """
 
     def _cell(self, rows: np.ndarray, columns: np.ndarray, nats: float) -> np.ndarray:
-        """Gauss-Legendre over the unit square; the nearer the cusp at distance 0, the more nodes."""
+        """Gauss-Legendre over the unit square: more nodes near the cusp at distance 0, and where a cell spans more nats.
+
+        Relative errors: exp(-nats u) over half a cell at most (nats / 2)^2k / (2k)! with k nodes, and r itself (1 / 4r)^2k: below 1e-12.
+        """
         out = np.zeros((rows.size, columns.size))
         near = np.hypot(rows, columns)
-        for low, high, nodes in ((0.5, 8, 24), (8, 100, 6), (100, math.inf, 3)):
+        more = math.ceil(1.5 * nats) if nats > 0.2 else 0
+        for low, high, nodes in ((0.5, 8, 24 + more), (8, 40, 6 + more), (40, math.inf, 4 + more)):
             r, c = np.nonzero((near >= low) & (near < high))
             if r.size:
                 at, weights = np.polynomial.legendre.leggauss(nodes)
