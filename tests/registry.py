@@ -53,6 +53,8 @@ ESTIMATORS: list[Estimator] = [
     warner.Inversion("threshold"),
     warner.MaximumLikelihood(),
     warner.ExpectationMaximization(20),
+    warner.EmpiricalBayes(),
+    warner.EmpiricalBayes("absolute", "normal"),
     warner.Uniform(),
     warner.Observed(),
 ]

@@ -25,7 +25,7 @@ from warner.audit import Audit, audit
 from warner.choose import estimate
 from warner.domain import Categorical, Domain, Grid, Integers, Interval, Product
 from warner.estimate import Estimate, Status
-from warner.estimators import ExpectationMaximization, Inversion, MaximumLikelihood, Observed, Uniform
+from warner.estimators import EmpiricalBayes, ExpectationMaximization, Inversion, MaximumLikelihood, Observed, Uniform
 from warner.guarantee import LDP, OSLDP, ULDP, compose
 from warner.mechanisms import (
     ChannelMechanism,
@@ -79,6 +79,7 @@ __all__ = [
     "Status",
     "Inversion",
     "MaximumLikelihood",
+    "EmpiricalBayes",
     "ExpectationMaximization",
     "Uniform",
     "Observed",

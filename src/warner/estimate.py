@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -45,6 +46,8 @@ class Fit:
         path: log-likelihood and gap after every step of an early-stopped path, where it was asked for.
         unique: for a maximum, the text of whether it is the only one; see warner.estimators.uniqueness.
         seconds: how long an iterative method took.
+        draws: (count, rng) -> (count, K) distributions from the posterior, where the estimator has one; rows belong together, so
+            quantiles of a function over the rows are an interval for it.
     """
 
     probabilities: np.ndarray
@@ -56,6 +59,7 @@ class Fit:
     unique: str | None = None
     path: np.ndarray | None = field(default=None, repr=False)
     seconds: float | None = field(default=None, repr=False)
+    draws: Callable[[int, np.random.Generator], np.ndarray] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.probabilities.setflags(write=False)

@@ -10,6 +10,7 @@ from warner.estimators._base import Estimator
 from warner.estimators.em import ExpectationMaximization
 from warner.estimators.inversion import SYNONYMS, Inversion, Observed, Uniform
 from warner.estimators.likelihood import MaximumLikelihood
+from warner.estimators.shrinkage import EmpiricalBayes
 
 # The registration of an estimator: its names on the command line, and what each makes. ``em`` takes a number: em:100.
 METHODS: dict[str, Callable[..., Estimator]] = {
@@ -20,6 +21,8 @@ METHODS: dict[str, Callable[..., Estimator]] = {
     "threshold": partial(Inversion, "threshold"),
     "mle": MaximumLikelihood,
     "em": ExpectationMaximization,
+    "eb": EmpiricalBayes,
+    "eb-median": partial(EmpiricalBayes, "absolute"),
     "uniform": Uniform,
     "observed": Observed,
 }
@@ -39,4 +42,4 @@ def method(name: str) -> Estimator:
     return METHODS[word](int(number)) if number else METHODS[word]()
 
 
-__all__ = ["METHODS", "Estimator", "ExpectationMaximization", "Inversion", "MaximumLikelihood", "Observed", "Uniform", "method"]
+__all__ = ["METHODS", "EmpiricalBayes", "Estimator", "ExpectationMaximization", "Inversion", "MaximumLikelihood", "Observed", "Uniform", "method"]
