@@ -22,10 +22,9 @@ _BULKS = (1.0, 0.93, 0.85, 0.75, 0.65, 0.5, 0.35, 0.2, 0.08, 0.03, 0.01, 0.001)
 _PRESENT = (0.1, 0.25, 0.5)
 _CONCENTRATIONS = (6.0, 24.0, np.inf)  # pseudo-observations of the base; inf is the base alone
 _SWEEPS = 30
-# Where data cannot tell laws apart, that of small risk counts more: weights are divided by risk^1.2 (1 would minimise the expected
-# ratio of the error to each law's own). Risks below 2e-4 / K^2, a fiftieth of a share, are alike.
-_POWER = 1.2
-_FLOOR = 2e-4
+# Where data cannot tell laws apart, that of small risk counts more: weights are divided by the risk, which minimises the expected ratio
+# of the error to what each law's own would be, not the expected error. Risks below (0.1 / K)^2 a value are alike.
+_FLOOR = 1e-2
 _TINY = 1e-300
 
 
@@ -127,7 +126,7 @@ def fit_prior(likelihood: np.ndarray, counts: np.ndarray, atoms: np.ndarray, mea
     """
     size = float(counts.sum())
     floor = _FLOOR * mean**2
-    power = _POWER / (1 + absolute)
+    power = 0.5 if absolute else 1.0
     laws = families(atoms, mean)
     d = np.maximum(likelihood @ laws.T, _TINY)
     first, second = likelihood @ (laws * atoms).T / d, likelihood @ (laws * atoms**2).T / d
