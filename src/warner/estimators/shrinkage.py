@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -12,6 +12,7 @@ from warner.channel import Channel, DirectChannel, HadamardChannel, HashChannel,
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
 from warner.estimators._prior import fit_prior, tilted
+from warner.estimators.objective import over
 from warner.estimators.simplex import project
 from warner.evidence import Evidence
 
@@ -20,7 +21,10 @@ _REACH = 4.5  # how far from any value there are atoms, likewise
 _RATIO = 1.25  # between atoms below that resolution
 _LOWEST = 0.03  # smallest atom above 0, in shares of 1/K
 _MOST = 1000  # atoms
+_KINDS = 8  # of noise that get atoms of their own
 _WIDTH = 0.1  # rows closer than this, in standard deviations, are one row of the prior's data
+_LEAST = 10  # reports per value from which their likelihood is used whole
+_WORK = 1e10  # multiplications that this may cost
 _TINY = 1e-300
 
 
@@ -63,34 +67,83 @@ class EmpiricalBayes(Estimator):
     def fit(self, evidence: Evidence) -> Fit:
         start = perf_counter()
         noise = Noise.of(evidence, self.likelihood)
-        size = noise.y.size
-        shared, apart = _separate(noise)
-        out, spread = noise.y.copy(), noise.variance(noise.y)
-        if not shared.any():
-            return Fit(project(out), Status.EXACT, seconds=perf_counter() - start)
-        values = np.flatnonzero(shared)
-        target = 1 - float(out[apart].sum())
-        mean = min(max(target / values.size, 1e-3 / size), 1.0)
-        part = noise.part(values)
-        atoms = part.atoms(mean)
-        rows, first, counts = part.rows()
-        prior = fit_prior(part.part(first).likelihood(atoms), counts, atoms, mean, self.loss == "absolute")
-        posteriors = tilted(prior.posteriors(part.likelihood(atoms), rows), atoms, target, spread[apart])
-        means = posteriors @ atoms
-        # What the tilt took from the values held apart, and the last digits of the sum.
-        spread[values] = np.maximum(posteriors @ atoms**2 - means**2, 0.0)
-        if self.loss == "squared" or apart.size:
-            out[values] = means
-            out[apart] += (target - float(means.sum())) * spread[apart] / max(float(spread[apart].sum()), _TINY)
-        if self.loss == "absolute":
-            out[values] = _common_quantile(posteriors, atoms, 1 - float(out[apart].sum()))
+        posterior = _posterior(noise, self.loss == "absolute")
+        sharper = _sharpened(evidence, noise, posterior.shares)
+        if sharper is not None:
+            posterior = _posterior(sharper, self.loss == "absolute")
+        return Fit(posterior.shares, Status.EXACT, seconds=perf_counter() - start, draws=posterior.draws)
 
-        def draws(count: int, rng: np.random.Generator) -> np.ndarray:
-            found = out + np.sqrt(spread) * rng.standard_normal((count, size))
-            found[:, values] = _sample(posteriors, atoms, count, rng)
-            return np.stack([project(_onto_sum(row, spread)) for row in found])
 
-        return Fit(project(_onto_sum(out, spread)), Status.EXACT, seconds=perf_counter() - start, draws=draws)
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What is known of the K shares.
+
+    Attributes:
+        shares: (K,) the estimate.
+        values: which shares have a law over atoms; the others are normal about their estimates.
+        laws, atoms: (L, J), (J,).
+        variance: (K,).
+    """
+
+    shares: np.ndarray
+    values: np.ndarray
+    laws: np.ndarray
+    atoms: np.ndarray
+    variance: np.ndarray
+
+    def draws(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """(count, K) distributions: shares drawn one by one, then moved onto the sum."""
+        found = self.shares + np.sqrt(self.variance) * rng.standard_normal((count, self.shares.size))
+        found[:, self.values] = _sample(self.laws, self.atoms, count, rng)
+        return np.stack([project(_onto_sum(row, self.variance)) for row in found])
+
+
+def _posterior(noise: Noise, absolute: bool) -> Posterior:
+    """The shares given their noisy estimates, under the prior that these suggest."""
+    values, apart = _separate(noise)
+    out, variance = np.clip(noise.y, 0.0, 1.0), noise.variance(noise.y)
+    target = 1 - float(out[apart].sum())
+    mean = min(max(target / values.size, 1e-3 / noise.y.size), 1.0)
+    part = noise.part(values)
+    atoms = part.atoms(mean)
+    rows, first, counts = part.rows()
+    prior = fit_prior(part.part(first).likelihood(atoms), counts, atoms, mean, absolute)
+    laws = tilted(prior.posteriors(part.likelihood(atoms), rows), atoms, target, variance[apart])
+    means = laws @ atoms
+    # What the tilt took from the values held apart.
+    out[apart] += (target - float(means.sum())) * variance[apart] / max(float(variance[apart].sum()), _TINY)
+    variance[values] = np.maximum(laws @ atoms**2 - means**2, 0.0)
+    out[values] = _common_quantile(laws, atoms, 1 - float(out[apart].sum())) if absolute else means
+    return Posterior(project(_onto_sum(out, variance)), values, laws, atoms, variance)
+
+
+def _sharpened(evidence: Evidence, noise: Noise, theta: np.ndarray) -> Noise | None:
+    """Estimates that use whole reports, by one Newton step of their likelihood from ``theta``; None where that is nothing new or too much.
+
+    A report that supports a common value says less about the others it supports, which support counts do not know. With s the
+    score and I = A' diag(w / d^2) A at theta, y = theta + B (s - 1), B the inverse of I on vectors that sum to 0, is efficient
+    with variances diag(B) / n. Taken as independent given the sum, those are K / (K - 1) times as large; their mean says
+    how many reports of the old kind the new estimates are worth.
+    """
+    channel, size = evidence.channel, theta.size
+    if noise.q is None or noise.direct or channel.copies != 1 or size < 2:
+        return None
+    rows, w = channel.seen(evidence.weights)
+    seen = int(np.count_nonzero(w))
+    if evidence.n < _LEAST * size or seen < size or rows.shape[0] * size**2 > _WORK:
+        return None
+    d = rows.matvec(theta)
+    score = rows.rmatvec(over(w, d))
+    information = rows.gram(over(w, d**2))
+    # On sums of zero nothing changes when a constant is added to I; this one makes it invertible without ado.
+    information += float(information.diagonal().mean())
+    basis = np.linalg.pinv(information, hermitian=True)
+    ones = basis.sum(axis=1)
+    basis -= np.outer(ones, ones) / ones.sum()
+    worth = float(noise.variance(theta).sum()) * noise.n * (size - 1) / (size * float(basis.diagonal().sum()))
+    if not np.isfinite(worth) or worth <= 1:
+        return None
+    return replace(noise, n=evidence.n * worth, y=theta + basis @ (score - 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,13 +154,13 @@ class Noise:
     other channels' are exact from their inverse's weights (see Channel.null_variance).
 
     Attributes:
-        n: reports.
+        n: reports, or how many of this kind the estimates are worth.
         y, null, slope: (K,).
         q, gap: (K,) where counts are known by them, else None.
         direct: whether reports are values.
     """
 
-    n: int
+    n: float
     y: np.ndarray
     null: np.ndarray
     slope: np.ndarray
@@ -123,7 +176,7 @@ class Noise:
         known = _support_law(channel) if likelihood == "binomial" else None
         if known is None:
             plug = project(y)
-            total, own = channel.moments(plug)
+            _, own = channel.moments(plug)
             null = channel.null_variance(plug)
             return cls(n, y, null, np.maximum(own - null, 0.0), None, None, False)._balanced()
         q, gap = known
@@ -131,13 +184,12 @@ class Noise:
 
     def _balanced(self) -> Noise:
         """y moved along its variances to sum to one: on the simplex that changes no likelihood, and it takes out the error of the sum."""
-        y = _onto_sum(self.y, self.variance(self.y))
-        return Noise(self.n, y, self.null, self.slope, self.q, self.gap, self.direct)
+        return replace(self, y=_onto_sum(self.y, self.variance(self.y)))
 
     def part(self, index: np.ndarray) -> Noise:
         """Some of the values."""
         q, gap = (None if v is None else v[index] for v in (self.q, self.gap))
-        return Noise(self.n, self.y[index], self.null[index], self.slope[index], q, gap, self.direct)
+        return replace(self, y=self.y[index], null=self.null[index], slope=self.slope[index], q=q, gap=gap)
 
     def variance(self, t: np.ndarray) -> np.ndarray:
         """At true shares t, clipped to [0, 1]; at least that of one report in n^2."""
@@ -147,7 +199,7 @@ class Noise:
     def likelihood(self, atoms: np.ndarray) -> np.ndarray:
         """(K, J), each row divided by its largest entry."""
         if self.q is None or self.gap is None:
-            variance = self.part_variance(atoms)
+            variance = np.maximum((self.null[:, None] + self.slope[:, None] * atoms - atoms**2) / self.n, 1.0 / self.n**2)
             logs = -((self.y[:, None] - atoms) ** 2) / (2 * variance) - np.log(variance) / 2
         else:
             mu = np.clip(self.q[:, None] + self.gap[:, None] * atoms, _TINY, 1 - 1e-16)
@@ -156,59 +208,41 @@ class Noise:
         out: np.ndarray = np.exp(logs - logs.max(axis=1, keepdims=True))
         return out
 
-    def part_variance(self, atoms: np.ndarray) -> np.ndarray:
-        """(K, J): of every value at every atom."""
-        return np.maximum((self.null[:, None] + self.slope[:, None] * atoms - atoms**2) / self.n, 1.0 / self.n**2)
-
-    def places(self) -> np.ndarray:
-        """(K,) y where its noise has variance one: z(t) = integral dt / sd(t) = sqrt(n) arcsin((2t - slope) / r), r^2 = slope^2 + 4 null."""
-        return self._place(np.clip(self.y, 0.0, 1.0))
-
-    def _place(self, t: np.ndarray) -> np.ndarray:
+    def place(self, t: np.ndarray) -> np.ndarray:
+        """t (K,) where its noise has variance one: z = integral dt / sd(t) = sqrt(n) arcsin((2t - slope) / r), r^2 = slope^2 + 4 null."""
         r = np.sqrt(self.slope**2 + 4 * self.null)
-        return np.sqrt(self.n) * np.arcsin(np.clip((2 * t - self.slope) / np.maximum(r, _TINY), -1.0, 1.0))
+        return np.sqrt(self.n) * np.arcsin(np.clip((2 * np.clip(t, 0.0, 1.0) - self.slope) / np.maximum(r, _TINY), -1.0, 1.0))
 
     def atoms(self, mean: float) -> np.ndarray:
-        """(J,) shares that the prior may have: 0, even steps of the noise near the data, and in proportion to each other below its resolution."""
-        group, index = np.unique(np.stack([self.null, self.slope]).round(12), axis=1, return_inverse=True)
-        if group.shape[1] > 8:  # many kinds of noise: the finest stands for all
-            index = np.zeros(self.y.size, dtype=np.int64)
-        found, finest = [np.array([0.0])], np.inf
+        """(J,) shares that the prior may have: 0, even steps of the noise near the data, in proportion to each other below its resolution."""
+        laws, kinds = np.unique(np.stack([self.null, self.slope]).round(12), axis=1, return_inverse=True)
+        if laws.shape[1] > _KINDS:  # the least noise stands for all
+            laws, kinds = laws[:, :1], np.zeros(self.y.size, dtype=np.int64)
+        even, finest = [], np.inf
         reach = np.arange(-int(_REACH / _STEP), int(_REACH / _STEP) + 2)
-        for kind in range(int(index.max()) + 1):
-            values = np.flatnonzero(index.ravel() == kind)
-            lead = values[[int(np.argmin(self.null[values]))]]
-            one = self.part(lead)
-            z = self.part(values).places() if group.shape[1] <= 8 else Noise.places(_like(self.part(values), one))
-            at_zero, at_one = float(one._place(np.zeros(1))[0]), float(one._place(np.ones(1))[0])
-            steps = np.unique((np.floor((z - at_zero) / _STEP)[:, None] + reach).astype(np.int64))
-            place = at_zero + _STEP * steps[steps > 0]
-            r = np.sqrt(one.slope**2 + 4 * one.null)
-            t = (one.slope + r * np.sin(place[place < at_one] / np.sqrt(self.n))) / 2
-            first = float((one.slope + r * np.sin(min(at_zero + _STEP, at_one) / np.sqrt(self.n)))[0] / 2)
-            finest = min(finest, first)
-            found.append(t)
-        top = min(1.0, finest / (_RATIO - 1))
-        low = _LOWEST * mean
-        ladder = low * _RATIO ** np.arange(max(0, int(np.ceil(np.log(top / low) / np.log(_RATIO))))) if top > low else np.empty(0)
+        for kind, (null, slope) in enumerate(laws.T):
+            y = self.y[kinds.ravel() == kind]
+            law = replace(self, null=np.full(1, null), slope=np.full(1, slope))
+            origin, end = (float(law.place(np.array([t]))[0]) for t in (0.0, 1.0))
+            steps = np.unique((np.floor((law.place(y) - origin) / _STEP)[:, None] + reach).astype(np.int64))
+            z = origin + _STEP * np.append(1, steps[steps > 0])
+            t = (slope + np.sqrt(slope**2 + 4 * null) * np.sin(np.minimum(z, end) / np.sqrt(self.n))) / 2
+            finest = min(finest, float(t[0]))
+            even.append(t[1:])
+        low, top = _LOWEST * mean, min(1.0, finest / (_RATIO - 1))
         highest = np.clip(float((self.y + _REACH * np.sqrt(self.variance(self.y))).max()), 4 * mean, 1.0)
-        ladder = ladder[ladder <= highest]
-        even = np.concatenate(found[1:])
-        even = even[even > (ladder[-1] * 1.05 if ladder.size else 0.0)]
-        return np.unique(np.clip(np.concatenate([found[0], ladder, even, [min(1.0, mean)]]), 0.0, 1.0))
+        rungs = max(0, int(np.ceil(np.log(max(top, _TINY) / low) / np.log(_RATIO))))
+        ladder = low * _RATIO ** np.arange(rungs)
+        above = np.concatenate(even)
+        above = above[above > (1.05 * ladder[-1] if rungs else 0.0)]
+        return np.unique(np.clip(np.concatenate([[0.0, min(1.0, mean)], ladder[ladder <= highest], above]), 0.0, 1.0))
 
     def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values that hardly differ as one row: (K,) the row of each, and of each row (R,) one of its values and how many it has."""
-        place = np.sqrt(self.n) * 0 + self.y / np.sqrt(self.variance(self.y))
+        place = self.y / np.sqrt(self.variance(self.y))
         keys = np.stack([np.round(place / _WIDTH), self.null.round(12), self.slope.round(12)])
         _, first, rows, counts = np.unique(keys, axis=1, return_index=True, return_inverse=True, return_counts=True)
         return rows.ravel(), first, counts.astype(np.float64)
-
-
-def _like(values: Noise, one: Noise) -> Noise:
-    """The values with the noise of one of them."""
-    size = values.y.size
-    return Noise(values.n, values.y, np.repeat(one.null, size), np.repeat(one.slope, size), None, None, False)
 
 
 def _support_law(channel: Channel) -> tuple[np.ndarray, np.ndarray] | None:
@@ -223,18 +257,16 @@ def _support_law(channel: Channel) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _separate(noise: Noise) -> tuple[np.ndarray, np.ndarray]:
-    """Which values the prior is fitted on, (K,), and the indices of those held apart: the largest, where all would need too many atoms.
+    """The values that the prior is fitted on, and those held apart: the largest, where all would need too many atoms.
 
     Such values lie many standard deviations from one another, and there is nothing they could learn from each other.
     """
-    size = noise.y.size
-    shared = np.ones(size, dtype=bool)
     order = np.argsort(noise.y)
-    z = noise.places()[order]
+    z = noise.place(noise.y)[order]
     # Each value brings the atoms within reach that the one below it does not.
     fresh = np.minimum(np.concatenate([[2 * _REACH], np.abs(np.diff(z))]), 2 * _REACH) / _STEP
-    shared[order[np.cumsum(fresh) > _MOST]] = False
-    return shared, np.flatnonzero(~shared)
+    kept = np.cumsum(fresh) <= max(_MOST, 2 * fresh[0])
+    return np.sort(order[kept]), np.sort(order[~kept])
 
 
 def _onto_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
