@@ -22,6 +22,10 @@ class Status(Enum):
     EXACT = "exact: a closed form, nothing to iterate"
     CONVERGED = "converged: no distribution has a log-likelihood higher by more than the gap"
     STOPPED = "stopped after the steps asked for: a regularised estimate, not the maximum of the likelihood; the gap says how far it is"
+    SHRUNK = (
+        "posterior under a prior learnt from the shares themselves: pulled towards what is common, so that all shares together err least; "
+        "for shares that are right on average one by one use Inversion()"
+    )
     STEP_LIMIT = "step limit reached before the gap asked for: allow more steps or a larger gap"
     OUTSIDE_SIMPLEX = (
         "outside the simplex: some estimates are negative or they do not sum to 1, which unbiased estimates may; "

@@ -71,7 +71,7 @@ class EmpiricalBayes(Estimator):
         sharper = _sharpened(evidence, noise, posterior.shares)
         if sharper is not None:
             posterior = _posterior(sharper, self.loss == "absolute")
-        return Fit(posterior.shares, Status.EXACT, seconds=perf_counter() - start, draws=posterior.draws)
+        return Fit(posterior.shares, Status.SHRUNK, seconds=perf_counter() - start, draws=posterior.draws)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,10 +128,10 @@ def _sharpened(evidence: Evidence, noise: Noise, theta: np.ndarray) -> Noise | N
     channel, size = evidence.channel, theta.size
     if noise.q is None or noise.direct or channel.copies != 1 or size < 2:
         return None
-    rows, w = channel.seen(evidence.weights)
-    seen = int(np.count_nonzero(w))
-    if evidence.n < _LEAST * size or seen < size or rows.shape[0] * size**2 > _WORK:
+    seen = int(np.count_nonzero(evidence.weights))
+    if evidence.n < _LEAST * size or seen < size or seen * size**2 > _WORK:
         return None
+    rows, w = channel.seen(evidence.weights)
     d = rows.matvec(theta)
     score = rows.rmatvec(over(w, d))
     information = rows.gram(over(w, d**2))
@@ -141,7 +141,7 @@ def _sharpened(evidence: Evidence, noise: Noise, theta: np.ndarray) -> Noise | N
     ones = basis.sum(axis=1)
     basis -= np.outer(ones, ones) / ones.sum()
     worth = float(noise.variance(theta).sum()) * noise.n * (size - 1) / (size * float(basis.diagonal().sum()))
-    if not np.isfinite(worth) or worth <= 1:
+    if not np.isfinite(worth) or worth * evidence.n <= noise.n:
         return None
     return replace(noise, n=evidence.n * worth, y=theta + basis @ (score - 1))
 
@@ -171,7 +171,7 @@ class Noise:
     @classmethod
     def of(cls, evidence: Evidence, likelihood: str) -> Noise:
         """The noise of a tally's unbiased estimates, moved to sum to one."""
-        channel, n = evidence.channel, evidence.n
+        channel, n = evidence.channel, float(evidence.n)
         y = channel.invert(evidence.weights)
         known = _support_law(channel) if likelihood == "binomial" else None
         if known is None:
@@ -180,6 +180,11 @@ class Noise:
             null = channel.null_variance(plug)
             return cls(n, y, null, np.maximum(own - null, 0.0), None, None, False)._balanced()
         q, gap = known
+        if isinstance(channel, HashChannel) and channel.shape[0] * y.size**2 <= _WORK / 4:
+            # The noise of one value in another's count is the pool's; undoing it costs reports, many where there are few seeds.
+            even = np.full(y.size, 1 / y.size)
+            mu = q + gap * even
+            n = n * min(1.0, float((mu * (1 - mu) / gap**2).sum() / channel.variance(even).sum()))
         return cls(n, y, q * (1 - q) / gap**2, (1 - 2 * q) / gap, q, gap, isinstance(channel, DirectChannel))._balanced()
 
     def _balanced(self) -> Noise:
@@ -224,8 +229,10 @@ class Noise:
             y = self.y[kinds.ravel() == kind]
             law = replace(self, null=np.full(1, null), slope=np.full(1, slope))
             origin, end = (float(law.place(np.array([t]))[0]) for t in (0.0, 1.0))
-            steps = np.unique((np.floor((law.place(y) - origin) / _STEP)[:, None] + reach).astype(np.int64))
-            z = origin + _STEP * np.append(1, steps[steps > 0])
+            last = int((end - origin) / _STEP)
+            near = (np.floor((law.place(y) - origin) / _STEP)[:, None] + reach).astype(np.int64)
+            steps = _bridged(np.unique(np.concatenate([near[(near > 0) & (near <= last)], [0, last]])))
+            z = origin + _STEP * np.append(1, steps[1:])
             t = (slope + np.sqrt(slope**2 + 4 * null) * np.sin(np.minimum(z, end) / np.sqrt(self.n))) / 2
             finest = min(finest, float(t[0]))
             even.append(t[1:])
@@ -243,6 +250,17 @@ class Noise:
         keys = np.stack([np.round(place / _WIDTH), self.null.round(12), self.slope.round(12)])
         _, first, rows, counts = np.unique(keys, axis=1, return_index=True, return_inverse=True, return_counts=True)
         return rows.ravel(), first, counts.astype(np.float64)
+
+
+def _bridged(steps: np.ndarray) -> np.ndarray:
+    """Sorted integers with 1, 3, 7, 15, .. more next to either side of each gap, up to its middle.
+
+    Else the last atom before a gap would stand for half of it, and its mass outweigh how unlikely it is.
+    """
+    gap = np.diff(steps)[:, None]
+    far = 2 ** np.arange(1, 40) - 1
+    inside = 2 * far <= gap
+    return np.unique(np.concatenate([steps, (steps[:-1, None] + far)[inside], (steps[1:, None] - far)[inside]]))
 
 
 def _support_law(channel: Channel) -> tuple[np.ndarray, np.ndarray] | None:
@@ -264,7 +282,7 @@ def _separate(noise: Noise) -> tuple[np.ndarray, np.ndarray]:
     order = np.argsort(noise.y)
     z = noise.place(noise.y)[order]
     # Each value brings the atoms within reach that the one below it does not.
-    fresh = np.minimum(np.concatenate([[2 * _REACH], np.abs(np.diff(z))]), 2 * _REACH) / _STEP
+    fresh = np.minimum(np.concatenate([[2 * _REACH], np.abs(np.diff(z))]), 3 * _REACH) / _STEP
     kept = np.cumsum(fresh) <= max(_MOST, 2 * fresh[0])
     return np.sort(order[kept]), np.sort(order[~kept])
 
@@ -277,13 +295,19 @@ def _onto_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
     return out
 
 
+def _cells(atoms: np.ndarray) -> np.ndarray:
+    """(J + 1,) where each atom's cell begins and ends: half way to its neighbours, but absent is absent, and 0 a point."""
+    edges = np.concatenate([[0.0], (atoms[1:] + atoms[:-1]) / 2, atoms[-1:]])
+    edges[1] = 0.0
+    return edges
+
+
 def _common_quantile(posteriors: np.ndarray, atoms: np.ndarray, target: float) -> np.ndarray:
     """(K,): every posterior's quantile at one level, the level at which they sum to ``target``.
 
-    min sum_x E|t_x - theta_x| subject to sum t = target has 2 F_x(t_x) - 1 the same for all x. An atom's mass lies evenly between the
-    midpoints to its neighbours.
+    min sum_x E|t_x - theta_x| subject to sum t = target has 2 F_x(t_x) - 1 the same for all x. An atom's mass lies evenly in its cell.
     """
-    edges = np.concatenate([[0.0], (atoms[1:] + atoms[:-1]) / 2, atoms[-1:]])
+    edges = _cells(atoms)
     below = np.concatenate([np.zeros((len(posteriors), 1)), np.cumsum(posteriors, axis=1)], axis=1)
     every = np.arange(len(posteriors))
 
@@ -302,9 +326,9 @@ def _common_quantile(posteriors: np.ndarray, atoms: np.ndarray, target: float) -
 
 def _sample(posteriors: np.ndarray, atoms: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
     """(count, K) independent draws, even within each atom's cell."""
-    edges = np.concatenate([[0.0], (atoms[1:] + atoms[:-1]) / 2, atoms[-1:]])
+    edges = _cells(atoms)
     out = np.empty((count, len(posteriors)))
     for x, law in enumerate(np.cumsum(posteriors, axis=1)):
         cell = np.minimum(np.searchsorted(law, rng.random(count) * law[-1], side="right"), atoms.size - 1)
-        out[:, x] = np.where(atoms[cell] > 0, edges[cell] + rng.random(count) * (edges[cell + 1] - edges[cell]), 0.0)
+        out[:, x] = edges[cell] + rng.random(count) * (edges[cell + 1] - edges[cell])
     return out
