@@ -81,7 +81,7 @@ def main() -> None:
         n, epsilon = int(rng.choice(PEOPLE if kind < 2 else PEOPLE[:2])), float(rng.choice(EPSILONS))
         theta = law((cell // 3) % 14, size, rng)
         channel = mechanism(kind, size, epsilon).channel()
-        weights = np.stack([channel.simulate(theta, n, rng) for _ in range(int(np.clip(400 / size, 4, 25)) if kind < 2 else 6)], axis=1)
+        weights = np.stack([channel.simulate(theta, n, rng) for _ in range(int(np.clip(1200 / size, 8, 60)) if kind < 2 else 20)], axis=1)
         others = rivals(channel, weights, n)
         for loss, error in (("squared", np.square), ("absolute", np.abs)):
             ours = [EmpiricalBayes(loss).fit(Evidence(channel, w, n, Integers(1, size))).probabilities for w in weights.T]

@@ -28,7 +28,7 @@ def test_posterior_means_are_the_integrals() -> None:
     """Gamma prior of shape 4, binomial counts: atoms against quadrature, within a fiftieth of the posterior's spread."""
     noise = _noise()
     atoms = noise.atoms(1 / 8)
-    law = next(g for g in families(atoms, 1 / 8) if np.isclose(g @ atoms**2, 1 / 64 * (1 + 1 / 4), rtol=0.02))
+    law = next(g for g in families(atoms, 1 / 8)[0] if np.isclose(g @ atoms**2, 1 / 64 * (1 + 1 / 4), rtol=0.02))
     prior = Prior(law, [(1.0, np.inf, np.empty(0), np.empty(0), np.empty(0))])
     posteriors = prior.posteriors(noise.likelihood(atoms), np.zeros(8, dtype=int))
     means = posteriors @ atoms

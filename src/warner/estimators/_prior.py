@@ -54,14 +54,18 @@ def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
     return h / h.sum()
 
 
-def families(atoms: np.ndarray, mean: float) -> np.ndarray:
-    """The candidate laws on the atoms, (F, J), each of mean ``mean``: an atom stands for the cell between its neighbours' midpoints."""
+def families(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
+    """The candidate laws on the atoms, (F, J), each of mean ``mean``, and their weights (F,) before the data: half for Gamma laws alone.
+
+    An atom stands for the cell between its neighbours' midpoints.
+    """
     from scipy.special import gammainc
 
     edges = np.concatenate([[0.0], (atoms[1:] + atoms[:-1]) / 2, [np.inf]])
     tail = np.diff(np.log(np.clip(edges, min(mean, 0.5), 1.0)))
     tail = tail / tail.sum() if tail.sum() > 0 else np.eye(atoms.size)[-1]
-    laws = []
+    laws: list[np.ndarray] = []
+    alone: list[bool] = []
     for bulk in _BULKS:
         shapes = np.array([s for s in _SHAPES if bulk == 1 or (s > 0.3 and (bulk > 0.05 or s <= 1))])
         cells = np.maximum(np.diff(gammainc(shapes[:, None], edges * shapes[:, None] / (bulk * mean)), axis=1), 0.0)
@@ -73,13 +77,17 @@ def families(atoms: np.ndarray, mean: float) -> np.ndarray:
                     continue
                 g = (1 - large) * g + large * tail
             laws.append(g)
+            alone.append(bulk == 1)
     for present in _PRESENT:
         if present >= mean:
             for shape in (0.5, 2.0, 10.0):
                 g = present * np.maximum(np.diff(gammainc(shape, edges * shape * present / mean)), 0.0)
                 g[0] += 1 - present
                 laws.append(g)
-    return np.array([with_mean(g, atoms, mean) for g in laws if g.sum() > 0])
+                alone.append(False)
+    plain = np.array(alone)
+    weights = np.where(plain, 0.5 / np.count_nonzero(plain), 0.5 / max(1, np.count_nonzero(~plain)))
+    return np.array([with_mean(g, atoms, mean) for g in laws]), weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,12 +135,12 @@ def fit_prior(likelihood: np.ndarray, counts: np.ndarray, atoms: np.ndarray, mea
     size = float(counts.sum())
     floor = _FLOOR * mean**2
     power = 0.5 if absolute else 1.0
-    laws = families(atoms, mean)
+    laws, weights = families(atoms, mean)
     d = np.maximum(likelihood @ laws.T, _TINY)
     first, second = likelihood @ (laws * atoms).T / d, likelihood @ (laws * atoms**2).T / d
     spread = counts @ np.maximum(second - first**2, 0.0) + size * floor
     before = size * (laws @ atoms**2 - (laws @ atoms) ** 2 + floor)
-    score = counts @ np.log(d) + _sum_score(counts @ first, spread, size * mean) + np.log(before) / 2 - power * np.log(spread)
+    score = np.log(weights) + counts @ np.log(d) + _sum_score(counts @ first, spread, size * mean) + np.log(before) / 2 - power * np.log(spread)
     base = np.maximum(_shares(score) @ laws, 1e-200)
 
     parts, scores = [], []
