@@ -76,16 +76,15 @@ def test_unprotected_answers_are_all_but_counted() -> None:
     assert EmpiricalBayes().fit(facts).probabilities == pytest.approx(facts.weights, abs=0.003)
 
 
-@pytest.mark.parametrize("n", [10**4, 10**5])
-def test_each_loss_is_least_for_its_own_estimate(n: int) -> None:
+def test_each_loss_is_least_for_its_own_estimate() -> None:
     channel = warner.UnaryEncoding(Integers(1, 100), 1.0, keep="optimized").channel()
     rng = np.random.default_rng(8)
     squared, absolute = np.zeros(2), np.zeros(2)
     for _ in range(12):
         theta = np.zeros(100)
         theta[:12] = rng.dirichlet(np.ones(12))
-        w = channel.simulate(theta, n, rng)
-        errors = np.stack([_fit(e, channel, w, n).probabilities - theta for e in BOTH])
+        w = channel.simulate(theta, 10**4, rng)
+        errors = np.stack([_fit(e, channel, w, 10**4).probabilities - theta for e in BOTH])
         squared += (errors**2).sum(axis=1)
         absolute += np.abs(errors).sum(axis=1)
     assert squared[0] < squared[1] and absolute[1] < absolute[0]

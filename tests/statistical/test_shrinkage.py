@@ -43,14 +43,14 @@ def test_a_prior_that_has_seen_the_value_itself_is_rejected(monkeypatch: pytest.
 @pytest.mark.parametrize("exponent", [0.5, 1.1, 2.0])
 @pytest.mark.parametrize("size", [5, 60])
 def test_it_errs_no_more_than_the_projection(exponent: float, size: int) -> None:
-    """By a quarter nowhere, over all by a twentieth where values are few and there is little to learn, and less where they are many."""
+    """By a quarter nowhere, over all by a tenth where values are few and there is little to learn, and less where they are many."""
     theta = np.arange(1.0, size + 1) ** -exponent
     theta /= theta.sum()
     ratios = []
     for n, epsilon in ((10**3, 2.0), (10**4, 1.0), (10**5, 1.0), (10**5, 4.0)):
         ours, theirs = (_errors(e, theta, n, epsilon, 25).mean() for e in (EmpiricalBayes(), warner.Inversion("project")))
         ratios.append(ours / theirs)
-    assert max(ratios) < 1.25 and np.exp(np.log(ratios).mean()) < (1.05 if size == 5 else 0.95)
+    assert max(ratios) < 1.25 and np.exp(np.log(ratios).mean()) < (1.1 if size == 5 else 0.95)
 
 
 def test_draws_cover_the_truth() -> None:

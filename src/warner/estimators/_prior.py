@@ -86,7 +86,7 @@ def families(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
                 laws.append(g)
                 alone.append(False)
     plain = np.array(alone)
-    weights = np.where(plain, 0.5 / np.count_nonzero(plain), 0.5 / max(1, np.count_nonzero(~plain)))
+    weights = np.where(plain, 0.5 / np.count_nonzero(plain), 0.5 / max(1, int(np.count_nonzero(~plain))))
     return np.array([with_mean(g, atoms, mean) for g in laws]), weights
 
 
