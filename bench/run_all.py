@@ -18,6 +18,7 @@ SCRIPTS = (
     "intervals_cover_the_truth",
     "memory_of_unary_reports",
     "tally_of_a_hundred_million",
+    "shrinkage_errs_least",
 )
 # One thread of linear algebra where small matrices are worked on many thousand times: threads that wait for a busy core make
 # that ten times longer at random. Elsewhere both sides may use the machine.
@@ -28,6 +29,7 @@ PINNED = (
     "time_does_not_grow_with_people",
     "intervals_cover_the_truth",
     "protect_only_what_is_sensitive",
+    "shrinkage_errs_least",
 )
 
 
