@@ -34,8 +34,8 @@ class ExpectationMaximization(Estimator):
     With ``"auto"`` the data choose: reports are dealt at random into 5 folds, EM runs on all but one, and the number of steps
     after which the folds left out are likeliest together is the number taken on all reports, at most 20,000; the fit's ``iterations``
     says how many. The dealing is a function of the tally, so the same tally gives the same estimate. A tally of counts deals as
-    well as the reports themselves: each count is split multinomially, which for bit sums deals every bit by itself. It costs about ten times
-    as much as EM with that number of steps.
+    well as the reports themselves: each count is split multinomially, which for bit sums deals every bit by itself. It costs three to
+    four times as much as EM with that number of steps, and at least 300 of them.
 
     Args:
         steps: how many steps, at least 1, or ``"auto"``.
