@@ -19,6 +19,7 @@ SCRIPTS = (
     "logspline_against_smoothed_em",
     "memory_of_unary_reports",
     "tally_of_a_hundred_million",
+    "shrinkage_errs_least",
 )
 # One thread of linear algebra where small matrices are worked on many thousand times: threads that wait for a busy core make
 # that ten times longer at random. Elsewhere both sides may use the machine.
@@ -31,6 +32,7 @@ PINNED = (
     "logspline_against_smoothed_em",
     "protect_only_what_is_sensitive",
     "mixture_reduction_with_and_without_merging",
+    "shrinkage_errs_least",
 )
 
 

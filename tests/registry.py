@@ -79,6 +79,8 @@ ESTIMATORS: list[Estimator] = [
     warner.MixtureReduction(),
     warner.MixtureReduction("mle", operation="prune"),
     warner.WienerFilter(),
+    warner.EmpiricalBayes(),
+    warner.EmpiricalBayes("absolute", "normal"),
     warner.Uniform(),
     warner.Observed(),
 ]

@@ -26,6 +26,7 @@ from warner.choose import estimate
 from warner.domain import Categorical, Domain, Grid, Integers, Interval, Points, Product
 from warner.estimate import Estimate, Status
 from warner.estimators import (
+    EmpiricalBayes,
     ExpectationMaximization,
     Inversion,
     LogSpline,
@@ -107,6 +108,7 @@ __all__ = [
     "Status",
     "Inversion",
     "MaximumLikelihood",
+    "EmpiricalBayes",
     "ExpectationMaximization",
     "SampleMean",
     "SmoothedEM",

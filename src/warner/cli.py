@@ -31,7 +31,7 @@ from warner.study import Study
 from warner.tally import Tally, dump_tallies, load_tallies, parse_tallies, save_tallies
 
 _TARGETS = click.Choice(["population", "respondents"])
-_METHOD_HELP = f"Estimator: {', '.join(METHODS)} (em takes steps, em:100). Default: the recommended one."
+_METHOD_HELP = f"Estimator: {', '.join(METHODS)} (em takes steps or auto: em:100, em:auto). Default: the recommended one."
 
 
 class _Group(click.Group):

@@ -12,11 +12,12 @@ from warner.estimators.inversion import SYNONYMS, Inversion, Observed, Uniform
 from warner.estimators.likelihood import MaximumLikelihood
 from warner.estimators.mean import SampleMean
 from warner.estimators.reduction import MixtureReduction
+from warner.estimators.shrinkage import EmpiricalBayes
 from warner.estimators.smoothed import SmoothedEM
 from warner.estimators.spline import LogSpline
 from warner.estimators.wiener import WienerFilter
 
-# The registration of an estimator: its names on the command line, and what each makes. ``em`` takes a number: em:100.
+# The registration of an estimator: its names on the command line, and what each makes. ``em`` takes a number, or auto: em:100.
 METHODS: dict[str, Callable[..., Estimator]] = {
     "inversion": Inversion,
     "project": partial(Inversion, "project"),
@@ -30,26 +31,31 @@ METHODS: dict[str, Callable[..., Estimator]] = {
     "spline": LogSpline,
     "mr": MixtureReduction,
     "wiener": WienerFilter,
+    "eb": EmpiricalBayes,
+    "eb-median": partial(EmpiricalBayes, "absolute"),
     "uniform": Uniform,
     "observed": Observed,
 }
 
 
 def method(name: str) -> Estimator:
-    """The estimator that a name on the command line stands for; ``name:number`` passes a number.
+    """The estimator that a name on the command line stands for; ``em:STEPS`` and ``em:auto`` say how many steps.
 
-    >>> method("em:50"), method("norm-sub")
-    (ExpectationMaximization(steps=50), Inversion(constraint='project'))
+    >>> method("em:50"), method("em:auto"), method("norm-sub")
+    (ExpectationMaximization(steps=50), ExpectationMaximization(steps='auto'), Inversion(constraint='project'))
     """
     word, _, number = name.lower().partition(":")
     word = SYNONYMS.get(word) or word
-    known = ", ".join(METHODS).replace("em,", "em:STEPS,")
-    if word not in METHODS or (word == "em") != bool(number) or (number and not number.isdecimal()):
+    known = ", ".join(METHODS).replace("em,", "em:STEPS, em:auto,")
+    if word not in METHODS or (word == "em") != bool(number) or (number and not number.isdecimal() and number != "auto"):
         raise ArgumentError(message("method", f"must be one of {known}", repr(name)))
-    return METHODS[word](int(number)) if number else METHODS[word]()
+    if number:
+        return METHODS[word](int(number) if number.isdecimal() else number)
+    return METHODS[word]()
 
 
 __all__ = [
+    "EmpiricalBayes",
     "Estimator",
     "ExpectationMaximization",
     "Inversion",
