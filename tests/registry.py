@@ -79,6 +79,8 @@ ESTIMATORS: list[Estimator] = [
     warner.MixtureReduction(),
     warner.MixtureReduction("mle", operation="prune"),
     warner.WienerFilter(),
+    warner.BiasCorrection(),
+    warner.BiasCorrection(alpha="bootstrap"),
     warner.Uniform(),
     warner.Observed(),
 ]

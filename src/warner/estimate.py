@@ -33,6 +33,10 @@ class Status(Enum):
         "the gap says how far it is"
     )
     REDUCED = "reduced: values of little weight share one estimate, or were left out; components says how many estimates there are"
+    CORRECTED = (
+        "corrected by a multiple of what P1 takes for its bias: a regularised estimate, not the maximum of the likelihood; "
+        "for the maximum use MaximumLikelihood()"
+    )
     STEP_LIMIT = "step limit reached before the gap asked for: allow more steps or a larger gap"
     OUTSIDE_SIMPLEX = (
         "outside the simplex: some estimates are negative or they do not sum to 1, which unbiased estimates may; "

@@ -7,6 +7,7 @@ from functools import partial
 
 from warner._check import ArgumentError, message
 from warner.estimators._base import Estimator
+from warner.estimators.bias import BiasCorrection
 from warner.estimators.em import ExpectationMaximization
 from warner.estimators.inversion import SYNONYMS, Inversion, Observed, Uniform
 from warner.estimators.likelihood import MaximumLikelihood
@@ -30,6 +31,7 @@ METHODS: dict[str, Callable[..., Estimator]] = {
     "spline": LogSpline,
     "mr": MixtureReduction,
     "wiener": WienerFilter,
+    "bias": BiasCorrection,
     "uniform": Uniform,
     "observed": Observed,
 }
@@ -50,6 +52,7 @@ def method(name: str) -> Estimator:
 
 
 __all__ = [
+    "BiasCorrection",
     "Estimator",
     "ExpectationMaximization",
     "Inversion",

@@ -8,6 +8,7 @@ from time import perf_counter
 import numpy as np
 
 from warner._check import choice, integer
+from warner.channel import Channel
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
 from warner.estimators.objective import assess, finish, log_likelihood, require_possible
@@ -59,3 +60,15 @@ class ExpectationMaximization(Estimator):
             moved = (fit.log_likelihood or 0.0) - evidence.n * log_likelihood(rows, weights, fit.shares)
             kept = np.array([*((value + moved, gap) for value, gap in path), (fit.log_likelihood, fit.gap)])
         return replace(fit, path=kept, seconds=perf_counter() - start)
+
+
+def climb(channel: Channel, w: np.ndarray, n: int, theta: np.ndarray, tolerance: float, most: int) -> tuple[np.ndarray, float, int, Status]:
+    """EM from theta until a step raises the log-likelihood of all n reports by less than ``tolerance``: (theta, l, steps, how it ended)."""
+    s, value = assess(channel, w, theta)
+    for step in range(1, most + 1):
+        theta = theta * s
+        before = value
+        s, value = assess(channel, w, theta)
+        if value == -np.inf or n * (value - before) < tolerance:
+            return theta / theta.sum(), value, step, Status.STOPPED
+    return theta / theta.sum(), value, most, Status.STEP_LIMIT
