@@ -16,6 +16,7 @@ SCRIPTS = (
     "likelihood_of_many_bins",
     "time_does_not_grow_with_people",
     "intervals_cover_the_truth",
+    "bias_correction_with_few_people",
     "logspline_against_smoothed_em",
     "memory_of_unary_reports",
     "tally_of_a_hundred_million",
@@ -31,6 +32,7 @@ PINNED = (
     "logspline_against_smoothed_em",
     "protect_only_what_is_sensitive",
     "mixture_reduction_with_and_without_merging",
+    "bias_correction_with_few_people",
 )
 
 
