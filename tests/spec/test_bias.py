@@ -46,6 +46,26 @@ def test_alphas_are_those_of_the_paper_and_the_bootstrap_may_choose_none_or_more
     assert min(chosen) == 0 and max(chosen) > 1
 
 
+def test_the_paper_simulates_once_from_the_report_histogram_and_the_bootstrap_from_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts, truths = _facts(STEEP), []
+    simulate = StackChannel.simulate
+
+    def recorded(self: StackChannel, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+        truths.append(theta)
+        assert n == facts.n
+        return simulate(self, theta, n, rng)
+
+    monkeypatch.setattr(StackChannel, "simulate", recorded)
+    for method, times, truth in (
+        (BiasCorrection(alpha=0.5), 0, None),
+        (BiasCorrection(), 1, facts.channel.observed(facts.weights)),
+        (BiasCorrection(alpha="bootstrap"), 5, BiasCorrection(alpha=0).fit(facts).shares),
+    ):
+        truths.clear()
+        method.fit(facts)
+        assert len(truths) == times and all(t == pytest.approx(truth, abs=1e-12) for t in truths)
+
+
 def test_the_bootstrap_shrinks_what_is_flat_and_leaves_what_is_not() -> None:
     """Mutants: the sign of the correction, the largest loss instead of the least."""
     for shares, low, high in ((FLAT, 0.0, 0.8), (STEEP, 0.9, 1.1)):
