@@ -1,9 +1,13 @@
-"""Claim: for numbers and places with metric privacy the maximum of the likelihood errs less than inversion [P4 figs 2, 9-11].
+"""Claim: for numbers and places with metric privacy the likelihood errs less than inversion [P4 figs 2, 9-11].
 
 Figure 2: 10^5 people on 0..99, binomial(99, 1/2) or uniform on 20..39, truncated geometric mechanism, 0.1 nats per unit. Figures 9-11: check-ins
 on a grid of 24 x 16 cells of half a kilometre in the north of San Francisco, with the folder of the data sets in WARNER_DATA (49,681 of the
 paper's 123,273; else synthetic clusters), everybody reports once, epsilon per kilometre, planar geometric, planar Laplace and exponential
 mechanisms. INV-N clips and rescales the inversion, INV-P projects it. Mean total variation and earth mover's distance (kilometres).
+
+P4's EM stops when the log-likelihood hardly changes, which is long before its maximum (METHODS 4); EM(1000) stands for it here, beside the certified
+maximum. Where epsilon is so small that INV-N is all but the uniform distribution, the maximum, whose few spikes are next to where the mass is, has the larger
+total variation and a fraction of the earth mover's distance: no claim is made of its total variation there.
 """
 
 from __future__ import annotations
@@ -14,12 +18,28 @@ import numpy as np
 
 from _data import columns
 from _measure import SEED, claim
-from warner import Exponential, Grid, Integers, Inversion, MaximumLikelihood, Mechanism, PlanarGeometric, PlanarLaplace, TruncatedGeometric
+from warner import (
+    ExpectationMaximization,
+    Exponential,
+    Grid,
+    Integers,
+    Inversion,
+    MaximumLikelihood,
+    Mechanism,
+    PlanarGeometric,
+    PlanarLaplace,
+    TruncatedGeometric,
+)
 from warner.estimators import Estimator
 from warner.evidence import Evidence
 from warner.metrics import earth_movers, total_variation
 
-METHODS: dict[str, Estimator] = {"INV-N": Inversion("normalize"), "INV-P": Inversion("project"), "MLE": MaximumLikelihood(1e-6)}
+METHODS: dict[str, Estimator] = {
+    "INV-N": Inversion("normalize"),
+    "INV-P": Inversion("project"),
+    "MLE": MaximumLikelihood(1e-6),
+    "EM(1000)": ExpectationMaximization(1000),
+}
 EPSILONS = (0.2, 0.5, 1.0, 2.0, 4.0, 6.0)
 SMALL = 1.0  # what counts as a small epsilon
 RUNS, PEOPLE = 10, 100_000
@@ -47,15 +67,21 @@ def _figures_9_to_11(grid: Grid, people: np.ndarray, rng: np.random.Generator) -
     }
     print(f"{people.sum():,} people, {np.count_nonzero(people)} of {grid.size} cells visited")
     for name, make in makers.items():
-        worst = [np.inf, np.inf]
+        worst = {method: [np.inf, np.inf] for method in ("MLE", "EM(1000)")}
         for epsilon in EPSILONS:
             found = _errors(make(grid, epsilon), people, rng, grid.points)
             print(f"{name:17} eps {epsilon:3.1f}" + "".join(f"  {m} TV {tv:.4f} EMD {emd:.4f}" for m, (tv, emd) in found.items()))
             if epsilon <= SMALL:
-                for i in (0, 1):
-                    worst[i] = min(worst[i], min(found["INV-N"][i], found["INV-P"][i]) / found["MLE"][i])
-        figure = f"at least {worst[0]:.2f} times less in total variation, {worst[1]:.2f} in earth mover's distance"
-        claim(f"{name}, epsilon up to {SMALL:g}: the likelihood errs less than both inversions", min(worst) > 1, figure)
+                for method, least in worst.items():
+                    for i in (0, 1):
+                        least[i] = min(least[i], min(found["INV-N"][i], found["INV-P"][i]) / found[method][i])
+        print(f"{name}: total variation of the better inversion over that of the maximum, epsilon up to {SMALL:g}: at least {worst['MLE'][0]:.2f}")
+        where = f"{name}, epsilon up to {SMALL:g}"
+        emd = worst["MLE"][1]
+        claim(f"{where}: the maximum's earth mover's distance is less than both inversions'", emd > 1, f"at least {emd:.2f} times less")
+        early = worst["EM(1000)"]
+        figure = f"at least {early[0]:.2f} and {early[1]:.2f} times less"
+        claim(f"{where}: total variation and earth mover's distance of EM stopped early are less", min(early) > 1, figure)
 
 
 def _errors(mechanism: Mechanism, people: np.ndarray, rng: np.random.Generator, points: np.ndarray | None = None) -> dict[str, tuple[float, float]]:

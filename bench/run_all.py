@@ -16,6 +16,9 @@ SCRIPTS = (
     "likelihood_of_many_bins",
     "time_does_not_grow_with_people",
     "intervals_cover_the_truth",
+    "bias_correction_with_few_people",
+    "products_grow_with_the_domain",
+    "likelihood_beats_inversion_on_places",
     "logspline_against_smoothed_em",
     "memory_of_unary_reports",
     "tally_of_a_hundred_million",
@@ -25,6 +28,8 @@ SCRIPTS = (
 # that ten times longer at random. Elsewhere both sides may use the machine.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 PINNED = (
+    "products_grow_with_the_domain",
+    "likelihood_beats_inversion_on_places",
     "exact_likelihood_of_randomized_response",
     "likelihood_of_many_bins",
     "time_does_not_grow_with_people",
@@ -33,6 +38,7 @@ PINNED = (
     "protect_only_what_is_sensitive",
     "mixture_reduction_with_and_without_merging",
     "shrinkage_errs_least",
+    "bias_correction_with_few_people",
 )
 
 

@@ -81,6 +81,8 @@ ESTIMATORS: list[Estimator] = [
     warner.WienerFilter(),
     warner.EmpiricalBayes(),
     warner.EmpiricalBayes("absolute", "normal"),
+    warner.BiasCorrection(),
+    warner.BiasCorrection(alpha="bootstrap"),
     warner.Uniform(),
     warner.Observed(),
 ]

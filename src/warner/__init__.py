@@ -26,6 +26,7 @@ from warner.choose import estimate
 from warner.domain import Categorical, Domain, Grid, Integers, Interval, Points, Product
 from warner.estimate import Estimate, Status
 from warner.estimators import (
+    BiasCorrection,
     EmpiricalBayes,
     ExpectationMaximization,
     Inversion,
@@ -115,6 +116,7 @@ __all__ = [
     "LogSpline",
     "MixtureReduction",
     "WienerFilter",
+    "BiasCorrection",
     "Uniform",
     "Observed",
     "redistribute",

@@ -37,6 +37,10 @@ class Status(Enum):
         "posterior under a prior learnt from the shares themselves: pulled towards what is common, so that all shares together err least; "
         "for shares that are right on average one by one use Inversion()"
     )
+    CORRECTED = (
+        "corrected by a multiple of what P1 takes for its bias: a regularised estimate, not the maximum of the likelihood; "
+        "for the maximum use MaximumLikelihood()"
+    )
     STEP_LIMIT = "step limit reached before the gap asked for: allow more steps or a larger gap"
     OUTSIDE_SIMPLEX = (
         "outside the simplex: some estimates are negative or they do not sum to 1, which unbiased estimates may; "

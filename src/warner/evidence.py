@@ -36,7 +36,7 @@ def evidence(tally: Tally | Iterable[Tally]) -> Evidence:
     """The evidence in a tally, or in several together; a header names the mechanism, whose law gives the channel.
 
     Tallies of one mechanism are added. Tallies of different mechanisms or budgets on one domain are stacked: each person
-    counts through the channel that she reported with.
+    counts through the channel that she reported with; a mechanism that nobody used is skipped.
 
     Raises:
         EmptyError: no reports.
@@ -66,7 +66,9 @@ def _several(tallies: Iterable[Tally]) -> Evidence:
         if not isinstance(part, Tally):
             raise ArgumentTypeError(message("tallies", "must be Tally objects", kind(part), "Make one with mechanism.tally(reports)"))
         groups.setdefault(canonical([part.header, part.kind]), []).append(part)
-    parts = [evidence(merge(group)) for group in groups.values()]
+    totals = [merge(group) for group in groups.values()]
+    # A mechanism that nobody used says nothing; where nobody used any, the tally's own error says so.
+    parts = [evidence(total) for total in [t for t in totals if t.n > 0] or totals]
     if not parts:
         raise EmptyError(message("tallies", "must not be empty"))
     if len(parts) == 1:

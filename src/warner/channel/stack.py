@@ -22,16 +22,22 @@ class StackChannel(Channel):
     Args:
         channels: one per group.
         people: n_g, all positive.
+        equal: let every group's inversion count alike in ``invert``, whatever its size and budget [P1 eq 13], instead of by inverse variance.
     """
 
-    def __init__(self, channels: Sequence[Channel], people: Sequence[int]) -> None:
+    def __init__(self, channels: Sequence[Channel], people: Sequence[int], equal: bool = False) -> None:
         self.channels = tuple(channels)
+        self.equal = equal
         self.people = np.asarray(people, dtype=np.float64)
         rows = self.people * np.array([c.copies for c in channels])
         self.shares = rows / rows.sum()
         self.copies = float(rows.sum() / self.people.sum())
         self.shape = (sum(c.shape[0] for c in channels), channels[0].shape[1])
         self._ends = np.cumsum([c.shape[0] for c in channels])
+
+    def equally(self) -> StackChannel:
+        """The same channel, its inverse mixed from the groups' with equal weights."""
+        return StackChannel(self.channels, [int(n) for n in self.people], equal=True)
 
     def split(self, w: np.ndarray) -> list[np.ndarray]:
         """The parts of (m,) that belong to each channel."""
@@ -86,17 +92,18 @@ class StackChannel(Channel):
     def _each(self, w: np.ndarray, change: Callable[[Channel, np.ndarray], tuple[Channel, np.ndarray]]) -> tuple[Channel, np.ndarray]:
         """The stack of what every channel and its weights become."""
         parts = [change(c, part / share) for c, part, share in zip(self.channels, self.split(w), self.shares, strict=True)]
-        changed = StackChannel([channel for channel, _ in parts], [int(n) for n in self.people])
+        changed = StackChannel([channel for channel, _ in parts], [int(n) for n in self.people], self.equal)
         return changed, changed.stack([weights for _, weights in parts])
 
     @cached_property
     def _mixture(self) -> np.ndarray:
         """(G, K): how much of each group's inversion makes the estimate, by inverse variance at the uniform distribution.
 
-        The weights depend on no report, so the mixture of unbiased estimates is unbiased. [P1 eq 13] takes equal ones,
-        whatever the groups' sizes and budgets.
+        The weights depend on no report, so the mixture of unbiased estimates is unbiased; so are equal ones [P1 eq 13], with more variance.
         """
         size = self.shape[1]
+        if self.equal:
+            return np.full((len(self.channels), size), 1 / len(self.channels))
         variances = np.stack([channel.variance(np.full(size, 1 / size)) for channel in self.channels])
         precision = self.people[:, None] / variances
         return precision / precision.sum(axis=0)

@@ -7,6 +7,7 @@ from functools import partial
 
 from warner._check import ArgumentError, message
 from warner.estimators._base import Estimator
+from warner.estimators.bias import BiasCorrection
 from warner.estimators.em import ExpectationMaximization
 from warner.estimators.inversion import SYNONYMS, Inversion, Observed, Uniform
 from warner.estimators.likelihood import MaximumLikelihood
@@ -33,6 +34,7 @@ METHODS: dict[str, Callable[..., Estimator]] = {
     "wiener": WienerFilter,
     "eb": EmpiricalBayes,
     "eb-median": partial(EmpiricalBayes, "absolute"),
+    "bias": BiasCorrection,
     "uniform": Uniform,
     "observed": Observed,
 }
@@ -55,6 +57,7 @@ def method(name: str) -> Estimator:
 
 
 __all__ = [
+    "BiasCorrection",
     "EmpiricalBayes",
     "Estimator",
     "ExpectationMaximization",

@@ -116,3 +116,15 @@ def chosen_steps(channel: Channel, w: np.ndarray, n: int) -> int:
         if float((thetas * np.abs(s - 1)).max()) < _STEADY:
             break
     return best if clear else 1
+
+
+def climb(channel: Channel, w: np.ndarray, n: int, theta: np.ndarray, tolerance: float, most: int) -> tuple[np.ndarray, float, int, Status]:
+    """EM from theta until a step raises the log-likelihood of all n reports by less than ``tolerance``: (theta, l, steps, how it ended)."""
+    s, value = assess(channel, w, theta)
+    for step in range(1, most + 1):
+        theta = theta * s
+        before = value
+        s, value = assess(channel, w, theta)
+        if value == -np.inf or n * (value - before) < tolerance:
+            return theta / theta.sum(), value, step, Status.STOPPED
+    return theta / theta.sum(), value, most, Status.STEP_LIMIT

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from warner._check import choice
+from warner.channel import StackChannel
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
 from warner.estimators.simplex import base_cut, normalize, project, threshold
@@ -34,24 +35,35 @@ class Inversion(Estimator):
         constraint: None leaves the estimate unbiased (entries may be negative); ``"project"`` is the Euclidean projection on
             the simplex (Norm-Sub); ``"normalize"`` clips negatives and divides by the sum; ``"base-cut"`` keeps the largest
             while their sum is at most 1; ``"threshold"`` keeps what a Bonferroni test at 5 % finds above 0 and spreads the rest.
+        weights: of the groups, where people report by several mechanisms or budgets: ``"inverse-variance"``, or ``"equal"`` for the plain
+            mean of the groups' inversions, as [P1 eq 13] has it. No effect where there is one group.
 
     Raises:
         IdentifiabilityError: different distributions make the same reports, so there is nothing to invert.
 
-    Source: [P1 eq 12], [P2 sec 6], [P4 sec IX]; METHODS 5.
+    Source: [P1 eqs 12, 13], [P2 sec 6], [P4 sec IX]; METHODS 5.
 
     >>> Inversion("norm-sub")
     Inversion(constraint='project')
     """
 
     constraint: Any = None
+    weights: str = "inverse-variance"
 
     def __post_init__(self) -> None:
         named = self.constraint.lower() if isinstance(self.constraint, str) else self.constraint
         object.__setattr__(self, "constraint", choice("constraint", SYNONYMS.get(named, named) if isinstance(named, str) else named, _CONSTRAINTS))
+        choice("weights", self.weights, ("inverse-variance", "equal"))
+
+    def __repr__(self) -> str:
+        named = "" if self.weights == "inverse-variance" else f", weights={self.weights!r}"
+        return f"Inversion(constraint={self.constraint!r}{named})"
 
     def fit(self, evidence: Evidence) -> Fit:
-        raw = evidence.channel.invert(evidence.weights)
+        channel = evidence.channel
+        if self.weights == "equal" and isinstance(channel, StackChannel):
+            channel = channel.equally()
+        raw = channel.invert(evidence.weights)
         if self.constraint is None:
             inside = (raw >= 0).all() and abs(raw.sum() - 1) < 1e-9
             return Fit(raw, Status.EXACT if inside else Status.OUTSIDE_SIMPLEX)
@@ -62,7 +74,7 @@ class Inversion(Estimator):
         if self.constraint == "base-cut":
             shares = base_cut(raw)
             return Fit(shares, Status.EXACT if abs(shares.sum() - 1) < 1e-9 else Status.OUTSIDE_SIMPLEX)
-        sd = np.sqrt(evidence.channel.null_variance(project(raw)) / evidence.n)
+        sd = np.sqrt(channel.null_variance(project(raw)) / evidence.n)
         return Fit(threshold(raw, sd), Status.EXACT)
 
 

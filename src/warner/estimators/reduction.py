@@ -13,6 +13,7 @@ from warner.channel import Channel, DirectChannel, MergedChannel, SupportChannel
 from warner.domain import Integers
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
+from warner.estimators.em import climb
 from warner.estimators.likelihood import MaximumLikelihood
 from warner.estimators.objective import assess, finish, require_possible
 from warner.estimators.simplex import project
@@ -145,22 +146,11 @@ class MixtureReduction(Estimator):
         merged = MergedChannel(facts.channel, labels)
         if self.inner == "em" or (self.inner is None and merged.copies == 1):
             whole = merged.shape == facts.channel.shape
-            t, value, steps, status = self._em(facts.channel if whole else merged, facts.weights, facts.n, start)
+            t, value, steps, status = climb(facts.channel if whole else merged, facts.weights, facts.n, start, self.tolerance, _STEPS)
         else:
             t, steps, status = self._by_estimator(facts, merged)
             value = assess(merged, facts.weights, t)[1]
         return _Mixture(labels, t, -2 * facts.n * value + t.size * np.log(facts.n), steps, status)
-
-    def _em(self, channel: Channel, w: np.ndarray, n: int, t: np.ndarray) -> tuple[np.ndarray, float, int, Status]:
-        """EM from t: (weights, l, steps, how it ended)."""
-        s, value = assess(channel, w, t)
-        for step in range(1, _STEPS + 1):
-            t = t * s
-            before = value
-            s, value = assess(channel, w, t)
-            if value == -np.inf or n * (value - before) < self.tolerance:
-                return t / t.sum(), value, step, Status.STOPPED
-        return t / t.sum(), value, _STEPS, Status.STEP_LIMIT
 
     def _by_estimator(self, facts: Evidence, merged: MergedChannel) -> tuple[np.ndarray, int, Status]:
         """Weights by another estimator: (weights, steps, how it ended)."""
