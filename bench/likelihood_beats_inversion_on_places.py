@@ -5,9 +5,9 @@ on a grid of 24 x 16 cells of half a kilometre in the north of San Francisco, wi
 paper's 123,273; else synthetic clusters), everybody reports once, epsilon per kilometre, planar geometric, planar Laplace and exponential
 mechanisms. INV-N clips and rescales the inversion, INV-P projects it. Mean total variation and earth mover's distance (kilometres).
 
-P4's EM stops when the log-likelihood hardly changes, which is long before its maximum (METHODS 4); EM(1000) stands for it here, beside the certified
-maximum. Where epsilon is so small that INV-N is all but the uniform distribution, the maximum, whose few spikes are next to where the mass is, has the larger
-total variation and a fraction of the earth mover's distance: no claim is made of its total variation there.
+P4's EM stops when the log-likelihood hardly changes, long before its maximum (METHODS 4); EM(1000) stands for it here, beside the certified
+maximum. Where epsilon is so small that INV-N is all but the uniform distribution, the maximum, whose few spikes are near where the mass
+is, has the larger total variation and a fraction of the earth mover's distance: no claim is made of its total variation there.
 """
 
 from __future__ import annotations

@@ -12,16 +12,14 @@ columns are judged too: pay in Chicago and San Francisco, New York taxi trips' h
 
 from __future__ import annotations
 
-import csv
-import gzip
 import multiprocessing
 import os
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
+from _data import rows
 from _measure import SEED, claim
 from warner import Interval, LogSpline, MaximumLikelihood, Piecewise, SmoothedEM, SquareWave
 from warner.evidence import Evidence
@@ -66,13 +64,12 @@ def shapes(bins: int) -> dict[str, np.ndarray]:
 
 def columns(bins: int) -> dict[str, np.ndarray]:
     """Histograms of real columns, where there are any."""
-    folder = os.environ.get("WARNER_DATA")
-    if not folder:
-        return {}
-    found = {}
+    found: dict[str, np.ndarray] = {}
     for name, (file, column, low, high) in COLUMNS.items():
-        with gzip.open(Path(folder) / f"{file}.csv.gz", "rt") as lines:
-            values = [float(line[column]) for line in csv.DictReader(lines) if line[column]]
+        table = rows(f"{file}.csv.gz")
+        if table is None:
+            return {}
+        values = [float(line[column]) for line in table if line[column]]
         domain = Interval(low, high, bins, clip=True)
         found[name] = np.bincount(domain.encode(np.array(values)), minlength=bins) / len(values)
     return found

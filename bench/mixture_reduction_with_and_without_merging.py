@@ -13,15 +13,12 @@ fits only. Errors are means over the values, or over the tenth of them that are 
 
 from __future__ import annotations
 
-import csv
-import gzip
 import math
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
+from _data import rows
 from _measure import SEED, claim
 from warner import (
     Categorical,
@@ -54,13 +51,11 @@ MAKERS: dict[str, tuple[Callable[[Categorical, float], Mechanism], float | None]
 
 
 def _histograms() -> dict[str, np.ndarray]:
-    folder = os.environ.get("WARNER_DATA")
+    table = rows("mr_paper_histograms.csv.gz")
     sizes = {"sfc_union": (60, 39_126), "income_olh": (222, 333_426), "income_grr": (252, 341_967)}
     found = {f"synthetic, K = {k}": np.ceil(n / np.arange(1, k + 1) / np.log(k)).astype(int) for k, n in sizes.values()}
-    if folder is not None:
-        with gzip.open(Path(folder) / "mr_paper_histograms.csv.gz", "rt") as file:
-            rows = list(csv.DictReader(file))
-        found = {f"{name}, K = {k}": np.array([int(row["count"]) for row in rows if row["histogram"] == name]) for name, (k, _) in sizes.items()}
+    if table is not None:
+        found = {f"{name}, K = {k}": np.array([int(row["count"]) for row in table if row["histogram"] == name]) for name, (k, _) in sizes.items()}
     return {**found, UNIFORM: np.full(100, 500)}
 
 
