@@ -23,6 +23,7 @@ from warner._check import (
 )
 from warner.audit import Audit, audit
 from warner.choose import estimate
+from warner.compare import compare
 from warner.domain import Categorical, Domain, Grid, Integers, Interval, Points, Product
 from warner.estimate import Estimate, Status
 from warner.estimators import (
@@ -120,6 +121,7 @@ __all__ = [
     "Uniform",
     "Observed",
     "redistribute",
+    "compare",
     # around
     "audit",
     "Audit",

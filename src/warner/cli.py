@@ -18,6 +18,7 @@ from warner._check import ArgumentError, FileError, MismatchError, WarnerError, 
 from warner._random import Source
 from warner.audit import audit as audit_mechanism
 from warner.choose import estimate as estimate_tally
+from warner.compare import compare as compare_methods
 from warner.domain import Tagged
 from warner.estimate import Estimate, as_text
 from warner.estimators import METHODS, method
@@ -26,11 +27,12 @@ from warner.mechanisms import Mechanism, from_header
 from warner.personal import redistribute
 from warner.plan import plan as make_plan
 from warner.reports import Reports, read_whole, write_whole
-from warner.show import console, counted, csv_of, grid, progress, show_estimate, show_plan, show_redistributed
+from warner.show import console, counted, csv_of, grid, progress, show_comparison, show_estimate, show_plan, show_redistributed
 from warner.study import Study
 from warner.tally import Tally, dump_tallies, load_tallies, parse_tallies, save_tallies
 
 _TARGETS = click.Choice(["population", "respondents"])
+_COMPARED = ("inversion", "project", "base-cut", "threshold", "mle", "em:100", "em:auto", "eb", "spline", "uniform")  # what users would try
 _METHOD_HELP = f"Estimator: {', '.join(METHODS)} (em takes steps or auto: em:100, em:auto). Default: the recommended one."
 
 
@@ -214,6 +216,33 @@ def estimate(
             show_estimate(result, level, target)
             if id(result) in tagged:
                 show_redistributed(tagged[id(result)])
+
+
+@main.command()
+@click.argument("tally_file", metavar="TALLY")
+@click.option("-m", "--method", "names", multiple=True, help="A method to compare; may be repeated. Default: those of the literature and ours.")
+@click.option("-a", "--attribute", "wanted", multiple=True, help="Only this attribute; may be repeated.")
+@click.option("--loss", type=click.Choice(["l1", "l2", "w1"]), default="l2", show_default=True, help="l2: squared, l1: absolute, w1: Wasserstein-1.")
+@click.option("--runs", type=click.IntRange(2), default=20, show_default=True, help="How many tallies are simulated.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def compare(tally_file: str, names: tuple[str, ...], wanted: tuple[str, ...], loss: str, runs: int, as_json: bool) -> None:
+    """Rank methods by their error on tallies simulated from an estimate of TALLY.
+
+    \b
+        warner compare tally.json
+        warner compare tally.json -m mle -m eb -m em:auto --loss l1
+    """
+    tallies = _read_tallies(tally_file)
+    unknown = [name for name in wanted if name not in tallies]
+    if unknown:
+        raise ArgumentError(message("attribute", f"must be one of {', '.join(tallies)}", ", ".join(unknown)))
+    chosen = [method(name) for name in names or _COMPARED]
+    found = {name: compare_methods(part, chosen, loss, runs) for name, part in tallies.items() if not wanted or name in wanted}
+    if as_json:
+        click.echo(json.dumps({name: part.to_json() for name, part in found.items()}, indent=1))
+        return
+    for name, part in found.items():
+        show_comparison(name, part)
 
 
 def _background(estimates: list[Estimate], named: tuple[str, ...]) -> dict[str, dict[str, Any]]:

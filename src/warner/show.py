@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner._check import IdentifiabilityError
+from warner.compare import LOSSES, Comparison
 from warner.estimate import Estimate, as_text
 from warner.mechanisms import Mechanism
 from warner.personal import Redistributed
@@ -112,6 +113,22 @@ def show_redistributed(result: Redistributed) -> None:
     console().print(f"{result.estimate.attribute or 'value'}: with the shares of tags ({tags}) given back", style="bold", markup=False)
     console().print(grid({"value": "left", "estimate": "right"}, rows))
     console().print(f"Where what people hide under a tag is not known, this can add up to {result.worst_case:.4f} to the sum of absolute errors.\n")
+
+
+def show_comparison(attribute: str, found: Comparison) -> None:
+    """Print methods from the least error to the largest."""
+    about, _ = LOSSES[found.loss]
+    console().print(
+        f"{attribute}: {about} on {found.runs} tallies like this one of {counted(found.n, 'report', 'reports')}", style="bold", markup=False
+    )
+    columns: dict[str, Any] = {"method": "left", "error": "right", "more than the best": "right", "best on": "right"}
+    rows = []
+    for line in found.lines:
+        more = "" if line is found.best else f"{line.behind:.3g} +- {line.behind_margin:.1g}"
+        rows.append([repr(line.method), f"{line.error:.4g} +- {line.margin:.1g}", more, f"{line.wins:.0%}"])
+    console().print(grid(columns, rows))
+    for name, why in found.left_out.items():
+        console().print(f"{name} is left out: {why}", markup=False)
 
 
 def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:

@@ -118,6 +118,18 @@ def test_points_close_together_stay_apart() -> None:
     assert fit.gap is not None and fit.gap <= 1e-6 and fit.probabilities[2] == pytest.approx(0.3, abs=0.05)
 
 
+def test_noise_has_the_variance_it_says() -> None:
+    """Mean and variance of 200,000 reports of one number, within 6.5 sd; the wrong program takes sigma for the variance."""
+    mechanism, n = Gaussian(Interval(0, 10, 4), 2.0, 1e-5), 200_000
+    report = mechanism.randomize(np.full(n, 3.21), np.random.default_rng(5)).columns["report"].astype(float)
+    step = 10 / int(mechanism.steps[0])
+    value = ((report * mechanism._group + (mechanism._group - 1) / 2) - mechanism._beyond) * step
+    variance = mechanism.sigma**2 + (mechanism._group**2 - 1) / 12 * step**2 + step**2 * 0.456 * 0.544
+    assert abs(value.mean() - 3.21) < 6.5 * mechanism.sigma / math.sqrt(n)
+    assert abs(value.var() - variance) < 6.5 * variance * math.sqrt(2 / n)
+    assert abs(value.var() - mechanism.sigma) > 6.5 * variance * math.sqrt(2 / n)
+
+
 def test_places_can_be_points() -> None:
     mechanism = Gaussian(Grid(3, 4, 0.5), 4.0, 1e-4)
     reports = mechanism.randomize([(0, 0), (2, 3)])

@@ -20,7 +20,7 @@ ROOMS = [
     "mechanisms",
     "files", "evidence",
     "estimate", "estimators",
-    "intervals", "summaries", "choose", "personal", "theory", "audit", "plan",
+    "intervals", "summaries", "choose", "compare", "personal", "theory", "audit", "plan",
     "plot", "study", "show",
     "cli",
 ]  # fmt: skip

@@ -1,0 +1,144 @@
+"""Which method errs least for a question like this one: a ranking by parametric bootstrap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from warner import metrics
+from warner._check import ArgumentError, ArgumentTypeError, IdentifiabilityError, choice, integer, kind, message
+from warner.choose import recommended
+from warner.estimators import Estimator
+from warner.estimators.simplex import project
+from warner.evidence import evidence
+from warner.tally import Tally
+
+LOSSES = {
+    "l2": ("sum of squared errors", metrics.sum_of_squares),
+    "l1": ("sum of absolute errors", metrics.l1),
+    "w1": ("Wasserstein-1, in values", metrics.wasserstein1),
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One method in a comparison.
+
+    Attributes:
+        method: the estimator.
+        error: mean loss over the simulated tallies.
+        margin: standard error of that mean.
+        behind: mean by which it errs more than the best method on the same tallies, and ``behind_margin`` its standard error; 0 for the best.
+        wins: share of the tallies on which no other method erred less.
+    """
+
+    method: Estimator
+    error: float
+    margin: float
+    behind: float
+    behind_margin: float
+    wins: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Methods from the least error to the largest.
+
+    Attributes:
+        lines: sorted by error.
+        loss, runs, n: what was measured, how often, and with how many people.
+        left_out: {method: why} of those that cannot be used here.
+    """
+
+    lines: tuple[Line, ...]
+    loss: str
+    runs: int
+    n: int
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def best(self) -> Line:
+        return self.lines[0]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict per method."""
+        names = ("error", "margin", "behind", "behind_margin", "wins")
+        return [{"method": repr(line.method), **{name: getattr(line, name) for name in names}} for line in self.lines]
+
+    def to_json(self) -> dict[str, Any]:
+        """The comparison as JSON data."""
+        return {"loss": self.loss, "runs": self.runs, "n": self.n, "methods": self.rows(), "left_out": dict(self.left_out)}
+
+
+def compare(
+    tally: Tally | Iterable[Tally],
+    methods: Sequence[Estimator],
+    loss: str = "l2",
+    runs: int = 20,
+    rng: np.random.Generator | None = None,
+) -> Comparison:
+    """Rank methods by their error on tallies simulated from an estimate of this one.
+
+        theta_0 = recommended estimate;   error(m) = mean over runs of loss(m(tally* ~ theta_0, n), theta_0)
+
+    Every method sees the same simulated tallies. A truth that one method made suits methods like it: differences of a few per cent say
+    nothing, and a method that smooths is judged on a smooth truth.
+
+    Args:
+        tally: as for :func:`warner.estimate`.
+        methods: estimators to compare, at least one.
+        loss: ``"l2"``, ``"l1"``, or for values in order ``"w1"``.
+        runs: how many tallies are simulated.
+        rng: None for the same ones at every call.
+
+    Raises:
+        ArgumentError: no method can be used, or a tally whose reports cannot be simulated.
+
+    Source: [P3 sec VII]; METHODS 5.
+
+    >>> from warner import Categorical, Inversion, MaximumLikelihood, RandomizedResponse
+    >>> coin = RandomizedResponse(Categorical(["a", "b", "c"]), 1.0)
+    >>> found = compare(coin.tally(coin.randomize(["a", "b"] * 50)), [Inversion(), Inversion("project"), MaximumLikelihood()])
+    >>> found.lines[-1].method
+    Inversion(constraint=None)
+    """
+    choice("loss", loss, tuple(LOSSES))
+    integer("runs", runs, 2)
+    if isinstance(methods, Estimator) or not isinstance(methods, Sequence) or not methods:
+        raise ArgumentTypeError(message("methods", "must be a list of estimators", kind(methods), "For example [MaximumLikelihood(), Inversion()]"))
+    for method in methods:
+        if not isinstance(method, Estimator):
+            raise ArgumentTypeError(message("methods", "must all be estimators", kind(method)))
+    facts = evidence(tally)
+    points = facts.domain.points
+    if loss == "w1" and (points is None or points.shape[1] != 1):
+        raise ArgumentError(message("loss", "'w1' needs values in an order", type(facts.domain).__name__, "Use 'l1' or 'l2'"))
+    rng = np.random.default_rng(0) if rng is None else rng
+    truth = project(recommended(facts.domain).fit(facts).shares)
+    drawn = [replace(facts, weights=facts.channel.simulate(truth, facts.n, rng)) for _ in range(runs)]
+    errors, left_out = {}, {}
+    for method in dict.fromkeys(methods):
+        try:
+            errors[method] = np.array([LOSSES[loss][1](method.fit(each).shares, truth) for each in drawn])
+        except (ArgumentError, ArgumentTypeError, IdentifiabilityError) as problem:
+            left_out[repr(method)] = str(problem)
+    if not errors:
+        raise ArgumentError(message("methods", "cannot be used here, none of them", None, next(iter(left_out.values()))))
+    return Comparison(_ranked(errors), loss, runs, facts.n, left_out)
+
+
+def _ranked(errors: Mapping[Estimator, np.ndarray]) -> tuple[Line, ...]:
+    """Methods by mean error over the runs (runs,) of each."""
+    order = sorted(errors, key=lambda m: float(errors[m].mean()))
+    best, least = errors[order[0]], np.min(list(errors.values()), axis=0)
+    runs = len(best)
+    lines = []
+    for method in order:
+        found = errors[method]
+        behind = found - best
+        margins = [float(v.std(ddof=1) / np.sqrt(runs)) for v in (found, behind)]
+        lines.append(Line(method, float(found.mean()), margins[0], float(behind.mean()), margins[1], float((found <= least).mean())))
+    return tuple(lines)
