@@ -1,0 +1,186 @@
+"""The league table: every estimator of the papers and ours, on synthetic and real distributions, same draws for all.
+
+    {k-RR, OUE, OLH with 1024 seeds} x data sets x n in {10^3, 10^4, 10^5, all} x epsilon in {0.5, 1, 2, 4}, 30 runs
+
+Reports are drawn from the channel, as tallies: with a named n its people are drawn from the data set's shares, which are the truth; with "all" they
+are the data set's own, whose shares are the truth. OUE is known by its bit sums. Likelihoods of OLH are of whole reports for K up to
+``HASHED`` values. Mean squared and mean absolute error are over values (METHODS 6b), with total variation and Jensen-Shannon divergence.
+
+Every cell is one line of bench/results/accuracy.jsonl; cells that are there are not done again, so the script may be stopped at any time. ``--slice I/N``
+does every N-th cell from the I-th; ``--runs R`` and ``--small`` make a quick look. Then the table is printed: for every method the
+geometric mean over cells of its error over the least of the cell, the share of cells within 10 % of that, and the worst. Uniform data, on
+which the uniform distribution is the truth, are left out of these ratios, and so are the two baselines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+from collections.abc import Callable, Iterator
+from itertools import product
+from multiprocessing import Pool
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from _data import rows
+from _measure import SEED
+from warner import (
+    BiasCorrection,
+    Categorical,
+    EmpiricalBayes,
+    ExpectationMaximization,
+    Inversion,
+    LocalHashing,
+    MaximumLikelihood,
+    Mechanism,
+    MixtureReduction,
+    Observed,
+    RandomizedResponse,
+    UnaryEncoding,
+    Uniform,
+    WienerFilter,
+)
+from warner.domain import Domain
+from warner.estimators import Estimator
+from warner.evidence import Evidence
+from warner.metrics import jensen_shannon, mean_absolute_error, mean_squared_error, total_variation
+
+MAKERS: dict[str, Callable[[Domain, float], Mechanism]] = {
+    "GRR": RandomizedResponse,
+    "OUE": lambda d, e: UnaryEncoding(d, e, keep="optimized"),
+    "OLH": lambda d, e: LocalHashing(d, e, seeds=1024),
+}
+PEOPLE: tuple[int | None, ...] = (10**3, 10**4, 10**5, None)
+EPSILONS = (0.5, 1.0, 2.0, 4.0)
+RUNS = 30
+HASHED = 100  # values up to which every method runs on the hashed reports; beyond, those whose cost is one pass or a fit of few steps
+METHODS: dict[str, Estimator] = {
+    "inversion": Inversion(),
+    "INV-N": Inversion("normalize"),
+    "Norm-Sub": Inversion("project"),
+    "Base-Cut": Inversion("base-cut"),
+    "emp+thr": Inversion("threshold"),
+    "MLE": MaximumLikelihood(1e-7),
+    "EM(100)": ExpectationMaximization(100),
+    "EM(1000)": ExpectationMaximization(1000),
+    "EM(auto)": ExpectationMaximization("auto"),
+    "MR": MixtureReduction(),
+    "MR exact": MixtureReduction("mle"),
+    "IIW": WienerFilter(),
+    "P1": BiasCorrection(),
+    "P1 bootstrap": BiasCorrection(alpha="bootstrap"),
+    "EB": EmpiricalBayes(),
+    "EB median": EmpiricalBayes("absolute"),
+    "uniform": Uniform(),
+    "ObfDat": Observed(),
+}
+QUICK = ("inversion", "INV-N", "Norm-Sub", "Base-Cut", "emp+thr", "MLE", "EM(100)", "IIW", "EB", "EB median", "uniform", "ObfDat")
+BASELINES = ("uniform", "ObfDat")
+LOSSES = ("MSE", "MAE", "TV", "JS")
+FILE = Path(__file__).parent / "results" / "accuracy.jsonl"
+
+
+def data_sets() -> dict[str, np.ndarray]:
+    """Counts of people per value."""
+    rng, rank, place = np.random.default_rng(SEED), np.arange(1.0, 301), (np.arange(300) + 0.5) / 300
+    shapes = {
+        "Zipf": rank**-1.1,
+        "Dirichlet": rng.dirichlet(np.full(300, 0.3)),
+        "uniform": np.ones(300),
+        "normal-shaped": np.exp(-((place - 0.5) ** 2) / 0.0288),
+        "log-normal": np.exp(-((np.log(10 * place) - 0.5) ** 2) / 0.72) / place,
+    }
+    found = {name: np.rint(300_000 * v / v.sum()).astype(np.int64) for name, v in shapes.items()}
+    if (adult := rows("adult.csv.gz")) is not None:
+        pairs = [f"{row['education']}, {row['occupation']}" for row in adult]
+        found["Adult education x occupation"] = np.unique(pairs, return_counts=True)[1]
+    if (retail := rows("retail_item_counts.csv.gz")) is not None:
+        found["retail items"] = np.sort([int(row["baskets"]) for row in retail])[::-1][:1000].astype(np.int64)
+    if (papers := rows("mr_paper_histograms.csv.gz")) is not None:
+        for name in ("sfc_union", "income_olh", "income_grr"):
+            found[name] = np.array([int(row["count"]) for row in papers if row["histogram"] == name])
+    if (tokyo := rows("foursquare_tokyo_grid20x20.csv.gz")) is not None:
+        found["Tokyo 20 x 20"] = np.array([int(row["checkins"]) for row in tokyo])
+    return found
+
+
+Cell = tuple[str, str, int | None, float]
+
+
+def cells() -> Iterator[Cell]:
+    """In an order in which the quick ones come first."""
+    yield from product(MAKERS, data_sets(), PEOPLE, EPSILONS)
+
+
+def judge(job: tuple[Cell, int]) -> dict[str, object]:
+    """Mean losses, their standard errors and the seconds of every method in one cell."""
+    (maker, name, n, epsilon), runs = job
+    counts = data_sets()[name]
+    domain = Categorical([str(i) for i in range(len(counts))])
+    channel = MAKERS[maker](domain, epsilon).channel()
+    people = int(counts.sum()) if n is None else n
+    truth = counts / counts.sum()
+    rng = np.random.default_rng([SEED, sum(map(ord, maker + name)), 0 if n is None else n, round(10 * epsilon)])
+    chosen = METHODS if maker == "GRR" or len(counts) <= HASHED else {m: METHODS[m] for m in QUICK}
+    losses: dict[str, list[list[float]]] = {m: [] for m in chosen}
+    seconds = dict.fromkeys(chosen, 0.0)
+    for _ in range(runs):
+        w = channel.rerandomize(counts, rng) if n is None else channel.simulate(truth, n, rng)
+        facts = Evidence(channel, w, people, domain)
+        for method, estimator in chosen.items():
+            start = perf_counter()
+            theta = estimator.fit(facts).shares
+            seconds[method] += (perf_counter() - start) / runs
+            shares = np.maximum(theta, 0.0)
+            divergence = jensen_shannon(truth, shares / shares.sum()) if shares.sum() > 0 else math.log(2)
+            losses[method].append([mean_squared_error(truth, theta), mean_absolute_error(truth, theta), total_variation(truth, theta), divergence])
+    table = {m: {loss: float(v) for loss, v in zip(LOSSES, np.mean(found, axis=0), strict=True)} for m, found in losses.items()}
+    return {"cell": [maker, name, n, epsilon], "runs": runs, "losses": table, "seconds": seconds}
+
+
+def table(done: list[dict[str, object]]) -> None:
+    """The league: geometric mean of the ratio to the least, share of cells within 10 %, the worst."""
+    for loss in ("MSE", "MAE"):
+        ratios: dict[str, list[float]] = {}
+        for line in done:
+            if line["cell"][1] == "uniform":  # type: ignore[index]
+                continue
+            found = {m: v[loss] for m, v in line["losses"].items() if m not in BASELINES}  # type: ignore[attr-defined]
+            least = min(found.values())
+            for method, value in found.items():
+                ratios.setdefault(method, []).append(value / least)
+        print(f"\n{loss}: {len(done)} cells")
+        for method, values in sorted(ratios.items(), key=lambda item: float(np.mean(np.log(item[1])))):
+            v = np.array(values)
+            print(f"  {method:14} {np.exp(np.log(v).mean()):6.2f}  within 10 % in {(v <= 1.1).mean():4.0%}  worst {v.max():7.2f}  cells {v.size}")
+
+
+def main() -> None:
+    """Do what is left of the slice, then print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--slice", default="0/1", help="I/N: every N-th cell from the I-th")
+    parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument("--small", action="store_true", help="only n = 1000 and epsilon 1")
+    arguments = parser.parse_args()
+    first, step = map(int, arguments.slice.split("/"))
+    FILE.parent.mkdir(exist_ok=True)
+    done = [json.loads(line) for line in FILE.read_text().splitlines()] if FILE.exists() else []
+    there = {tuple(line["cell"]) for line in done if line["runs"] >= arguments.runs}
+    left = [cell for cell in list(cells())[first::step] if cell not in there]
+    left = [cell for cell in left if not arguments.small or (cell[2], cell[3]) == (1000, 1.0)]
+    with Pool(min(2, os.cpu_count() or 1)) as pool, FILE.open("a") as file:
+        for line in pool.imap_unordered(judge, [(cell, arguments.runs) for cell in left]):
+            file.write(json.dumps(line) + "\n")
+            file.flush()
+            done.append(line)
+            slow = max(line["seconds"].items(), key=lambda item: item[1])  # type: ignore[attr-defined]
+            print(*line["cell"], f"slowest {slow[0]} {slow[1]:.2f} s", flush=True)  # type: ignore[misc]
+    table(done)
+
+
+if __name__ == "__main__":
+    main()
