@@ -6,10 +6,10 @@ Reports are drawn from the channel, as tallies: with a named n its people are dr
 are the data set's own, whose shares are the truth. OUE is known by its bit sums. Likelihoods of OLH are of whole reports for K up to
 ``HASHED`` values. Mean squared and mean absolute error are over values (METHODS 6b), with total variation and Jensen-Shannon divergence.
 
-Every cell is one line of bench/results/accuracy.jsonl; cells that are there are not done again, so the script may be stopped at any time. ``--slice I/N``
-does every N-th cell from the I-th; ``--runs R`` and ``--small`` make a quick look. Then the table is printed: for every method the
-geometric mean over cells of its error over the least of the cell, the share of cells within 10 % of that, and the worst. Uniform data, on
-which the uniform distribution is the truth, are left out of these ratios, and so are the two baselines.
+Every cell is one line of bench/results/accuracy.jsonl; cells that are there are not done again, so the script may be stopped at any
+time. ``--slice I/N`` does every N-th cell from the I-th; ``--runs R`` and ``--small`` make a quick look. Then the table is printed: for every
+method the geometric mean over cells of its error over the least of the cell, the share of cells within 10 % of that, and the worst. Uniform
+data, on which the uniform distribution is the truth, are left out of these ratios, and so are the two baselines.
 """
 
 from __future__ import annotations
