@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from warner._check import ArgumentTypeError, kind, message
-from warner.domain import Domain, Integers, Interval
-from warner.estimate import Estimate
-from warner.estimators import Estimator, Inversion, LogSpline
+from warner.domain import Domain, Grid, Integers, Interval, Points
+from warner.estimate import Estimate, Fit
+from warner.estimators import Estimator, ExpectationMaximization, Inversion, LogSpline, MaximumLikelihood
 from warner.evidence import evidence
 from warner.tally import Tally
 
@@ -36,19 +38,44 @@ def estimate(tally: Tally | Iterable[Tally], method: Estimator | None = None) ->
     if not isinstance(method, Estimator | None):
         raise ArgumentTypeError(message("method", "must be an estimator object", kind(method), "For example MaximumLikelihood()"))
     facts = evidence(tally)
-    chosen = recommended(facts.domain) if method is None else method
-    return Estimate(chosen.fit(facts), facts, chosen)
+    if method is not None:
+        return Estimate(method.fit(facts), facts, method)
+    chosen = recommended(facts.domain)
+    fit = chosen.fit(facts)
+    if isinstance(chosen, LogSpline):
+        # Whole numbers that come in threes, heaped ages: where the likelihood rules smoothness out, it decides alone.
+        sharp = MaximumLikelihood()
+        best = sharp.fit(facts)
+        if rules_out(fit, best):
+            chosen, fit = sharp, best
+    return Estimate(fit, facts, chosen)
+
+
+def rules_out(smooth: Fit, best: Fit) -> bool:
+    """Whether the maximum of the likelihood is above a smooth fit by more than its freedom explains.
+
+    With m shares above 0, twice the difference would be chi-square of about m degrees: mean m, standard deviation sqrt(2 m). Six of
+    those are allowed. (Smooth shapes stay within two, whatever mechanism and n.)
+    """
+    free = int(np.count_nonzero(best.shares))
+    rise = 2 * ((best.log_likelihood or 0.0) - (smooth.log_likelihood or 0.0))
+    return rise > free + 6 * float(np.sqrt(2 * free))
 
 
 def recommended(domain: Domain) -> Estimator:
     """The method that is used where none is named.
 
     Numbers in order (Integers, Interval): ``LogSpline()``, because neighbours tell about each other; it errs less than smoothed EM and the
-    likelihood on all but a few isolated spikes (bench/logspline_against_smoothed_em). Everything else: ``Inversion("project")``, the unbiased
-    estimate projected on the simplex, in closed form for every mechanism.
+    likelihood on all but a few isolated spikes (bench/logspline_against_smoothed_em); where the likelihood rules smoothness out, as of whole
+    numbers that come in threes, :func:`estimate` takes ``MaximumLikelihood()`` instead. Places (Grid, Points): ``ExpectationMaximization("auto")``,
+    because noise between places that are close cannot be inverted; it errs less than inversion and the likelihood's maximum
+    (bench/likelihood_beats_inversion_on_places). Everything else: ``Inversion("project")``, the unbiased estimate projected on the
+    simplex, in closed form for every mechanism.
 
-    >>> from warner import Categorical, Interval
-    >>> recommended(Interval(0, 1, 64)), recommended(Categorical(["a", "b"]))
-    (LogSpline(), Inversion(constraint='project'))
+    >>> from warner import Categorical, Grid, Interval
+    >>> recommended(Interval(0, 1, 64)), recommended(Grid(4, 4)), recommended(Categorical(["a", "b"]))
+    (LogSpline(), ExpectationMaximization(steps='auto'), Inversion(constraint='project'))
     """
-    return LogSpline() if isinstance(domain, Integers | Interval) else Inversion("project")
+    if isinstance(domain, Integers | Interval):
+        return LogSpline()
+    return ExpectationMaximization("auto") if isinstance(domain, Grid | Points) else Inversion("project")

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentError, MissingExtraError, message
+from warner._check import ArgumentError, MissingExtraError, distribution, message
 from warner.domain import Domain, Grid, Integers, Interval, Product
 from warner.estimate import Estimate, as_text
 from warner.reports import write_whole
@@ -45,6 +45,8 @@ def chart(estimates: Sequence[Estimate], truth: Sequence[Any] | None = None, lev
             raise ArgumentError(message("plot", "needs shares, and only a mean was estimated", e.method, "Estimate with another method"))
         if truth is not None and np.shape(truth[i]) != (e.domain.size,):
             raise ArgumentError(message("truth", f"must have shape ({e.domain.size},)", str(np.shape(truth[i]))))
+        if truth is not None:
+            distribution("truth", truth[i], e.domain.size)
     panels = [_panel(e, None if truth is None else truth[i], level, target) for i, e in enumerate(estimates)]
     whole = _altair().vconcat(*panels, spacing=30).resolve_scale(color="independent")
     return whole.configure_view(stroke="#dddddd").configure_axis(

@@ -103,7 +103,7 @@ def show_estimate(result: Estimate, level: float, target: str, truth: Any = None
         each = [f"{m['estimate']:.6g}, {100 * level:.4g} % interval {m['low']:.6g} .. {m['high']:.6g}" for m in result.means(level)]
         about += f"Mean {'; '.join(each)}, for the population they were drawn from.\n"
     only = "" if result.unique is None else f"\nThe maximum is {result.unique}."
-    console().print(f"{about}{result.status.value.capitalize()}.{gap}{only}\n")
+    console().print(f"{about}{result.status.value[0].upper()}{result.status.value[1:]}.{gap}{only}\n")
 
 
 def show_redistributed(result: Redistributed) -> None:

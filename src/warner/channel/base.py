@@ -182,7 +182,7 @@ class Channel(ABC):
                     "channel",
                     f"has rank below the number of values, {self.shape[1]}: different distributions make the same reports",
                     None,
-                    "Use a mechanism whose channel has full column rank, or a method that does not invert it",
+                    "Use a mechanism whose channel has full column rank, or a method that does not invert it (for the mean of numbers SampleMean)",
                 )
             )
         inverse = np.zeros(self.shape[::-1])

@@ -79,6 +79,8 @@ class Domain(ABC):
             raise ArgumentError(message("index", f"must lie in 0..{self.size - 1}"))
         return array.astype(np.int64)
 
+    remedy = "correct them or add a catch-all value"
+
     def _refuse(self, bad: np.ndarray, what: str) -> None:
         """Raise for the positions at which ``bad`` (n,) is true."""
         where = np.flatnonzero(bad)
@@ -87,7 +89,7 @@ class Domain(ABC):
                 int(where[0]),
                 f"not in the domain of {self.size} values",
                 what,
-                "Answers outside the domain are refused, not guessed: correct them or add a catch-all value",
+                f"Answers outside the domain are refused, not guessed: {self.remedy}",
             )
 
 
@@ -116,5 +118,6 @@ def wrong_type(values: Sequence[Any], allowed: tuple[type, ...], per: int = 1) -
     }
     if strange:
         where = next(i for i, v in enumerate(values) if type(v) in strange)
-        wanted = " or ".join(sorted({{"integer": "int", "bool_": "bool", "str_": "str"}.get(t.__name__, t.__name__) for t in allowed}))
+        plain = {"integer": "int", "floating": "float", "bool_": "bool", "str_": "str"}
+        wanted = " or ".join(sorted({plain.get(t.__name__, t.__name__) for t in allowed}))
         raise ValuesError(where // per, f"must be {wanted}", kind(values[where]), "Convert the answers first")

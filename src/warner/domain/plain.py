@@ -94,6 +94,8 @@ class Integers(Domain):
     [0, 2]
     """
 
+    remedy = "correct them or widen the limits"
+
     def __init__(self, low: int, high: int) -> None:
         self.low = integer("low", low, -(2**62), 2**62)
         self.high = integer("high", high, self.low + 1, self.low + LARGEST_SIZE - 1)
@@ -148,6 +150,8 @@ class Interval(Domain):
     [0, 1, 3]
     """
 
+    remedy = "correct them, widen the limits, or say clip=True to take them as the limit"
+
     def __init__(self, low: float, high: float, bins: int, clip: bool = False) -> None:
         self.low, self.high = real("low", low), real("high", high)
         if not self.low < self.high:
@@ -197,6 +201,8 @@ class Grid(Domain):
     >>> Grid(2, 3).encode([(1, 2), (0, 1)]).tolist()
     [5, 1]
     """
+
+    remedy = "correct them or widen the grid"
 
     def __init__(self, rows: int, columns: int, side: float = 1.0) -> None:
         self.rows = integer("rows", rows, 1, LARGEST_SIZE)

@@ -12,6 +12,7 @@ from warner.channel import Channel, SupportRows
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator, require_order
 from warner.estimators.objective import finish, over, require_possible
+from warner.estimators.uniqueness import Uniqueness
 from warner.evidence import Evidence
 
 _BASIS = 40  # B-splines to begin with
@@ -82,7 +83,10 @@ class LogSpline(Estimator):
                 break
         status = Status.PENALIZED if models[0].converged else Status.STEP_LIMIT
         fit = finish(evidence, theta / theta.sum(), status, likelihood.steps)
-        return replace(fit, draws=Draws(models, chances), seconds=perf_counter() - start)
+        # With fewer different reports than values, what they leave open is the prior's word alone.
+        few = evidence.channel.shape[0] < evidence.channel.shape[1]
+        unique = Uniqueness.NOT_UNIQUE.value if few else None
+        return replace(fit, unique=unique, draws=Draws(models, chances), seconds=perf_counter() - start)
 
 
 @dataclass(eq=False)
