@@ -6,14 +6,13 @@ import contextlib
 import json
 import signal
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from warner import files, intervals
+from warner import files
 from warner._check import ArgumentError, FileError, MismatchError, WarnerError, message
 from warner._random import Source
 from warner.audit import audit as audit_mechanism
@@ -26,7 +25,7 @@ from warner.guarantee import LDP, OSLDP, ULDP, MetricLDP
 from warner.mechanisms import Mechanism, from_header
 from warner.personal import redistribute
 from warner.plan import plan as make_plan
-from warner.reports import Reports, read_whole, write_whole
+from warner.reports import read_whole, write_whole
 from warner.show import console, counted, csv_of, grid, progress, show_comparison, show_estimate, show_plan, show_redistributed
 from warner.study import Study
 from warner.tally import Tally, dump_tallies, load_tallies, parse_tallies, save_tallies
@@ -86,17 +85,12 @@ def randomize(study: str, values: str, output: str, bare: bool, seed: int | None
     with files.ReportWriter(output, plan.mechanisms, simulation=seed is not None) as writer, progress("randomising") as step:
         done = 0
         for batch in files.read_values(values, plan.mechanisms, bare):
-            writer.write(_randomised(plan, batch, source))
+            writer.write(plan.randomize_encoded(batch, source))
             done += len(next(iter(batch.values())))
             step(done, None)
     click.echo(f"{counted(done, 'person', 'people')}, each spends {_spent(plan)}", err=True)
     if seed is not None:
         click.echo("A simulation: whoever knows the seed can undo the randomisation. The reports say so.", err=True)
-
-
-def _randomised(study: Study, batch: dict[str, Any], source: Source) -> dict[str, Reports]:
-    """One batch of answers, encoded, as reports of every attribute."""
-    return {name: Reports(m.header, m.randomize_encoded(batch[name], source)) for name, m in study.mechanisms.items()}
 
 
 def _spent(study: Study) -> str:
@@ -346,66 +340,9 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
 @click.option("--seed", type=click.IntRange(0), help="Repeatable randomness instead of the operating system's.")
 def demo(output: str, seed: int | None) -> None:
     """Run everything on real answers: education and marital status of 32,561 people (UCI Adult), at epsilon = 1 each."""
-    import gzip
-    import io
-    from importlib.resources import files as resources
+    from warner.demo import run
 
-    import numpy as np
-
-    from warner.metrics import total_variation
-
-    folder = Path(output)
-    folder.mkdir(parents=True, exist_ok=True)
-    data = resources("warner") / "data"
-    study_file, reports_file, tally_file = (folder / name for name in ("study.toml", "reports.parquet", "tally.json"))
-    answers = io.BytesIO(gzip.decompress((data / "adult.csv.gz").read_bytes()))  # in memory only: the collector never has them
-    write_whole(study_file, (data / "adult.toml").read_bytes())
-    study = Study.load(study_file)
-
-    start = time.perf_counter()
-    truth: dict[str, Any] = {name: np.zeros(d.size) for name, d in study.domains.items()}
-    source = Source(_generator(seed))
-    with files.ReportWriter(str(reports_file), study.mechanisms, simulation=seed is not None) as writer:
-        for batch in files.read_values(answers, study.domains):
-            writer.write(_randomised(study, batch, source))
-            for name, index in batch.items():
-                truth[name] += np.bincount(index, minlength=truth[name].size)
-    randomised = time.perf_counter()
-    tallies = files.tally_file(str(reports_file))
-    save_tallies(tallies, tally_file)
-    counted = time.perf_counter()
-    estimates = [_estimated(name, part, None) for name, part in tallies.items()]
-    estimated = time.perf_counter()
-
-    shares = [truth[str(e.attribute)] / e.n for e in estimates]
-    write_whole(folder / "estimate.json", (json.dumps([e.to_json(target="respondents") for e in estimates], indent=1) + "\n").encode())
-    write_whole(folder / "estimate.csv", csv_of(estimates, 0.95, "respondents").encode())
-    with contextlib.suppress(ImportError):  # the picture needs the extra 'plot'
-        from warner.plot import chart, save
-
-        save(chart(estimates, truth=shares, target="respondents"), str(folder / "shares.png"))
-
-    out = console()
-    for result, true in zip(estimates, shares, strict=True):
-        show_estimate(result, 0.95, "respondents", true)
-        inside = _covered(result, true)
-        distance = total_variation(result.probabilities, true)
-        out.print(f"Total variation from the truth {distance:.4f}; {inside} of {len(true)} intervals hold it\n")
-    spent = ", ".join(f"{name} {m.epsilon:.10g}" for name, m in study.mechanisms.items())
-    out.print(f"Each person spent epsilon {study.epsilon:.10g} ({spent}); nobody's answer left the device unrandomised.")
-    out.print(
-        f"{estimates[0].n:,} people in {estimated - start:.2f} s: randomise and write {randomised - start:.2f} s, "
-        f"read and count {counted - randomised:.2f} s, estimate {estimated - counted:.3f} s."
-    )
-    names = ("study.toml", "reports.parquet", "tally.json", "estimate.json", "estimate.csv", "shares.png")
-    made = ", ".join(name for name in names if (folder / name).exists())
-    out.print(f"In {folder}{'/' if not str(folder).endswith('/') else ''}: {made}.")
-    out.print("Data: Adult, UCI Machine Learning Repository (B. Becker, R. Kohavi), CC BY 4.0.")
-
-
-def _covered(result: Estimate, true: Any) -> int:
-    bounds = intervals.wald(result.evidence, 0.95, "respondents")
-    return int(((bounds[:, 0] <= true) & (true <= bounds[:, 1])).sum())
+    run(Path(output), _generator(seed), simulation=seed is not None)
 
 
 # Reading and writing

@@ -30,12 +30,13 @@ from functools import lru_cache
 from typing import Any, Self
 
 from warner._check import MismatchError, StudyError, WarnerError, message, show
+from warner._random import Source
 from warner.domain import Categorical, Domain, Grid, Integers, Interval, canonical
 from warner.files.values import text_labels
 from warner.guarantee import LDP, OSLDP, ApproximateLDP, Guarantee, MetricLDP, add_up, compose
 from warner.mechanisms import MECHANISMS, Mechanism, Personalized
 from warner.mechanisms.utility import UtilityOptimized
-from warner.reports import read_whole
+from warner.reports import Reports, read_whole
 
 
 @lru_cache(maxsize=1)
@@ -168,6 +169,10 @@ class Study:
     @property
     def domains(self) -> dict[str, Domain]:
         return {name: m.domain for name, m in self.mechanisms.items()}
+
+    def randomize_encoded(self, batch: Mapping[str, Any], source: Source) -> dict[str, Reports]:
+        """Reports of every attribute, of answers that each mechanism's ``encode`` made."""
+        return {name: Reports(m.header, m.randomize_encoded(batch[name], source)) for name, m in self.mechanisms.items()}
 
     @property
     def digest(self) -> str:

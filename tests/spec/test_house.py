@@ -21,7 +21,7 @@ ROOMS = [
     "files", "evidence",
     "estimate", "estimators",
     "intervals", "summaries", "choose", "compare", "personal", "theory", "audit", "plan",
-    "plot", "study", "show",
+    "plot", "study", "show", "demo",
     "cli",
 ]  # fmt: skip
 # Estimate.interval, Estimate.mean and its like, Estimate.plot: the reader's convenience
