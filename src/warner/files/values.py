@@ -125,7 +125,7 @@ def _encode(domain: Domain, column: Any, name: str, row: int, encode: Callable[[
     def refuse(bad: Any, rule: str, got: str) -> None:
         places = np.flatnonzero(bad.to_numpy(zero_copy_only=False))
         if places.size:
-            raise ValuesError(int(places[0]) + row + 1, rule, got, "Correct the answers, or add a value to the domain that catches them", where)
+            raise ValuesError(int(places[0]) + row + 1, rule, got, domain.remedy[0].upper() + domain.remedy[1:], where)
 
     refuse(pc.is_null(column), f"not in the domain of {domain.size} values", "no answer")
     if pa.types.is_dictionary(column.type):
