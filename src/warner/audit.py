@@ -13,7 +13,7 @@ import numpy as np
 from warner._check import ArgumentError, ArgumentTypeError, integer, kind, message
 from warner._random import Source
 from warner.guarantee import LDP, OSLDP, ULDP, ApproximateLDP, Guarantee, MetricLDP
-from warner.law import INFINITE, epsilon_of, image, log_worst, violation, worst_pair, worst_ratio, worst_slope
+from warner.law import INFINITE, apart, epsilon_of, image, log_worst, violation, worst_pair, worst_ratio, worst_slope
 from warner.mechanisms import Mechanism, guarded
 from warner.reports import Reports
 
@@ -173,8 +173,7 @@ def _held_to_distance(mechanism: Mechanism, claim: MetricLDP, rows: np.ndarray, 
     points = mechanism.domain.points
     if points is None:
         raise ArgumentError(message("claim", "of metric privacy needs values with coordinates", type(mechanism.domain).__name__))
-    apart = np.sqrt(((points[:, None, :] - points[None, :, :]) ** 2).sum(axis=2))
-    epsilon, y, high, low = worst_slope(rows, apart)
+    epsilon, y, high, low = worst_slope(rows, apart(points))
     breaks = None
     if epsilon > claim.epsilon + _TWICE * (1 + claim.epsilon):
         names = mechanism.domain.labels
@@ -243,8 +242,8 @@ def sampled_bound(mechanism: Mechanism, samples: int, draw: Callable[[np.ndarray
         event = _most_telling(a[:half], b[:half])
         hits = [int(np.count_nonzero(event(part[half:]))) for part in (a, b)]
         bound = max(bound, _log_bound(hits[0], hits[1], samples - half, delta))
-    apart = mechanism.distances([first, last])
-    return bound if apart is None else bound / float(apart[0, 1])
+    distances = mechanism.distances([first, last])
+    return bound if distances is None else bound / float(distances[0, 1])
 
 
 @dataclass(frozen=True)

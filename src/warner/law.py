@@ -1,12 +1,13 @@
 """Exact laws of reports, as ratios of integers: what an epsilon is computed from.
 
 A law answers one question, how much likelier any whole report can be under one value than under another, without floating
-point. ``ratio`` is that number; epsilon is its logarithm.
+point. ``ratio`` is that number; epsilon is its logarithm. ``examined`` says what an audit of the law alone looks at.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -23,7 +24,7 @@ INFINITE = Fraction(-1)  # what ``ratio`` returns where a report is possible und
 class TwoLevel:
     """Every report has probability ``high`` under the values it supports and ``low`` under all others."""
 
-    examined: ClassVar[str] = "exact odds of the law"  # what an audit of the law alone looks at
+    examined: ClassVar[str] = "exact odds of the law"
 
     high: Fraction
     low: Fraction
@@ -44,7 +45,7 @@ class TwoLevel:
 class OneHotBits:
     """K independent bits: bit x of a person with value x is 1 w.p. keep / 2**64, every other bit w.p. raised / 2**64."""
 
-    examined: ClassVar[str] = "bit by bit, exactly"  # what an audit of the law alone looks at
+    examined: ClassVar[str] = "bit by bit, exactly"
 
     keep: int
     raised: int
@@ -69,7 +70,7 @@ class GuardedBits:
     ``sensitive``, ``others``: how many values of each kind there are.
     """
 
-    examined: ClassVar[str] = "bit by bit, exactly"  # what an audit of the law alone looks at
+    examined: ClassVar[str] = "bit by bit, exactly"
 
     keep: int
     raised: int
@@ -99,7 +100,7 @@ class Table:
     OSLDP else (see warner.uldp).
     """
 
-    examined: ClassVar[str] = "exact odds of the law"  # what an audit of the law alone looks at
+    examined: ClassVar[str] = "exact odds of the law"
 
     numerators: np.ndarray
     sensitive: np.ndarray | None = None
@@ -122,7 +123,7 @@ class Table:
 class Steps:
     """Whole numbers plus noise, Pr(noise d) proportional to (fall / 2**64)**|d|, on values that lie up to ``most`` steps apart."""
 
-    examined: ClassVar[str] = "exact odds of the law"  # what an audit of the law alone looks at
+    examined: ClassVar[str] = "exact odds of the law"
 
     fall: int
     most: int
@@ -180,30 +181,19 @@ class Displacements:
     def tables(self) -> tuple[np.ndarray, ...]:
         """The same as probabilities in double precision."""
         total = 1 << 64 * self.words
-        return tuple(np.vectorize(lambda v: v / total, otypes=[np.float64])(part) for part in self.exact())
+        return tuple(floats(part, total) for part in self.exact())
 
-    def _logs(self) -> np.ndarray:
-        """ln of the odds of every report (one quarter of the grid, the others are alike) under every cell: (m, R, C)."""
-        inner, rows, columns, both = (np.vectorize(natural, otypes=[np.float64])(part) for part in self.exact())
+    def _reports(self, inner: np.ndarray, rows: np.ndarray, columns: np.ndarray, both: np.ndarray) -> Iterator[np.ndarray]:
+        """What every report (one quarter of the grid, the others are alike) has under every cell, (R, C), of four tables as of ``exact``."""
         height, width = self.quarter.shape
-        out = []
         for r in range((height + 1) // 2):
             for c in range((width + 1) // 2):
                 i, j = np.abs(np.arange(height) - r)[:, None], np.abs(np.arange(width) - c)[None, :]
-                out.append((inner, columns, rows, both)[2 * (r == 0) + (c == 0)][i, j])
-        return np.array(out)
+                yield (inner, columns, rows, both)[2 * (r == 0) + (c == 0)][i, j]
 
     def ratio(self) -> Fraction:
         """Over all pairs of cells."""
-        worst = Fraction(1)
-        height, width = self.quarter.shape
-        inner, rows, columns, both = self.exact()
-        for r in range((height + 1) // 2):
-            for c in range((width + 1) // 2):
-                i, j = np.abs(np.arange(height) - r)[:, None], np.abs(np.arange(width) - c)[None, :]
-                row = (inner, columns, rows, both)[2 * (r == 0) + (c == 0)][i, j]
-                worst = max(worst, Fraction(row.max(), row.min()))
-        return worst
+        return max(Fraction(row.max(), row.min()) for row in self._reports(*self.exact()))
 
     def neighbours(self) -> float:
         """Nats between cells next to each other, the worst over all reports, to double precision."""
@@ -216,8 +206,9 @@ class Displacements:
         """Nats per cell of distance: the worst over all reports and pairs of cells, rounded up."""
         height, width = self.quarter.shape
         place = np.stack(np.divmod(np.arange(height * width), width), axis=1).astype(np.float64)
-        apart = np.sqrt(((place[:, None] - place[None, :]) ** 2).sum(axis=2))
-        return worst_slope_of(self._logs().reshape(-1, height * width), apart)[0]
+        logs = (np.vectorize(natural, otypes=[np.float64])(part) for part in self.exact())
+        rows = np.array([row.ravel() for row in self._reports(*logs)])
+        return worst_slope_of(rows, apart(place))[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +218,7 @@ class Rounded:
     ``deviation``: of the noise, in steps.
     """
 
-    examined: ClassVar[str] = "sums of normal odds, bounded from above"  # what an audit of the law alone looks at
+    examined: ClassVar[str] = "sums of normal odds, bounded from above"
 
     masses: np.ndarray
     words: int
@@ -252,8 +243,7 @@ class Rounded:
 
     def floats(self) -> np.ndarray:
         """The masses as probabilities in double precision."""
-        total = 1 << 64 * self.words
-        return np.array([mass / total for mass in self.masses.tolist()])
+        return floats(self.masses, 1 << 64 * self.words)
 
     def divergence(self, epsilon: float, shifts: np.ndarray) -> float:
         """A bound just above the largest sum_j max(0, Pr(j) - e^epsilon Pr(j + v)) over shifts v (s, d) of noise on d axes.
@@ -328,19 +318,38 @@ def worst_slope(table: np.ndarray, distances: np.ndarray) -> tuple[float, int, i
     ``distances`` (K, K), in whatever unit epsilon is per. Logarithms are taken to double precision and the result is moved up by
     what that can be off, then once more to the next float.
     """
-    if ((table == 0) & (table != 0).any(axis=1, keepdims=True)).any():
-        y = int(np.argmax(((table == 0) & (table != 0).any(axis=1, keepdims=True)).any(axis=1)))
+    possible = table != 0
+    ruled_out = possible.any(axis=1) & ~possible.all(axis=1)
+    if ruled_out.any():
+        y = int(np.argmax(ruled_out))
         return math.inf, y, int(np.argmax(table[y])), int(np.argmin(table[y]))
-    rows = table[(table != 0).any(axis=1)]
-    return worst_slope_of(np.vectorize(natural, otypes=[np.float64])(rows), distances)
+    return worst_slope_of(np.vectorize(natural, otypes=[np.float64])(table[possible.all(axis=1)]), distances)
+
+
+def apart(points: np.ndarray) -> np.ndarray:
+    """Euclidean distances (K, K) of points (K, d)."""
+    out: np.ndarray = np.sqrt(((points[:, None, :] - points[None, :, :]) ** 2).sum(axis=2))
+    return out
+
+
+def floats(masses: np.ndarray, total: int) -> np.ndarray:
+    """Integer masses over ``total`` as probabilities in double precision."""
+    out: np.ndarray = np.vectorize(lambda v: v / total, otypes=[np.float64])(masses)
+    return out
+
+
+def fractions(masses: np.ndarray, total: int) -> np.ndarray:
+    """The same exactly, as Fractions."""
+    out: np.ndarray = np.vectorize(lambda v: Fraction(v, total), otypes=[object])(masses)
+    return out
 
 
 def worst_slope_of(logs: np.ndarray, distances: np.ndarray) -> tuple[float, int, int, int]:
     """The same from the logarithms of probabilities, to double precision."""
-    apart = np.where(distances > 0, distances, np.inf)
+    distances = np.where(distances > 0, distances, np.inf)
     worst, where = -math.inf, (0, 0, 0)
     for y, row in enumerate(logs):
-        slopes = (row[:, None] - row[None, :] + ROUNDING * (1 + np.abs(row).max())) / apart
+        slopes = (row[:, None] - row[None, :] + ROUNDING * (1 + np.abs(row).max())) / distances
         if (top := float(slopes.max())) > worst:
             x, other = np.unravel_index(int(np.argmax(slopes)), slopes.shape)
             worst, where = top, (y, int(x), int(other))

@@ -84,8 +84,7 @@ class Quantity(float):
             kind = "posterior" if self._estimate.fit.draws is not None and target == "population" else "bootstrap"
         choice("kind", kind, ("bootstrap", "posterior", *(("fisher",) if isinstance(self._of, Linear) else ())))
         asked = self._of.cumulative if kind == "bootstrap" and isinstance(self._of, Quantile) else self._of
-        plain = isinstance(asked, Linear) and (asked.limits is None or kind == "fisher")
-        weights = asked.weights if plain and isinstance(asked, Linear) else asked
+        weights = asked.weights if isinstance(asked, Linear) and (asked.limits is None or kind == "fisher") else asked
         bounds = self._estimate.interval(level, target, kind, weights, replicates, rng)
         return asked.invert(bounds, self._of) if isinstance(asked, Cumulative) else bounds[0]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import fields
+from typing import Any
 
 from warner._check import ArgumentError, message
 from warner.domain import Domain
@@ -16,6 +18,12 @@ class Estimator(ABC):
     @abstractmethod
     def fit(self, evidence: Evidence) -> Fit:
         """Estimate the distribution over the K values of ``evidence.domain``."""
+
+
+def repr_of_changes(estimator: Any) -> str:
+    """The repr of a dataclass with many arguments: those that are not as by default."""
+    changed = {f.name: getattr(estimator, f.name) for f in fields(estimator) if getattr(estimator, f.name) != f.default}
+    return f"{type(estimator).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
 
 def require_order(domain: Domain, name: str) -> None:

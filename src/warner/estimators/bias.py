@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from warner._check import ArgumentError, choice, kind, message, real, show
 from warner.channel import Channel, DirectChannel, StackChannel
 from warner.estimate import Fit, Status
-from warner.estimators._base import Estimator
+from warner.estimators._base import Estimator, repr_of_changes
 from warner.estimators.em import climb
 from warner.estimators.likelihood import MaximumLikelihood
 from warner.estimators.objective import finish, require_possible
@@ -86,8 +86,7 @@ class BiasCorrection(Estimator):
                 raise ArgumentError(message(name, "must be positive", show(getattr(self, name))))
 
     def __repr__(self) -> str:
-        changed = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
-        return f"BiasCorrection({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+        return repr_of_changes(self)
 
     def fit(self, evidence: Evidence) -> Fit:
         start = perf_counter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -12,7 +12,7 @@ from warner._check import ArgumentError, IdentifiabilityError, choice, integer, 
 from warner.channel import Channel, DirectChannel, MergedChannel, SupportChannel
 from warner.domain import Integers
 from warner.estimate import Fit, Status
-from warner.estimators._base import Estimator
+from warner.estimators._base import Estimator, repr_of_changes
 from warner.estimators.em import climb
 from warner.estimators.likelihood import MaximumLikelihood
 from warner.estimators.objective import assess, finish, require_possible
@@ -93,8 +93,7 @@ class MixtureReduction(Estimator):
             integer("k_min", self.k_min, 1)
 
     def __repr__(self) -> str:
-        changed = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
-        return f"MixtureReduction({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+        return repr_of_changes(self)
 
     def fit(self, evidence: Evidence) -> Fit:
         start = perf_counter()

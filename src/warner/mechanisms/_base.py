@@ -21,7 +21,7 @@ from warner._random import Source
 from warner.channel import Channel, SupportChannel, SupportRows
 from warner.domain import Domain, canonical
 from warner.guarantee import LDP, ApproximateLDP, Guarantee
-from warner.law import INFINITE, Law, epsilon_of
+from warner.law import INFINITE, Law, apart, epsilon_of
 from warner.reports import Bits, Fields, Layout, Reports, columns_from
 from warner.tally import Tally, count, distinct, require_same
 
@@ -121,7 +121,7 @@ class Mechanism(ABC):
             return None
         points = np.zeros((0, 1)) if self.domain.points is None else self.domain.points
         points = points if index is None else points[index]
-        return np.sqrt(((points[:, None, :] - points[None, :, :]) ** 2).sum(axis=2)) / self.unit
+        return apart(points) / self.unit
 
     @property
     def listed(self) -> bool:

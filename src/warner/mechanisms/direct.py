@@ -17,7 +17,7 @@ from warner._random import Source
 from warner.channel import DenseChannel, DirectChannel
 from warner.domain import Domain, canonical
 from warner.guarantee import LDP, OSLDP, ULDP, Guarantee
-from warner.law import Table, TwoLevel, epsilon_of
+from warner.law import Table, TwoLevel, epsilon_of, fractions
 from warner.mechanisms._base import Mechanism, guarded
 from warner.reports import Fields, smallest_dtype
 
@@ -189,7 +189,7 @@ class ChannelMechanism(Mechanism):
         return DenseChannel((self._numerators / ONE).astype(np.float64))
 
     def probabilities(self) -> np.ndarray:
-        return np.vectorize(lambda v: Fraction(v, ONE), otypes=[object])(self._numerators)
+        return fractions(self._numerators, ONE)
 
 
 def _integers(matrix: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from warner._random import Edges, Source
 from warner.channel import DenseChannel
 from warner.domain import Domain, Interval
 from warner.guarantee import MetricLDP
-from warner.law import ROUNDING, Table
+from warner.law import ROUNDING, Table, apart, floats, fractions
 from warner.mechanisms._base import Mechanism
 from warner.reports import Fields, smallest_dtype
 
@@ -60,7 +60,7 @@ class Exponential(Mechanism):
                 message("domain", "must have coordinates: Integers, Grid or Points", type(domain).__name__, "For labels use RandomizedResponse")
             )
         integer("number of values", domain.size, 2, _MOST, "Use Geometric or PlanarGeometric")
-        self._distance = np.sqrt(((domain.points[:, None, :] - domain.points[None, :, :]) ** 2).sum(axis=2))
+        self._distance = apart(domain.points)
         if self.requested * self._distance.max() > _LARGEST:
             raise BudgetError(
                 message(
@@ -104,8 +104,8 @@ class Exponential(Mechanism):
         """Half of it, and what the denominators Z differ by: max over pairs of epsilon / 2 + |ln Z - ln Z'| / d, moved up by what rounding can do."""
         # max_z d(x', z) - d(x, z) is d(x, x'), taken at z = x: so the worst report of a pair is one of the two, whose mass is 1 / Z.
         log = np.array([natural(column[x]) for x, column in enumerate(self.law.numerators.T)])
-        apart = np.where(self._distance > 0, self._distance, np.inf)
-        return min(self.requested, self.requested / 2 + float(((log[:, None] - log[None, :] + ROUNDING * (1 + log.max())) / apart).max()))
+        distance = np.where(self._distance > 0, self._distance, np.inf)
+        return min(self.requested, self.requested / 2 + float(((log[:, None] - log[None, :] + ROUNDING * (1 + log.max())) / distance).max()))
 
     @property
     def guarantee(self) -> MetricLDP:
@@ -129,9 +129,7 @@ class Exponential(Mechanism):
         return {"report": report}
 
     def channel(self) -> DenseChannel:
-        total = 1 << 64 * self.words
-        return DenseChannel(np.vectorize(lambda v: v / total, otypes=[np.float64])(self.law.numerators))
+        return DenseChannel(floats(self.law.numerators, 1 << 64 * self.words))
 
     def probabilities(self) -> np.ndarray:
-        total = 1 << 64 * self.words
-        return np.vectorize(lambda v: Fraction(v, total), otypes=[object])(self.law.numerators)
+        return fractions(self.law.numerators, 1 << 64 * self.words)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ from warner._random import Edges, Source
 from warner.channel import Channel, DenseChannel, KhatriRaoChannel
 from warner.domain import Domain, Integers, Interval
 from warner.guarantee import ApproximateLDP
-from warner.law import Rounded
+from warner.law import Rounded, fractions
 from warner.mechanisms._base import Mechanism
 from warner.mechanisms.numeric import Numeric
 from warner.reports import Fields
@@ -217,7 +216,7 @@ class Gaussian(Numeric):
 
     def probabilities(self) -> np.ndarray:
         total = 1 << 64 * self.law.words
-        tables = [np.vectorize(lambda v: Fraction(v, total), otypes=[object])(table) for table in self._tables(self.law.masses)]
+        tables = [fractions(table, total) for table in self._tables(self.law.masses)]
         if self._places is None:
             columns = [sum(w * tables[0][:, k] for k, w in self._points_of(x, int(self.steps[0])).items()) for x in range(self.domain.size)]
             return np.stack(columns, axis=1)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
@@ -20,7 +19,7 @@ from warner._random import Edges, Source
 from warner.channel import PlanarChannel
 from warner.domain import Domain, Grid
 from warner.guarantee import MetricLDP
-from warner.law import Displacements
+from warner.law import Displacements, fractions
 from warner.mechanisms._base import Mechanism
 from warner.reports import Fields
 
@@ -151,7 +150,7 @@ class Planar(Mechanism):
         for x in range(size):
             to = np.clip(x // width + i, 0, height - 1) * width + np.clip(x % width + j, 0, width - 1)
             np.add.at(table[:, x], to.ravel(), whole.ravel())
-        return np.vectorize(lambda v: Fraction(v, total), otypes=[object])(table)
+        return fractions(table, total)
 
 
 class PlanarGeometric(Planar):
