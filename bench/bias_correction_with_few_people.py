@@ -19,7 +19,17 @@ import numpy as np
 
 from _data import columns
 from _measure import SEED, claim
-from warner import BiasCorrection, Categorical, ExpectationMaximization, Inversion, MaximumLikelihood, Observed, RandomizedResponse, Uniform
+from warner import (
+    BiasCorrection,
+    Categorical,
+    EmpiricalBayes,
+    ExpectationMaximization,
+    Inversion,
+    MaximumLikelihood,
+    Observed,
+    RandomizedResponse,
+    Uniform,
+)
 from warner.channel import StackChannel
 from warner.estimators import Estimator
 from warner.evidence import Evidence
@@ -43,7 +53,7 @@ PEOPLE = {
     "fig 8": [(0, 1000, 0, 0), (0, 1000, 100, 0), (0, 0, 100, 0)],
 }
 FLOW = "People-flow"
-EM, PUBLISHED, BOOTSTRAP, MAXIMUM = "EM", "corrected", "corrected, bootstrap", "maximum"
+EM, PUBLISHED, BOOTSTRAP, MAXIMUM, AUTO, BAYES = "EM", "corrected", "corrected, bootstrap", "maximum", "EM(auto)", "empirical Bayes"
 METHODS: Mapping[str, Estimator] = {
     "Uniform": Uniform(),
     "ObfDat": Observed(),
@@ -57,6 +67,8 @@ METHODS: Mapping[str, Estimator] = {
     "EM(1000)": ExpectationMaximization(1000),
     "EM(100)": ExpectationMaximization(100),
     "EM(30)": ExpectationMaximization(30),
+    AUTO: ExpectationMaximization("auto"),
+    BAYES: EmpiricalBayes(),
 }
 
 
@@ -127,7 +139,7 @@ def main() -> None:
                 best[least] = best.get(least, 0) + 1
                 text = "  ".join(f"{name} {1e3 * value:.3g} / {1e3 * js[-1][name]:.3g}" for name, value in mse[-1].items())
                 print(f"  {figure} {people}  {text}  r {r:.2f} p {p:.2g}", flush=True)
-    pairs = [(a, b) for b in (EM, MAXIMUM, "EM(1000)", "EM(100)", "EM(30)", "Uniform") for a in (PUBLISHED, BOOTSTRAP)]
+    pairs = [(a, b) for b in (EM, MAXIMUM, AUTO, BAYES, "EM(1000)", "EM(100)", "EM(30)", "Uniform") for a in (PUBLISHED, BOOTSTRAP)]
     pairs += [(EM, MAXIMUM), ("MatInv proj, equal weights", "MatInv proj"), ("MatInv proj", MAXIMUM)]
     for kind, table in (("MSE", mse), ("JS", js)):
         for a, b in pairs:
@@ -135,6 +147,7 @@ def main() -> None:
     print(f"least MSE: {', '.join(f'{name} in {count}' for name, count in best.items())} of {len(mse)}")
     print(f"fig 9: paired t-test below 0.05 for the correction in {significant[True]}, against it in {significant[False]} of {len(mse)}")
     published, bootstrap, exact = ([cell[a] / cell[b] for cell in mse] for a, b in [(PUBLISHED, EM), (BOOTSTRAP, EM), (PUBLISHED, MAXIMUM)])
+    automatic, bayes = ([cell[PUBLISHED] / cell[b] for cell in mse] for b in (AUTO, BAYES))
     equal = [cell["MatInv proj, equal weights"] / cell["MatInv proj"] for cell in mse]
     lower, higher = sum(v < 1 for v in variances), sum(b > 0 for b in biases)
     figure = f"in {lower} and {higher} of {len(mse)}"
@@ -151,6 +164,9 @@ def main() -> None:
         lost >= len(exact) / 4,
         f"in {lost} of {len(exact)}, up to {max(exact):.2f} times",
     )
+    for name, ratios in ((AUTO, automatic), (BAYES, bayes)):
+        text = f"errs more than {name} in the geometric mean and in most cells"
+        claim(text, float(np.mean(np.log(ratios))) > 0 and sum(r > 1 for r in ratios) > len(ratios) / 2, _summary(ratios))
     mean = float(np.exp(np.mean(np.log(bootstrap))))
     holds = mean < 0.9 and max(bootstrap) < 1.25
     claim(

@@ -1,7 +1,8 @@
 """Claim: in mixture reduction it is the early stop of EM that moves the error, not the merging [P3 figs 4, 7].
 
 The histograms of P3's scripts (San Francisco employees, 60 items; Income, 222 and 252 items) from the folder named in WARNER_DATA,
-else synthetic ones of the same sizes, and P3 fig 7's uniform one (K = 100, n = 50,000). The people are fixed and their reports drawn
+else synthetic ones of the same sizes, P3's mixture of two normal laws (S-MN, 100 bins; P3 names neither bins nor its two sizes) and the
+uniform one of fig 7 (K = 100, n = 50,000). The people are fixed and their reports drawn
 anew in every run (channel.rerandomize), by randomised response (GRR), optimized unary encoding (OUE, bit sums) and local hashing (OLH,
 1024 seeds); every method sees the same reports. Items are shuffled once, because the histograms are sorted and only IIW reads the order.
 
@@ -56,6 +57,9 @@ def _histograms() -> dict[str, np.ndarray]:
     found = {f"synthetic, K = {k}": np.ceil(n / np.arange(1, k + 1) / np.log(k)).astype(int) for k, n in sizes.values()}
     if table is not None:
         found = {f"{name}, K = {k}": np.array([int(row["count"]) for row in table if row["histogram"] == name]) for name, (k, _) in sizes.items()}
+    at = np.linspace(-1, 1, 201)[1::2]
+    normal = 0.6 / 0.2 * np.exp(-(((at - 0.7) / 0.2) ** 2) / 2) + 0.4 / 0.1 * np.exp(-(((at - 0.2) / 0.1) ** 2) / 2)
+    found |= {f"S-MN, K = 100, {n:,} people": np.rint(n * normal / normal.sum()).astype(int) for n in (10_000, 100_000)}
     return {**found, UNIFORM: np.full(100, 500)}
 
 

@@ -219,19 +219,25 @@ def estimate(
 @click.option("--loss", type=click.Choice(["l1", "l2", "w1"]), default="l2", show_default=True, help="l2: squared, l1: absolute, w1: Wasserstein-1.")
 @click.option("--runs", type=click.IntRange(2), default=20, show_default=True, help="How many tallies are simulated.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def compare(tally_file: str, names: tuple[str, ...], wanted: tuple[str, ...], loss: str, runs: int, as_json: bool) -> None:
+@click.option("--plot", "plot_path", help="Draw the ranking: .png, .svg, .html or .json.")
+def compare(tally_file: str, names: tuple[str, ...], wanted: tuple[str, ...], loss: str, runs: int, as_json: bool, plot_path: str | None) -> None:
     """Rank methods by their error on tallies simulated from an estimate of TALLY.
 
     \b
-        warner compare tally.json
+        warner compare tally.json --plot ranking.png
         warner compare tally.json -m mle -m eb -m em:auto --loss l1
     """
+    _not_over(plot_path, tally_file)
     tallies = _read_tallies(tally_file)
     unknown = [name for name in wanted if name not in tallies]
     if unknown:
         raise ArgumentError(message("attribute", f"must be one of {', '.join(tallies)}", ", ".join(unknown)))
     chosen = [method(name) for name in names or _COMPARED]
     found = {name: compare_methods(part, chosen, loss, runs) for name, part in tallies.items() if not wanted or name in wanted}
+    if plot_path is not None:
+        from warner.plot import ranking, save
+
+        save(ranking(found), plot_path)
     if as_json:
         click.echo(json.dumps({name: part.to_json() for name, part in found.items()}, indent=1))
         return

@@ -72,6 +72,15 @@ class Comparison:
         """The comparison as JSON data."""
         return {"loss": self.loss, "runs": self.runs, "n": self.n, "methods": self.rows(), "left_out": dict(self.left_out)}
 
+    def plot(self, path: str | None = None) -> Any:
+        """A chart of the ranking, saved to ``path`` (.png, .svg, .html, .json) if given: see :mod:`warner.plot`."""
+        from warner.plot import ranking, save  # an upward door, for the reader's convenience
+
+        picture = ranking({"methods compared": self})
+        if path is not None:
+            save(picture, path)
+        return picture
+
 
 def compare(
     tally: Tally | Iterable[Tally],

@@ -1,6 +1,6 @@
 """Pictures of estimates. Takes Estimates, computes nothing. Readable in grey: position, shape and lightness carry the meaning.
 
-A dot with a bar per value; a line with a band where many values have an order; a map of a Grid.
+A dot with a bar per value; a line with a band where many values have an order; a map of a Grid. Comparisons of methods are drawn too.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 import io
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from warner._check import ArgumentError, MissingExtraError, distribution, message
+from warner.compare import LOSSES, Comparison
 from warner.domain import Domain, Grid, Integers, Interval, Product
 from warner.estimate import Estimate, as_text
 from warner.reports import write_whole
@@ -48,10 +49,40 @@ def chart(estimates: Sequence[Estimate], truth: Sequence[Any] | None = None, lev
         if truth is not None:
             distribution("truth", truth[i], e.domain.size)
     panels = [_panel(e, None if truth is None else truth[i], level, target) for i, e in enumerate(estimates)]
+    return _page(panels)
+
+
+def _page(panels: list[Any]) -> Any:
+    """Panels one under another."""
     whole = _altair().vconcat(*panels, spacing=30).resolve_scale(color="independent")
     return whole.configure_view(stroke="#dddddd").configure_axis(
         grid=False, labelLimit=300, labelFlush=False, labelOverlap=True, titleFontWeight="normal"
     )
+
+
+def ranking(comparisons: Mapping[str, Comparison]) -> Any:
+    """Methods from the least error to the largest, one panel per comparison: dots on a logarithmic scale, bars of two standard errors either side."""
+    return _page([_ranked(name, found) for name, found in comparisons.items()])
+
+
+def _ranked(name: str, found: Comparison) -> Any:
+    alt = _altair()
+    rows = [
+        {**row, "low": max(row["error"] - 2 * row["margin"], row["error"] / 10), "high": row["error"] + 2 * row["margin"]} for row in found.rows()
+    ]
+    base = alt.Chart(_data(rows)).encode(y=alt.Y("method:N", title=None, sort=alt.SortField("error")))
+    scale = alt.Scale(type="log", nice=False, padding=12) if rows[0]["error"] > 0 else alt.Scale()
+    axis = alt.Axis(format="~g", grid=True, gridColor="#eeeeee")
+    bars = base.mark_rule(strokeWidth=2, color="#777777").encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
+    dots = base.mark_point(filled=True, size=45, color="#111111", opacity=1)
+    dots = dots.encode(x=alt.X("error:Q", title=LOSSES[found.loss][0], scale=scale, axis=axis))
+    about = [
+        f"{found.runs} tallies of {found.n:,} reports, simulated from an estimate of this one",
+        "dots: mean error; bars: two standard errors of it either side; differences on the same tallies are known better",
+    ]
+    wrapped = [part for line in about for part in textwrap.wrap(line, _CAPTION)]
+    title = alt.TitleParams(name, subtitle=wrapped, anchor="start", frame="group", offset=12)
+    return alt.layer(bars, dots).properties(title=title, width=_WIDTH)
 
 
 def _panel(estimate: Estimate, truth: Any, level: float, target: str) -> Any:

@@ -54,6 +54,16 @@ def test_numbers_can_be_compared_by_the_distance_of_their_distributions() -> Non
         warner.compare(_tally(Categorical(["a", "b"])), [Inversion()], loss="w1")
 
 
+def test_a_ranking_is_drawn_in_its_order_with_two_standard_errors() -> None:
+    found = warner.compare(_tally(Categorical(["a", "b", "c"])), [Inversion(), MaximumLikelihood(), Uniform()], runs=5)
+    (panel,) = found.plot().to_dict()["vconcat"]
+    bars, dots = panel["layer"]
+    rows = json.loads((dots.get("data") or panel.get("data") or found.plot().to_dict()["data"])["values"])
+    assert [row["method"] for row in rows] == [repr(line.method) for line in found.lines]
+    assert all(abs(row["high"] - row["error"] - 2 * row["margin"]) < 1e-12 for row in rows)
+    assert dots["encoding"]["y"]["sort"]["field"] == "error" and bars["encoding"]["x2"]["field"] == "high"
+
+
 def test_wrong_arguments_are_refused() -> None:
     tally = _tally(Categorical(["a", "b"]))
     for methods in ([], Inversion(), ["mle"], None, "mle"):

@@ -24,8 +24,8 @@ ROOMS = [
     "plot", "study", "show", "demo",
     "cli",
 ]  # fmt: skip
-# Estimate.interval, Estimate.mean and its like, Estimate.plot: the reader's convenience
-DOORS = {("estimate", "intervals"), ("estimate", "summaries"), ("estimate", "plot")}
+# Estimate.interval, Estimate.mean and its like, .plot: the reader's convenience
+DOORS = {("estimate", "intervals"), ("estimate", "summaries"), ("estimate", "plot"), ("compare", "plot")}
 DEVICE = ROOMS[: ROOMS.index("mechanisms") + 1]
 
 
