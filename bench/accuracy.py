@@ -3,8 +3,9 @@
     {k-RR, OUE, OLH with 1024 seeds} x data sets x n in {10^3, 10^4, 10^5, all} x epsilon in {0.5, 1, 2, 4}, 30 runs
 
 Reports are drawn from the channel, as tallies: with a named n its people are drawn from the data set's shares, which are the truth; with "all" they
-are the data set's own, whose shares are the truth. OUE is known by its bit sums. Likelihoods of OLH are of whole reports for K up to
-``HASHED`` values. Mean squared and mean absolute error are over values (METHODS 6b), with total variation and Jensen-Shannon divergence.
+are the data set's own, whose shares are the truth. OUE is known by its bit sums. Beyond ``HASHED`` values methods that take seconds a fit
+are left out (``SLOW``): EM(auto) of OUE, and of OLH all that take many steps on whole reports. Mean squared and mean absolute error are
+over values (METHODS 6b), with total variation and Jensen-Shannon divergence.
 
 Every cell is one line of bench/results/accuracy.jsonl; cells that are there are not done again, so the script may be stopped at any
 time. ``--slice I/N`` does every N-th cell from the I-th; ``--runs R`` and ``--small`` make a quick look. Then the table is printed: for every
@@ -57,7 +58,7 @@ MAKERS: dict[str, Callable[[Domain, float], Mechanism]] = {
 PEOPLE: tuple[int | None, ...] = (10**3, 10**4, 10**5, None)
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 RUNS = 30
-HASHED = 100  # values up to which every method runs on the hashed reports; beyond, those whose cost is one pass or a fit of few steps
+HASHED = 100  # values up to which every method runs; beyond, not those that take seconds a fit there (SLOW)
 METHODS: dict[str, Estimator] = {
     "inversion": Inversion(),
     "INV-N": Inversion("normalize"),
@@ -78,7 +79,8 @@ METHODS: dict[str, Estimator] = {
     "uniform": Uniform(),
     "ObfDat": Observed(),
 }
-QUICK = ("inversion", "INV-N", "Norm-Sub", "Base-Cut", "emp+thr", "MLE", "EM(100)", "IIW", "EB", "EB median", "uniform", "ObfDat")
+SLOW = {"GRR": (), "OUE": ("EM(auto)",), "OLH": ("EM(auto)", "EM(1000)", "MR", "MR exact", "P1", "P1 bootstrap")}
+BEYOND = {maker: [m for m in METHODS if m not in slow] for maker, slow in SLOW.items()}
 BASELINES = ("uniform", "ObfDat")
 LOSSES = ("MSE", "MAE", "TV", "JS")
 FILE = Path(__file__).parent / "results" / "accuracy.jsonl"
@@ -125,7 +127,7 @@ def judge(job: tuple[Cell, int]) -> dict[str, object]:
     people = int(counts.sum()) if n is None else n
     truth = counts / counts.sum()
     rng = np.random.default_rng([SEED, sum(map(ord, maker + name)), 0 if n is None else n, round(10 * epsilon)])
-    chosen = METHODS if maker == "GRR" or len(counts) <= HASHED else {m: METHODS[m] for m in QUICK}
+    chosen = {m: METHODS[m] for m in (METHODS if len(counts) <= HASHED else BEYOND[maker])}
     losses: dict[str, list[list[float]]] = {m: [] for m in chosen}
     seconds = dict.fromkeys(chosen, 0.0)
     for _ in range(runs):
