@@ -4,11 +4,13 @@
 
 Reports are drawn from the channel, as tallies: with a named n its people are drawn from the data set's shares, which are the truth; with "all" they
 are the data set's own, whose shares are the truth. OUE is known by its bit sums. Beyond ``HASHED`` values methods that take seconds a fit
-are left out (``SLOW``): EM(auto) of OUE, and of OLH all that take many steps on whole reports. Mean squared and mean absolute error are
+are left out (``SLOW``): P1's bootstrap, EM(auto) of OUE, and of OLH all that take many steps on whole reports. Mean squared and mean absolute error are
 over values (METHODS 6b), with total variation and Jensen-Shannon divergence.
 
 Every cell is one line of bench/results/accuracy.jsonl; cells that are there are not done again, so the script may be stopped at any
-time. ``--slice I/N`` does every N-th cell from the I-th; ``--runs R`` and ``--small`` make a quick look. Then the table is printed: for every
+time. ``--slice I/N`` does every N-th cell from the I-th; ``--runs R`` and ``--small`` make a quick look. ``--synthetic`` keeps to the data sets that
+constants may be chosen on, ``--real`` to those that judge them. ``--methods "EB,EB median"`` does the named columns of the cells that are there anew, on the
+same draws, and writes them over the old (not while another run adds cells). Then the table is printed: for every
 method the geometric mean over cells of its error over the least of the cell, the share of cells within 10 % of that, and the worst. Uniform
 data, on which the uniform distribution is the truth, are left out of these ratios, and so are the two baselines.
 """
@@ -79,9 +81,14 @@ METHODS: dict[str, Estimator] = {
     "uniform": Uniform(),
     "ObfDat": Observed(),
 }
-SLOW = {"GRR": (), "OUE": ("EM(auto)",), "OLH": ("EM(auto)", "EM(1000)", "MR", "MR exact", "P1", "P1 bootstrap")}
+SLOW = {
+    "GRR": ("P1 bootstrap",),
+    "OUE": ("P1 bootstrap", "EM(auto)"),
+    "OLH": ("P1 bootstrap", "EM(auto)", "EM(1000)", "MR", "MR exact", "P1"),
+}
 BEYOND = {maker: [m for m in METHODS if m not in slow] for maker, slow in SLOW.items()}
 BASELINES = ("uniform", "ObfDat")
+SYNTHETIC = ("Zipf", "Dirichlet", "uniform", "normal-shaped", "log-normal")
 LOSSES = ("MSE", "MAE", "TV", "JS")
 FILE = Path(__file__).parent / "results" / "accuracy.jsonl"
 
@@ -114,20 +121,21 @@ Cell = tuple[str, str, int | None, float]
 
 
 def cells() -> Iterator[Cell]:
-    """In an order in which the quick ones come first."""
-    yield from product(MAKERS, data_sets(), PEOPLE, EPSILONS)
+    """Shuffled once and for all: a part of the league is a sample of it."""
+    every = list(product(MAKERS, data_sets(), PEOPLE, EPSILONS))
+    yield from (every[i] for i in np.random.default_rng(SEED).permutation(len(every)))
 
 
-def judge(job: tuple[Cell, int]) -> dict[str, object]:
-    """Mean losses, their standard errors and the seconds of every method in one cell."""
-    (maker, name, n, epsilon), runs = job
+def judge(job: tuple[Cell, int, tuple[str, ...]]) -> dict[str, object]:
+    """Mean losses and the seconds of every method in one cell, or of those named. The draws depend on the cell alone: no method draws from ``rng``."""
+    (maker, name, n, epsilon), runs, named = job
     counts = data_sets()[name]
     domain = Categorical([str(i) for i in range(len(counts))])
     channel = MAKERS[maker](domain, epsilon).channel()
     people = int(counts.sum()) if n is None else n
     truth = counts / counts.sum()
     rng = np.random.default_rng([SEED, sum(map(ord, maker + name)), 0 if n is None else n, round(10 * epsilon)])
-    chosen = {m: METHODS[m] for m in (METHODS if len(counts) <= HASHED else BEYOND[maker])}
+    chosen = {m: METHODS[m] for m in (METHODS if len(counts) <= HASHED else BEYOND[maker]) if not named or m in named}
     losses: dict[str, list[list[float]]] = {m: [] for m in chosen}
     seconds = dict.fromkeys(chosen, 0.0)
     for _ in range(runs):
@@ -161,27 +169,55 @@ def table(done: list[dict[str, object]]) -> None:
             print(f"  {method:14} {np.exp(np.log(v).mean()):6.2f}  within 10 % in {(v <= 1.1).mean():4.0%}  worst {v.max():7.2f}  cells {v.size}")
 
 
+def renew(done: list[dict[str, object]], fresh: dict[str, object]) -> None:
+    """The columns of a cell that were done anew, in place of the old."""
+    line = next(line for line in done if line["cell"] == fresh["cell"])
+    for part in ("losses", "seconds"):
+        line[part] = {**line[part], **fresh[part]}  # type: ignore[dict-item]
+    text = "".join(json.dumps(line) + "\n" for line in done)
+    new = FILE.with_suffix(".new")
+    new.write_text(text)
+    new.replace(FILE)
+
+
 def main() -> None:
-    """Do what is left of the slice, then print the table."""
+    """Do what is left of the slice, or the named columns of what is there, then print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--slice", default="0/1", help="I/N: every N-th cell from the I-th")
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--small", action="store_true", help="only n = 1000 and epsilon 1")
+    parser.add_argument("--methods", default="", help="columns to do anew in the cells that are there")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--synthetic", action="store_true", help="only made-up distributions")
+    only.add_argument("--real", action="store_true", help="only real ones")
     arguments = parser.parse_args()
+    named = tuple(filter(None, arguments.methods.split(",")))
+    if wrong := set(named) - set(METHODS):
+        parser.error(f"--methods: no column is named {', '.join(sorted(wrong))}; there are {', '.join(METHODS)}")
+
+    def wanted(cell: Cell) -> bool:
+        small = not arguments.small or (cell[2], cell[3]) == (1000, 1.0)
+        return small and not (arguments.real and cell[1] in SYNTHETIC) and not (arguments.synthetic and cell[1] not in SYNTHETIC)
+
     first, step = map(int, arguments.slice.split("/"))
     FILE.parent.mkdir(exist_ok=True)
     done = [json.loads(line) for line in FILE.read_text().splitlines()] if FILE.exists() else []
-    there = {tuple(line["cell"]) for line in done if line["runs"] >= arguments.runs}
-    left = [cell for cell in list(cells())[first::step] if cell not in there]
-    left = [cell for cell in left if not arguments.small or (cell[2], cell[3]) == (1000, 1.0)]
-    with Pool(min(2, os.cpu_count() or 1)) as pool, FILE.open("a") as file:
-        for line in pool.imap_unordered(judge, [(cell, arguments.runs) for cell in left]):
-            file.write(json.dumps(line) + "\n")
-            file.flush()
-            done.append(line)
+    there = {tuple(line["cell"]): line["runs"] for line in done}
+    if named:
+        jobs = [(cell, runs, named) for cell, runs in list(there.items())[first::step] if wanted(cell)]
+    else:
+        jobs = [(cell, arguments.runs, ()) for cell in list(cells())[first::step] if there.get(cell, 0) < arguments.runs and wanted(cell)]
+    with Pool(min(2, os.cpu_count() or 1)) as pool:
+        for line in pool.imap_unordered(judge, jobs):
+            if named:
+                renew(done, line)
+            else:
+                with FILE.open("a") as file:
+                    file.write(json.dumps(line) + "\n")
+                done.append(line)
             slow = max(line["seconds"].items(), key=lambda item: item[1])  # type: ignore[attr-defined]
             print(*line["cell"], f"slowest {slow[0]} {slow[1]:.2f} s", flush=True)  # type: ignore[misc]
-    table(done)
+    table([line for line in done if wanted(tuple(line["cell"]))])
 
 
 if __name__ == "__main__":
