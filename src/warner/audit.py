@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +15,7 @@ from warner._random import Source
 from warner.guarantee import LDP, OSLDP, ULDP, ApproximateLDP, Guarantee, MetricLDP
 from warner.law import INFINITE, apart, epsilon_of, image, log_worst, violation, worst_pair, worst_ratio, worst_slope
 from warner.mechanisms import Mechanism, guarded
+from warner.mechanisms.combined import Combined
 from warner.reports import Reports
 
 _TWICE = 1e-12  # nats: slopes are found from rounded logarithms, and rounded up, so what they are held to may be that much below
@@ -86,6 +87,8 @@ def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | N
         if samples is not None:
             raise ArgumentError(message("samples", "do not go with a claim, which is checked by enumeration", None, "Ask for one of the two"))
         return _held_to(mechanism, claim)
+    if isinstance(mechanism, Combined):
+        return _by_parts(mechanism, samples)
     promised = mechanism.guarantee
     delta = promised.delta if isinstance(promised, ApproximateLDP) else None
     measured = delta is not None or mechanism.unit is not None
@@ -115,6 +118,35 @@ def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | N
     if breaks is None and sampled is not None and sampled > mechanism.requested:
         breaks = f"samples show an epsilon of at least {sampled:.4f}: the sampler does not follow the law"
     return Audit(repr(mechanism), mechanism.requested, epsilon, breaks is None, how, breaks, sampled, str(promised), delta)
+
+
+def _by_parts(mechanism: Combined, samples: int | None) -> Audit:
+    """Reports of several parts, independent given what was asked: each part exactly, the sum rounded up, and all tuples where they are few."""
+    found = {name: audit(part) for name, part in mechanism.parts.items()}
+    exact = {}
+    for name, part in mechanism.parts.items():
+        delta = found[name].delta
+        exact[name] = replace(part.guarantee, epsilon=found[name].epsilon) if delta is None else ApproximateLDP(found[name].epsilon, delta)
+    total = mechanism.spent(exact)
+    breaks = next((f"{name}: {result.breaks}" for name, result in found.items() if result.breaks is not None), None)
+    if breaks is None and total.epsilon > mechanism.requested:
+        breaks = f"epsilon {total.epsilon!r} exceeds {mechanism.requested!r}"
+    how = "; ".join(dict.fromkeys(f"{'part ' if len(found) > 1 else ''}{type(p).__name__}: {found[name].how}" for name, p in mechanism.parts.items()))
+    if mechanism.listed and isinstance(total, LDP | ULDP | OSLDP):
+        records = Reports(mechanism.header, mechanism.outputs()).records()
+        how += f"; all {len(records)} serialised tuples enumerated"
+        protected = None if mechanism.guarded is None else mechanism.protected()
+        ratio, problem = enumerated(records, mechanism.probabilities(), mechanism.guarded, protected)
+        law = mechanism.law.ratio()
+        if breaks is None and law != INFINITE and (ratio == INFINITE or ratio > law):
+            breaks = "some serialised tuples have larger odds than the parts' laws together allow"
+        if breaks is None and not isinstance(total, OSLDP):
+            breaks = problem
+    sampled = None if samples is None else sampled_bound(mechanism, integer("samples", samples, 2))
+    if breaks is None and sampled is not None and sampled > mechanism.requested:
+        breaks = f"samples show an epsilon of at least {sampled:.4f}: the sampler does not follow the law"
+    delta = total.delta if isinstance(total, ApproximateLDP) else None
+    return Audit(repr(mechanism), mechanism.requested, total.epsilon, breaks is None, how, breaks, sampled, str(mechanism.guarantee), delta)
 
 
 def _measured(records: list[bytes], probabilities: np.ndarray, promised: Guarantee, distances: np.ndarray | None) -> tuple[float, str | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -14,13 +14,14 @@ from warner.evidence import evidence
 from warner.tally import Tally
 
 
-def estimate(tally: Tally | Iterable[Tally], method: Estimator | None = None) -> Estimate:
+def estimate(tally: Tally | Iterable[Tally], method: Estimator | None = None, attributes: Sequence[str] | None = None) -> Estimate:
     """Estimate the distribution of the true values from the tally of their reports.
 
     Args:
         tally: a tally, or several: those of one mechanism are added, those of different mechanisms or budgets on one
             domain are estimated from together.
         method: an estimator such as ``MaximumLikelihood()``; None for the recommended one, see :func:`recommended`.
+        attributes: of tallies of tuples (PerAttribute), which attributes' joint distribution, in this order; None for all.
 
     Returns:
         Estimate: probabilities (K,) in the domain's order, with status, gap where a likelihood was maximised, and intervals.
@@ -37,7 +38,7 @@ def estimate(tally: Tally | Iterable[Tally], method: Estimator | None = None) ->
     """
     if not isinstance(method, Estimator | None):
         raise ArgumentTypeError(message("method", "must be an estimator object", kind(method), "For example MaximumLikelihood()"))
-    facts = evidence(tally)
+    facts = evidence(tally, attributes)
     if method is not None:
         return Estimate(method.fit(facts), facts, method)
     chosen = recommended(facts.domain)

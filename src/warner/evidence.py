@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,32 +32,33 @@ class Evidence:
     domain: Domain
 
 
-def evidence(tally: Tally | Iterable[Tally]) -> Evidence:
+def evidence(tally: Tally | Iterable[Tally], attributes: Sequence[str] | None = None) -> Evidence:
     """The evidence in a tally, or in several together; a header names the mechanism, whose law gives the channel.
 
     Tallies of one mechanism are added. Tallies of different mechanisms or budgets on one domain are stacked: each person
     counts through the channel that she reported with; a mechanism that nobody used is skipped.
 
+    Args:
+        tally: one, or several.
+        attributes: of tallies of tuples, which attributes, in this order; None for all. One alone is as if only it had been asked.
+
     Raises:
+        ArgumentError: unknown attributes, or more of them than the tally keeps tables of.
         EmptyError: no reports.
         MismatchError: a header whose law this version of warner does not make, or tallies on different domains.
     """
     if not isinstance(tally, Tally):
-        return _several(tally)
+        return _several(tally, attributes)
     mechanism = from_header(tally.header)
     if tally.n <= 0:
         raise EmptyError(message("tally", "counts no reports", None, "Tally at least one report"))
-    channel = mechanism.channel() if tally.rows is None else mechanism.report_channel(tally.rows)
-    counts = tally.counts.ravel()
-    if tally.kind == "bitsums":
-        # A report that is known by its bit sums counts as one yes-or-no report per value.
-        counts = np.concatenate([counts, tally.n - counts])
+    channel, counts, domain = mechanism.statistic(tally, attributes)
     if counts.shape != channel.shape[:1] or (counts < 0).any() or int(counts.sum()) != tally.n * channel.copies:
         raise MismatchError(message("tally", f"does not fit its mechanism, {tally.header['mechanism']}", None, "Was the file altered?"))
-    return Evidence(channel, counts / (tally.n * channel.copies), tally.n, mechanism.domain)
+    return Evidence(channel, counts / (tally.n * channel.copies), tally.n, domain)
 
 
-def _several(tallies: Iterable[Tally]) -> Evidence:
+def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Evidence:
     """One evidence from tallies of one or more mechanisms."""
     if not isinstance(tallies, Iterable) or isinstance(tallies, Reports):
         raise ArgumentTypeError(message("tally", "must be a Tally or several", kind(tallies), "Make one with mechanism.tally(reports)"))
@@ -68,7 +69,7 @@ def _several(tallies: Iterable[Tally]) -> Evidence:
         groups.setdefault(canonical([part.header, part.kind]), []).append(part)
     totals = [merge(group) for group in groups.values()]
     # A mechanism that nobody used says nothing; where nobody used any, the tally's own error says so.
-    parts = [evidence(total) for total in [t for t in totals if t.n > 0] or totals]
+    parts = [evidence(total, attributes) for total in [t for t in totals if t.n > 0] or totals]
     if not parts:
         raise EmptyError(message("tallies", "must not be empty"))
     if len(parts) == 1:

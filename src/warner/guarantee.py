@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -212,6 +212,29 @@ def compose(guarantees: Iterable[Any]) -> Any:
         first.protected if isinstance(first, ULDP) and len(parts) == 1 else "tuples of reports whose utility-optimised parts are all protected"
     )
     return ULDP(total, sensitive, protected)
+
+
+def side_by_side(guarantees: Mapping[str, Any]) -> Any:
+    """What one person who sends a report of each of several attributes has spent: epsilons add, for any two values of each.
+
+    Where some protect only some values the whole is one-sided: whoever has a sensitive value in each of those is protected at the sum
+    of the epsilons; ``sensitive`` then holds (attribute, value) pairs.
+
+    Raises:
+        MismatchError: ApproximateLDP beside ULDP or OSLDP.
+
+    >>> side_by_side({"sex": LDP(0.5), "age": MetricLDP(0.5, 2.0)})
+    LDP(epsilon=1.5)
+    """
+    if len(guarantees) == 1:
+        return next(iter(guarantees.values()))
+    parts = {name: part.relaxed() if isinstance(part, MetricLDP) else part for name, part in guarantees.items()}
+    if all(isinstance(part, LDP | ApproximateLDP) for part in parts.values()):
+        return compose(parts.values())
+    if any(isinstance(part, ApproximateLDP) for part in parts.values()):
+        raise MismatchError(message("guarantee", "with a delta beside one of some values only is no single statement", None, "See each attribute's"))
+    pairs = [(name, value) for name, part in parts.items() if not isinstance(part, LDP) for value in part.sensitive]
+    return OSLDP(add_up(part.epsilon for part in parts.values()), tuple(pairs))
 
 
 def add_up(epsilons: Iterable[float]) -> float:

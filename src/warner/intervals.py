@@ -104,10 +104,10 @@ def bootstrap(
     for row in errors:
         if respondents:
             people = rng.multinomial(facts.n, chances)
-            drawn, truth = facts.channel.rerandomize(people, rng), people / facts.n
+            (channel, drawn), truth = facts.channel.redraw(chances, facts.n, rng, people), people / facts.n
         else:
-            drawn, truth = facts.channel.simulate(chances, facts.n, rng), chances
-        row[:] = function(estimate.estimator.fit(replace(facts, weights=drawn)).shares) - function(truth)
+            (channel, drawn), truth = facts.channel.redraw(chances, facts.n, rng), chances
+        row[:] = function(estimate.estimator.fit(replace(facts, channel=channel, weights=drawn)).shares) - function(truth)
     # Of R replicates the k-th smallest stands at k / (R + 1); else few replicates make narrow intervals.
     low, high = np.quantile(errors, [alpha / 2, 1 - alpha / 2], axis=0, method="weibull")
     return np.clip(np.stack([middle - high, middle - low]), lowest, highest).T

@@ -279,12 +279,25 @@ def _coarser(chance: np.ndarray, sum_: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return np.bincount(place, chance), low + np.arange(int(place.max()) + 1) * width
 
 
+@dataclass(frozen=True, eq=False)
+class Independent:
+    """Several reports, independent given the value, or each of an attribute of its own: odds multiply."""
+
+    examined: ClassVar[str] = "part by part"
+
+    parts: tuple[Law, ...]
+
+    def ratio(self) -> Fraction:
+        ratios = [part.ratio() for part in self.parts]
+        return INFINITE if INFINITE in ratios else math.prod(ratios, start=Fraction(1))
+
+
 def _unfold(quarter: np.ndarray) -> np.ndarray:
     half = np.concatenate([quarter[:0:-1], quarter])
     return np.concatenate([half[:, :0:-1], half], axis=1)
 
 
-Law = TwoLevel | OneHotBits | GuardedBits | Table | Steps | Displacements | Rounded
+Law = TwoLevel | OneHotBits | GuardedBits | Table | Steps | Displacements | Rounded | Independent
 
 
 def log_worst(law: Law) -> float:

@@ -1,8 +1,4 @@
-"""Reports: what leaves the device, as typed columns and the header that says what made them.
-
-A layout states which columns a mechanism's report has and which values they may take; from it follow the dtypes, the
-checks of foreign input, the serialised form and the way reports are counted.
-"""
+"""Reports: what leaves the device, as typed columns and the header that says what made them."""
 
 from __future__ import annotations
 
@@ -14,87 +10,23 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentTypeError, EmptyError, FileError, ReportError, kind, message
+from warner._check import ArgumentTypeError, FileError, ReportError, kind, message
 from warner.domain import canonical
+from warner.layout import Bits as Bits
+from warner.layout import Fields as Fields
+from warner.layout import Layout as Layout
+from warner.layout import Together as Together
+from warner.layout import columns_from as columns_from
+from warner.layout import smallest_dtype as smallest_dtype
 
 SCHEMA = 1
 _MAGIC = b"warner-reports 1\n"
-
-
-def smallest_dtype(size: int) -> np.dtype[Any]:
-    """The smallest unsigned dtype that holds 0..size-1."""
-    return np.min_scalar_type(size - 1)
-
-
-@dataclass(frozen=True)
-class Fields:
-    """A report is a tuple of integers: column ``names[i]`` takes values 0..sizes[i]-1."""
-
-    names: tuple[str, ...]
-    sizes: tuple[int, ...]
-
-    def empty(self, n: int) -> dict[str, np.ndarray]:
-        return {name: np.empty(n, smallest_dtype(size)) for name, size in zip(self.names, self.sizes, strict=True)}
-
-    def check(self, columns: Mapping[str, np.ndarray]) -> None:
-        """Refuse values that the mechanism cannot have sent."""
-        for name, size in zip(self.names, self.sizes, strict=True):
-            if size <= np.iinfo(columns[name].dtype).max:
-                refuse_reports(columns[name] >= size, f"{name} must lie in 0..{size - 1}")
-
-
-@dataclass(frozen=True)
-class Bits:
-    """A report is ``width`` bits, packed 8 to a byte with the most significant bit first; the padding bits are 0.
-
-    ``ones``: how many bits are set in every report, or None where that varies. ``lone``: a mask of packed bytes, of whose bits at
-    most one is set.
-    """
-
-    width: int
-    ones: int | None = None
-    lone: bytes = b""
-
-    @property
-    def bytes(self) -> int:
-        return -(-self.width // 8)
-
-    @property
-    def padding(self) -> int:
-        """Bits of the last byte that carry nothing."""
-        return -self.width % 8
-
-    def empty(self, n: int) -> dict[str, np.ndarray]:
-        return {"bits": np.empty((n, self.bytes), np.uint8)}
-
-    def check(self, columns: Mapping[str, np.ndarray]) -> None:
-        """Refuse padding bits that are set, and reports with the wrong number of ones."""
-        packed = columns["bits"]
-        if self.padding:
-            refuse_reports(packed[:, -1] & (2**self.padding - 1) != 0, "padding bits must be 0")
-        if self.ones is not None:
-            set_bits = np.bitwise_count(packed).sum(axis=1, dtype=np.int64)
-            refuse_reports(set_bits != self.ones, f"every report must have {self.ones} bits set")
-        if self.lone:
-            named = np.bitwise_count(packed & np.frombuffer(self.lone, np.uint8)).sum(axis=1, dtype=np.int64)
-            refuse_reports(named > 1, "at most one bit of a non-sensitive value may be set")
-
-
-Layout = Fields | Bits
-
-
-def refuse_reports(bad: np.ndarray, rule: str) -> None:
-    """Raise ReportError for the rows at which ``bad`` (n,) is true."""
-    where = np.flatnonzero(bad)
-    if where.size:
-        raise ReportError(message("reports", f"row {where[0]}: {rule}", f"{where.size} such rows", "Were they made by this mechanism?"))
 
 
 class Reports:
@@ -237,52 +169,6 @@ def read_whole(path: str | os.PathLike[str]) -> bytes:
     raise problem
 
 
-def columns_from(layout: Layout, outputs: Any) -> dict[str, np.ndarray]:
-    """Foreign outputs as the layout's columns, checked: a dict of integer columns, one column, or (n, K) zeros and ones."""
-    if isinstance(layout, Bits):
-        array = _integers("outputs", outputs["bits"] if isinstance(outputs, Mapping) else outputs)
-        if array.ndim != 2 or array.shape[1] not in (layout.width, layout.bytes) or (isinstance(outputs, Mapping) and array.shape[1] != layout.bytes):
-            raise ReportError(
-                message("outputs", f"must have shape (n, {layout.width}), or (n, {layout.bytes}) packed as {{'bits': ...}}", str(array.shape))
-            )
-        if isinstance(outputs, Mapping):
-            refuse_reports(np.any((array < 0) | (array > 255), axis=1), "packed bytes must lie in 0..255")
-            columns = {"bits": array.astype(np.uint8)}
-        else:
-            refuse_reports(np.any((array != 0) & (array != 1), axis=1), "bits must be 0 or 1")
-            columns = {"bits": np.packbits(array.astype(np.uint8), axis=1)}
-    else:
-        if not isinstance(outputs, Mapping):
-            if len(layout.names) > 1:
-                raise ArgumentTypeError(message("outputs", f"must be a dict with the columns {', '.join(layout.names)}", kind(outputs)))
-            outputs = {layout.names[0]: outputs}
-        columns = {}
-        for name, size in zip(layout.names, layout.sizes, strict=True):
-            if name not in outputs:
-                raise ReportError(message("outputs", f"has no column {name!r}"))
-            array = _integers(name, outputs[name])
-            if array.ndim != 1:
-                raise ReportError(message(name, "must be one-dimensional", str(array.shape)))
-            refuse_reports((array < 0) | (array >= size), f"{name} must lie in 0..{size - 1}")
-            columns[name] = array.astype(smallest_dtype(size))
-    if len(next(iter(columns.values()))) == 0:
-        raise EmptyError(message("outputs", "must not be empty", None, "Pass at least one report"))
-    layout.check(columns)
-    return columns
-
-
-def _integers(name: str, values: Any) -> np.ndarray:
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        array = np.asarray(None)
-    if array.dtype.kind == "b":
-        array = array.astype(np.uint8)
-    if array.dtype.kind not in "iu" and array.size:
-        raise ReportError(message(name, "must be an array of integers", str(array.dtype), "Reports are encoded as in the mechanism's layout"))
-    return array.astype(np.int64, copy=False) if array.size else array.reshape(array.shape).astype(np.int64)
-
-
 def _little(column: np.ndarray) -> np.ndarray:
     return column.astype(column.dtype.newbyteorder("<"), copy=False)
 
@@ -291,3 +177,17 @@ def _frozen(column: np.ndarray) -> np.ndarray:
     view = np.asarray(column).view()
     view.setflags(write=False)
     return view
+
+
+def columns_of(layout: Layout, records: np.ndarray) -> dict[str, np.ndarray]:
+    """The columns of reports given as :meth:`Reports.record_array` makes them, (n, bytes) uint8; ReportError where the length is another."""
+    columns, start = {}, 0
+    for name, empty in layout.empty(1).items():
+        part = np.ascontiguousarray(records[:, start : start + empty.nbytes])
+        start += empty.nbytes
+        if part.shape[1] != empty.nbytes:
+            break
+        columns[name] = part.view(empty.dtype.newbyteorder("<")).reshape(len(records), *empty.shape[1:]).astype(empty.dtype)
+    if start != records.shape[1]:
+        raise ReportError(message("reports", "must have the length of this mechanism's", f"{records.shape[1]} bytes"))
+    return columns

@@ -29,14 +29,19 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Self
 
-from warner._check import MismatchError, StudyError, WarnerError, message, show
+from warner._check import StudyError, WarnerError, message, show
 from warner._random import Source
 from warner.domain import Categorical, Domain, Grid, Integers, Interval, canonical
 from warner.files.values import text_labels
-from warner.guarantee import LDP, OSLDP, ApproximateLDP, Guarantee, MetricLDP, add_up, compose
-from warner.mechanisms import MECHANISMS, Mechanism, Personalized
+from warner.guarantee import ApproximateLDP, Guarantee, MetricLDP, add_up, side_by_side
+from warner.mechanisms import MECHANISMS as _ALL
+from warner.mechanisms import Mechanism, Personalized
+from warner.mechanisms.combined import Combined
 from warner.mechanisms.utility import UtilityOptimized
 from warner.reports import Reports, read_whole
+
+# Those of one attribute and one report: a study has several attributes of its own.
+MECHANISMS = {name: cls for name, cls in _ALL.items() if not issubclass(cls, Combined)}
 
 
 @lru_cache(maxsize=1)
@@ -154,17 +159,7 @@ class Study:
         Where some protect only some values it is one-sided: whoever has a sensitive value in each of those is protected at the
         sum of the epsilons; ``sensitive`` then holds (attribute, value) pairs.
         """
-        if len(self.mechanisms) == 1:
-            return next(iter(self.mechanisms.values())).guarantee
-        parts = self._parts()
-        if all(isinstance(part, LDP | ApproximateLDP) for part in parts.values()):
-            return compose(parts.values())
-        if any(isinstance(part, ApproximateLDP) for part in parts.values()):
-            raise MismatchError(
-                message("guarantee", "of attributes with a delta and of some values only is no single statement", None, "See each attribute's")
-            )
-        pairs = [(name, value) for name, part in parts.items() if not isinstance(part, LDP | ApproximateLDP) for value in part.sensitive]
-        return OSLDP(self.epsilon, tuple(pairs))
+        return side_by_side({name: m.guarantee for name, m in self.mechanisms.items()})
 
     @property
     def domains(self) -> dict[str, Domain]:

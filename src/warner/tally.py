@@ -2,7 +2,8 @@
 
 A ``histogram`` counts how often each possible report was seen. ``bitsums`` counts, for reports made of K bits, how many
 reports set each bit, beside the number of reports n. Neither grows with n. ``reports`` keeps the distinct reports of K bits
-themselves, sorted, with their counts, for the likelihood of whole reports. Merging is addition of integers: associative,
+themselves, sorted, with their counts, for the likelihood of whole reports. ``w-way`` counts, for tuples of reports, what every
+subset of w attributes needs, one table after the other (see warner.tuples). Merging is addition of integers: associative,
 commutative, the same bit for bit in any order.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -20,9 +22,10 @@ import numpy as np
 
 from warner._check import ArgumentTypeError, EmptyError, FileError, MismatchError, message
 from warner.domain import canonical
-from warner.reports import Bits, Layout, read_whole, write_whole
+from warner.layout import Bits, Fields
+from warner.reports import read_whole, write_whole
 
-SCHEMA = 1
+SCHEMA = 2  # 1 knows no tables of tuples; what needs none is still written as 1
 # 255 bytes of 0 or 1 are the most that a byte-wide lane holds without a carry.
 _LANES = 255
 
@@ -33,8 +36,8 @@ class Tally:
 
     Attributes:
         header: the mechanism's header, as in its reports.
-        kind: ``"histogram"``, ``"bitsums"`` or ``"reports"``.
-        counts: int64; shape of the report alphabet for a histogram, (K,) for bit sums, (m,) for distinct reports.
+        kind: ``"histogram"``, ``"bitsums"``, ``"reports"``, or ``"2-way"`` and the like.
+        counts: int64; shape of the report alphabet for a histogram, (K,) for bit sums, (m,) for distinct reports, (cells,) for tables.
         n: how many reports were counted.
         rows: (m, ceil(K / 8)) uint8, the distinct reports; None for the other kinds.
 
@@ -54,7 +57,8 @@ class Tally:
     def __post_init__(self) -> None:
         fine = (
             isinstance(self.header, Mapping)
-            and self.kind in ("histogram", "bitsums", "reports")
+            and isinstance(self.kind, str)
+            and (self.kind in ("histogram", "bitsums", "reports") or self.ways is not None)
             and isinstance(self.counts, np.ndarray)
             and self.counts.dtype.kind in "iu"
             and type(self.n) is int
@@ -92,6 +96,12 @@ class Tally:
 
     def __hash__(self) -> int:
         return hash(self.digest)
+
+    @property
+    def ways(self) -> int | None:
+        """Of tuples of how many attributes the tables are; None for the other kinds."""
+        found = re.fullmatch("([1-9][0-9]{0,5})-way", self.kind)
+        return None if found is None else int(found[1])
 
     @property
     def digest(self) -> str:
@@ -150,7 +160,8 @@ def dump_tallies(tallies: Mapping[str, Tally]) -> str:
     """Named tallies as the text of a tally file."""
     named = {name: t.to_json() for name, t in tallies.items()}
     digest = hashlib.sha256(canonical(named).encode()).hexdigest()
-    return json.dumps({"format": "warner-tally", "schema": SCHEMA, "attributes": named, "sha256": digest}, ensure_ascii=True) + "\n"
+    schema = SCHEMA if any(t.ways is not None for t in tallies.values()) else 1
+    return json.dumps({"format": "warner-tally", "schema": schema, "attributes": named, "sha256": digest}, ensure_ascii=True) + "\n"
 
 
 def load_tallies(path: str | os.PathLike[str]) -> dict[str, Tally]:
@@ -166,8 +177,8 @@ def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
         raise FileError(message(name, "is not a tally file, or is truncated", None, "Tally the reports again")) from None
     if not isinstance(data, dict) or data.get("format") != "warner-tally" or not isinstance(data.get("attributes"), dict):
         raise FileError(message(name, "is not a warner tally", None, "Make one with 'warner tally'"))
-    if data.get("schema") != SCHEMA:
-        raise FileError(message(name, f"schema must be {SCHEMA}", repr(data.get("schema")), "Use the version of warner that wrote it"))
+    if data.get("schema") not in range(1, SCHEMA + 1):
+        raise FileError(message(name, f"schema must be at most {SCHEMA}", repr(data.get("schema")), "Use the version of warner that wrote it"))
     if not data["attributes"]:
         raise EmptyError(message(name, "holds no tally"))
     try:
@@ -200,14 +211,22 @@ def require_same(ours: Mapping[str, Any], theirs: Mapping[str, Any], what: str) 
         raise MismatchError(message(what, "do not belong together: headers differ"))
 
 
-def count(layout: Layout, columns: Mapping[str, np.ndarray]) -> tuple[str, np.ndarray]:
-    """Kind and counts of checked columns."""
+def count(layout: Fields | Bits, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None) -> tuple[str, np.ndarray]:
+    """Kind and counts of checked columns, each row as often as ``seen`` (n,) says."""
     if isinstance(layout, Bits):
-        return "bitsums", bit_sums(columns["bits"], layout.width)
-    flat = columns[layout.names[0]].astype(np.intp, copy=False)
-    for name, size in zip(layout.names[1:], layout.sizes[1:], strict=True):
-        flat = flat * size + columns[name]
-    return "histogram", np.bincount(flat, minlength=int(np.prod(layout.sizes))).reshape(layout.sizes)
+        if seen is None:
+            return "bitsums", bit_sums(columns["bits"], layout.width)
+        return "bitsums", seen @ np.unpackbits(columns["bits"], axis=1, count=layout.width).astype(np.int64)
+    return "histogram", bins(layout.index(columns), layout.rows, seen).reshape(layout.sizes)
+
+
+def bins(index: np.ndarray, size: int, seen: np.ndarray | None = None) -> np.ndarray:
+    """How often each of 0..size-1 occurs in ``index`` (n,), each row as often as ``seen`` says: int64 (size,)."""
+    if seen is None:
+        return np.bincount(index, minlength=size)
+    total = np.zeros(size, dtype=np.int64)
+    np.add.at(total, index, seen)
+    return total
 
 
 def distinct(rows: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ ROOT = Path(warner.__file__).parent
 ROOMS = [
     "_check", "_exact", "_random", "metrics",
     "domain", "guarantee", "hashing",
-    "law", "uldp", "reports", "tally", "channel",
+    "law", "uldp", "layout", "reports", "tally", "tuples", "channel",
     "mechanisms",
     "files", "evidence",
     "estimate", "estimators",

@@ -11,6 +11,7 @@ import numpy as np
 
 from warner._check import ArgumentError, IdentifiabilityError, message
 
+_BLOCK = 2**22  # elements of an array of unit vectors
 LARGEST_DENSE = 2**26  # entries of a channel that is made a matrix
 
 
@@ -138,6 +139,35 @@ class Channel(ABC):
         chosen = np.zeros((self.shape[1], len(index)))
         chosen[index, np.arange(len(index))] = 1
         return self.matvec(chosen)
+
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        """The rows of A for some reports, (len(index), K)."""
+        step = max(1, _BLOCK // self.shape[0])
+        found = np.empty((len(index), self.shape[1]))
+        for start in range(0, len(index), step):
+            part = index[start : start + step]
+            unit = np.zeros((self.shape[0], len(part)))
+            unit[part, np.arange(len(part))] = 1
+            found[start : start + step] = self.rmatvec(unit).T
+        return found
+
+    def drawn(self, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Row numbers (n,) of reports of people with the values at ``index`` (n,), each drawn on its own."""
+        self._whole()
+        out = np.empty(len(index), dtype=np.int64)
+        order = np.argsort(index, kind="stable")
+        values, starts = np.unique(index[order], return_index=True)
+        for x, people in zip(values, np.split(order, starts[1:]), strict=True):
+            column = np.maximum(self.columns(np.array([x]))[:, 0], 0.0)
+            out[people] = rng.choice(len(column), len(people), p=column / column.sum())
+        return out
+
+    def redraw(self, theta: np.ndarray, n: int, rng: np.random.Generator, values: np.ndarray | None = None) -> tuple[Channel, np.ndarray]:
+        """A simulated tally: a channel and its weights. This channel and :meth:`simulate`, except where rows are those of reports seen.
+
+        ``values``: how many people (K,) have each value, where that is fixed.
+        """
+        return self, self.simulate(theta, n, rng) if values is None else self.rerandomize(values, rng)
 
     def dense(self) -> np.ndarray:
         """A as an array (m, K)."""

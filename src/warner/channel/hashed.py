@@ -59,6 +59,11 @@ class HashChannel(Channel):
                 total += np.take(r, flat).sum(axis=0)
         return total
 
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        seed, bucket = np.divmod(index, self.count)
+        hit = buckets(seed[:, None], np.arange(self.shape[1])[None, :], self.count) == bucket[:, None]
+        return (self.q + self.gap * hit) / self.seeds
+
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
         return (self.q * r.sum(axis=0) + self.gap * self._gather(r)) / self.seeds
 

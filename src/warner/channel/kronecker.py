@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 
 from warner.channel.base import Channel
+from warner.channel.drawn import marked_table, whole_table
 
 
 class KroneckerChannel(Channel):
@@ -48,6 +49,16 @@ class KroneckerChannel(Channel):
 
     def invert(self, w: np.ndarray) -> np.ndarray:
         return self._along(w, self._reports, [c.invert for c in self.channels])
+
+    def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+        if self.copies == 1:
+            return super().simulate(theta, n, rng)
+        return self.rerandomize(rng.multinomial(n, theta / theta.sum()), rng)
+
+    def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        draw = whole_table if self.copies == 1 else marked_table
+        table = draw(self.channels, people.reshape(self._values), rng).ravel()
+        return table / table.sum()
 
     def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The inverse's weights multiply over attributes, and so do their squares' sums."""

@@ -32,10 +32,8 @@ class RepeatedRows(Channel):
         self._logs = []
         for channel, column in zip(channels, reports.T, strict=True):
             used, where = np.unique(column, return_inverse=True)
-            unit = np.zeros((channel.shape[0], used.size))
-            unit[used, np.arange(used.size)] = 1
             with np.errstate(divide="ignore"):
-                self._logs.append((np.log(np.maximum(channel.rmatvec(unit).T, 0.0)), where.ravel()))
+                self._logs.append((np.log(np.maximum(channel.rows(used), 0.0)), where.ravel()))
 
     def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         step = max(1, _BLOCK // self.shape[1])
@@ -70,7 +68,14 @@ class RepeatedRows(Channel):
         own = np.sum([own for _, own in parts], axis=0) + times * (times - 1)
         return total / times**2, own / times**2
 
+    def redraw(self, theta: np.ndarray, n: int, rng: np.random.Generator, values: np.ndarray | None = None) -> tuple[Channel, np.ndarray]:
+        """Other people's tuples: a channel of its own."""
+        people = rng.multinomial(n, theta / theta.sum()) if values is None else values
+        index = np.repeat(np.arange(self.shape[1]), people)
+        reports, seen = np.unique(np.stack([c.drawn(index, rng) for c in self.channels], axis=1), axis=0, return_counts=True)
+        return RepeatedRows(self.channels, reports), seen / seen.sum()
+
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-        raise ArgumentError(message("bootstrap", "needs all possible tuples of reports; this tally keeps only those seen", None))
+        raise ArgumentError(message("simulate", "needs all possible tuples of reports; these are those seen", None, "Use redraw"))
 
     rerandomize = simulate  # type: ignore[assignment]

@@ -82,6 +82,15 @@ class StackChannel(Channel):
             left = left - own
         return self.stack(parts)
 
+    def redraw(self, theta: np.ndarray, n: int, rng: np.random.Generator, values: np.ndarray | None = None) -> tuple[Channel, np.ndarray]:
+        if all(type(c).redraw is Channel.redraw for c in self.channels):
+            return super().redraw(theta, n, rng, values)
+        if values is not None:
+            raise ArgumentError(message("target", "'respondents' of several mechanisms is not simulated where tuples of reports are kept"))
+        parts = [c.redraw(theta, int(people), rng) for c, people in zip(self.channels, self.people, strict=True)]
+        stacked = StackChannel([channel for channel, _ in parts], [int(people) for people in self.people], self.equal)
+        return stacked, stacked.stack([w for _, w in parts])
+
     def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         return self._each(w, lambda channel, part: channel.supports(part))
 

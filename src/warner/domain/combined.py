@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ class Product(Domain):
     ([3], [{'sex': 'm', 'age': 2}])
     """
 
-    def __init__(self, **domains: Domain) -> None:
+    def __init__(self, /, **domains: Domain) -> None:
         if not domains:
             raise ArgumentError(message("domains", "must name at least one attribute"))
         for name, domain in domains.items():
@@ -31,16 +32,19 @@ class Product(Domain):
                 raise ArgumentTypeError(message(name, "must be a Domain", kind(domain)))
         self.domains = dict(domains)
         self.shape = tuple(d.size for d in domains.values())
-        self.size = integer("product of the sizes", int(np.prod([float(d) for d in self.shape])), 2, LARGEST_SIZE)
+        # Any number: PerAttribute asks many attributes at once; what is made for every tuple checks for itself.
+        self.size = integer("product of the sizes", math.prod(self.shape), 2)
 
     def encode(self, values: Any) -> np.ndarray:
-        columns = self._columns(values)
+        columns = self.columns(values)
+        if self.size > np.iinfo(np.int64).max:
+            raise ArgumentError(message("domain", "has too many tuples to number them", f"{self.size:.3g}", "Use PerAttribute, or fewer attributes"))
         index = [domain.encode(columns[name]) for name, domain in self.domains.items()]
         if len({i.size for i in index}) != 1:
             raise ArgumentError(message("values", "columns must have one length", str([i.size for i in index])))
         return np.ravel_multi_index(index, self.shape).astype(np.int64)
 
-    def _columns(self, values: Any) -> Any:
+    def columns(self, values: Any) -> Any:
         """``values`` as something that maps every attribute's name to its column."""
         if isinstance(values, list | tuple):
             if not values:

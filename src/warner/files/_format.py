@@ -1,7 +1,8 @@
 """The format of report files.
 
 A report file has one column per report column and attribute, named ``attribute_column``; the K bits of a unary report are
-byte columns ``attribute_bits_0``, ``attribute_bits_1``, ... Its header (each attribute's mechanism, to the last bit of
+byte columns ``attribute_bits_0``, ``attribute_bits_1``, ...; those of part ``p`` of a tuple are
+``attribute_p.column``. Its header (each attribute's mechanism, to the last bit of
 its law) and its end (number of reports, SHA-256 of the file with 64 zeros in the hash's own place) travel in Parquet's
 metadata, or in CSV as a first line ``#warner {...}`` and a last line ``#end {...}``. A file that is not byte for byte what was
 written is refused.
@@ -12,14 +13,10 @@ from __future__ import annotations
 import hashlib
 import mmap
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.reports import Bits, Layout
-
-if TYPE_CHECKING:
-    pass
+from warner.reports import Layout
 
 SCHEMA = 1
 FORMATS = (".parquet", ".csv")
@@ -29,21 +26,15 @@ SEAL, UNSEALED = b'"sha256":"', "0" * 64
 
 def file_columns(attribute: str, layout: Layout) -> dict[str, int]:
     """The columns of an attribute's reports in a file, and how many values each may take."""
-    if isinstance(layout, Bits):
-        return {f"{attribute}_bits_{i}": 256 for i in range(layout.bytes)}
-    return {f"{attribute}_{name}": size for name, size in zip(layout.names, layout.sizes, strict=True)}
+    return {f"{attribute}_{name}": size for name, size in layout.file_columns().items()}
 
 
 def to_file(attribute: str, layout: Layout, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    if isinstance(layout, Bits):
-        return {name: np.ascontiguousarray(columns["bits"][:, i]) for i, name in enumerate(file_columns(attribute, layout))}
-    return {f"{attribute}_{name}": column for name, column in columns.items()}
+    return {f"{attribute}_{name}": column for name, column in layout.to_file(columns).items()}
 
 
 def from_file(attribute: str, layout: Layout, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    if isinstance(layout, Bits):
-        return {"bits": np.stack([columns[name] for name in file_columns(attribute, layout)], axis=1)}
-    return {name: columns[f"{attribute}_{name}"] for name in layout.names}
+    return layout.from_file({name: columns[f"{attribute}_{name}"] for name in layout.file_columns()})
 
 
 def seal(path: str) -> None:

@@ -16,8 +16,9 @@ from warner._check import (
     message,
 )
 from warner.files._format import file_columns, from_file, to_file
+from warner.layout import smallest_dtype
 from warner.mechanisms import Mechanism, from_header
-from warner.reports import Bits, Reports, smallest_dtype
+from warner.reports import Reports
 from warner.tally import Tally
 
 
@@ -37,10 +38,11 @@ def reports_frame(reports: Reports, backend: str = "pyarrow", attribute: str = "
     return frame(to_file(attribute, layout, reports.columns), backend)
 
 
-def tally_frame(mechanism: Mechanism, data: Any, attribute: str = "value") -> Tally:
+def tally_frame(mechanism: Mechanism, data: Any, attribute: str = "value", **how: Any) -> Tally:
     """Count reports in a data frame of any library that Narwhals knows, eager or lazy, by its own GROUP BY.
 
-    The frame has the columns of a report file for ``attribute``. Raises ReportError for reports that ``mechanism`` cannot have sent.
+    The frame has the columns of a report file for ``attribute``; ``how`` is what ``mechanism.tally`` takes, such as ``ways``.
+    Raises ReportError for reports that ``mechanism`` cannot have sent.
     """
     import narwhals.stable.v2 as nw
 
@@ -63,15 +65,9 @@ def tally_frame(mechanism: Mechanism, data: Any, attribute: str = "value") -> Ta
         if (arrays[name] < 0).any() or (arrays[name] >= size).any():
             raise ReportError(message(name, f"must lie in 0..{size - 1}"))
     seen = groups["seen"].to_numpy().astype(np.int64)
-    n = int(seen.sum())
-    if n == 0:
+    if not seen.sum():
         raise EmptyError(message("data", "holds no reports"))
     typed = {name: a.astype(smallest_dtype(size)) for (name, size), a in zip(file_columns(attribute, layout).items(), arrays.values(), strict=True)}
     columns = from_file(attribute, layout, typed)
     layout.check(columns)
-    if isinstance(layout, Bits):
-        bits = np.unpackbits(columns["bits"], axis=1)[:, : layout.width]
-        return Tally(mechanism.header, "bitsums", seen @ bits.astype(np.int64), n)
-    table = np.zeros(layout.sizes, dtype=np.int64)
-    table[tuple(arrays.values())] = seen
-    return Tally(mechanism.header, "histogram", table, n)
+    return mechanism.counted(columns, seen, **how)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +18,18 @@ from warner._check import (
     ReportError,
     message,
 )
+from warner.domain import Product
 from warner.files._format import CSV_END, CSV_START, FORMATS, SCHEMA, digest_of, file_columns, from_file
-from warner.mechanisms import Mechanism, from_header
-from warner.reports import Bits, Reports, smallest_dtype
+from warner.files.batches import batches
+from warner.layout import Bits, Together, smallest_dtype
+from warner.mechanisms import Mechanism, PerAttribute, from_header
+from warner.reports import Reports
 from warner.tally import Tally
 
 if TYPE_CHECKING:
     import duckdb
+
+JOINT = "joint"  # what a tally file calls the tables of several attributes together
 
 
 @dataclass(frozen=True)
@@ -122,14 +129,17 @@ def _connection() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(":memory:")
 
 
-def tally_file(path: str | ReportFile, progress: Any = None) -> dict[str, Tally]:
-    """Count the reports in a .parquet or .csv file: {attribute: Tally}, by one GROUP BY per statistic.
+def tally_file(path: str | ReportFile, progress: Any = None, ways: int | None = None) -> dict[str, Tally]:
+    """Count the reports in a .parquet or .csv file: {attribute: Tally}, by one GROUP BY per statistic; tuples in batches.
 
     Args:
         path: a file that ``warner randomize``, ReportWriter or write_reports wrote; or what open_reports made of it.
         progress: called with (done, total) while a file is counted.
+        ways: keep tables of so many attributes together: of a file of PerAttribute's reports, or of all attributes of a file, whose reports
+            are then one person's tuple: {"joint": Tally}.
 
     Raises:
+        ArgumentError: tables that would be too large; the message says which ``ways`` fit.
         FileError: truncated or altered.
         ReportError: a report that its mechanism cannot have sent.
     """
@@ -137,6 +147,8 @@ def tally_file(path: str | ReportFile, progress: Any = None) -> dict[str, Tally]
 
     file = path if isinstance(path, ReportFile) else open_reports(path)
     path = file.path
+    if ways is not None:
+        return _tally_joint(file, ways, progress)
     steps = sum(m.layout.bytes if isinstance(m.layout, Bits) else 1 for m in file.mechanisms.values())
     done = 0
 
@@ -149,6 +161,10 @@ def tally_file(path: str | ReportFile, progress: Any = None) -> dict[str, Tally]
     tallies = {}
     with _connection() as database:
         for attribute, mechanism in file.mechanisms.items():
+            if isinstance(mechanism.layout, Together):
+                tallies[attribute] = _tally_batches(file, mechanism, partial(from_file, attribute, mechanism.layout))
+                advance()
+                continue
             names = list(file_columns(attribute, mechanism.layout))
             try:
                 if isinstance(mechanism.layout, Bits):
@@ -164,6 +180,42 @@ def tally_file(path: str | ReportFile, progress: Any = None) -> dict[str, Tally]
     if any(t.n != file.end["n"] for t in tallies.values()):
         raise FileError(message(path, f"must hold {file.end['n']} reports of every attribute", None, "Fetch the file again"))
     return tallies
+
+
+def _tally_joint(file: ReportFile, ways: int, progress: Any) -> dict[str, Tally]:
+    """Tables of the attributes of a file together."""
+    parts = file.mechanisms
+    if len(parts) == 1:
+        ((name, mechanism),) = parts.items()
+        if not isinstance(mechanism, PerAttribute):
+            raise ArgumentError(message("ways", "takes reports of several attributes", name, "Leave it out"))
+        return {name: _tally_batches(file, mechanism, partial(from_file, name, mechanism.layout), progress, ways=ways)}
+    whole = PerAttribute(Product(**{a: m.domain for a, m in parts.items()}), parts)
+
+    def columns(batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return whole.layout.joined({a: from_file(a, m.layout, batch) for a, m in parts.items()})
+
+    return {JOINT: _tally_batches(file, whole, columns, progress, ways=ways)}
+
+
+def _tally_batches(
+    file: ReportFile, mechanism: Mechanism, columns: Callable[[Mapping[str, np.ndarray]], dict[str, np.ndarray]], progress: Any = None, **how: Any
+) -> Tally:
+    """The tally of tuples, batch by batch, each checked as reports in memory are."""
+    total: Tally | None = None
+    for batch in batches(file.path, file.columns):
+        found = columns(batch)
+        try:
+            mechanism.layout.check(found)
+        except ReportError as error:
+            raise ReportError(f"{file.path}: {error}") from None
+        part = mechanism.counted(found, **how)
+        total = part if total is None else total + part
+        if progress is not None:
+            progress(total.n, file.end["n"])
+    if total is None or total.n != file.end["n"]:
+        raise FileError(message(file.path, f"must hold {file.end['n']} reports of every attribute", None, "Fetch the file again"))
+    return total
 
 
 def _count_fields(database: duckdb.DuckDBPyConnection, relation: str, names: list[str], sizes: tuple[int, ...]) -> tuple[str, np.ndarray, int]:

@@ -19,13 +19,14 @@ from warner._check import ArgumentError, ArgumentTypeError, EmptyError, Mismatch
 from warner._exact import check_epsilon, realise
 from warner._random import Source
 from warner.channel import Channel, SupportChannel, SupportRows
-from warner.domain import Domain, canonical
+from warner.domain import LARGEST_SIZE, Domain, canonical
 from warner.guarantee import LDP, ApproximateLDP, Guarantee
 from warner.law import INFINITE, Law, apart, epsilon_of
-from warner.reports import Bits, Fields, Layout, Reports, columns_from
+from warner.layout import Bits, Fields, Layout, Together, columns_from
+from warner.reports import Reports
 from warner.tally import Tally, count, distinct, require_same
 
-_ENUMERABLE = 2**16  # probabilities that an audit compares one by one
+ENUMERABLE = 2**16  # probabilities that an audit compares one by one
 _CHUNK = 2**16  # people randomised at a time: what bounds memory, and fits the cache
 
 
@@ -59,6 +60,8 @@ class Mechanism(ABC):
     def _start(self, domain: Any, epsilon: Any, infinite: bool = False) -> None:
         if not isinstance(domain, Domain):
             raise ArgumentTypeError(message("domain", "must be a Domain", kind(domain), "For labels use Categorical([...])"))
+        if domain.size > LARGEST_SIZE:
+            raise ArgumentError(message("domain", f"must have at most {LARGEST_SIZE} values", str(domain.size), "Use PerAttribute"))
         self.domain = domain
         self.requested = budget(epsilon, infinite=infinite)
         if self.requested != float("inf"):
@@ -126,7 +129,7 @@ class Mechanism(ABC):
     @property
     def listed(self) -> bool:
         """Whether there are few enough reports and values for ``probabilities`` to be listed and compared."""
-        return self.alphabet * self.domain.size <= _ENUMERABLE
+        return self.alphabet * self.domain.size <= ENUMERABLE
 
     @property
     def alphabet(self) -> int:
@@ -223,10 +226,30 @@ class Mechanism(ABC):
         if keep_reports and isinstance(self.layout, Bits):
             rows, seen = distinct(reports.columns["bits"], np.ones(len(reports), dtype=np.int64))
             return Tally(self.header, "reports", seen, len(reports), rows)
-        sort, counts = count(self.layout, reports.columns)
-        return Tally(self.header, sort, counts, len(reports))
+        return self.counted(reports.columns)
 
-    def report_channel(self, rows: np.ndarray) -> SupportRows:
+    def counted(self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any) -> Tally:
+        """The tally of checked columns, each row as often as ``seen`` (n,) says; ``how`` is for tuples of reports."""
+        if how:
+            raise ArgumentError(message(next(iter(how)), "goes with tuples of reports", type(self).__name__, "Leave it out"))
+        assert not isinstance(self.layout, Together)
+        sort, counts = count(self.layout, columns, seen)
+        return Tally(self.header, sort, counts, len(next(iter(columns.values()))) if seen is None else int(seen.sum()))
+
+    def statistic(self, tally: Tally, attributes: Any = None) -> tuple[Channel, np.ndarray, Domain]:
+        """What a tally of this mechanism says: a channel, how often each of its rows was seen, and the values.
+
+        ``attributes``: of which of several, in which order; see PerAttribute.
+        """
+        if attributes is not None:
+            raise ArgumentError(message("attributes", "go with reports of several", type(self).__name__, "Leave them out"))
+        if tally.rows is not None:
+            return self.report_channel(tally.rows), tally.counts, self.domain
+        counts = tally.counts.ravel()
+        # A report that is known by its bit sums counts as one yes-or-no report per value.
+        return self.channel(), np.concatenate([counts, tally.n - counts]) if tally.kind == "bitsums" else counts, self.domain
+
+    def report_channel(self, rows: np.ndarray) -> Channel:
         """The channel of single reports of K bits, given as packed bits: rows 1 + (e - 1) b, by the law's exact ratio e."""
         support = self.channel()
         if not isinstance(support, SupportChannel):

@@ -1,0 +1,91 @@
+"""Report files a batch at a time, for statistics that no GROUP BY makes in constant memory."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from warner._check import FileError, ReportError, message
+from warner.files._format import CSV_END
+from warner.layout import smallest_dtype
+
+_ROWS = 2**18  # people per batch
+_BLOCK = 2**23  # bytes of CSV per batch
+_TAIL = 2**20  # bytes in which the last line begins
+
+
+class _Upto(io.RawIOBase):
+    """A file from where it stands to ``end``."""
+
+    def __init__(self, file: Any, end: int) -> None:
+        self._file, self._end = file, end
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self._end - self._file.tell()
+        data = self._file.read(min(len(buffer), left)) if left > 0 else b""
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def batches(path: str, columns: Mapping[str, int]) -> Iterator[dict[str, np.ndarray]]:
+    """The columns of a report file that was opened and found whole, as arrays of the dtypes of their sizes.
+
+    Args:
+        path: .parquet or .csv.
+        columns: {name: how many values it may take}.
+
+    Raises:
+        FileError: rows that are no reports.
+        ReportError: a row without a report, or a value beyond the column's size.
+    """
+    import pyarrow as pa
+
+    source = _parquet(path, list(columns)) if path.endswith(".parquet") else _csv(path, columns)
+    while True:
+        try:
+            batch = next(source, None)
+        except (pa.ArrowException, OSError, KeyError):
+            raise FileError(message(path, "has rows that cannot be read as reports", None, "Was it written by warner?")) from None
+        if batch is None:
+            return
+        out = {}
+        for name, size in columns.items():
+            column = batch.column(name)
+            if column.null_count:
+                raise ReportError(message("reports", f"{name} has rows without a report"))
+            array = column.to_numpy(zero_copy_only=False)
+            if array.dtype.kind not in "iu" or (array.size and (int(array.max()) >= size or int(array.min()) < 0)):
+                raise ReportError(message("reports", f"{name} must lie in 0..{size - 1}"))
+            out[name] = array.astype(smallest_dtype(size), copy=False)
+        if batch.num_rows:
+            yield out
+
+
+def _parquet(path: str, names: list[str]) -> Iterator[Any]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        yield from file.iter_batches(_ROWS, columns=names)
+
+
+def _csv(path: str, columns: Mapping[str, int]) -> Iterator[Any]:
+    """What lies between the line of the header and that of the end."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    with open(path, "rb") as file:
+        start = max(0, file.seek(0, 2) - _TAIL)
+        file.seek(start)
+        end = start + file.read().rindex(CSV_END)
+        file.seek(0)
+        file.readline()
+        types = {name: pa.from_numpy_dtype(smallest_dtype(size)) for name, size in columns.items()}
+        convert = csv.ConvertOptions(column_types=types, include_columns=list(columns), null_values=[""], strings_can_be_null=False)
+        with csv.open_csv(_Upto(file, end), read_options=csv.ReadOptions(block_size=_BLOCK), convert_options=convert) as reader:
+            yield from reader

@@ -1,0 +1,276 @@
+"""Layouts: which columns a mechanism's report has and which values they may take.
+
+From a layout follow the dtypes, the checks of foreign input, the serialised form, the columns of a file and the way reports are counted:
+
+    empty(n)        n rows of every column, for their dtypes and shapes
+    check           refuses typed columns that the mechanism cannot have sent
+    taken           foreign outputs as typed columns, checked
+    file_columns    the columns of a file and how many values each may take; to_file, from_file
+    rows, copies    how many rows of a channel a tally of such reports has, and for how many of them one report counts
+    listing         whether such a row is a whole report, which ``index`` then numbers; else ``marks`` says which rows one counts for
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from warner._check import ArgumentError, ArgumentTypeError, EmptyError, ReportError, kind, message
+
+
+def smallest_dtype(size: int) -> np.dtype[Any]:
+    """The smallest unsigned dtype that holds 0..size-1."""
+    return np.min_scalar_type(size - 1)
+
+
+@dataclass(frozen=True)
+class Fields:
+    """A report is a tuple of integers: column ``names[i]`` takes values 0..sizes[i]-1."""
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    listing = True
+    copies = 1
+
+    @property
+    def rows(self) -> int:
+        return math.prod(self.sizes)
+
+    def empty(self, n: int) -> dict[str, np.ndarray]:
+        return {name: np.empty(n, smallest_dtype(size)) for name, size in zip(self.names, self.sizes, strict=True)}
+
+    def check(self, columns: Mapping[str, np.ndarray]) -> None:
+        """Refuse values that the mechanism cannot have sent."""
+        for name, size in zip(self.names, self.sizes, strict=True):
+            if size <= np.iinfo(columns[name].dtype).max:
+                refuse_reports(columns[name] >= size, f"{name} must lie in 0..{size - 1}")
+
+    def taken(self, outputs: Any) -> dict[str, np.ndarray]:
+        if not isinstance(outputs, Mapping):
+            if len(self.names) > 1:
+                raise ArgumentTypeError(message("outputs", f"must be a dict with the columns {', '.join(self.names)}", kind(outputs)))
+            outputs = {self.names[0]: outputs}
+        columns = {}
+        for name, size in zip(self.names, self.sizes, strict=True):
+            if name not in outputs:
+                raise ReportError(message("outputs", f"has no column {name!r}"))
+            array = _integers(name, outputs[name])
+            if array.ndim != 1:
+                raise ReportError(message(name, "must be one-dimensional", str(array.shape)))
+            refuse_reports((array < 0) | (array >= size), f"{name} must lie in 0..{size - 1}")
+            columns[name] = array.astype(smallest_dtype(size))
+        return columns
+
+    def index(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Which of the ``rows`` possible reports each is, (n,), in C order of the columns."""
+        flat = columns[self.names[0]].astype(np.intp, copy=False)
+        for name, size in zip(self.names[1:], self.sizes[1:], strict=True):
+            flat = flat * size + columns[name]
+        return flat
+
+    def file_columns(self) -> dict[str, int]:
+        return dict(zip(self.names, self.sizes, strict=True))
+
+    def to_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return dict(columns)
+
+    def from_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: columns[name] for name in self.names}
+
+
+@dataclass(frozen=True)
+class Bits:
+    """A report is ``width`` bits, packed 8 to a byte with the most significant bit first; the padding bits are 0.
+
+    ``ones``: how many bits are set in every report, or None where that varies. ``lone``: a mask of packed bytes, of whose bits at
+    most one is set.
+    """
+
+    width: int
+    ones: int | None = None
+    lone: bytes = b""
+
+    listing = False
+
+    @property
+    def rows(self) -> int:
+        return 2 * self.width
+
+    @property
+    def copies(self) -> int:
+        return self.width
+
+    @property
+    def bytes(self) -> int:
+        return -(-self.width // 8)
+
+    @property
+    def padding(self) -> int:
+        """Bits of the last byte that carry nothing."""
+        return -self.width % 8
+
+    def empty(self, n: int) -> dict[str, np.ndarray]:
+        return {"bits": np.empty((n, self.bytes), np.uint8)}
+
+    def check(self, columns: Mapping[str, np.ndarray]) -> None:
+        """Refuse padding bits that are set, and reports with the wrong number of ones."""
+        packed = columns["bits"]
+        if self.padding:
+            refuse_reports(packed[:, -1] & (2**self.padding - 1) != 0, "padding bits must be 0")
+        if self.ones is not None:
+            set_bits = np.bitwise_count(packed).sum(axis=1, dtype=np.int64)
+            refuse_reports(set_bits != self.ones, f"every report must have {self.ones} bits set")
+        if self.lone:
+            named = np.bitwise_count(packed & np.frombuffer(self.lone, np.uint8)).sum(axis=1, dtype=np.int64)
+            refuse_reports(named > 1, "at most one bit of a non-sensitive value may be set")
+
+    def taken(self, outputs: Any) -> dict[str, np.ndarray]:
+        packed = isinstance(outputs, Mapping)
+        if packed and "bits" not in outputs:
+            raise ReportError(message("outputs", "has no column 'bits'"))
+        array = _integers("outputs", outputs["bits"] if packed else outputs)
+        if array.ndim != 2 or array.shape[1] not in (self.width, self.bytes) or (packed and array.shape[1] != self.bytes):
+            raise ReportError(
+                message("outputs", f"must have shape (n, {self.width}), or (n, {self.bytes}) packed as {{'bits': ...}}", str(array.shape))
+            )
+        if packed:
+            refuse_reports(np.any((array < 0) | (array > 255), axis=1), "packed bytes must lie in 0..255")
+            return {"bits": array.astype(np.uint8)}
+        refuse_reports(np.any((array != 0) & (array != 1), axis=1), "bits must be 0 or 1")
+        return {"bits": np.packbits(array.astype(np.uint8), axis=1)}
+
+    def marks(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Which of the ``rows`` yes-or-no rows each report counts for, (n, 2 K) zeros and ones: bits set, then bits not set."""
+        bits = np.unpackbits(columns["bits"], axis=1, count=self.width)
+        return np.concatenate([bits, 1 - bits], axis=1)
+
+    def file_columns(self) -> dict[str, int]:
+        return {f"bits_{i}": 256 for i in range(self.bytes)}
+
+    def to_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: np.ascontiguousarray(columns["bits"][:, i]) for i, name in enumerate(self.file_columns())}
+
+    def from_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {"bits": np.stack([columns[name] for name in self.file_columns()], axis=1)}
+
+
+@dataclass(frozen=True)
+class Together:
+    """A report is one report of every part: column ``c`` of part ``p`` is the column ``p.c``.
+
+    All is left to the parts. A part missing in a report is refused.
+    """
+
+    parts: Mapping[str, Layout]
+
+    def __post_init__(self) -> None:
+        names = list(self.empty(0))
+        if len(set(names)) < len(names):
+            raise ArgumentError(message("names", "must not make two columns of one name", ", ".join(self.parts), "Rename a part"))
+
+    @property
+    def listing(self) -> bool:
+        return all(part.listing for part in self.parts.values())
+
+    @property
+    def rows(self) -> int:
+        return math.prod(part.rows for part in self.parts.values())
+
+    @property
+    def copies(self) -> int:
+        return math.prod(part.copies for part in self.parts.values())
+
+    def split(self, columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Each part's own columns, of those that are there."""
+        return {
+            name: {column: columns[f"{name}.{column}"] for column in part.empty(0) if f"{name}.{column}" in columns}
+            for name, part in self.parts.items()
+        }
+
+    def joined(self, columns: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """The columns of the whole from each part's own."""
+        return {f"{name}.{column}": array for name in self.parts for column, array in columns[name].items()}
+
+    def empty(self, n: int) -> dict[str, np.ndarray]:
+        return self.joined({name: part.empty(n) for name, part in self.parts.items()})
+
+    def check(self, columns: Mapping[str, np.ndarray]) -> None:
+        """Refuse what any part cannot have sent."""
+        for name, own in self.split(columns).items():
+            _named(name, self.parts[name].check, own)
+
+    def taken(self, outputs: Any) -> dict[str, np.ndarray]:
+        """Of the columns of the whole, or of {part: its outputs}."""
+        if not isinstance(outputs, Mapping):
+            raise ArgumentTypeError(message("outputs", f"must be a dict with reports of {', '.join(self.parts)}", kind(outputs)))
+        given = outputs if self.parts.keys() <= outputs.keys() else self.split(outputs)
+        found = {name: _named(name, part.taken, given[name]) for name, part in self.parts.items()}
+        columns = self.joined(found)
+        if len({len(column) for column in columns.values()}) != 1:
+            raise ReportError(message("outputs", f"must be equally many for each of {', '.join(self.parts)}"))
+        return columns
+
+    def index(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Which of the ``rows`` possible reports each is, (n,), in C order of the parts."""
+        flat = np.zeros(1, dtype=np.intp)
+        for name, own in self.split(columns).items():
+            part = self.parts[name]
+            assert not isinstance(part, Bits)
+            flat = flat * part.rows + part.index(own)
+        return flat
+
+    def file_columns(self) -> dict[str, int]:
+        return {f"{name}.{column}": size for name, part in self.parts.items() for column, size in part.file_columns().items()}
+
+    def to_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        own = self.split(columns)
+        return self.joined({name: part.to_file(own[name]) for name, part in self.parts.items()})
+
+    def from_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        own = {name: {column: columns[f"{name}.{column}"] for column in part.file_columns()} for name, part in self.parts.items()}
+        return self.joined({name: part.from_file(own[name]) for name, part in self.parts.items()})
+
+
+Layout = Fields | Bits | Together
+
+
+def _named(name: str, job: Callable[[Any], Any], argument: Any) -> Any:
+    """What a part's ``job`` makes, its complaint naming the part."""
+    try:
+        return job(argument)
+    except (ReportError, ArgumentTypeError) as error:
+        problem = type(error)(f"{name}: {error}")
+    raise problem
+
+
+def refuse_reports(bad: np.ndarray, rule: str) -> None:
+    """Raise ReportError for the rows at which ``bad`` (n,) is true."""
+    where = np.flatnonzero(bad)
+    if where.size:
+        raise ReportError(message("reports", f"row {where[0]}: {rule}", f"{where.size} such rows", "Were they made by this mechanism?"))
+
+
+def columns_from(layout: Layout, outputs: Any) -> dict[str, np.ndarray]:
+    """Foreign outputs as the layout's columns, checked: a dict of integer columns, one column, or (n, K) zeros and ones."""
+    columns = layout.taken(outputs)
+    if len(next(iter(columns.values()))) == 0:
+        raise EmptyError(message("outputs", "must not be empty", None, "Pass at least one report"))
+    layout.check(columns)
+    return columns
+
+
+def _integers(name: str, values: Any) -> np.ndarray:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.asarray(None)
+    if array.dtype.kind == "b":
+        array = array.astype(np.uint8)
+    if array.dtype.kind not in "iu" and array.size:
+        raise ReportError(message(name, "must be an array of integers", str(array.dtype), "Reports are encoded as in the mechanism's layout"))
+    return array.astype(np.int64, copy=False) if array.size else array.reshape(array.shape).astype(np.int64)

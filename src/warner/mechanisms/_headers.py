@@ -1,0 +1,55 @@
+"""Headers back to mechanisms, by the names that are registered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from warner._check import MismatchError, WarnerError, message, show
+from warner.domain import canonical, from_spec
+from warner.mechanisms._base import Mechanism
+from warner.tally import require_same
+
+MECHANISMS: dict[str, type[Mechanism]] = {}  # filled in warner.mechanisms
+
+
+def from_header(header: Mapping[str, Any]) -> Mechanism:
+    """The mechanism that a report's or tally's header describes, with the same law to the last bit.
+
+    Raises:
+        MismatchError: a mechanism, version or law that this version of warner does not make.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    >>> from_header(coin.header).header == coin.header
+    True
+    """
+    try:
+        return _from_header(canonical(dict(header)))
+    except (TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, WarnerError):
+            raise
+    raise MismatchError(message("header", "is not a mechanism's header", None, "Was the file altered?"))
+
+
+@lru_cache(maxsize=64)
+def _from_header(text: str) -> Mechanism:
+    """Mechanisms are immutable, and their headers come again with every file and estimate."""
+    header = json.loads(text)
+    name = header.get("mechanism")
+    cls = MECHANISMS.get(name) if isinstance(name, str) else None
+    if cls is None or header.get("version") != cls.version:
+        raise MismatchError(
+            message(
+                "header", f"names a mechanism unknown here: {show(name)}, version {show(header.get('version'))}", None, "Use the version that made it"
+            )
+        )
+    try:
+        requested = float("inf") if header["requested"] == "inf" else header["requested"]
+        mechanism = cls._rebuild(from_spec(header["domain"]), requested, header["parameters"])
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError):
+        raise MismatchError(message("header", f"does not describe a valid {name}", None, "Was the file altered?")) from None
+    require_same(mechanism.header, header, "header and the law it names")
+    return mechanism

@@ -1,0 +1,109 @@
+"""Tables of tuples of reports: what every subset of w attributes needs, as one array of counts that adds up.
+
+A table has one axis per attribute, as long as the attribute's channel has rows. A report that is a row counts in it once. A report of K
+bits counts as K yes-or-no rows, bits set and bits not set, so a table of two such attributes holds the (2 K_1, 2 K_2) co-occurrences of
+their bits. Tables stand one after the other, in the order of itertools.combinations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations, pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from warner._check import ArgumentError, ArgumentTypeError, integer, kind, message
+from warner.layout import Bits, Layout
+from warner.tally import bins
+
+LARGEST = 2**24  # counts in a tally of tuples
+_BLOCK = 2**22  # elements of marks that are multiplied at a time
+
+
+def cells(parts: Mapping[str, Layout], ways: int) -> int:
+    """How many counts the tables of all subsets of ``ways`` attributes have: the elementary symmetric polynomial of their rows."""
+    sums = [1] + [0] * ways
+    for layout in parts.values():
+        for k in range(ways, 0, -1):
+            sums[k] += sums[k - 1] * layout.rows
+    return sums[ways]
+
+
+def affordable(parts: Mapping[str, Layout], ways: int | None) -> int:
+    """How many attributes to keep tables of: ``ways``, all for None; refused, with what fits, where that is too many counts."""
+    most = len(parts)
+    wanted = most if ways is None else integer("ways", ways, 1, most)
+    needed = cells(parts, wanted)
+    if needed <= LARGEST:
+        return wanted
+    fitting = [w for w in range(1, most + 1) if cells(parts, w) <= LARGEST]
+    largest = max(parts, key=lambda name: parts[name].rows)
+    remedy = f"Tally with ways={' or '.join(map(str, fitting[-2:]))}" if fitting else f"Tally {largest!r} apart"
+    if parts[largest].rows > 2**12:
+        remedy += f"; {largest!r} has {parts[largest].rows} different reports, which fewer seeds, cells or values would lessen"
+    what = f"tables of {wanted} of {most} attributes" if wanted < most else f"a table of all {most} attributes"
+    raise ArgumentError(message("ways", f"{what} would have {needed:.3g} counts, more than {LARGEST}", str(ways), remedy))
+
+
+def tables(parts: Mapping[str, Layout], columns: Mapping[str, Mapping[str, np.ndarray]], ways: int, seen: np.ndarray | None = None) -> np.ndarray:
+    """The counts (cells,) of checked columns of every part, each person as often as ``seen`` (n,) says."""
+    held = {name: layout.marks(columns[name]) if isinstance(layout, Bits) else layout.index(columns[name]) for name, layout in parts.items()}
+    found = [_table([parts[name] for name in names], [held[name] for name in names], seen).ravel() for names in combinations(parts, ways)]
+    return np.concatenate(found)
+
+
+def _table(layouts: Sequence[Layout], held: Sequence[np.ndarray], seen: np.ndarray | None) -> np.ndarray:
+    """Counts (rows_1, .., rows_w). Reports that are rows are numbered together; of people of one number, marks are multiplied."""
+    listed = [i for i, layout in enumerate(layouts) if layout.listing]
+    marked = [i for i, layout in enumerate(layouts) if not layout.listing]
+    shape = [layouts[i].rows for i in listed]
+    group = np.zeros(len(held[0]), dtype=np.intp)
+    for i in listed:
+        group = group * layouts[i].rows + held[i]
+    if not marked:
+        return bins(group, prod(shape), seen).reshape(shape)
+    shape += [layouts[i].rows for i in marked]
+    last = layouts[marked[-1]].rows
+    total = np.zeros((prod(layouts[i].rows for i in listed), prod(layouts[i].rows for i in marked[:-1]), last), dtype=np.int64)
+    step = max(256, _BLOCK // max(total.shape[1], last))
+    order = np.argsort(group, kind="stable") if listed else np.arange(len(group))
+    edges = np.flatnonzero(np.diff(group[order], prepend=-1, append=-1))
+    for start, stop in pairwise(edges):
+        for first in range(start, stop, step):
+            people = order[first : min(first + step, stop)]
+            left = np.ones((len(people), 1)) if seen is None else seen[people, None].astype(np.float64)
+            for i in marked[:-1]:
+                left = (left[:, :, None] * held[i][people, None, :]).reshape(len(people), -1)
+            # Sums of whole numbers far below 2^53: exact.
+            total[group[people[0]]] += (left.T @ held[marked[-1]][people].astype(np.float64)).astype(np.int64)
+    axes = np.argsort([*listed, *marked])
+    return np.ascontiguousarray(total.reshape(shape).transpose(axes))
+
+
+def named(names: Any, known: Sequence[str]) -> list[str]:
+    """Attributes asked for, checked: known ones, each once, at least one."""
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise ArgumentTypeError(message("attributes", "must be a list of names", kind(names), f"For example {list(known[:2])}"))
+    if not names or len(set(names)) < len(names) or any(name not in known for name in names):
+        raise ArgumentError(message("attributes", f"must be different names among {', '.join(known)}", ", ".join(map(repr, names)) or "none"))
+    return list(names)
+
+
+def picked(parts: Mapping[str, Layout], counts: np.ndarray, ways: int, wanted: Sequence[str]) -> np.ndarray | None:
+    """The table of ``wanted``, at most ``ways`` of them, its axes in their order; None where ``counts`` is not of these parts."""
+    if ways > len(parts) or counts.shape != (cells(parts, ways),):
+        return None
+    start = 0
+    for names in combinations(parts, ways):
+        shape = [parts[name].rows for name in names]
+        if set(wanted) <= set(names):
+            break
+        start += prod(shape)
+    table = counts[start : start + prod(shape)].reshape(shape)
+    others = tuple(i for i, name in enumerate(names) if name not in wanted)
+    # Whoever reports bits of another attribute counts in as many of its rows.
+    table = table.sum(axis=others) // prod(parts[names[i]].copies for i in others)
+    left = [name for name in names if name in wanted]
+    return table.transpose([left.index(name) for name in wanted])
