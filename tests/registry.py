@@ -57,6 +57,57 @@ PLACES: dict[str, Callable[[Grid, float], Mechanism]] = {
 }
 ALL = [*MECHANISMS, *PLACES]
 
+
+def _each(**makers: tuple[Domain, Callable[[Domain], Mechanism]]) -> warner.PerAttribute:
+    """An attribute of each domain, with the mechanism made of it."""
+    return warner.PerAttribute(Product(**{k: d for k, (d, _) in makers.items()}), {k: make for k, (_, make) in makers.items()})
+
+
+_ABC, _FOUR, _BINS = Categorical(["a", "b", "c"]), Integers(0, 3), Interval(0.0, 1.0, 3)
+# Several reports of one person, by epsilon of a part: each small enough to enumerate.
+PER_ATTRIBUTE: dict[str, Callable[[float], warner.PerAttribute]] = {
+    "RR x OUE x OLH": lambda e: _each(
+        a=(_ABC, lambda d: warner.RandomizedResponse(d, e)),
+        b=(Categorical(["n", "y"]), lambda d: warner.UnaryEncoding(d, e / 2, keep="optimized")),
+        c=(Categorical(["u", "v"]), lambda d: warner.LocalHashing(d, e, seeds=4, buckets=3)),
+    ),
+    "RR x SquareWave": lambda e: _each(a=(_ABC, lambda d: warner.RandomizedResponse(d, e)), b=(_FOUR, lambda d: warner.SquareWave(d, e, cells=24))),
+    "RR x SquareWave of bins": lambda e: _each(
+        a=(_ABC, lambda d: warner.RandomizedResponse(d, e)), b=(_BINS, lambda d: warner.SquareWave(d, e, cells=24))
+    ),
+    "uRR x RR": lambda e: _each(
+        a=(_FOUR, lambda d: warner.UtilityOptimizedRR(d, e, sensitive=[0, 1])), b=(_ABC, lambda d: warner.RandomizedResponse(d, e))
+    ),
+    "uRAP x OUE": lambda e: _each(
+        a=(_FOUR, lambda d: warner.UtilityOptimizedRappor(d, e, sensitive=[0, 1])), b=(_ABC, lambda d: warner.UnaryEncoding(d, e, keep="optimized"))
+    ),
+    "subsets x RR": lambda e: _each(a=(_FOUR, lambda d: warner.SubsetSelection(d, e, size=2)), b=(_ABC, lambda d: warner.RandomizedResponse(d, e))),
+    "geometric x RR": lambda e: _each(a=(_FOUR, lambda d: warner.TruncatedGeometric(d, e)), b=(_ABC, lambda d: warner.RandomizedResponse(d, e))),
+    "Gaussian x RR": lambda e: _each(
+        a=(Integers(0, 2), lambda d: warner.Gaussian(d, e, delta=1e-3)), b=(_ABC, lambda d: warner.RandomizedResponse(d, e))
+    ),
+    "RR twice x OUE": lambda e: _each(
+        a=(_ABC, lambda d: warner.Repeated(warner.RandomizedResponse(d, e), 2)), b=(_ABC, lambda d: warner.UnaryEncoding(d, e))
+    ),
+    "RR alone": lambda e: _each(a=(_ABC, lambda d: warner.RandomizedResponse(d, e))),
+}
+REPEATED: dict[str, Callable[[float], warner.Repeated]] = {
+    "RR three times": lambda e: warner.Repeated(warner.RandomizedResponse(_FOUR, e), 3),
+    "OUE twice": lambda e: warner.Repeated(warner.UnaryEncoding(_FOUR, e, keep="optimized"), 2),
+    "RR, OUE, OLH": lambda e: warner.Repeated(
+        [warner.RandomizedResponse(_FOUR, e), warner.UnaryEncoding(_FOUR, e), warner.LocalHashing(_FOUR, e, seeds=8, buckets=3)]
+    ),
+    "RR, OUE, RR": lambda e: warner.Repeated(
+        [warner.RandomizedResponse(_FOUR, e), warner.UnaryEncoding(_FOUR, e), warner.RandomizedResponse(_FOUR, e)]
+    ),
+    "uRR twice": lambda e: warner.Repeated(warner.UtilityOptimizedRR(_FOUR, e, sensitive=[0, 1]), 2),
+    "uRR, RR": lambda e: warner.Repeated([warner.UtilityOptimizedRR(_FOUR, e, sensitive=[0, 1]), warner.RandomizedResponse(_FOUR, e)]),
+    "geometric twice": lambda e: warner.Repeated(warner.TruncatedGeometric(_FOUR, e), 2),
+    "SquareWave twice": lambda e: warner.Repeated(warner.SquareWave(_BINS, e, cells=24), 2),
+    "RR once": lambda e: warner.Repeated(warner.RandomizedResponse(_FOUR, e), 1),
+}
+COMBINED: dict[str, Callable[[float], Mechanism]] = {**PER_ATTRIBUTE, **REPEATED}
+
 # Whose channel has no inverse that double precision knows: two reports tell no more than a mean, normal noise not much more.
 BLIND = ["StochasticRounding", "Gaussian"]
 SEEING = [name for name in MECHANISMS if name not in BLIND]

@@ -12,6 +12,7 @@ import numpy as np
 
 from warner._check import ArgumentError, ArgumentTypeError, integer, kind, message
 from warner._random import Source
+from warner.domain import canonical
 from warner.guarantee import LDP, OSLDP, ULDP, ApproximateLDP, Guarantee, MetricLDP
 from warner.law import INFINITE, apart, epsilon_of, image, log_worst, violation, worst_pair, worst_ratio, worst_slope
 from warner.mechanisms import Mechanism, guarded
@@ -122,7 +123,9 @@ def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | N
 
 def _by_parts(mechanism: Combined, samples: int | None) -> Audit:
     """Reports of several parts, independent given what was asked: each part exactly, the sum rounded up, and all tuples where they are few."""
-    found = {name: audit(part) for name, part in mechanism.parts.items()}
+    different = {canonical(part.header): part for part in mechanism.parts.values()}
+    audits = {key: audit(part) for key, part in different.items()}
+    found = {name: audits[canonical(part.header)] for name, part in mechanism.parts.items()}
     exact = {}
     for name, part in mechanism.parts.items():
         delta = found[name].delta

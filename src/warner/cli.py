@@ -124,8 +124,14 @@ def _generator(seed: int | None) -> Any:
 @click.argument("reports", nargs=-1, required=True)
 @click.option("-o", "--output", default="-", help="Tally file (JSON); default standard output.")
 @click.option("--study", type=click.Path(dir_okay=False), help="Refuse reports that were not made as this study says.")
-def tally(reports: tuple[str, ...], output: str, study: str | None) -> None:
-    """Count the reports in one or more files (.parquet or .csv; - is CSV on standard input)."""
+@click.option("--ways", type=click.IntRange(1), help="Count attributes together: keep tables of every so many of them, for joint shares.")
+def tally(reports: tuple[str, ...], output: str, study: str | None, ways: int | None) -> None:
+    """Count the reports in one or more files (.parquet or .csv; - is CSV on standard input).
+
+    \b
+        warner tally reports.parquet -o tally.json
+        warner tally reports.parquet --ways 2 -o pairs.json     # then: warner estimate pairs.json --attributes sex,age
+    """
     _not_over(output, *reports, *([study] if study else []))
     parts, seals = [], set()
     for path in reports:
@@ -136,10 +142,10 @@ def tally(reports: tuple[str, ...], output: str, study: str | None) -> None:
             seals.add(opened.end["sha256"])
             if opened.simulation:
                 click.echo(f"{path}: reports of a simulation, made with a seed", err=True)
-            parts.append(files.tally_file(opened, step))
+            parts.append(files.tally_file(opened, step, ways))
     total = _add(parts)
     if study is not None:
-        _require_study(total, Study.load(study))
+        _require_study(total, Study.load(study), ways is not None)
     _write_tallies(total, output)
 
 
@@ -160,6 +166,13 @@ def merge(tallies: tuple[str, ...], output: str) -> None:
 @click.option("-m", "--method", "name", help=_METHOD_HELP)
 @click.option("-a", "--attribute", "wanted", multiple=True, help="Only this attribute; may be repeated.")
 @click.option(
+    "--attributes",
+    "together",
+    metavar="NAME,NAME,...",
+    multiple=True,
+    help="Of attributes counted together (warner tally --ways): these, jointly; may be repeated.",
+)
+@click.option(
     "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True, help="Coverage of the intervals."
 )
 @click.option("--target", type=_TARGETS, default="population", show_default=True, help="Whom the intervals are for.")
@@ -171,6 +184,7 @@ def estimate(
     tally: str,
     name: str | None,
     wanted: tuple[str, ...],
+    together: tuple[str, ...],
     level: float,
     target: str,
     json_path: str | None,
@@ -191,7 +205,13 @@ def estimate(
     for attribute in wanted:
         if attribute not in tallies:
             raise ArgumentError(message("attribute", f"must be one of {', '.join(tallies)}", repr(attribute)))
-    estimates = [_estimated(attribute, part, chosen) for attribute, part in tallies.items() if not wanted or attribute in wanted]
+    asked = [names.split(",") for names in together] or [None]
+    estimates = [
+        _estimated(attribute if names is None else " x ".join(names), part, chosen, names)
+        for attribute, part in tallies.items()
+        if not wanted or attribute in wanted
+        for names in asked
+    ]
     known = _background(estimates, background)
     tagged = {id(e): redistribute(e, known.get(str(e.attribute))) for e in estimates if isinstance(e.domain, Tagged)}
     if json_path is not None:
@@ -309,8 +329,8 @@ def plan(study: str, people: int, error: float | None, loss: str, as_json: bool)
         show_plan(attribute, ranking, chosen[attribute])
 
 
-def _estimated(attribute: str, part: Tally, chosen: Any) -> Estimate:
-    result = estimate_tally(part, chosen)
+def _estimated(attribute: str, part: Tally, chosen: Any, names: list[str] | None) -> Estimate:
+    result = estimate_tally(part, chosen, names)
     return Estimate(result.fit, result.evidence, result.estimator, attribute)
 
 
@@ -384,9 +404,12 @@ def _add(parts: list[dict[str, Tally]]) -> dict[str, Tally]:
     return total
 
 
-def _require_study(tallies: dict[str, Tally], study: Study) -> None:
+def _require_study(tallies: dict[str, Tally], study: Study, together: bool) -> None:
     from warner.tally import require_same
 
+    if together and len(study.mechanisms) > 1:
+        require_same(study.together.header, next(iter(tallies.values())).header, "study and reports")
+        return
     if tallies.keys() != study.mechanisms.keys():
         raise MismatchError(message("reports", f"are of {', '.join(tallies)}, the study of {', '.join(study.mechanisms)}"))
     for name, mechanism in study.mechanisms.items():

@@ -31,11 +31,11 @@ from typing import Any, Self
 
 from warner._check import StudyError, WarnerError, message, show
 from warner._random import Source
-from warner.domain import Categorical, Domain, Grid, Integers, Interval, canonical
+from warner.domain import Categorical, Domain, Grid, Integers, Interval, Product, canonical
 from warner.files.values import text_labels
 from warner.guarantee import ApproximateLDP, Guarantee, MetricLDP, add_up, side_by_side
 from warner.mechanisms import MECHANISMS as _ALL
-from warner.mechanisms import Mechanism, Personalized
+from warner.mechanisms import Mechanism, PerAttribute, Personalized
 from warner.mechanisms.combined import Combined
 from warner.mechanisms.utility import UtilityOptimized
 from warner.reports import Reports, read_whole
@@ -160,6 +160,11 @@ class Study:
         sum of the epsilons; ``sensitive`` then holds (attribute, value) pairs.
         """
         return side_by_side({name: m.guarantee for name, m in self.mechanisms.items()})
+
+    @property
+    def together(self) -> PerAttribute:
+        """What one person reports of all attributes as one tuple, for joint shares."""
+        return PerAttribute(Product(**self.domains), self.mechanisms)
 
     @property
     def domains(self) -> dict[str, Domain]:

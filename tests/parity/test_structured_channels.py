@@ -273,9 +273,11 @@ def test_em_extrapolated_beats_em_and_never_falls_below_its_first_step() -> None
 
 def test_parts_of_reports_have_no_joint_law() -> None:
     """A person's report counts for several rows there: drawing rows one by one would be another mechanism."""
-    for channel in (_kronecker()[0], _tied(3, True)[0]):
-        theta = np.full(channel.shape[1], 1 / channel.shape[1])
-        for call in (lambda c=channel, t=theta: c.simulate(t, 10, np.random.default_rng(0)), lambda c=channel: c.rerandomize(np.array([1]), None)):
+    tied = _tied(3, True)[0]
+    for channel in (tied, KroneckerChannel([tied, DirectChannel(2, 0.2, 0.6)])):
+        theta, rng = np.full(channel.shape[1], 1 / channel.shape[1]), np.random.default_rng(0)
+        people = np.ones(theta.size, dtype=int)
+        for call in (lambda c=channel, t=theta, r=rng: c.simulate(t, 10, r), lambda c=channel, p=people, r=rng: c.rerandomize(p, r)):
             with pytest.raises(warner.ArgumentError, match="parts of reports"):
                 call()
     with pytest.raises(warner.ArgumentError, match="parts of reports"):

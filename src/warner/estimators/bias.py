@@ -114,7 +114,8 @@ class BiasCorrection(Estimator):
         runs, alphas = (1, _PRINTED) if published else (_RUNS, _WIDE)
         losses = np.zeros(alphas.size)
         for _ in range(runs):
-            found, a, _ = self._parts(replace(evidence, weights=channel.simulate(truth, n, rng)))
+            drawn, weights = channel.redraw(truth, n, rng)
+            found, a, _ = self._parts(replace(evidence, channel=drawn, weights=weights))
             losses += [((normalize(found - alpha * a) - truth) ** 2).sum() for alpha in alphas]
         return float(alphas[np.argmin(losses)])
 

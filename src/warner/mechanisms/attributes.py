@@ -102,8 +102,6 @@ class PerAttribute(Combined):
                 problem = error.moved(f"{name}: position", 0)
             if problem is not None:
                 raise problem
-        if len({len(part) for part in found.values()}) != 1:
-            raise ArgumentError(message("values", "columns must have one length", str([len(part) for part in found.values()])))
         return found
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
@@ -113,7 +111,10 @@ class PerAttribute(Combined):
         return self.layout.joined({name: typed(part, part.randomize_index(place, source)) for (name, part), place in places})
 
     def randomize_encoded(self, encoded: Any, source: Source) -> dict[str, np.ndarray]:
-        return self.layout.joined({name: part.randomize_encoded(encoded[name], source) for name, part in self.parts.items()})
+        columns = self.layout.joined({name: part.randomize_encoded(encoded[name], source) for name, part in self.parts.items()})
+        if len({len(column) for column in columns.values()}) != 1:
+            raise ArgumentError(message("values", "columns must have one length", ", ".join(str(len(column)) for column in columns.values())))
+        return columns
 
     def _tabled(self, tables: Sequence[np.ndarray]) -> np.ndarray:
         out = np.full((1, 1), Fraction(1), dtype=object)

@@ -1,0 +1,118 @@
+"""Tables of tuples against a loop over people, and what is estimated from them against the dense law."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import warner
+from tests.registry import COMBINED, PER_ATTRIBUTE
+from warner.evidence import evidence
+from warner.layout import Bits, Fields
+from warner.tuples import cells, picked, tables
+
+PARTS = {"a": Fields(("seed", "bucket"), (3, 2)), "b": Bits(3), "c": Fields(("report",), (4,)), "d": Bits(9)}
+
+
+def _columns(n: int) -> dict[str, dict[str, np.ndarray]]:
+    rng = np.random.default_rng(n)
+    return {
+        "a": {"seed": rng.integers(0, 3, n).astype(np.uint8), "bucket": rng.integers(0, 2, n).astype(np.uint8)},
+        "b": {"bits": np.packbits(rng.random((n, 3)) < 0.4, axis=1)},
+        "c": {"report": rng.integers(0, 4, n).astype(np.uint8)},
+        "d": {"bits": np.packbits(rng.random((n, 9)) < 0.4, axis=1)},
+    }
+
+
+def _rows_of(name: str, columns: dict[str, np.ndarray], i: int) -> list[int]:
+    """The rows that person i's report of one attribute counts for."""
+    layout = PARTS[name]
+    if isinstance(layout, Bits):
+        bits = np.unpackbits(columns["bits"][i])[: layout.width]
+        return [k if bit else layout.width + k for k, bit in enumerate(bits)]
+    return [int(np.ravel_multi_index([columns[c][i] for c in layout.names], layout.sizes))]
+
+
+@pytest.mark.parametrize("ways", [1, 2, 3, 4])
+@pytest.mark.parametrize("n", [1, 60])
+def test_tables_are_those_of_a_loop_over_people(ways: int, n: int) -> None:
+    columns, seen = _columns(n), np.random.default_rng(0).integers(1, 5, n)
+    for weight in (None, seen):
+        slow = []
+        for names in combinations(PARTS, ways):
+            table = np.zeros([PARTS[name].rows for name in names], dtype=np.int64)
+            for i in range(n):
+                table[np.ix_(*(_rows_of(name, columns[name], i) for name in names))] += 1 if weight is None else weight[i]
+            slow.append(table.ravel())
+        fast = tables(PARTS, columns, ways, weight)
+        assert fast.tolist() == np.concatenate(slow).tolist() and fast.size == cells(PARTS, ways)
+
+
+@pytest.mark.parametrize("ways", [2, 3, 4])
+def test_a_table_of_fewer_is_summed_from_one_of_more(ways: int) -> None:
+    columns = _columns(40)
+    counts = tables(PARTS, columns, ways)
+    for wanted in (["a"], ["d"], ["c", "a"], ["d", "b"], ["b", "c"]):
+        table = picked(PARTS, counts, ways, wanted)
+        direct = picked(
+            {name: PARTS[name] for name in wanted}, tables({name: PARTS[name] for name in wanted}, columns, len(wanted)), len(wanted), wanted
+        )
+        assert table is not None and direct is not None and table.tolist() == direct.tolist()
+    assert picked(PARTS, counts[:-1], ways, ["a"]) is None and picked(PARTS, counts, 5, ["a"]) is None
+
+
+@pytest.mark.parametrize("name", [n for n in PER_ATTRIBUTE if n != "Gaussian x RR"])
+def test_estimates_of_tuples_are_those_of_the_dense_law(name: str) -> None:
+    mechanism = COMBINED[name](2.0)
+    rng = np.random.default_rng(0)
+    theta = rng.dirichlet(np.ones(mechanism.domain.size))
+    tally = mechanism.tally(mechanism.randomize(mechanism.domain.decode(rng.choice(theta.size, 3000, p=theta)), rng))
+    facts = evidence(tally)
+    dense = np.ones((1, 1))
+    for part in mechanism.parts.values():
+        dense = np.kron(dense, part.channel().dense())
+    inverse = np.ones((1, 1))
+    for part in mechanism.parts.values():
+        inverse = np.kron(inverse, np.stack([part.channel().invert(unit) for unit in np.eye(part.channel().shape[0])], axis=1))
+    assert facts.channel.dense() == pytest.approx(dense, abs=1e-13)
+    assert warner.estimate(tally, warner.Inversion()).probabilities == pytest.approx(inverse @ facts.weights, abs=1e-9)
+    t = np.full(theta.size, 1 / theta.size)
+    for _ in range(5):
+        t = t * (dense.T @ (facts.weights / (dense @ t)))
+    assert warner.estimate(tally, warner.ExpectationMaximization(5)).probabilities == pytest.approx(t, abs=1e-10)
+
+
+@pytest.mark.parametrize("name", PER_ATTRIBUTE)
+def test_one_attribute_of_a_tuple_is_estimated_as_if_it_had_been_asked_alone(name: str) -> None:
+    mechanism = COMBINED[name](2.0)
+    rng = np.random.default_rng(0)
+    reports = mechanism.randomize(mechanism.domain.decode(rng.integers(0, mechanism.domain.size, 500)), rng)
+    columns = mechanism.layout.split(reports.columns)
+    for attribute, part in mechanism.parts.items():
+        if isinstance(part, warner.Repeated):
+            continue  # alone it keeps the tuples seen, here it has rows for all: other rows, one likelihood
+        alone = evidence(part.tally(part.reports(columns[attribute])))
+        within = evidence(mechanism.tally(reports), [attribute])
+        assert within.domain == alone.domain and type(within.channel) is type(alone.channel)
+        assert within.weights.tolist() == alone.weights.tolist()
+
+
+def test_the_order_of_equal_reports_is_not_kept() -> None:
+    mechanism = warner.Repeated(warner.RandomizedResponse(warner.Integers(0, 3), 1.0), 3)
+    a = mechanism.reports({"1": [0, 3], "2": [1, 3], "3": [2, 0]})
+    b = mechanism.reports({"1": [2, 0], "2": [0, 3], "3": [1, 3]})
+    assert mechanism.tally(a) == mechanism.tally(b)
+    assert evidence(mechanism.tally(a)).channel.dense() == pytest.approx(evidence(mechanism.tally(b)).channel.dense())
+
+
+def test_rows_of_a_channel_are_those_of_its_matrix() -> None:
+    for mechanism in (
+        warner.LocalHashing(warner.Integers(0, 6), 1.0, seeds=8),
+        warner.HadamardResponse(warner.Integers(0, 6), 1.0),
+        warner.SquareWave(warner.Integers(0, 6), 1.0, cells=32),
+    ):
+        channel = mechanism.channel()
+        index = np.array([3, 0, 3, 7])
+        assert channel.rows(index) == pytest.approx(channel.dense()[index], abs=1e-14)
