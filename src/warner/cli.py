@@ -32,6 +32,7 @@ from warner.tally import Tally, dump_tallies, load_tallies, parse_tallies, save_
 
 _TARGETS = click.Choice(["population", "respondents"])
 _COMPARED = ("inversion", "project", "base-cut", "threshold", "mle", "em:100", "em:auto", "eb", "spline", "uniform")  # what users would try
+_TOGETHER_HELP = "Of attributes counted together (warner tally --ways): these, jointly; may be repeated."
 _METHOD_HELP = f"Estimator: {', '.join(METHODS)} (em takes steps or auto: em:100, em:auto). Default: the recommended one."
 
 
@@ -165,13 +166,7 @@ def merge(tallies: tuple[str, ...], output: str) -> None:
 @click.argument("tally", default="-")
 @click.option("-m", "--method", "name", help=_METHOD_HELP)
 @click.option("-a", "--attribute", "wanted", multiple=True, help="Only this attribute; may be repeated.")
-@click.option(
-    "--attributes",
-    "together",
-    metavar="NAME,NAME,...",
-    multiple=True,
-    help="Of attributes counted together (warner tally --ways): these, jointly; may be repeated.",
-)
+@click.option("--attributes", "together", metavar="NAME,NAME,...", multiple=True, help=_TOGETHER_HELP)
 @click.option(
     "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True, help="Coverage of the intervals."
 )
@@ -205,7 +200,7 @@ def estimate(
     for attribute in wanted:
         if attribute not in tallies:
             raise ArgumentError(message("attribute", f"must be one of {', '.join(tallies)}", repr(attribute)))
-    asked = [names.split(",") for names in together] or [None]
+    asked = _together(together)
     estimates = [
         _estimated(attribute if names is None else " x ".join(names), part, chosen, names)
         for attribute, part in tallies.items()
@@ -236,11 +231,21 @@ def estimate(
 @click.argument("tally_file", metavar="TALLY")
 @click.option("-m", "--method", "names", multiple=True, help="A method to compare; may be repeated. Default: those of the literature and ours.")
 @click.option("-a", "--attribute", "wanted", multiple=True, help="Only this attribute; may be repeated.")
+@click.option("--attributes", "together", metavar="NAME,NAME,...", multiple=True, help=_TOGETHER_HELP)
 @click.option("--loss", type=click.Choice(["l1", "l2", "w1"]), default="l2", show_default=True, help="l2: squared, l1: absolute, w1: Wasserstein-1.")
 @click.option("--runs", type=click.IntRange(2), default=20, show_default=True, help="How many tallies are simulated.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--plot", "plot_path", help="Draw the ranking: .png, .svg, .html or .json.")
-def compare(tally_file: str, names: tuple[str, ...], wanted: tuple[str, ...], loss: str, runs: int, as_json: bool, plot_path: str | None) -> None:
+def compare(
+    tally_file: str,
+    names: tuple[str, ...],
+    wanted: tuple[str, ...],
+    together: tuple[str, ...],
+    loss: str,
+    runs: int,
+    as_json: bool,
+    plot_path: str | None,
+) -> None:
     """Rank methods by their error on tallies simulated from an estimate of TALLY.
 
     \b
@@ -253,7 +258,12 @@ def compare(tally_file: str, names: tuple[str, ...], wanted: tuple[str, ...], lo
     if unknown:
         raise ArgumentError(message("attribute", f"must be one of {', '.join(tallies)}", ", ".join(unknown)))
     chosen = [method(name) for name in names or _COMPARED]
-    found = {name: compare_methods(part, chosen, loss, runs) for name, part in tallies.items() if not wanted or name in wanted}
+    found = {
+        name if some is None else " x ".join(some): compare_methods(part, chosen, loss, runs, attributes=some)
+        for name, part in tallies.items()
+        if not wanted or name in wanted
+        for some in _together(together)
+    }
     if plot_path is not None:
         from warner.plot import ranking, save
 
@@ -327,6 +337,11 @@ def plan(study: str, people: int, error: float | None, loss: str, as_json: bool)
         return
     for attribute, ranking in plans.items():
         show_plan(attribute, ranking, chosen[attribute])
+
+
+def _together(named: tuple[str, ...]) -> list[list[str] | None]:
+    """Which attributes to look at jointly, one list after the other; None for all."""
+    return [names.split(",") for names in named] or [None]
 
 
 def _estimated(attribute: str, part: Tally, chosen: Any, names: list[str] | None) -> Estimate:

@@ -88,6 +88,7 @@ def compare(
     loss: str = "l2",
     runs: int = 20,
     rng: np.random.Generator | None = None,
+    attributes: Sequence[str] | None = None,
 ) -> Comparison:
     """Rank methods by their error on tallies simulated from an estimate of this one.
 
@@ -102,6 +103,7 @@ def compare(
         loss: ``"l2"``, ``"l1"``, or for values in order ``"w1"``.
         runs: how many tallies are simulated.
         rng: None for the same ones at every call.
+        attributes: of tallies of tuples, which attributes' joint distribution; None for all.
 
     Raises:
         ArgumentError: no method can be used, or a tally whose reports cannot be simulated.
@@ -121,7 +123,7 @@ def compare(
     for method in methods:
         if not isinstance(method, Estimator):
             raise ArgumentTypeError(message("methods", "must all be estimators", kind(method)))
-    facts = evidence(tally)
+    facts = evidence(tally, attributes)
     points = facts.domain.points
     if loss == "w1" and (points is None or points.shape[1] != 1):
         raise ArgumentError(message("loss", "'w1' needs values in an order", type(facts.domain).__name__, "Use 'l1' or 'l2'"))
