@@ -169,7 +169,7 @@ class Together:
     parts: Mapping[str, Layout]
 
     def __post_init__(self) -> None:
-        names = list(self.empty(0))
+        names = [f"{name}.{column}" for name, part in self.parts.items() for column in part.empty(0)]
         if len(set(names)) < len(names):
             raise ArgumentError(message("names", "must not make two columns of one name", ", ".join(self.parts), "Rename a part"))
 

@@ -185,7 +185,9 @@ def test_estimators_run_on_tuples(name: str, estimator: warner.estimators.Estima
     try:
         result = warner.estimate(tally, estimator)
     except (warner.ArgumentError, warner.ArgumentTypeError, warner.IdentifiabilityError) as error:
-        assert isinstance(estimator, warner.Observed | warner.SmoothedEM | warner.LogSpline | warner.WienerFilter), error
+        # Those seen of several bits are not simulated; a tuple of attributes has no order.
+        simulated = isinstance(estimator, warner.BiasCorrection) and name == "RR, OUE, OLH"
+        assert simulated or isinstance(estimator, warner.Observed | warner.SmoothedEM | warner.LogSpline | warner.WienerFilter), error
         return
     assert result.probabilities.shape == theta.shape and np.isfinite(result.probabilities).all()
     if isinstance(estimator, warner.Inversion | warner.MaximumLikelihood | warner.MixtureReduction):

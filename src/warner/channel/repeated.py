@@ -75,6 +75,9 @@ class RepeatedRows(Channel):
         reports, seen = np.unique(np.stack([c.drawn(index, rng) for c in self.channels], axis=1), axis=0, return_counts=True)
         return RepeatedRows(self.channels, reports), seen / seen.sum()
 
+    def drawn(self, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return self.simulate(index, 0, rng)
+
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
         raise ArgumentError(message("simulate", "needs all possible tuples of reports; these are those seen", None, "Use redraw"))
 

@@ -120,9 +120,11 @@ class SupportRows(_Pure):
     def dense(self) -> np.ndarray:
         return np.concatenate([block for _, block in self.blocks()])
 
+    def drawn(self, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return self.simulate(index, 0, rng)
+
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-        raise ArgumentError(
-            message("bootstrap", "needs a tally of all possible reports; this one keeps only those seen", None, "Tally without keep_reports")
-        )
+        rule = "needs a tally of all possible reports; this one keeps only those seen"
+        raise ArgumentError(message("bootstrap", rule, None, "Use kind='wald', or tally without keep_reports"))
 
     rerandomize = simulate  # type: ignore[assignment]

@@ -245,6 +245,8 @@ class Mechanism(ABC):
             raise ArgumentError(message("attributes", "go with reports of several", type(self).__name__, "Leave them out"))
         if tally.rows is not None:
             return self.report_channel(tally.rows), tally.counts, self.domain
+        if tally.ways is not None:
+            raise MismatchError(message("tally", f"of tuples does not go with {type(self).__name__}", tally.kind, "Was the file altered?"))
         counts = tally.counts.ravel()
         # A report that is known by its bit sums counts as one yes-or-no report per value.
         return self.channel(), np.concatenate([counts, tally.n - counts]) if tally.kind == "bitsums" else counts, self.domain

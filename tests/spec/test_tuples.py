@@ -1,0 +1,398 @@
+"""Several reports of one person: what is asked, refused, kept and estimated."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import warner
+from tests.registry import COMBINED, PER_ATTRIBUTE
+from warner import Categorical, Integers, Interval, Mechanism, PerAttribute, Product, RandomizedResponse, Repeated, UnaryEncoding, estimate
+from warner.cli import main
+from warner.evidence import evidence
+from warner.files import tally_file, write_reports
+from warner.tally import Tally, load_tallies
+
+SEX, AGE = Categorical(["f", "m"]), Integers(0, 3)
+BOTH = Product(sex=SEX, age=AGE)
+
+
+def _survey(epsilon: float = 2.0) -> PerAttribute:
+    return PerAttribute(BOTH, {"sex": lambda d: RandomizedResponse(d, epsilon), "age": lambda d: UnaryEncoding(d, epsilon)})
+
+
+def _tally(survey: PerAttribute, n: int = 2000, **how: Any) -> Tally:
+    rng = np.random.default_rng(n)
+    return survey.tally(survey.randomize(survey.domain.decode(rng.integers(0, survey.domain.size, n)), rng), **how)
+
+
+@pytest.mark.parametrize(
+    "mechanisms, match",
+    [
+        ({"sex": RandomizedResponse(SEX, 1.0)}, "has none for 'age'"),
+        ({"sex": RandomizedResponse(SEX, 1.0), "age": RandomizedResponse(AGE, 1.0), "place": RandomizedResponse(AGE, 1.0)}, "'place'"),
+        ({"sex": RandomizedResponse(SEX, 1.0), "age": RandomizedResponse(SEX, 1.0)}, "own domain"),
+        ({"sex": RandomizedResponse(SEX, 1.0), "age": 3}, "must be a mechanism"),
+        ({"sex": RandomizedResponse(SEX, 1.0), "age": lambda d: d}, "must be a mechanism"),
+        ({"sex": RandomizedResponse(SEX, 1.0), "age": Repeated(UnaryEncoding(AGE, 1.0), 2)}, "several reports of bits"),
+        ([RandomizedResponse(SEX, 1.0)], "must be a dict"),
+        (None, "must be a dict"),
+    ],
+)
+def test_mechanisms_that_do_not_fit_the_attributes_are_refused(mechanisms: Any, match: str) -> None:
+    with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError, warner.MismatchError), match=match):
+        PerAttribute(BOTH, mechanisms)
+
+
+def test_only_a_product_has_attributes() -> None:
+    with pytest.raises(warner.ArgumentTypeError, match="Product"):
+        PerAttribute(SEX, {"sex": RandomizedResponse(SEX, 1.0)})  # type: ignore[arg-type]
+
+
+def test_names_that_make_one_column_twice_are_refused() -> None:
+    inner = Repeated(RandomizedResponse(AGE, 1.0), 2)
+    product = Product(**{"a": AGE, "a.1": AGE})
+    with pytest.raises(warner.ArgumentError, match="two columns of one name"):
+        PerAttribute(product, {"a": inner, "a.1": RandomizedResponse(AGE, 1.0)})
+    either_case = PerAttribute(Product(a=AGE, A=AGE), dict.fromkeys(("a", "A"), RandomizedResponse(AGE, 1.0)))
+    with pytest.raises(warner.ArgumentError, match="upper and lower case"):
+        write_reports(either_case.randomize([{"a": 1, "A": 2}]), "never.parquet")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [{"sex": "f"}],
+        [{"sex": "f", "age": 1}, {"sex": "m"}],
+        [{"sex": "f", "age": None}],
+        [{"sex": "f", "age": 4}],
+        [{"sex": "f", "age": 1, "more": 0}],
+        {"sex": ["f", "m"]},
+        {"sex": ["f", "m"], "age": [1]},
+        {"sex": [], "age": []},
+        [],
+        ["f"],
+        "f",
+        None,
+        3,
+    ],
+    ids=repr,
+)
+def test_answers_that_are_not_whole_are_refused_and_nothing_is_sent(values: Any) -> None:
+    with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError, warner.EmptyError)):
+        _survey().randomize(values)
+
+
+def test_a_refused_answer_is_named_by_attribute_and_position_never_by_value() -> None:
+    with pytest.raises(warner.ValuesError, match="sex: position 1") as caught:
+        _survey().randomize([{"sex": "f", "age": 1}, {"sex": "a-secret-7391", "age": 1}])
+    assert "7391" not in f"{caught.value} {caught.value.__cause__} {caught.value.__context__} {vars(caught.value)}"
+
+
+def test_lists_dicts_and_frames_are_the_same_answers() -> None:
+    import polars as pl
+    import pyarrow as pa
+
+    columns: dict[str, list[Any]] = {"sex": ["f", "m", "f"], "age": [0, 3, 2]}
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    survey = _survey()
+    found = {survey.randomize(v, np.random.default_rng(1)).to_bytes() for v in (columns, rows, pl.DataFrame(columns), pa.table(columns))}
+    assert len(found) == 1
+
+
+def test_numbers_reach_their_mechanism_and_not_their_bins() -> None:
+    """The mutant that encodes first would make all numbers of a bin alike: then windows start at the same cells."""
+    domain = Interval(0.0, 1.0, 2)
+    survey = PerAttribute(Product(sex=SEX, x=domain), {"sex": RandomizedResponse(SEX, 1.0), "x": warner.SquareWave(domain, 4.0, cells=64)})
+    n = 4000
+    means = [survey.randomize({"sex": ["f"] * n, "x": [x] * n}, np.random.default_rng(0)).columns["x.report"].mean() for x in (0.01, 0.49)]  # one bin
+    assert means[1] - means[0] > 5
+    twice = Repeated(warner.SquareWave(domain, 4.0, cells=64), 2)
+    means = [twice.randomize([x] * n, np.random.default_rng(0)).columns["2.report"].mean() for x in (0.01, 0.49)]
+    assert means[1] - means[0] > 5
+
+
+def test_ways_out_of_range_are_refused_and_too_large_tables_politely() -> None:
+    survey = _survey()
+    for ways in (0, 3, -1):
+        with pytest.raises(warner.ArgumentError, match="ways"):
+            _tally(survey, ways=ways)
+    for bad in (1.0, True, "2"):
+        with pytest.raises(warner.ArgumentTypeError, match="ways"):
+            _tally(survey, ways=bad)
+    names = [f"q{i}" for i in range(9)]
+    large = PerAttribute(Product(**dict.fromkeys(names, Integers(0, 99))), {k: lambda d: RandomizedResponse(d, 1.0) for k in names})
+    reports = large.randomize({k: [1, 2] for k in names})
+    with pytest.raises(warner.ArgumentError, match=r"all 9 attributes would have 1e\+18 counts.*ways=1 or 2"):
+        large.tally(reports)
+    pairs = large.tally(reports, ways=2)
+    assert pairs.counts.size == 36 * 10_000 and estimate(pairs, attributes=["q7", "q2"]).domain.size == 10_000
+    hashed = PerAttribute(BOTH, {"sex": lambda d: RandomizedResponse(d, 1.0), "age": lambda d: warner.LocalHashing(d, 1.0, buckets=512)})
+    with pytest.raises(warner.ArgumentError, match="Tally 'age' apart; 'age' has 33554432 different reports, which fewer seeds"):
+        hashed.tally(hashed.randomize([{"sex": "f", "age": 1}]))
+
+
+def test_tallies_of_other_products_or_ways_do_not_add() -> None:
+    ours, wider = _survey(), PerAttribute(Product(sex=SEX, years=AGE), {"sex": RandomizedResponse(SEX, 2.0), "years": UnaryEncoding(AGE, 2.0)})
+    with pytest.raises(warner.MismatchError, match="do not belong together"):
+        _tally(ours) + _tally(wider)
+    with pytest.raises(warner.MismatchError, match="do not belong together"):
+        ours.tally(wider.randomize([{"sex": "f", "years": 1}]))
+    with pytest.raises(warner.MismatchError, match="1-way and 2-way"):
+        _tally(ours, ways=1) + _tally(ours, ways=2)
+    with pytest.raises(warner.MismatchError, match="different domains"):
+        estimate([_tally(ours), _tally(wider)])
+
+
+@pytest.mark.parametrize("attributes", [[], ["sex", "sex"], ["sex", "other"], [3]], ids=repr)
+def test_attributes_that_are_not_there_are_refused(attributes: Any) -> None:
+    with pytest.raises(warner.ArgumentError, match="different names among sex, age"):
+        estimate(_tally(_survey()), attributes=attributes)
+
+
+def test_attributes_are_of_tuples_and_named_in_a_list() -> None:
+    with pytest.raises(warner.ArgumentTypeError, match="list of names"):
+        estimate(_tally(_survey()), attributes="sex")  # type: ignore[arg-type]
+    coin = RandomizedResponse(SEX, 1.0)
+    with pytest.raises(warner.ArgumentError, match="several"):
+        estimate(coin.tally(coin.randomize(["f"])), attributes=["sex"])
+    with pytest.raises(warner.ArgumentError, match=r"can be 1 together of sex, age.*got all.*ways=2"):
+        estimate(_tally(_survey(), ways=1))
+
+
+def test_attributes_come_in_the_order_asked() -> None:
+    tally = _tally(_survey())
+    a, b = estimate(tally, attributes=["sex", "age"]), estimate(tally, attributes=["age", "sex"])
+    assert a.probabilities.reshape(2, 4) == pytest.approx(b.probabilities.reshape(4, 2).T)
+    assert list(a.domain.domains) == ["sex", "age"] and list(b.domain.domains) == ["age", "sex"]
+    assert estimate(tally).domain == BOTH and estimate(tally, attributes=["age"]).domain == AGE
+
+
+def test_tallies_of_several_budgets_are_estimated_together() -> None:
+    parts = [_tally(_survey(1.0), 30_000), _tally(_survey(3.0), 30_000)]
+    both = estimate(parts, warner.Inversion(), attributes=["age", "sex"])
+    assert both.n == 60_000 and both.probabilities == pytest.approx(np.full(8, 1 / 8), abs=0.02)
+    assert both.interval(kind="bootstrap", replicates=20, rng=np.random.default_rng(0)).shape == (8, 2)
+
+
+def test_altered_tables_are_refused(tmp_path: Path) -> None:
+    tally = _tally(_survey(), ways=2)
+    for counts, n in ((tally.counts[:-1], tally.n), (-tally.counts, tally.n), (tally.counts, tally.n + 1), (tally.counts.reshape(1, -1), tally.n)):
+        with pytest.raises(warner.MismatchError, match="does not fit"):
+            estimate(Tally(tally.header, "2-way", counts, n))
+    for kind in ("3-way", "histogram", "reports"):
+        with pytest.raises((warner.MismatchError, warner.ArgumentTypeError)):
+            estimate(Tally(tally.header, kind, tally.counts, tally.n))
+    for kind in ("0-way", "way", "-1-way", "2-way "):
+        with pytest.raises(warner.ArgumentTypeError):
+            Tally(tally.header, kind, tally.counts, tally.n)
+    with pytest.raises(warner.MismatchError):
+        estimate(Tally(RandomizedResponse(SEX, 1.0).header, "1-way", np.array([1, 2]), 3))
+    tally.save(tmp_path / "t.json")
+    assert json.loads((tmp_path / "t.json").read_text())["schema"] == 2
+    (tmp_path / "u.json").write_text((tmp_path / "t.json").read_text().replace('"schema": 2', '"schema": 1'))
+    with pytest.raises(warner.FileError):
+        Tally.load(tmp_path / "u.json")
+
+
+@pytest.mark.parametrize("change", [{"parts": []}, {"parts": [["sex", {}]]}, {"parts": 3}, {}, {"parts": [["sex", "x"], ["age", "y"]]}], ids=repr)
+def test_forged_parts_are_refused(change: Any) -> None:
+    for mechanism in (_survey(), Repeated(RandomizedResponse(AGE, 1.0), 2)):
+        with pytest.raises(warner.MismatchError):
+            warner.mechanisms.from_header({**mechanism.header, "parameters": change})
+
+
+# Repeated
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (RandomizedResponse(AGE, 1.0),),
+        (RandomizedResponse(AGE, 1.0), 0),
+        (RandomizedResponse(AGE, 1.0), 1.5),
+        (RandomizedResponse(AGE, 1.0), True),
+        ([RandomizedResponse(AGE, 1.0)], 2),
+        ([],),
+        ([RandomizedResponse(AGE, 1.0), RandomizedResponse(SEX, 1.0)],),
+        ([RandomizedResponse(AGE, 1.0), 3],),
+        (3, 2),
+        ("ab", 2),
+        (Repeated(RandomizedResponse(AGE, 1.0), 2), 2),
+        ([warner.UtilityOptimizedRR(AGE, 1.0, [0]), warner.UtilityOptimizedRR(AGE, 1.0, [1])],),
+    ],
+    ids=repr,
+)
+def test_reports_that_cannot_be_repeated_are_refused(arguments: tuple[Any, ...]) -> None:
+    with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError, warner.MismatchError)):
+        Repeated(*arguments)
+
+
+def test_equal_mechanisms_in_any_order_are_one_mechanism() -> None:
+    a, b = RandomizedResponse(AGE, 1.0), UnaryEncoding(AGE, 1.0)
+    assert Repeated([a, b, a]).header == Repeated([a, a, b]).header
+    assert Repeated(a, 2).header == Repeated([a, a]).header != Repeated([a, b]).header
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Repeated(RandomizedResponse(Integers(0, 6), 0.7), 25),
+        Repeated(UnaryEncoding(Integers(0, 6), 0.7), 25),
+        Repeated([RandomizedResponse(Integers(0, 6), 0.7)] * 10 + [warner.TruncatedGeometric(Integers(0, 6), 0.3)] * 15),
+    ],
+    ids=["RR", "unary", "RR and geometric"],
+)
+def test_one_persons_maximum_is_the_likeliest_value(mechanism: Repeated) -> None:
+    """[P4 sec VI, theorem 7]: every distribution on argmax_x Pr(z | x) is a maximum, and no other."""
+    for seed in range(8):
+        tally = mechanism.tally(mechanism.randomize([seed % 7], np.random.default_rng(seed)))
+        facts = evidence(tally)
+        row = facts.channel.dense()[0]
+        best = row > row.max() * (1 - 1e-12)
+        found = estimate(tally, warner.MaximumLikelihood())
+        assert found.probabilities[best].sum() == pytest.approx(1, abs=1e-6)
+        assert str(found.unique).startswith("unique") == (best.sum() == 1)
+
+
+def test_a_person_of_many_reports_is_recognised() -> None:
+    """[P4 sec VI-C]: the probability of error goes to 0 with the number of reports."""
+    right = {}
+    for times in (1, 20, 400):
+        mechanism = Repeated(RandomizedResponse(Integers(0, 6), 0.7), times)
+        rng = np.random.default_rng(0)
+        right[times] = sum(
+            int(estimate(mechanism.tally(mechanism.randomize([3], rng)), warner.MaximumLikelihood()).probabilities.argmax() == 3) for _ in range(30)
+        )
+    assert right[1] < right[20] < right[400] == 30
+
+
+def test_reports_of_one_person_are_not_those_of_several() -> None:
+    """The wrong way, all reports as of independent people, has the same maximum for one report each and another for several."""
+    domain, rng = Integers(0, 4), np.random.default_rng(0)
+    part = RandomizedResponse(domain, 1.0)
+    for times in (1, 4):
+        mechanism = Repeated(part, times)
+        reports = mechanism.randomize(rng.choice(5, 2000, p=[0.5, 0.3, 0.2, 0, 0]), rng)
+        whole = estimate(mechanism.tally(reports), warner.MaximumLikelihood()).probabilities
+        each = [part.tally(part.reports(reports.columns[f"{i + 1}.report"])) for i in range(times)]
+        apart = estimate(sum(each), warner.MaximumLikelihood()).probabilities
+        assert (np.abs(whole - apart).max() < 1e-6) == (times == 1)
+        # The mean of the inversions is the same either way.
+        same = estimate(mechanism.tally(reports), warner.Inversion()).probabilities
+        assert same == pytest.approx(estimate(sum(each), warner.Inversion()).probabilities, abs=1e-12)
+
+
+@pytest.mark.parametrize("target", ["population", "respondents"])
+def test_intervals_of_repeated_reports(target: str) -> None:
+    mechanism = Repeated([RandomizedResponse(AGE, 1.0), RandomizedResponse(AGE, 1.0), warner.HadamardResponse(AGE, 1.0)])
+    rng = np.random.default_rng(0)
+    found = estimate(mechanism.tally(mechanism.randomize(rng.integers(0, 4, 3000), rng)), warner.Inversion())
+    wald, boot = found.interval(target=target), found.interval(target=target, kind="bootstrap", replicates=100, rng=rng)
+    assert np.diff(boot, axis=1) == pytest.approx(np.diff(wald, axis=1), rel=0.45)
+    bits = Repeated(UnaryEncoding(AGE, 1.0), 2)
+    with pytest.raises(warner.ArgumentError, match="bootstrap"):
+        estimate(bits.tally(bits.randomize([0, 1, 2])), warner.Inversion()).interval(kind="bootstrap")
+
+
+def test_ways_and_kept_reports_go_where_they_belong() -> None:
+    repeated = Repeated(RandomizedResponse(AGE, 1.0), 2)
+    reports = repeated.randomize([1, 2, 3])
+    assert repeated.tally(reports, keep_reports=True) == repeated.tally(reports)
+    with pytest.raises(warner.ArgumentError, match="ways"):
+        repeated.tally(reports, ways=1)
+    survey = _survey()
+    with pytest.raises(warner.ArgumentError, match="keep_reports"):
+        survey.tally(survey.randomize([{"sex": "f", "age": 1}]), keep_reports=True)
+
+
+@pytest.mark.parametrize("name", ["uRAP x OUE", "RR x OUE x OLH", "subsets x RR", "RR x SquareWave"])
+@pytest.mark.parametrize("target", ["population", "respondents"])
+def test_bootstrap_intervals_of_tuples_are_as_wide_as_walds(name: str, target: str) -> None:
+    survey: Mechanism = COMBINED[name](3.0)
+    rng = np.random.default_rng(1)
+    tally = survey.tally(survey.randomize(survey.domain.decode(rng.integers(0, survey.domain.size, 3000)), rng))
+    found = estimate(tally, warner.Inversion(), attributes=list(PER_ATTRIBUTE[name](3.0).parts)[:2])
+    wald, boot = found.interval(target=target), found.interval(target=target, kind="bootstrap", replicates=100, rng=rng)
+    inside = (wald[:, 0] > 0) & (boot[:, 0] > 0)
+    assert inside.any() and np.diff(boot, axis=1)[inside] == pytest.approx(np.diff(wald, axis=1)[inside], rel=0.5)
+
+
+# Files and the command line
+
+STUDY = """
+[attributes.sex]
+values = ["f", "m"]
+mechanism = "RandomizedResponse"
+epsilon = 2.0
+[attributes.age]
+integers = [0, 3]
+mechanism = "UnaryEncoding"
+epsilon = 2.0
+[attributes.x]
+interval = { low = 0, high = 1, bins = 4 }
+mechanism = "SquareWave"
+cells = 32
+epsilon = 2.0
+"""
+
+
+def test_a_studys_attributes_are_counted_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args: str, ok: bool = True) -> str:
+        result = CliRunner().invoke(main, list(args))
+        assert (result.exit_code == 0) is ok and "Traceback" not in result.output, result.output
+        return result.output
+
+    Path("study.toml").write_text(STUDY)
+    rng = np.random.default_rng(0)
+    sex = rng.integers(0, 2, 4000)
+    lines = [f"{'fm'[s]},{a},{x}\n" for s, a, x in zip(sex, np.where(sex, 3, rng.integers(0, 3, 4000)), rng.random(4000), strict=True)]
+    Path("a.csv").write_text("sex,age,x\n" + "".join(lines))
+    for suffix in ("parquet", "csv"):
+        run("randomize", "study.toml", "a.csv", "-o", f"r.{suffix}", "--seed", "1")
+        run("tally", f"r.{suffix}", "--ways", "2", "-o", f"{suffix}.json", "--study", "study.toml")
+    assert load_tallies("parquet.json") == load_tallies("csv.json") == tally_file("r.csv", ways=2)
+    assert warner.Study.load("study.toml").together.header == load_tallies("csv.json")["joint"].header
+    shares = json.loads(run("estimate", "csv.json", "--attributes", "age,sex", "--json", "-"))[0]
+    assert shares["attribute"] == "age x sex" and [v["value"] for v in shares["shares"]][:2] == [{"age": 0, "sex": "f"}, {"age": 0, "sex": "m"}]
+    assert shares["shares"][-1]["estimate"] == pytest.approx(0.5, abs=0.06)
+    assert run("estimate", "csv.json", "--attributes", "sex", "--attributes", "age").count("4,000 reports") == 2
+    assert "3-way" not in run("estimate", "csv.json", ok=False) and "ways=3" in run("estimate", "csv.json", ok=False)
+    assert "sex x age" in run("compare", "csv.json", "--attributes", "sex,age", "--runs", "2", "-m", "project")
+    assert "PerAttribute" in run("audit", "csv.json")
+    run("merge", "csv.json", "parquet.json", "-o", "m.json")
+    run("tally", "r.csv", "-o", "one.json")
+    run("merge", "csv.json", "one.json", "-o", "m2.json", ok=False)
+    run("tally", "r.csv", "--ways", "4", ok=False)
+    assert "several" in run("estimate", "one.json", "--attributes", "sex", ok=False)
+
+
+def test_ways_of_one_attribute_are_refused(tmp_path: Path) -> None:
+    coin = RandomizedResponse(SEX, 1.0)
+    write_reports(coin.randomize(["f", "m"]), str(tmp_path / "r.csv"))
+    with pytest.raises(warner.ArgumentError, match="several attributes"):
+        tally_file(str(tmp_path / "r.csv"), ways=1)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_bad_tuples_in_a_file_are_refused(suffix: str, tmp_path: Path) -> None:
+    """A file with a good seal and reports that no mechanism sends: padding that is set, a value beyond its size."""
+    survey = _survey()
+    reports = survey.randomize([{"sex": "f", "age": 1}, {"sex": "m", "age": 2}])
+    for column, value in (("age.bits", 255), ("sex.report", 2)):
+        bad = {name: array.copy() for name, array in reports.columns.items()}
+        bad[column][1] = value
+        forged = warner.Reports(reports.header, bad)
+        path = str(tmp_path / f"r.{suffix}")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Mechanism, "check", lambda self, r: None)
+            write_reports(forged, path)
+        with pytest.raises(warner.ReportError, match=r"padding|sex"):
+            tally_file(path)
