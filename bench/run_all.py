@@ -24,6 +24,7 @@ SCRIPTS = (
     "tally_of_a_hundred_million",
     "shrinkage_errs_least",
     "all_pairs_of_nltcs",
+    "several_reports_of_one_value",
 )
 # One thread of linear algebra where small matrices are worked on many thousand times: threads that wait for a busy core make
 # that ten times longer at random. Elsewhere both sides may use the machine.
