@@ -50,6 +50,14 @@ class KroneckerChannel(Channel):
     def invert(self, w: np.ndarray) -> np.ndarray:
         return self._along(w, self._reports, [c.invert for c in self.channels])
 
+    def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The inverse's weights multiply over attributes, and so do their squares' sums."""
+        total = self._along(theta, self._values, [lambda v, c=c: c.moments(v)[0] for c in self.channels])  # type: ignore[misc]
+        own = np.ones(1)
+        for channel in self.channels:
+            own = np.multiply.outer(own, channel.moments(np.full(channel.shape[1], 1 / channel.shape[1]))[1]).ravel()
+        return total, own
+
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
         if self.copies == 1:
             return super().simulate(theta, n, rng)
@@ -59,11 +67,3 @@ class KroneckerChannel(Channel):
         draw = whole_table if self.copies == 1 else marked_table
         table = draw(self.channels, people.reshape(self._values), rng).ravel()
         return table / table.sum()
-
-    def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The inverse's weights multiply over attributes, and so do their squares' sums."""
-        total = self._along(theta, self._values, [lambda v, c=c: c.moments(v)[0] for c in self.channels])  # type: ignore[misc]
-        own = np.ones(1)
-        for channel in self.channels:
-            own = np.multiply.outer(own, channel.moments(np.full(channel.shape[1], 1 / channel.shape[1]))[1]).ravel()
-        return total, own
