@@ -138,9 +138,14 @@ def main() -> None:
         print(f"stopping ({name}): EM with P3's stop / maximum: {_spread(ratios)}")
     print(f"least MSE of the skewed cells: {', '.join(f'{name} in {count}' for name, count in least.items())}")
     exact, stopped, grr = merging["skewed, exact fits, MSE"], merging["skewed, EM's stop, MAE"], stopping["skewed, GRR, MSE"]
-    claim("merging alone, with exact fits, does not lower the maximum's squared error by 1 %", min(exact) > 0.99, f"{min(exact):.2f} times at least")
+    raised = sum(ratio > 1 for ratio in exact)
+    holds = raised > 0.8 * len(exact) and min(exact) > 0.9
+    figure = f"raised in {raised} of {len(exact)}, {min(exact):.2f} times at least"
+    claim("merging alone, with exact fits, raises the maximum's squared error nearly always and lowers it by 10 % at most", holds, figure)
     claim("merging lowers EM's absolute error by less than 10 % (P3: by 10 to 30 %)", min(stopped) > 0.9, f"{min(stopped):.2f} times at least")
-    claim("GRR: P3's stop lowers the maximum's squared error in every cell", max(grr) < 1, f"{min(grr):.2f} to {max(grr):.2f} times")
+    lowered = sum(ratio < 1 for ratio in grr)
+    figure = f"in {lowered} of {len(grr)}, {min(grr):.2f} to {max(grr):.2f} times"
+    claim("GRR: P3's stop lowers the maximum's squared error nearly always", lowered > 0.9 * len(grr), figure)
     most = sum(moves) >= 0.75 * len(moves)
     claim("the stop moves the squared error by a larger factor than the merging in most cells", most, f"in {sum(moves)} of {len(moves)}")
 
