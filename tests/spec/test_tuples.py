@@ -12,10 +12,11 @@ from click.testing import CliRunner
 
 import warner
 from tests.registry import COMBINED, PER_ATTRIBUTE
+from tests.spec.test_house import BLOCK, _fresh
 from warner import Categorical, Integers, Interval, Mechanism, PerAttribute, Product, RandomizedResponse, Repeated, UnaryEncoding, estimate
 from warner.cli import main
 from warner.evidence import evidence
-from warner.files import tally_file, write_reports
+from warner.files import read_reports, tally_file, write_reports
 from warner.tally import Tally, load_tallies
 
 SEX, AGE = Categorical(["f", "m"]), Integers(0, 3)
@@ -323,6 +324,35 @@ def test_bootstrap_intervals_of_tuples_are_as_wide_as_walds(name: str, target: s
     assert inside.any() and np.diff(boot, axis=1)[inside] == pytest.approx(np.diff(wald, axis=1)[inside], rel=0.5)
 
 
+def test_clients_of_tuples_need_numpy_alone() -> None:
+    code = """
+import warner as w
+a, b = w.Categorical(["n", "y"]), w.Integers(0, 9)
+m = w.PerAttribute(w.Product(a=a, b=b), {"a": w.RandomizedResponse(a, 1.0), "b": w.Repeated(w.RandomizedResponse(b, 1.0), 2)})
+for m, values in ((m, [{"a": "n", "b": 3}]), (w.Repeated(w.UnaryEncoding(b, 1.0), 2), [3])):
+    m.tally(w.Reports.from_bytes(m.randomize(values).to_bytes()))
+    print(m.epsilon > 1.9)
+"""
+    assert _fresh(BLOCK + code).split() == ["True", "True"]
+
+
+def test_samples_find_parts_that_say_too_much() -> None:
+    class Blunt(RandomizedResponse):
+        """Says the truth to everyone who asks twice."""
+
+        def _sample(self, index: np.ndarray, source: Any) -> dict[str, np.ndarray]:
+            return {"report": index}
+
+    assert warner.audit(_survey(), samples=20_000).holds
+    worse = warner.audit(PerAttribute(BOTH, {"sex": Blunt(SEX, 1.0), "age": RandomizedResponse(AGE, 1.0)}), samples=20_000)
+    assert not worse.holds and "samples show" in str(worse.breaks)
+    names = [f"q{i}" for i in range(9)]
+    guarded = PerAttribute(Product(**dict.fromkeys(names, AGE)), {k: lambda d: warner.UtilityOptimizedRR(d, 1.0, [0]) for k in names})
+    assert warner.audit(guarded).holds
+    with pytest.raises(warner.ArgumentError, match="one by one"):
+        warner.audit(guarded, samples=1000)
+
+
 # Files and the command line
 
 STUDY = """
@@ -379,6 +409,18 @@ def test_ways_of_one_attribute_are_refused(tmp_path: Path) -> None:
     write_reports(coin.randomize(["f", "m"]), str(tmp_path / "r.csv"))
     with pytest.raises(warner.ArgumentError, match="several attributes"):
         tally_file(str(tmp_path / "r.csv"), ways=1)
+
+
+def test_reports_of_many_attributes_are_read_though_no_table_of_all_fits(tmp_path: Path) -> None:
+    names = [f"q{i}" for i in range(9)]
+    large = PerAttribute(Product(**dict.fromkeys(names, Integers(0, 99))), {k: lambda d: RandomizedResponse(d, 1.0) for k in names})
+    reports = large.randomize({k: [1, 2] for k in names})
+    path = str(tmp_path / "r.csv")
+    write_reports(reports, path)
+    assert read_reports(path)["value"].to_bytes() == reports.to_bytes()
+    with pytest.raises(warner.ArgumentError, match="ways=1 or 2"):
+        tally_file(path)
+    assert tally_file(path, ways=1)["value"].n == 2
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
