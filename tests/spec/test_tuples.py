@@ -168,7 +168,7 @@ def test_attributes_are_of_tuples_and_named_in_a_list() -> None:
 
 def test_attributes_come_in_the_order_asked() -> None:
     tally = _tally(_survey())
-    a, b = estimate(tally, attributes=["sex", "age"]), estimate(tally, attributes=["age", "sex"])
+    a, b = (estimate(tally, warner.Inversion("project"), attributes=names) for names in (["sex", "age"], ["age", "sex"]))
     assert a.probabilities.reshape(2, 4) == pytest.approx(b.probabilities.reshape(4, 2).T)
     assert list(a.domain.domains) == ["sex", "age"] and list(b.domain.domains) == ["age", "sex"]
     assert estimate(tally).domain == BOTH and estimate(tally, attributes=["age"]).domain == AGE
