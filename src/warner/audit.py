@@ -145,6 +145,9 @@ def _by_parts(mechanism: Combined, samples: int | None) -> Audit:
             breaks = "some serialised tuples have larger odds than the parts' laws together allow"
         if breaks is None and not isinstance(total, OSLDP):
             breaks = problem
+    unknown = mechanism.guarded is None and any(part.guarded is not None for part in mechanism.parts.values())
+    if samples is not None and unknown:
+        raise ArgumentError(message("samples", "are not drawn of so many tuples, only some of them protected", None, "Audit the parts one by one"))
     sampled = None if samples is None else sampled_bound(mechanism, integer("samples", samples, 2))
     if breaks is None and sampled is not None and sampled > mechanism.requested:
         breaks = f"samples show an epsilon of at least {sampled:.4f}: the sampler does not follow the law"

@@ -7,7 +7,7 @@ From a layout follow the dtypes, the checks of foreign input, the serialised for
     taken           foreign outputs as typed columns, checked
     file_columns    the columns of a file and how many values each may take; to_file, from_file
     rows, copies    how many rows of a channel a tally of such reports has, and for how many of them one report counts
-    listing         whether such a row is a whole report, which ``index`` then numbers; else ``marks`` says which rows one counts for
+    listing         whether such a row is a whole report, which ``index`` then numbers; else rows are counted from ``marks``
 """
 
 from __future__ import annotations
@@ -145,9 +145,9 @@ class Bits:
         return {"bits": np.packbits(array.astype(np.uint8), axis=1)}
 
     def marks(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Which of the ``rows`` yes-or-no rows each report counts for, (n, 2 K) zeros and ones: bits set, then bits not set."""
+        """The bits of each report and a last one that is always set, (n, K + 1): what all ``rows`` are counted from."""
         bits = np.unpackbits(columns["bits"], axis=1, count=self.width)
-        return np.concatenate([bits, 1 - bits], axis=1)
+        return np.concatenate([bits, np.ones((len(bits), 1), dtype=np.uint8)], axis=1)
 
     def file_columns(self) -> dict[str, int]:
         return {f"bits_{i}": 256 for i in range(self.bytes)}

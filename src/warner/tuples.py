@@ -64,22 +64,29 @@ def _table(layouts: Sequence[Layout], held: Sequence[np.ndarray], seen: np.ndarr
         group = group * layouts[i].rows + held[i]
     if not marked:
         return bins(group, prod(shape), seen).reshape(shape)
-    shape += [layouts[i].rows for i in marked]
-    last = layouts[marked[-1]].rows
-    total = np.zeros((prod(layouts[i].rows for i in listed), prod(layouts[i].rows for i in marked[:-1]), last), dtype=np.int64)
-    step = max(256, _BLOCK // max(total.shape[1], last))
-    order = np.argsort(group, kind="stable") if listed else np.arange(len(group))
-    edges = np.flatnonzero(np.diff(group[order], prepend=-1, append=-1))
+    widths = [held[i].shape[1] for i in marked]
+    total = np.zeros((prod(shape), prod(widths[:-1]), widths[-1]), dtype=np.int64)
+    step = max(256, _BLOCK // max(total.shape[1:]))
+    order = np.argsort(group, kind="stable") if listed else None
+    group, *marks = [v if order is None else v[order] for v in (group, *(held[i] for i in marked))]
+    if seen is not None and order is not None:
+        seen = seen[order]
+    # Sums of whole numbers far below 2^24, or 2^53 where people are weighted: exact.
+    real = np.float32 if seen is None else np.float64
+    edges = np.flatnonzero(np.diff(group, prepend=-1, append=-1))
     for start, stop in pairwise(edges):
         for first in range(start, stop, step):
-            people = order[first : min(first + step, stop)]
-            left = np.ones((len(people), 1)) if seen is None else seen[people, None].astype(np.float64)
-            for i in marked[:-1]:
-                left = (left[:, :, None] * held[i][people, None, :]).reshape(len(people), -1)
-            # Sums of whole numbers far below 2^53: exact.
-            total[group[people[0]]] += (left.T @ held[marked[-1]][people].astype(np.float64)).astype(np.int64)
-    axes = np.argsort([*listed, *marked])
-    return np.ascontiguousarray(total.reshape(shape).transpose(axes))
+            people = slice(first, min(first + step, stop))
+            left = np.ones((people.stop - first, 1), real) if seen is None else seen[people, None].astype(real)
+            for part in marks[:-1]:
+                left = (left[:, :, None] * part[people, None, :]).reshape(len(left), -1)
+            total[group[first]] += np.rint(left.T @ marks[-1][people].astype(real)).astype(np.int64)
+    table = total.reshape(shape + widths)
+    for axis in range(len(shape), table.ndim):
+        # Bits that are not set: everyone, less those who set them.
+        bits, everyone = np.split(table, [table.shape[axis] - 1], axis=axis)
+        table = np.concatenate([bits, everyone - bits], axis=axis)
+    return np.ascontiguousarray(table.transpose(np.argsort([*listed, *marked])))
 
 
 def named(names: Any, known: Sequence[str]) -> list[str]:

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 import warner
 from tests.registry import COMBINED, PER_ATTRIBUTE
+from tests.spec.test_house import BLOCK, _fresh
 from warner import Categorical, Integers, Interval, Mechanism, PerAttribute, Product, RandomizedResponse, Repeated, UnaryEncoding, estimate
 from warner.cli import main
-from warner.evidence import evidence
-from warner.files import tally_file, write_reports
+from warner.files import read_reports, tally_file, write_reports
 from warner.tally import Tally, load_tallies
 
 SEX, AGE = Categorical(["f", "m"]), Integers(0, 3)
@@ -167,7 +167,7 @@ def test_attributes_are_of_tuples_and_named_in_a_list() -> None:
 
 def test_attributes_come_in_the_order_asked() -> None:
     tally = _tally(_survey())
-    a, b = estimate(tally, attributes=["sex", "age"]), estimate(tally, attributes=["age", "sex"])
+    a, b = (estimate(tally, warner.Inversion("project"), attributes=names) for names in (["sex", "age"], ["age", "sex"]))
     assert a.probabilities.reshape(2, 4) == pytest.approx(b.probabilities.reshape(4, 2).T)
     assert list(a.domain.domains) == ["sex", "age"] and list(b.domain.domains) == ["age", "sex"]
     assert estimate(tally).domain == BOTH and estimate(tally, attributes=["age"]).domain == AGE
@@ -207,99 +207,6 @@ def test_forged_parts_are_refused(change: Any) -> None:
             warner.mechanisms.from_header({**mechanism.header, "parameters": change})
 
 
-# Repeated
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (RandomizedResponse(AGE, 1.0),),
-        (RandomizedResponse(AGE, 1.0), 0),
-        (RandomizedResponse(AGE, 1.0), 1.5),
-        (RandomizedResponse(AGE, 1.0), True),
-        ([RandomizedResponse(AGE, 1.0)], 2),
-        ([],),
-        ([RandomizedResponse(AGE, 1.0), RandomizedResponse(SEX, 1.0)],),
-        ([RandomizedResponse(AGE, 1.0), 3],),
-        (3, 2),
-        ("ab", 2),
-        (Repeated(RandomizedResponse(AGE, 1.0), 2), 2),
-        ([warner.UtilityOptimizedRR(AGE, 1.0, [0]), warner.UtilityOptimizedRR(AGE, 1.0, [1])],),
-    ],
-    ids=repr,
-)
-def test_reports_that_cannot_be_repeated_are_refused(arguments: tuple[Any, ...]) -> None:
-    with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError, warner.MismatchError)):
-        Repeated(*arguments)
-
-
-def test_equal_mechanisms_in_any_order_are_one_mechanism() -> None:
-    a, b = RandomizedResponse(AGE, 1.0), UnaryEncoding(AGE, 1.0)
-    assert Repeated([a, b, a]).header == Repeated([a, a, b]).header
-    assert Repeated(a, 2).header == Repeated([a, a]).header != Repeated([a, b]).header
-
-
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        Repeated(RandomizedResponse(Integers(0, 6), 0.7), 25),
-        Repeated(UnaryEncoding(Integers(0, 6), 0.7), 25),
-        Repeated([RandomizedResponse(Integers(0, 6), 0.7)] * 10 + [warner.TruncatedGeometric(Integers(0, 6), 0.3)] * 15),
-    ],
-    ids=["RR", "unary", "RR and geometric"],
-)
-def test_one_persons_maximum_is_the_likeliest_value(mechanism: Repeated) -> None:
-    """[P4 sec VI, theorem 7]: every distribution on argmax_x Pr(z | x) is a maximum, and no other."""
-    for seed in range(8):
-        tally = mechanism.tally(mechanism.randomize([seed % 7], np.random.default_rng(seed)))
-        facts = evidence(tally)
-        row = facts.channel.dense()[0]
-        best = row > row.max() * (1 - 1e-12)
-        found = estimate(tally, warner.MaximumLikelihood())
-        assert found.probabilities[best].sum() == pytest.approx(1, abs=1e-6)
-        assert str(found.unique).startswith("unique") == (best.sum() == 1)
-
-
-def test_a_person_of_many_reports_is_recognised() -> None:
-    """[P4 sec VI-C]: the probability of error goes to 0 with the number of reports."""
-    right = {}
-    for times in (1, 20, 400):
-        mechanism = Repeated(RandomizedResponse(Integers(0, 6), 0.7), times)
-        rng = np.random.default_rng(0)
-        right[times] = sum(
-            int(estimate(mechanism.tally(mechanism.randomize([3], rng)), warner.MaximumLikelihood()).probabilities.argmax() == 3) for _ in range(30)
-        )
-    assert right[1] < right[20] < right[400] == 30
-
-
-def test_reports_of_one_person_are_not_those_of_several() -> None:
-    """The wrong way, all reports as of independent people, has the same maximum for one report each and another for several."""
-    domain, rng = Integers(0, 4), np.random.default_rng(0)
-    part = RandomizedResponse(domain, 1.0)
-    for times in (1, 4):
-        mechanism = Repeated(part, times)
-        reports = mechanism.randomize(rng.choice(5, 2000, p=[0.5, 0.3, 0.2, 0, 0]), rng)
-        whole = estimate(mechanism.tally(reports), warner.MaximumLikelihood()).probabilities
-        each = [part.tally(part.reports(reports.columns[f"{i + 1}.report"])) for i in range(times)]
-        apart = estimate(sum(each), warner.MaximumLikelihood()).probabilities
-        assert (np.abs(whole - apart).max() < 1e-6) == (times == 1)
-        # The mean of the inversions is the same either way.
-        same = estimate(mechanism.tally(reports), warner.Inversion()).probabilities
-        assert same == pytest.approx(estimate(sum(each), warner.Inversion()).probabilities, abs=1e-12)
-
-
-@pytest.mark.parametrize("target", ["population", "respondents"])
-def test_intervals_of_repeated_reports(target: str) -> None:
-    mechanism = Repeated([RandomizedResponse(AGE, 1.0), RandomizedResponse(AGE, 1.0), warner.HadamardResponse(AGE, 1.0)])
-    rng = np.random.default_rng(0)
-    found = estimate(mechanism.tally(mechanism.randomize(rng.integers(0, 4, 3000), rng)), warner.Inversion())
-    wald, boot = found.interval(target=target), found.interval(target=target, kind="bootstrap", replicates=100, rng=rng)
-    assert np.diff(boot, axis=1) == pytest.approx(np.diff(wald, axis=1), rel=0.45)
-    bits = Repeated(UnaryEncoding(AGE, 1.0), 2)
-    with pytest.raises(warner.ArgumentError, match="bootstrap"):
-        estimate(bits.tally(bits.randomize([0, 1, 2])), warner.Inversion()).interval(kind="bootstrap")
-
-
 def test_ways_and_kept_reports_go_where_they_belong() -> None:
     repeated = Repeated(RandomizedResponse(AGE, 1.0), 2)
     reports = repeated.randomize([1, 2, 3])
@@ -321,6 +228,35 @@ def test_bootstrap_intervals_of_tuples_are_as_wide_as_walds(name: str, target: s
     wald, boot = found.interval(target=target), found.interval(target=target, kind="bootstrap", replicates=100, rng=rng)
     inside = (wald[:, 0] > 0) & (boot[:, 0] > 0)
     assert inside.any() and np.diff(boot, axis=1)[inside] == pytest.approx(np.diff(wald, axis=1)[inside], rel=0.5)
+
+
+def test_clients_of_tuples_need_numpy_alone() -> None:
+    code = """
+import warner as w
+a, b = w.Categorical(["n", "y"]), w.Integers(0, 9)
+m = w.PerAttribute(w.Product(a=a, b=b), {"a": w.RandomizedResponse(a, 1.0), "b": w.Repeated(w.RandomizedResponse(b, 1.0), 2)})
+for m, values in ((m, [{"a": "n", "b": 3}]), (w.Repeated(w.UnaryEncoding(b, 1.0), 2), [3])):
+    m.tally(w.Reports.from_bytes(m.randomize(values).to_bytes()))
+    print(m.epsilon > 1.9)
+"""
+    assert _fresh(BLOCK + code).split() == ["True", "True"]
+
+
+def test_samples_find_parts_that_say_too_much() -> None:
+    class Blunt(RandomizedResponse):
+        """Says the truth to everyone who asks twice."""
+
+        def _sample(self, index: np.ndarray, source: Any) -> dict[str, np.ndarray]:
+            return {"report": index}
+
+    assert warner.audit(_survey(), samples=20_000).holds
+    worse = warner.audit(PerAttribute(BOTH, {"sex": Blunt(SEX, 1.0), "age": RandomizedResponse(AGE, 1.0)}), samples=20_000)
+    assert not worse.holds and "samples show" in str(worse.breaks)
+    names = [f"q{i}" for i in range(9)]
+    guarded = PerAttribute(Product(**dict.fromkeys(names, AGE)), {k: lambda d: warner.UtilityOptimizedRR(d, 1.0, [0]) for k in names})
+    assert warner.audit(guarded).holds
+    with pytest.raises(warner.ArgumentError, match="one by one"):
+        warner.audit(guarded, samples=1000)
 
 
 # Files and the command line
@@ -379,6 +315,18 @@ def test_ways_of_one_attribute_are_refused(tmp_path: Path) -> None:
     write_reports(coin.randomize(["f", "m"]), str(tmp_path / "r.csv"))
     with pytest.raises(warner.ArgumentError, match="several attributes"):
         tally_file(str(tmp_path / "r.csv"), ways=1)
+
+
+def test_reports_of_many_attributes_are_read_though_no_table_of_all_fits(tmp_path: Path) -> None:
+    names = [f"q{i}" for i in range(9)]
+    large = PerAttribute(Product(**dict.fromkeys(names, Integers(0, 99))), {k: lambda d: RandomizedResponse(d, 1.0) for k in names})
+    reports = large.randomize({k: [1, 2] for k in names})
+    path = str(tmp_path / "r.csv")
+    write_reports(reports, path)
+    assert read_reports(path)["value"].to_bytes() == reports.to_bytes()
+    with pytest.raises(warner.ArgumentError, match="ways=1 or 2"):
+        tally_file(path)
+    assert tally_file(path, ways=1)["value"].n == 2
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])

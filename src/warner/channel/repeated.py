@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from warner._check import ArgumentError, message
 from warner.channel.base import Channel, one_by_one
 
+_KEPT = 2**25  # entries
 _BLOCK = 2**20  # elements of a block of rows that are multiplied at a time
 
 
@@ -35,7 +37,18 @@ class RepeatedRows(Channel):
             with np.errstate(divide="ignore"):
                 self._logs.append((np.log(np.maximum(channel.rows(used), 0.0)), where.ravel()))
 
+    @cached_property
+    def _kept(self) -> np.ndarray | None:
+        """All rows, where they are few enough to be kept instead of multiplied anew for every product."""
+        return np.concatenate([block for _, block in self._made()]) if self.shape[0] * self.shape[1] <= _KEPT else None
+
     def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        if self._kept is None:
+            yield from self._made()
+        else:
+            yield slice(0, self.shape[0]), self._kept
+
+    def _made(self) -> Iterator[tuple[slice, np.ndarray]]:
         step = max(1, _BLOCK // self.shape[1])
         for start in range(0, self.shape[0], step):
             rows = slice(start, min(start + step, self.shape[0]))

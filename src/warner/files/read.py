@@ -262,17 +262,15 @@ def _count_bits(database: duckdb.DuckDBPyConnection, relation: str, names: list[
 def read_reports(path: str) -> dict[str, Reports]:
     """All reports of a file in memory: {attribute: Reports}, checked as :func:`tally_file` checks them."""
     file = open_reports(path)
-    tally_file(file)
-    with _connection() as database:
-        columns = database.execute(f"SELECT * FROM {file.relation()}").fetchnumpy()
-    return {
-        attribute: Reports(
-            mechanism.header,
-            from_file(
-                attribute,
-                mechanism.layout,
-                {name: np.asarray(columns[name], smallest_dtype(size)) for name, size in file_columns(attribute, mechanism.layout).items()},
-            ),
-        )
-        for attribute, mechanism in file.mechanisms.items()
-    }
+    parts = list(batches(file.path, file.columns))
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in file.columns} if parts else {}
+    if not columns or len(next(iter(columns.values()))) != file.end["n"]:
+        raise FileError(message(path, f"must hold {file.end['n']} reports of every attribute", None, "Fetch the file again"))
+    found = {}
+    for attribute, mechanism in file.mechanisms.items():
+        found[attribute] = Reports(mechanism.header, from_file(attribute, mechanism.layout, columns))
+        try:
+            mechanism.layout.check(found[attribute].columns)
+        except ReportError as error:
+            raise ReportError(f"{path}: {error}") from None
+    return found
