@@ -73,13 +73,14 @@ class Association(float):
         integer("replicates", replicates, 20)
         rng = np.random.default_rng() if rng is None else rng
         found = self._pair.square(self._pair.weights)
+        reach = 3 * float(np.ptp(self._pair.errors(float(self), replicates, rng)))
         ends = []
-        # From 0 up and from 1 down: the outermost V that the data allow. From the middle, where noise left V^2 below 0, nothing would move.
-        for q, v in ((1 - alpha / 2, 0.0), (alpha / 2, 1.0)):
+        # From far outside inwards, to the outermost V that the data allow: from V itself nothing moves where noise left V^2 below 0.
+        for q, square in ((1 - alpha / 2, found - reach), (alpha / 2, max(0.0, found) + reach)):
             for _ in range(_ROUNDS):
-                errors = self._pair.errors(v, replicates, rng)
-                v = float(np.sqrt(np.clip(found - np.quantile(errors, q, method="weibull"), 0.0, 1.0)))
-            ends.append(v)
+                errors = self._pair.errors(float(np.sqrt(np.clip(square, 0.0, 1.0))), replicates, rng)
+                square = found - float(np.quantile(errors, q, method="weibull"))
+            ends.append(float(np.sqrt(np.clip(square, 0.0, 1.0))))
         return np.array([min(ends), max(ends)])
 
 

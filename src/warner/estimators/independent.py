@@ -66,7 +66,7 @@ class Independent(Estimator):
         domain = evidence.domain
         if not isinstance(domain, Product):
             return self.method.fit(evidence)
-        groups = self._places(domain)
+        groups = self.places(domain)
         if len(groups) == 1:
             return self.method.fit(evidence)
         shape = domain.shape
@@ -77,7 +77,7 @@ class Independent(Estimator):
         order = np.argsort([axis for keep in groups for axis in keep])
         return Fit(np.ascontiguousarray(table.transpose(order)).ravel(), Status.INDEPENDENT)
 
-    def _places(self, domain: Product) -> list[list[int]]:
+    def places(self, domain: Product) -> list[list[int]]:
         """The groups as places of their attributes, in the order of the domain."""
         names = list(domain.domains)
         groups = [list(group) for group in self.groups or ()]
