@@ -24,6 +24,7 @@ _CLEAR = 2.0  # standard errors by which held-out reports must be likelier than 
 _MOST = 20_000  # steps that "auto" may take
 _OFTEN = 1.05  # held-out likelihoods are looked at after steps in this ratio
 _PATIENCE, _LEAST = 2.0, 300  # past the best step so far by this ratio, and after so many steps at least, "auto" ends
+_BEYOND = 2  # times the best number of steps are taken from independence: what is left out there is bias, and a few steps more cost little
 _EVEN = 0.01  # of the uniform distribution in a start at the product of marginals: a share that starts at 0 stays there
 _STEADY = 1e-8  # and where no score is further from 1 on any share, in this many nats per row
 
@@ -45,8 +46,8 @@ class ExpectationMaximization(Estimator):
         steps: how many steps, at least 1, or ``"auto"``.
         keep_path: also return log-likelihood and gap after every step, as the fit's ``path`` (steps + 1, 2), for plots.
         start: ``"uniform"``, or for several attributes ``"independent"``, the product of their estimated marginals (and 1 % of the uniform
-            distribution). Few steps then mean little dependence, not little of anything, and with ``"auto"`` each fold has its own start, and
-            no step at all may be the best number. On a domain of one attribute the two are the same.
+            distribution). Few steps then mean little dependence, not little of anything, and with ``"auto"`` each fold has its own start,
+            no step at all may be the best number, and twice the best number are taken. On a domain of one attribute the two are the same.
 
     Raises:
         ImpossibleReportError: a report was seen that has probability 0 under every value.
@@ -142,7 +143,9 @@ def chosen_steps(channel: Channel, w: np.ndarray, n: int, begin: Callable[[np.nd
         thetas = thetas * s
         if float((thetas * np.abs(s - 1)).max()) < _STEADY:
             break
-    return best if clear else least
+    if begin is not None:
+        return _BEYOND * best
+    return best if clear else 1
 
 
 def climb(channel: Channel, w: np.ndarray, n: int, theta: np.ndarray, tolerance: float, most: int) -> tuple[np.ndarray, float, int, Status]:
