@@ -1,4 +1,4 @@
-"""Claim: steps of EM from independence are never worse than plain inversion on tables of real people, and better wherever inversion leaves the simplex.
+"""Claim: steps of EM from independence never err more than plain inversion on tables of real people, and less wherever it leaves the simplex.
 
 All two- and three-way tables with at most 300 cells of Adult's categorical attributes and of age in five bins; n = 32,561 people drawn from each
 table's shares, every attribute kept with probability 0.5, else uniform (METHODS 9.2). 30 tallies for each table, the same for every method; mean
