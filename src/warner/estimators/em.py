@@ -126,6 +126,8 @@ def chosen_steps(channel: Channel, w: np.ndarray, n: int, begin: Callable[[np.nd
     else:
         thetas = np.stack([begin(weights) for weights in rest.T], axis=1)
     least = int(begin is None)
+    # From independence the best number is the smaller, the more cells share the reports; with very many a step takes long too.
+    patient = _LEAST if begin is None else int(np.clip(_LEAST * 10**4 / channel.shape[1], _LEAST / 10, _LEAST))
     best, best_value, following, clear = least, -np.inf, float(least), False
     seen = folds > 0
     even = np.log(np.maximum(channel.matvec(thetas)[seen], 1e-300))
@@ -136,7 +138,7 @@ def chosen_steps(channel: Channel, w: np.ndarray, n: int, begin: Callable[[np.nd
             value = float(folds[seen] @ gain)
             if value > best_value:
                 best, best_value, clear = step, value, value > _CLEAR * float(np.sqrt(folds[seen] @ gain**2))
-            if step > max(_LEAST, _PATIENCE * best):
+            if step > max(patient, _PATIENCE * best):
                 break
             following = max(step + 1, step * _OFTEN)
         s = channel.rmatvec(over(rest, d))
