@@ -276,3 +276,16 @@ def test_comparisons_take_estimates_and_refuse_what_they_cannot_compare() -> Non
         compare_schemes(Integers(0, 3), [0.25] * 4, 1000, 2.0)  # type: ignore[arg-type]
     with pytest.raises(warner.BudgetError):
         compare_schemes(DOMAIN, np.full(24, 1 / 24), 1000, 0.0)
+
+
+def test_a_start_from_independence_needs_no_inverse() -> None:
+    """One attribute known by a single bit, whose channel has none; hashes of combinations, which tell no attributes apart."""
+    bit = warner.StochasticRounding(Interval(0.0, 1.0, 4), 1.0).channel()
+    pair = Product(a=Interval(0.0, 1.0, 4), b=Integers(0, 2))
+    method = warner.ExpectationMaximization("auto", start="independent")
+    facts = seen(KroneckerChannel([bit, keep(3)]), np.full(12, 1 / 12), 5000, pair)
+    assert method.fit(facts).shares.sum() == pytest.approx(1)
+    hashes = warner.LocalHashing(pair, 2.0, seeds=64)
+    facts = seen(hashes.channel(), np.full(12, 1 / 12), 5000, pair)
+    plain = warner.ExpectationMaximization(5).fit(facts).shares
+    assert warner.ExpectationMaximization(5, start="independent").fit(facts).shares == pytest.approx(plain)

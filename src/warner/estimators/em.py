@@ -11,11 +11,12 @@ from typing import Literal
 import numpy as np
 
 from warner._check import ArgumentError, choice, integer, message
-from warner.channel import Channel
-from warner.domain import Product
+from warner.channel import Channel, DirectChannel, HadamardChannel, SupportChannel, marginal
+from warner.domain import Domain, Product
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
 from warner.estimators.independent import Independent
+from warner.estimators.inversion import Inversion
 from warner.estimators.objective import assess, finish, log_likelihood, over, require_possible
 from warner.evidence import Evidence
 
@@ -26,6 +27,7 @@ _OFTEN = 1.05  # held-out likelihoods are looked at after steps in this ratio
 _PATIENCE, _LEAST = 2.0, 300  # past the best step so far by this ratio, and after so many steps at least, "auto" ends
 _BEYOND = 2  # times the best number of steps are taken from independence: what is left out there is bias, and a few steps more cost little
 _EVEN = 0.01  # of the uniform distribution in a start at the product of marginals: a share that starts at 0 stays there
+_CLOSED = (DirectChannel, SupportChannel, HadamardChannel)  # whose inverse is a closed form and not worse than the reports are
 _STEADY = 1e-8  # and where no score is further from 1 on any share, in this many nats per row
 
 
@@ -47,7 +49,8 @@ class ExpectationMaximization(Estimator):
         keep_path: also return log-likelihood and gap after every step, as the fit's ``path`` (steps + 1, 2), for plots.
         start: ``"uniform"``, or for several attributes ``"independent"``, the product of their estimated marginals (and 1 % of the uniform
             distribution). Few steps then mean little dependence, not little of anything, and with ``"auto"`` each fold has its own start,
-            no step at all may be the best number, and twice the best number are taken. On a domain of one attribute the two are the same.
+            no step at all may be the best number, and twice the best number are taken. On a domain of one attribute, and where reports do
+            not tell attributes apart, the two are the same.
 
     Raises:
         ImpossibleReportError: a report was seen that has probability 0 under every value.
@@ -81,7 +84,7 @@ class ExpectationMaximization(Estimator):
         rows, weights = channel.seen(w)
         require_possible(rows, weights)
         begin: Callable[[np.ndarray], np.ndarray] | None = None
-        if self.start == "independent" and isinstance(evidence.domain, Product):
+        if self.start == "independent" and _tells_apart(rows, weights, evidence.domain):
             begin = lambda v: _apart(replace(evidence, channel=rows, weights=v))
         steps = chosen_steps(rows, weights, evidence.n, begin) if isinstance(self.steps, str) else self.steps
         theta = np.full(channel.shape[1], 1 / channel.shape[1]) if begin is None else begin(weights)
@@ -99,9 +102,23 @@ class ExpectationMaximization(Estimator):
         return replace(fit, path=kept, seconds=perf_counter() - start)
 
 
+@dataclass(frozen=True)
+class _Marginal(Estimator):
+    """A marginal to start from: by inversion where each report tells of few values, else by steps of its own."""
+
+    def fit(self, evidence: Evidence) -> Fit:
+        plain = isinstance(evidence.channel, _CLOSED)
+        return (Inversion("project") if plain else ExpectationMaximization("auto")).fit(evidence)
+
+
+def _tells_apart(channel: Channel, w: np.ndarray, domain: Domain) -> bool:
+    """Whether there are marginals to start from, made from reports of one attribute or by a closed form."""
+    return isinstance(domain, Product) and (isinstance(channel, _CLOSED) or marginal(channel, w, domain.shape, [0]) is not None)
+
+
 def _apart(evidence: Evidence) -> np.ndarray:
     """The product of the marginals, with no share at 0."""
-    shares = Independent().fit(evidence).shares
+    shares = Independent(method=_Marginal()).fit(evidence).shares
     return (1 - _EVEN) * shares + _EVEN / shares.size
 
 
