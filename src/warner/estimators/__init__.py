@@ -36,6 +36,7 @@ METHODS: dict[str, Callable[..., Estimator]] = {
     "eb": EmpiricalBayes,
     "eb-median": partial(EmpiricalBayes, "absolute"),
     "bias": BiasCorrection,
+    "em-independent": partial(ExpectationMaximization, "auto", start="independent"),
     "independent": Independent,
     "uniform": Uniform,
     "observed": Observed,
