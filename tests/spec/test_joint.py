@@ -289,3 +289,14 @@ def test_a_start_from_independence_needs_no_inverse() -> None:
     facts = seen(hashes.channel(), np.full(12, 1 / 12), 5000, pair)
     plain = warner.ExpectationMaximization(5).fit(facts).shares
     assert warner.ExpectationMaximization(5, start="independent").fit(facts).shares == pytest.approx(plain)
+
+
+def test_steps_from_independence_do_not_depend_on_the_order_of_attributes() -> None:
+    whole, _ = fitted(warner.ExpectationMaximization("auto", start="independent"))
+    order = [2, 0, 1]
+    found = warner.channel.marginal(whole.evidence.channel, whole.evidence.weights, SHAPE, order)
+    assert found is not None
+    names = list(DOMAIN.domains)
+    turned = Product(**{names[axis]: DOMAIN.domains[names[axis]] for axis in order})
+    fit = whole.estimator.fit(Evidence(found[0], found[1], whole.n, turned))
+    assert fit.shares == pytest.approx(whole.probabilities.reshape(SHAPE).transpose(order).ravel(), rel=1e-9)

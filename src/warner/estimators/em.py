@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from warner._check import ArgumentError, choice, integer, message
-from warner.channel import Channel, DirectChannel, HadamardChannel, SupportChannel, marginal
+from warner.channel import Channel, DirectChannel, HadamardChannel, SupportChannel, marginal, summed
 from warner.domain import Domain, Product
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
@@ -80,6 +80,8 @@ class ExpectationMaximization(Estimator):
 
     def fit(self, evidence: Evidence) -> Fit:
         start = perf_counter()
+        if self.start == "independent" and isinstance(evidence.domain, Product) and (turned := self._by_name(evidence, evidence.domain)):
+            return turned
         channel, w = evidence.channel, evidence.weights
         rows, weights = channel.seen(w)
         require_possible(rows, weights)
@@ -100,6 +102,17 @@ class ExpectationMaximization(Estimator):
             moved = (fit.log_likelihood or 0.0) - evidence.n * log_likelihood(rows, weights, fit.shares)
             kept = np.array([*((value + moved, gap) for value, gap in path), (fit.log_likelihood, fit.gap)])
         return replace(fit, path=kept, seconds=perf_counter() - start)
+
+    def _by_name(self, evidence: Evidence, domain: Product) -> Fit | None:
+        """The fit with attributes in the order of their names, turned back, so that reports are dealt alike in whatever order they are asked for."""
+        names = list(domain.domains)
+        order = sorted(range(len(names)), key=names.__getitem__)
+        found = None if names == sorted(names) else marginal(evidence.channel, evidence.weights, domain.shape, order)
+        if found is None:
+            return None
+        other = Product(**{names[axis]: domain.domains[names[axis]] for axis in order})
+        fit = self.fit(Evidence(found[0], found[1], evidence.n, other))
+        return replace(fit, probabilities=summed(fit.shares, other.shape, [order.index(axis) for axis in range(len(names))]))
 
 
 @dataclass(frozen=True)
