@@ -71,9 +71,9 @@ def recommended(domain: Domain) -> Estimator:
     numbers that come in threes, :func:`estimate` takes ``MaximumLikelihood()`` instead. Places (Grid, Points): ``ExpectationMaximization("auto")``,
     because noise between places that are close cannot be inverted; it errs less than inversion and the likelihood's maximum
     (bench/likelihood_beats_inversion_on_places). Several attributes (Product): ``ExpectationMaximization("auto", start="independent")``, because most
-    tables are nearer to independence than to anything; it errs less than inversion, projected or not, and over all than the maximum
-    of the likelihood (bench/joint_tables_of_adult). Everything else: ``Inversion("project")``, the unbiased estimate projected on the
-    simplex, in closed form for every mechanism.
+    tables are nearer to independence than to anything. On Adult's tables it errs less than inversion, and over all than the maximum of the
+    likelihood (bench/joint_tables_of_adult); where dependence is weak but certain, as in tables of yes and no, ``MaximumLikelihood()`` is the
+    safer choice. Everything else: ``Inversion("project")``, the unbiased estimate projected on the simplex, in closed form for every mechanism.
 
     >>> from warner import Categorical, Grid, Interval
     >>> recommended(Interval(0, 1, 64)), recommended(Grid(4, 4)), recommended(Categorical(["a", "b"]))
