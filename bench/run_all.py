@@ -25,6 +25,9 @@ SCRIPTS = (
     "shrinkage_errs_least",
     "all_pairs_of_nltcs",
     "several_reports_of_one_value",
+    "joint_error_and_dependence",
+    "joint_of_a_million_cells",
+    "joint_tables_of_adult",
 )
 # One thread of linear algebra where small matrices are worked on many thousand times: threads that wait for a busy core make
 # that ten times longer at random. Elsewhere both sides may use the machine.
@@ -41,6 +44,9 @@ PINNED = (
     "mixture_reduction_with_and_without_merging",
     "shrinkage_errs_least",
     "bias_correction_with_few_people",
+    "joint_error_and_dependence",
+    "joint_of_a_million_cells",
+    "joint_tables_of_adult",
 )
 
 

@@ -134,6 +134,7 @@ ESTIMATORS: list[Estimator] = [
     warner.EmpiricalBayes("absolute", "normal"),
     warner.BiasCorrection(),
     warner.BiasCorrection(alpha="bootstrap"),
+    warner.Independent(),
     warner.Uniform(),
     warner.Observed(),
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -16,6 +16,8 @@ from warner.domain import Domain
 from warner.evidence import Evidence
 
 if TYPE_CHECKING:
+    from warner.association import Association
+    from warner.joint import Sums
     from warner.summaries import Quantity
 
 
@@ -40,6 +42,10 @@ class Status(Enum):
     CORRECTED = (
         "corrected by a multiple of what P1 takes for its bias: a regularised estimate, not the maximum of the likelihood; "
         "for the maximum use MaximumLikelihood()"
+    )
+    INDEPENDENT = (
+        "product of marginals, each estimated alone: right where the attributes, or groups, are independent, biased by their dependence elsewhere; "
+        "for their joint distribution use another method"
     )
     STEP_LIMIT = "step limit reached before the gap asked for: allow more steps or a larger gap"
     OUTSIDE_SIMPLEX = (
@@ -111,6 +117,7 @@ class Estimate:
         gap: optimality gap in nats per report, None where no likelihood is maximised.
         iterations, log_likelihood, likelihood, unique, components, seconds: see Fit.
         attribute: the name of what was asked, where there is one.
+        sums: of a marginal, what it is sums of.
 
     >>> from warner import Categorical, RandomizedResponse, estimate
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
@@ -123,6 +130,7 @@ class Estimate:
     evidence: Evidence = field(repr=False)
     estimator: Any
     attribute: str | None = None
+    sums: Sums | None = field(default=None, repr=False)
 
     @property
     def probabilities(self) -> np.ndarray:
@@ -203,7 +211,10 @@ class Estimate:
         from warner.intervals import bootstrap, fisher, posterior, wald  # an upward door, for the reader's convenience
 
         kind = self._kind(target) if kind is None else kind
-        if choice("kind", kind, ("wald", "bootstrap", "fisher", "posterior")) == "bootstrap":
+        choice("kind", kind, ("wald", "bootstrap", "fisher", "posterior"))
+        if self.sums is not None and kind in ("bootstrap", "fisher"):
+            return self.sums.interval(level, target, kind, weights, replicates, rng)
+        if kind == "bootstrap":
             return bootstrap(self, level, target, weights, replicates, rng)
         if kind == "posterior":
             return posterior(self, level, target, weights, rng)
@@ -236,12 +247,39 @@ class Estimate:
 
         return summaries.mass(self, low, high)
 
+    def marginal(self, names: str | Sequence[str]) -> Estimate:
+        """The estimate of some attributes of a Product, as sums over the others; one name gives it on that attribute's own domain.
+
+        Status, gap and likelihood stay those of the fit that was summed. Wald intervals are around the unbiased estimate of the marginal
+        itself, and are what is given where none are asked for; the bootstrap refits the whole; there is no posterior of the sums.
+
+        Args:
+            names: attributes in the order wanted, or one.
+
+        >>> from warner import Categorical, Integers, Product, RandomizedResponse, estimate
+        >>> both = RandomizedResponse(Product(sex=Categorical(["f", "m"]), age=Integers(0, 2)), 4.0)
+        >>> found = estimate(both.tally(both.randomize([{"sex": "f", "age": 1}, {"sex": "m", "age": 2}] * 500)))
+        >>> found.marginal("age").domain, found.marginal(["age", "sex"]).domain.shape, 1 < found.marginal("age").mean() < 2
+        (Integers(low=0, high=2), (3, 2), True)
+        """
+        from warner import joint  # an upward door, for the reader's convenience
+
+        return joint.marginal_estimate(self, names)
+
+    def cramers_v(self, first: str, second: str) -> Association:
+        """Cramer's V of two attributes of a Product, corrected for the noise, a float with ``.interval()``: see :mod:`warner.association`."""
+        from warner import association
+
+        return association.cramers_v(self.evidence, first, second)
+
     def _kind(self, target: str) -> str:
         """Which intervals to give where none are asked for."""
-        return "posterior" if self.fit.draws is not None and target == "population" else "wald"
+        if self.fit.draws is not None and target == "population":
+            return "posterior"
+        return "wald" if self.sums is None else self.sums.kind
 
     def interval_kind(self, target: str = "population") -> str:
-        """Which intervals ``rows`` holds: ``"posterior"``, ``"wald"``, or ``"none"`` where nothing bounds a share."""
+        """Which intervals ``rows`` holds: ``"posterior"``, ``"wald"``, of some marginals ``"bootstrap"``, ``"none"`` where nothing bounds a share."""
         kind = self._kind(target)
         return kind if kind == "posterior" or self.fit.mean is not None or self.has_intervals else "none"
 

@@ -163,6 +163,33 @@ def earth_movers(p: Any, q: Any, points: Any) -> float:
     return float(cost * total)
 
 
+def cramers_v(table: Any) -> float:
+    """V = sqrt(phi^2 / (min(r, c) - 1)), phi^2 = sum_ij (t_ij - t_i. t_.j)^2 / (t_i. t_.j): how far two attributes depend, 0..1.
+
+    Rows and columns without mass add nothing, but count in r and c.
+
+    Args:
+        table: (r, c), joint distribution or counts: >= 0, some positive; at least two rows and columns.
+
+    Source: Cramer (1946); [P5 sec 3.5].
+
+    >>> cramers_v([[0.5, 0.0], [0.0, 0.5]]), cramers_v([[10, 20], [30, 60]])
+    (1.0, 0.0)
+    """
+    try:
+        array = np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(message("table", "must be an array of numbers", kind(table))) from None
+    if array.ndim != 2 or min(array.shape) < 2:
+        raise ArgumentError(message("table", "must have shape (r, c), both at least 2", str(array.shape)))
+    if not (np.isfinite(array).all() and (array >= 0).all() and array.sum() > 0):
+        raise ArgumentError(message("table", "must be finite and >= 0, some positive", None, "Project an estimate on the simplex first"))
+    array = array / array.sum()
+    even = np.multiply.outer(array.sum(axis=1), array.sum(axis=0))
+    square = np.divide((array - even) ** 2, even, out=np.zeros_like(even), where=even > 0).sum()
+    return float(np.sqrt(min(1.0, square / (min(array.shape) - 1))))
+
+
 def _points(points: Any, size: int, line: bool = False) -> np.ndarray:
     """Coordinates as (size, d); with ``line``, d must be 1."""
     try:

@@ -12,6 +12,7 @@ For randomised response, RAPPOR and their utility-optimised forms these are [P2 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,43 @@ def minimax_rate(size: int, epsilon: float, n: int, loss: str = "l1") -> float:
         raise ArgumentError(message("epsilon", "must lie in (0, 1]", repr(epsilon)))
     root = size / math.sqrt(integer("n", n, 1, MOST) * epsilon**2)
     return root if choice("loss", loss, LOSSES) == "l1" else root**2 / size
+
+
+def inversion_squares(sizes: Sequence[int], epsilons: Sequence[float], n: int, squares: float = 0.0) -> float:
+    """Expected sum of squared errors of all cells, where attributes are randomised apart (RR-Ind-Joint), or one with all combinations (RR-Joint).
+
+        (prod_k s_k - sum_x theta_x^2) / n,   s_k = ((e_k + d_k - 2)^2 + d_k - 1) / (e_k - 1)^2,   e_k = exp(epsilon_k)
+
+    The inverse of randomised response has weights L[x, y] = ([x = y] - q) / (p - q), of which every report y has one with x = y and d - 1
+    others: sum_x L[x, y]^2 = ((1 - q)^2 + (d - 1) q^2) / (p - q)^2 = s, with q = 1 / (e + d - 1), p - q = (e - 1) q. Weights of several
+    attributes multiply, and so do the sums, whatever the reports' law: the error depends on theta by the sum of its squares
+    alone, and not on how the attributes depend on each other. Divide by the number of cells for the mean over cells [P5].
+
+    Args:
+        sizes: d_k, the values of each attribute; of RR-Joint the one number of combinations.
+        epsilons: budgets in nats, one for each.
+        n: how many people.
+        squares: sum of theta_x^2 over all cells, in [0, 1]; 0 gives an upper bound.
+
+    Source: METHODS 3.
+
+    >>> apart, together = inversion_squares([10, 10], [1.0, 1.0], 1000), inversion_squares([100], [2.0], 1000)
+    >>> together < apart
+    True
+    """
+    if len(sizes) != len(epsilons) or not len(sizes):
+        raise ArgumentError(message("epsilons", "must be one for each of sizes", f"{len(epsilons)} for {len(sizes)}"))
+    if not 0 <= real("squares", squares) <= 1:
+        raise ArgumentError(message("squares", "must lie in [0, 1]", repr(squares)))
+    product = 1.0
+    for size, epsilon in zip(sizes, epsilons, strict=True):
+        integer("size", size, 2)
+        if real("epsilon", epsilon) <= 0:
+            raise ArgumentError(message("epsilon", "must be positive", repr(epsilon)))
+        # By t = exp(-epsilon), which no budget overflows.
+        t = math.exp(-epsilon)
+        product *= ((1 + (size - 2) * t) ** 2 + (size - 1) * t**2) / math.expm1(-epsilon) ** 2
+    return (product - squares) / integer("n", n, 1, MOST)
 
 
 def _domain(mechanism: Any) -> Domain:

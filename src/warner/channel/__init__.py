@@ -18,6 +18,7 @@ from warner.channel.geometric import GeometricChannel
 from warner.channel.hashed import HashChannel
 from warner.channel.khatri_rao import KhatriRaoChannel
 from warner.channel.kronecker import KroneckerChannel
+from warner.channel.marginal import SummedChannel, lifted, marginal, summed
 from warner.channel.merged import MergedChannel
 from warner.channel.planar import PlanarChannel
 from warner.channel.pure import DirectChannel, HadamardChannel, SupportChannel, walsh
@@ -43,12 +44,16 @@ __all__ = [
     "RepeatedRows",
     "SpreadChannel",
     "StackChannel",
+    "SummedChannel",
     "SupportChannel",
     "SupportRows",
     "TiedChannel",
+    "lifted",
+    "marginal",
     "rounded",
     "rounded_at",
     "spread_over",
+    "summed",
     "walsh",
     "windows",
     "windows_at",

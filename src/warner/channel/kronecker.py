@@ -50,6 +50,9 @@ class KroneckerChannel(Channel):
     def invert(self, w: np.ndarray) -> np.ndarray:
         return self._along(w, self._reports, [c.invert for c in self.channels])
 
+    def functional(self, c: np.ndarray) -> np.ndarray:
+        return self._along(c, self._values, [channel.functional for channel in self.channels])
+
     def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The inverse's weights multiply over attributes, and so do their squares' sums."""
         total = self._along(theta, self._values, [lambda v, c=c: c.moments(v)[0] for c in self.channels])  # type: ignore[misc]

@@ -81,6 +81,11 @@ class DirectChannel(_Pure):
     def shares(self, w: np.ndarray) -> np.ndarray:
         return w.copy()
 
+    def functional(self, c: np.ndarray) -> np.ndarray:
+        """g = u - q'u, u = c / gap."""
+        u = c.T / self.gap
+        return (u - (u @ self.q)[..., None]).T
+
     def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """With probability gap a report is the value, else it is drawn from q, whatever the value."""
         own = rng.binomial(people, min(self.gap[0], 1.0))
@@ -177,6 +182,13 @@ class HadamardChannel(_Pure):
 
     def shares(self, w: np.ndarray) -> np.ndarray:
         return (w.sum(axis=0) + walsh(w)[1 : self.shape[1] + 1]) / 2
+
+    def functional(self, c: np.ndarray) -> np.ndarray:
+        """g = H u / 2 with u = c / gap in the rows of its values: the constants 1/2 - q cancel."""
+        order, size = self.shape
+        placed = np.zeros((order, *c.shape[1:]))
+        placed[1 : size + 1] = (c.T / self.gap).T
+        return walsh(placed) / 2
 
     def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """A value x is randomised to the B/2 reports that support it, evenly, with probability p, else to the others."""

@@ -9,6 +9,7 @@ from warner._check import ArgumentError, message
 from warner.estimators._base import Estimator
 from warner.estimators.bias import BiasCorrection
 from warner.estimators.em import ExpectationMaximization
+from warner.estimators.independent import Independent
 from warner.estimators.inversion import SYNONYMS, Inversion, Observed, Uniform
 from warner.estimators.likelihood import MaximumLikelihood
 from warner.estimators.mean import SampleMean
@@ -35,6 +36,8 @@ METHODS: dict[str, Callable[..., Estimator]] = {
     "eb": EmpiricalBayes,
     "eb-median": partial(EmpiricalBayes, "absolute"),
     "bias": BiasCorrection,
+    "em-independent": partial(ExpectationMaximization, "auto", start="independent"),
+    "independent": Independent,
     "uniform": Uniform,
     "observed": Observed,
 }
@@ -61,6 +64,7 @@ __all__ = [
     "EmpiricalBayes",
     "Estimator",
     "ExpectationMaximization",
+    "Independent",
     "Inversion",
     "LogSpline",
     "METHODS",

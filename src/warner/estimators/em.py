@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Literal
@@ -10,9 +11,12 @@ from typing import Literal
 import numpy as np
 
 from warner._check import ArgumentError, choice, integer, message
-from warner.channel import Channel
+from warner.channel import Channel, DirectChannel, HadamardChannel, SupportChannel, marginal, summed
+from warner.domain import Domain, Product
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
+from warner.estimators.independent import Independent
+from warner.estimators.inversion import Inversion
 from warner.estimators.objective import assess, finish, log_likelihood, over, require_possible
 from warner.evidence import Evidence
 
@@ -21,12 +25,15 @@ _CLEAR = 2.0  # standard errors by which held-out reports must be likelier than 
 _MOST = 20_000  # steps that "auto" may take
 _OFTEN = 1.05  # held-out likelihoods are looked at after steps in this ratio
 _PATIENCE, _LEAST = 2.0, 300  # past the best step so far by this ratio, and after so many steps at least, "auto" ends
+_BEYOND = 2  # times the best number of steps are taken from independence: what is left out there is bias, and a few steps more cost little
+_EVEN = 0.01  # of the uniform distribution in a start at the product of marginals: a share that starts at 0 stays there
+_CLOSED = (DirectChannel, SupportChannel, HadamardChannel)  # whose inverse is a closed form and not worse than the reports are
 _STEADY = 1e-8  # and where no score is further from 1 on any share, in this many nats per row
 
 
 @dataclass(frozen=True)
 class ExpectationMaximization(Estimator):
-    """``steps`` steps theta <- theta * A' (w / A theta) from the uniform start (iterative Bayesian update, IBU).
+    """``steps`` steps theta <- theta * A' (w / A theta) from a start (iterative Bayesian update, IBU).
 
     Plain EM needs 10^4 to 10^5 steps to come near the maximiser, so the number of steps is a choice of how much to smooth;
     the fit's ``gap`` says how far from the maximum it stopped. For the maximum itself use MaximumLikelihood.
@@ -40,6 +47,10 @@ class ExpectationMaximization(Estimator):
     Args:
         steps: how many steps, at least 1, or ``"auto"``.
         keep_path: also return log-likelihood and gap after every step, as the fit's ``path`` (steps + 1, 2), for plots.
+        start: ``"uniform"``, or for several attributes ``"independent"``, the product of their estimated marginals (and 1 % of the uniform
+            distribution). Few steps then mean little dependence, not little of anything, and with ``"auto"`` each fold has its own start,
+            no step at all may be the best number, and twice the best number are taken. On a domain of one attribute, and where reports do
+            not tell attributes apart, the two are the same.
 
     Raises:
         ImpossibleReportError: a report was seen that has probability 0 under every value.
@@ -52,6 +63,7 @@ class ExpectationMaximization(Estimator):
 
     steps: int | Literal["auto"]
     keep_path: bool = field(default=False, repr=False)
+    start: str = "uniform"
 
     def __post_init__(self) -> None:
         if isinstance(self.steps, str):
@@ -59,15 +71,25 @@ class ExpectationMaximization(Estimator):
                 raise ArgumentError(message("steps", "must be a whole number or 'auto'", repr(self.steps)))
         else:
             integer("steps", self.steps, 1)
+        choice("start", self.start, ("uniform", "independent"))
         choice("keep_path", self.keep_path, (False, True))
+
+    def __repr__(self) -> str:
+        start = "" if self.start == "uniform" else f", start={self.start!r}"
+        return f"ExpectationMaximization(steps={self.steps!r}{start})"
 
     def fit(self, evidence: Evidence) -> Fit:
         start = perf_counter()
+        if self.start == "independent" and isinstance(evidence.domain, Product) and (turned := self._by_name(evidence, evidence.domain)):
+            return turned
         channel, w = evidence.channel, evidence.weights
         rows, weights = channel.seen(w)
         require_possible(rows, weights)
-        steps = chosen_steps(rows, weights, evidence.n) if isinstance(self.steps, str) else self.steps
-        theta = np.full(channel.shape[1], 1 / channel.shape[1])
+        begin: Callable[[np.ndarray], np.ndarray] | None = None
+        if self.start == "independent" and _tells_apart(rows, weights, evidence.domain):
+            begin = lambda v: _apart(replace(evidence, channel=rows, weights=v))
+        steps = chosen_steps(rows, weights, evidence.n, begin) if isinstance(self.steps, str) else self.steps
+        theta = np.full(channel.shape[1], 1 / channel.shape[1]) if begin is None else begin(weights)
         path = []
         for _ in range(steps):
             s, value = assess(rows, weights, theta)
@@ -81,12 +103,44 @@ class ExpectationMaximization(Estimator):
             kept = np.array([*((value + moved, gap) for value, gap in path), (fit.log_likelihood, fit.gap)])
         return replace(fit, path=kept, seconds=perf_counter() - start)
 
+    def _by_name(self, evidence: Evidence, domain: Product) -> Fit | None:
+        """The fit with attributes in the order of their names, turned back, so that reports are dealt alike in whatever order they are asked for."""
+        names = list(domain.domains)
+        order = sorted(range(len(names)), key=names.__getitem__)
+        found = None if names == sorted(names) else marginal(evidence.channel, evidence.weights, domain.shape, order)
+        if found is None:
+            return None
+        other = Product(**{names[axis]: domain.domains[names[axis]] for axis in order})
+        fit = self.fit(Evidence(found[0], found[1], evidence.n, other))
+        return replace(fit, probabilities=summed(fit.shares, other.shape, [order.index(axis) for axis in range(len(names))]))
 
-def chosen_steps(channel: Channel, w: np.ndarray, n: int) -> int:
+
+@dataclass(frozen=True)
+class _Marginal(Estimator):
+    """A marginal to start from: by inversion where each report tells of few values, else by steps of its own."""
+
+    def fit(self, evidence: Evidence) -> Fit:
+        plain = isinstance(evidence.channel, _CLOSED)
+        return (Inversion("project") if plain else ExpectationMaximization("auto")).fit(evidence)
+
+
+def _tells_apart(channel: Channel, w: np.ndarray, domain: Domain) -> bool:
+    """Whether there are marginals to start from, made from reports of one attribute or by a closed form."""
+    return isinstance(domain, Product) and (isinstance(channel, _CLOSED) or marginal(channel, w, domain.shape, [0]) is not None)
+
+
+def _apart(evidence: Evidence) -> np.ndarray:
+    """The product of the marginals, with no share at 0."""
+    shares = Independent(method=_Marginal()).fit(evidence).shares
+    return (1 - _EVEN) * shares + _EVEN / shares.size
+
+
+def chosen_steps(channel: Channel, w: np.ndarray, n: int, begin: Callable[[np.ndarray], np.ndarray] | None = None) -> int:
     """The number of EM steps after which held-out reports are likeliest: argmax_t sum_f sum_y c_fy log (A theta_t,-f)_y.
 
     c_f (m,) are the counts of fold f, theta_t,-f what t steps on the other folds make. Dealing splits each count multinomially,
-    so given the law of reports the folds are independent.
+    so given the law of reports the folds are independent. ``begin`` makes a fold's start from the weights of the others, so that it
+    knows nothing of what is held out; None for the uniform one.
     """
     counts = np.rint(w * (n * channel.copies)).astype(np.int64)
     seed = np.frombuffer(hashlib.sha256(counts.tobytes()).digest(), dtype=np.uint32)
@@ -95,10 +149,16 @@ def chosen_steps(channel: Channel, w: np.ndarray, n: int) -> int:
     totals = rest.sum(axis=0)
     used = (totals > 0) & (folds.sum(axis=0) > 0)
     if not used.any():
-        return 1
+        return int(begin is None)
     folds, rest = folds[:, used], rest[:, used] / totals[used]
-    thetas = np.full((channel.shape[1], folds.shape[1]), 1 / channel.shape[1])
-    best, best_value, following, clear = 1, -np.inf, 1.0, False
+    if begin is None:
+        thetas = np.full((channel.shape[1], folds.shape[1]), 1 / channel.shape[1])
+    else:
+        thetas = np.stack([begin(weights) for weights in rest.T], axis=1)
+    least = int(begin is None)
+    # From independence the best number is the smaller, the more cells share the reports; with very many a step takes long too.
+    patient = _LEAST if begin is None else int(np.clip(_LEAST * 10**4 / channel.shape[1], _LEAST / 10, _LEAST))
+    best, best_value, following, clear = least, -np.inf, float(least), False
     seen = folds > 0
     even = np.log(np.maximum(channel.matvec(thetas)[seen], 1e-300))
     for step in range(_MOST + 1):
@@ -108,13 +168,15 @@ def chosen_steps(channel: Channel, w: np.ndarray, n: int) -> int:
             value = float(folds[seen] @ gain)
             if value > best_value:
                 best, best_value, clear = step, value, value > _CLEAR * float(np.sqrt(folds[seen] @ gain**2))
-            if step > max(_LEAST, _PATIENCE * best):
+            if step > max(patient, _PATIENCE * best):
                 break
             following = max(step + 1, step * _OFTEN)
         s = channel.rmatvec(over(rest, d))
         thetas = thetas * s
         if float((thetas * np.abs(s - 1)).max()) < _STEADY:
             break
+    if begin is not None:
+        return _BEYOND * best
     return best if clear else 1
 
 

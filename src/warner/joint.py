@@ -1,0 +1,111 @@
+"""Estimates of several attributes together: what they say of some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from warner._check import ArgumentError, ArgumentTypeError, message, show
+from warner._check import kind as kind_of
+from warner.channel import StackChannel, SummedChannel, lifted, marginal, summed
+from warner.domain import Domain, Product
+from warner.estimate import Estimate, Status
+from warner.estimators.inversion import Inversion
+from warner.estimators.simplex import project
+from warner.evidence import Evidence
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What a marginal estimate is sums of: an estimate on a Product with ``shape`` values, summed over attributes not in ``keep``.
+
+    A function of the marginal is a function of the whole, so its bootstrap refits the whole and sums; ``kind`` is the interval
+    that is given where none is asked for.
+    """
+
+    whole: Estimate
+    shape: tuple[int, ...]
+    keep: tuple[int, ...]
+    kind: str
+
+    def interval(self, level: float, target: str, kind: str, weights: Any, replicates: int, rng: np.random.Generator | None) -> np.ndarray:
+        """Intervals of the whole for functions of its sums; arguments as of Estimate.interval."""
+        return self.whole.interval(level, target, kind, self._of_whole(weights, kind), replicates, rng)
+
+    def _of_whole(self, weights: Any, kind: str) -> Any:
+        """``weights``, functions of the sums, as functions of all shares; few of them stay a matrix, which the Fisher information needs."""
+        size = int(np.prod([self.shape[axis] for axis in self.keep]))
+        if callable(weights):
+            return Composed(weights, self, getattr(weights, "limits", (-np.inf, np.inf)))
+        if weights is None and kind != "fisher":
+            return Composed(lambda shares: shares, self, (0.0, 1.0))
+        try:
+            matrix = np.atleast_2d(np.asarray(np.eye(size) if weights is None else weights, dtype=np.float64))
+        except (TypeError, ValueError):
+            raise ArgumentTypeError(message("weights", f"must be numbers, of shape (r, {size})", kind_of(weights))) from None
+        if matrix.ndim != 2 or matrix.shape[1] != size:
+            raise ArgumentError(message("weights", f"must be finite, of shape (r, {size})", str(matrix.shape)))
+        return lifted(matrix.T, self.shape, self.keep).T
+
+
+@dataclass(frozen=True, eq=False)
+class Composed:
+    """f(sums of theta), with the limits of f."""
+
+    function: Callable[[np.ndarray], Any]
+    sums: Sums
+    limits: tuple[Any, Any]
+
+    def __call__(self, theta: np.ndarray) -> Any:
+        return self.function(summed(theta, self.sums.shape, self.sums.keep))
+
+
+def marginal_estimate(estimate: Estimate, names: str | Sequence[str]) -> Estimate:
+    """See Estimate.marginal."""
+    domain = estimate.domain
+    keep = places(domain, names)
+    assert isinstance(domain, Product)
+    if keep == tuple(range(len(domain.shape))) and len(keep) > 1:
+        return estimate
+    part = subdomain(domain, keep)
+    facts, fit = estimate.evidence, estimate.fit
+    shares = summed(fit.shares, domain.shape, keep)
+    found = marginal(facts.channel, facts.weights, domain.shape, keep)
+    usual = "wald"
+    if found is None:
+        plug = project(estimate.probabilities)
+        channel = SummedChannel(facts.channel, domain.shape, keep, plug)
+        found, usual = (channel, facts.weights), "wald" if channel.has_moments else "bootstrap"
+    status = Status.EXACT if fit.status is Status.OUTSIDE_SIMPLEX and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-9 else fit.status
+    # The sums of an inversion are the inversion of the sums: nothing of the whole is needed any more.
+    alone = estimate.estimator == Inversion() and not isinstance(found[0], SummedChannel | StackChannel)
+    whole = None if alone else Sums(estimate, domain.shape, keep, usual)
+    evidence = Evidence(found[0], found[1], facts.n, part)
+    named = estimate.attribute if len(keep) > 1 else list(domain.domains)[keep[0]]
+    # Draws of shares one by one do not know how the noise of neighbouring cells cancels in their sums.
+    return Estimate(replace(fit, probabilities=shares, status=status, draws=None, path=None), evidence, estimate.estimator, named, whole)
+
+
+def places(domain: Domain, names: str | Sequence[str], least: int = 1) -> tuple[int, ...]:
+    """Places of some attributes in a Product, in the order named; refused where they are not distinct names of it."""
+    if not isinstance(domain, Product):
+        raise ArgumentTypeError(message("domain", "must be a Product, of several attributes", type(domain).__name__))
+    known = list(domain.domains)
+    if not isinstance(names, str) and (not hasattr(names, "__iter__") or not all(isinstance(name, str) for name in names)):
+        raise ArgumentTypeError(message("names", "must be names of attributes", kind_of(names), f"There are {', '.join(known)}"))
+    asked = [names] if isinstance(names, str) else list(names)
+    unknown = [name for name in asked if name not in known]
+    if unknown:
+        raise ArgumentError(message("names", f"must be attributes of the domain, {', '.join(known)}", show(unknown[0])))
+    if len(set(asked)) < len(asked) or len(asked) < least:
+        raise ArgumentError(message("names", f"must be distinct, at least {least}", show(asked)))
+    return tuple(known.index(name) for name in asked)
+
+
+def subdomain(domain: Product, keep: Sequence[int]) -> Domain:
+    """The Product of some attributes, or the one attribute's own domain."""
+    known = list(domain.domains.items())
+    return known[keep[0]][1] if len(keep) == 1 else Product(**dict(known[axis] for axis in keep))
