@@ -12,8 +12,9 @@ import warner
 from tests.registry import MECHANISMS, SEEING
 from warner import Integers
 from warner.channel import SupportChannel
+from warner.estimators._noise import Noise
 from warner.estimators._prior import Prior, families, fit_prior, tilted, with_mean
-from warner.estimators.shrinkage import Noise, _common_quantile, _sharpened
+from warner.estimators.shrinkage import _common_quantile, _sharpened
 from warner.evidence import Evidence, evidence
 
 

@@ -125,6 +125,38 @@ def test_draws_are_distributions_about_the_estimate(estimator: Estimator) -> Non
     assert (draws == fit.draws(2000, np.random.default_rng(0))).all()
 
 
+@pytest.mark.parametrize("size", [5, 40])
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+def test_without_order_labels_may_be_in_any(size: int, loss: str) -> None:
+    channel = warner.UnaryEncoding(Integers(1, size), 2.0).channel()
+    theta = np.exp(np.sin(np.arange(size) / 5))
+    w = channel.simulate(theta / theta.sum(), 20_000, np.random.default_rng(1))
+    moved = np.random.default_rng(2).permutation(size)
+    both = np.concatenate([w[:size][moved], w[size:][moved]])
+    estimator = EmpiricalBayes(loss, order=False)
+    assert _fit(estimator, channel, both, 20_000).probabilities == pytest.approx(_fit(estimator, channel, w, 20_000).probabilities[moved], abs=1e-9)
+
+
+def test_with_order_neighbours_tell_of_each_other() -> None:
+    """One count raised raises the estimates of the values next to it, on a smooth law; not without order."""
+    channel = warner.UnaryEncoding(Integers(1, 100), 2.0).channel()
+    theta = np.exp(np.sin(np.arange(100) * 2 * np.pi / 100))
+    w = channel.simulate(theta / theta.sum(), 20_000, np.random.default_rng(1))
+    more = w.copy()
+    more[[50, 150]] += np.array([0.01, -0.01]) / 100
+    near, far = [
+        (lambda d: d[[49, 51]].mean() - d[[10, 90]].mean())(_fit(e, channel, more, 20_000).shares - _fit(e, channel, w, 20_000).shares)
+        for e in (EmpiricalBayes(), EmpiricalBayes(order=False))
+    ]
+    assert near > 10 * abs(far)
+
+
+@pytest.mark.parametrize("order", [None, "yes", 2])
+def test_order_is_said_with_true_or_false(order: object) -> None:
+    with pytest.raises(warner.ArgumentError, match="order"):
+        EmpiricalBayes(order=order)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("arguments", [("linear",), ("squared", "poisson"), (None,), (1,), ("squared", None)])
 def test_unknown_losses_and_likelihoods_are_refused(arguments: tuple[str, ...]) -> None:
     with pytest.raises(warner.ArgumentError, match="must be one of"):

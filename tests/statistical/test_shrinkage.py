@@ -7,7 +7,7 @@ import pytest
 
 import warner
 from warner import EmpiricalBayes, Integers
-from warner.estimators import _prior, shrinkage
+from warner.estimators import _noise, _prior, shrinkage
 from warner.evidence import Evidence
 
 
@@ -28,13 +28,15 @@ def test_rescaling_instead_of_the_sum_constraint_is_rejected(monkeypatch: pytest
     theta = np.append(0.4 * np.arange(1.0, 12.0) / 66, 0.6)
     right = _errors(EmpiricalBayes(), theta, 10**6, 1.0, 60).mean()
     monkeypatch.setattr(shrinkage, "tilted", lambda laws, *_: laws)
-    monkeypatch.setattr(shrinkage, "_onto_sum", lambda v, variance: v / v.sum())
+    for module in (shrinkage, _noise):
+        monkeypatch.setattr(module, "onto_sum", lambda v, variance: v / v.sum())
     assert _errors(EmpiricalBayes(), theta, 10**6, 1.0, 60).mean() > 1.15 * right
 
 
 def test_a_prior_that_has_seen_the_value_itself_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few values: the nonparametric prior alone, here a concentration of next to nothing, errs at least a quarter more than the mixture."""
     theta = np.array([0.3, 0.25, 0.2, 0.15, 0.1])
+    monkeypatch.setattr(shrinkage, "MOST", 0)
     right = _errors(EmpiricalBayes(), theta, 3000, 1.0, 60).mean()
     monkeypatch.setattr(_prior, "_CONCENTRATIONS", (0.01,))
     assert _errors(EmpiricalBayes(), theta, 3000, 1.0, 60).mean() > 1.25 * right

@@ -113,6 +113,10 @@ class HashChannel(Channel):
         supported = self.q + self.gap * _collisions(self.seeds, self.count, size)
         return DenseChannel(np.concatenate([supported, 1 - supported]) / size, copies=size), np.concatenate([shares, 1 - shares]) / size
 
+    def shares(self, w: np.ndarray) -> np.ndarray:
+        """S (K,): the share of reports that support each value."""
+        return self._gather(w)
+
     def observed(self, w: np.ndarray) -> np.ndarray:
         return normalized(self._gather(w))
 

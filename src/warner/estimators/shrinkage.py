@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
 
 from warner._check import choice
-from warner.channel import Channel, DirectChannel, HadamardChannel, HashChannel, SupportChannel, SupportRows
+from warner.channel import HashChannel
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
+from warner.estimators._few import MOST, Few, lattice
+from warner.estimators._noise import Noise, onto_sum, separate
 from warner.estimators._prior import fit_prior, tilted
 from warner.estimators.objective import over
 from warner.estimators.simplex import project
 from warner.evidence import Evidence
 
-_STEP = 0.4  # atoms, in standard deviations of the noise
-_REACH = 4.5  # how far from any value there are atoms, likewise
-_RATIO = 1.25  # between atoms below that resolution
-_LOWEST = 0.03  # smallest atom above 0, in shares of 1/K
-_MOST = 1000  # atoms
-_KINDS = 8  # of noise that get atoms of their own
-_WIDTH = 0.1  # rows closer than this, in standard deviations, are one row of the prior's data
 _LEAST = 10  # reports per value from which their likelihood is used whole
+_GAIN = 1.01  # times the reports that estimates are worth, for which they are made anew
 _WORK = 1e10  # multiplications that this may cost
+_ROWS = 256  # rows of data, at most, that tell guesses apart; beyond, the prior is learnt without them, which costs as without them
 _TINY = 1e-300
 
 
@@ -35,8 +33,10 @@ class EmpiricalBayes(Estimator):
         S_x ~ noise(q_x + gap_x theta_x, n),  theta_x ~ g independently, conditional on sum theta = 1;  g is estimated
 
     g is a Dirichlet process around an average of parametric laws, fitted with each value left out in turn; see ``warner.estimators._prior``.
-    Nothing is said about which values are large, only about how many are, so it holds for any domain; on ordered ones, where
-    neighbours are alike, methods that use the order do better.
+    Besides its own count each share has a guess from the other values, made from the spectrum of the estimates in the order of the
+    values, as far as the data show that order to say anything (``warner.estimators._order``): neighbours alike, or a pattern that repeats.
+    Up to 7 values there is too little to learn from, and the prior is a mixture of symmetric Dirichlet laws with the sum exact
+    (``warner.estimators._few``).
 
     Args:
         loss: ``"squared"`` returns posterior means, tilted to sum to one; ``"absolute"`` the posterior quantile of one level for
@@ -45,8 +45,11 @@ class EmpiricalBayes(Estimator):
             that are values, Poisson, which conditional on the sum is the exact multinomial. ``"normal"`` takes the unbiased
             estimate as normal with its exact variance given each atom, and so do channels whose reports do not support values.
 
-    The fit's ``draws`` are draws from the posterior. They are honest to an approximation: posteriors are drawn one by one and moved onto the
-    sum in proportion to their variances, and they know the prior only as estimated.
+        order: whether the order of the values may say something of their shares. Where it does not, or with False, estimates
+            do not depend on it.
+
+    The fit's ``draws`` are draws from the posterior, up to 7 values exact ones. Beyond, they are honest to an approximation: posteriors
+    are drawn one by one and moved onto the sum in proportion to their variances, and they know the prior only as estimated.
 
     Raises:
         IdentifiabilityError: different distributions make the same reports, so there are no unbiased estimates to shrink.
@@ -54,32 +57,69 @@ class EmpiricalBayes(Estimator):
     Source: METHODS 5, 7; collapsed mean field as in Kurihara, Welling and Teh (2007).
 
     >>> EmpiricalBayes()
-    EmpiricalBayes(loss='squared', likelihood='binomial')
+    EmpiricalBayes(loss='squared', likelihood='binomial', order=True)
     """
 
     loss: str = "squared"
     likelihood: str = "binomial"
+    order: bool = True
 
     def __post_init__(self) -> None:
         choice("loss", self.loss, ("squared", "absolute"))
         choice("likelihood", self.likelihood, ("binomial", "normal"))
+        choice("order", self.order, (True, False))
 
     def fit(self, evidence: Evidence) -> Fit:
         start = perf_counter()
         noise = Noise.of(evidence, self.likelihood)
-        posterior = _posterior(noise, self.loss == "absolute")
+        posterior = self._posterior(noise)
+        clearer = _uncrossed(evidence, noise, posterior)
+        if clearer is not None:
+            noise, posterior = clearer, self._posterior(clearer)
         sharper = _sharpened(evidence, noise, posterior.shares)
         if sharper is not None:
-            posterior = _posterior(sharper, self.loss == "absolute")
+            posterior = self._posterior(sharper)
         return Fit(posterior.shares, Status.SHRUNK, seconds=perf_counter() - start, draws=posterior.draws)
+
+    def _posterior(self, noise: Noise) -> _Posterior:
+        """The shares given their noisy estimates."""
+        absolute = self.loss == "absolute"
+        steps = lattice(float(np.sqrt(noise.variance(noise.y).min()))) if noise.y.size <= MOST else None
+        if steps is not None:
+            return _of_few(noise, steps, absolute)
+        return _of_many(noise.in_order() if self.order else noise, absolute)
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
+class _Posterior:
     """What is known of the K shares.
 
     Attributes:
         shares: (K,) the estimate.
+        variance: (K,).
+        draws: (count, rng) -> (count, K) distributions.
+    """
+
+    shares: np.ndarray
+    variance: np.ndarray
+    draws: Callable[[int, np.random.Generator], np.ndarray]
+
+
+def _of_few(noise: Noise, steps: int, absolute: bool) -> _Posterior:
+    """Under a mixture of symmetric Dirichlet laws."""
+    atoms = np.arange(steps + 1) / steps
+    few = Few.of(noise.likelihood(atoms))
+    means = few.laws @ atoms
+    shares = _common_quantile(few.laws, atoms, 1.0) if absolute else means
+    return _Posterior(project(shares), np.maximum(few.laws @ atoms**2 - means**2, 0.0), few.draws)
+
+
+@dataclass(frozen=True, eq=False)
+class _Laws:
+    """K posteriors, each by itself.
+
+    Attributes:
+        shares: (K,).
         values: which shares have a law over atoms; the others are normal about their estimates.
         laws, atoms: (L, J), (J,).
         variance: (K,).
@@ -95,26 +135,49 @@ class Posterior:
         """(count, K) distributions: shares drawn one by one, then moved onto the sum."""
         found = self.shares + np.sqrt(self.variance) * rng.standard_normal((count, self.shares.size))
         found[:, self.values] = _sample(self.laws, self.atoms, count, rng)
-        return np.stack([project(_onto_sum(row, self.variance)) for row in found])
+        return np.stack([project(onto_sum(row, self.variance)) for row in found])
 
 
-def _posterior(noise: Noise, absolute: bool) -> Posterior:
+def _of_many(noise: Noise, absolute: bool) -> _Posterior:
     """The shares given their noisy estimates, under the prior that these suggest."""
-    values, apart = _separate(noise)
+    values, apart = separate(noise)
     out, variance = np.clip(noise.y, 0.0, 1.0), noise.variance(noise.y)
     target = 1 - float(out[apart].sum())
     mean = min(max(target / values.size, 1e-3 / noise.y.size), 1.0)
     part = noise.part(values)
     atoms = part.atoms(mean)
-    rows, first, counts = part.rows()
-    prior = fit_prior(part.part(first).likelihood(atoms), counts, atoms, mean, absolute)
+    data = part
+    rows, first, counts = data.rows()
+    if first.size > _ROWS and part.guess is not None:
+        data = replace(part, guess=None)
+        rows, first, counts = data.rows()
+    prior = fit_prior(data.part(first).likelihood(atoms), counts, atoms, mean, absolute)
     laws = tilted(prior.posteriors(part.likelihood(atoms), rows), atoms, target, variance[apart])
     means = laws @ atoms
     # What the tilt took from the values held apart.
     out[apart] += (target - float(means.sum())) * variance[apart] / max(float(variance[apart].sum()), _TINY)
     variance[values] = np.maximum(laws @ atoms**2 - means**2, 0.0)
     out[values] = _common_quantile(laws, atoms, 1 - float(out[apart].sum())) if absolute else means
-    return Posterior(project(_onto_sum(out, variance)), values, laws, atoms, variance)
+    shares = project(onto_sum(out, variance))
+    return _Posterior(shares, variance, _Laws(shares, values, laws, atoms, variance).draws)
+
+
+def _uncrossed(evidence: Evidence, noise: Noise, posterior: _Posterior) -> Noise | None:
+    """Counts of a pool of seeds less what other values have in them by the posterior's means; None where that is worth nothing.
+
+    y = theta + (S - E[S | theta]) / gap. What is left of it is the collisions' of posterior variances, as in ``warner.estimators._noise``.
+    """
+    channel = evidence.channel
+    if not isinstance(channel, HashChannel) or noise.q is None or noise.gap is None:
+        return None
+    theta = posterior.shares
+    own = float(noise.variance(theta).mean()) * noise.n
+    cross = evidence.n * float(posterior.variance.sum()) / (channel.seeds * (channel.count - 1))
+    worth = own / (own + cross)
+    if worth * evidence.n <= _GAIN * noise.n:
+        return None
+    y = theta + channel.shares(evidence.weights - channel.matvec(theta)) / noise.gap
+    return replace(noise, n=evidence.n * worth, y=y).balanced()
 
 
 def _sharpened(evidence: Evidence, noise: Noise, theta: np.ndarray) -> Noise | None:
@@ -144,155 +207,6 @@ def _sharpened(evidence: Evidence, noise: Noise, theta: np.ndarray) -> Noise | N
     if not np.isfinite(worth) or worth * evidence.n <= noise.n:
         return None
     return replace(noise, n=evidence.n * worth, y=theta + basis @ (score - 1))
-
-
-@dataclass(frozen=True, eq=False)
-class Noise:
-    """K unbiased estimates y and their noise: variance (null + slope t - t^2) / n at a true share t, each (K,).
-
-    A count with mean mu = q + gap t has variance mu (1 - mu) / (n gap^2), so null = q (1 - q) / gap^2, slope = (1 - 2q) / gap;
-    other channels' are exact from their inverse's weights (see Channel.null_variance).
-
-    Attributes:
-        n: reports, or how many of this kind the estimates are worth.
-        y, null, slope: (K,).
-        q, gap: (K,) where counts are known by them, else None.
-        direct: whether reports are values.
-    """
-
-    n: float
-    y: np.ndarray
-    null: np.ndarray
-    slope: np.ndarray
-    q: np.ndarray | None
-    gap: np.ndarray | None
-    direct: bool
-
-    @classmethod
-    def of(cls, evidence: Evidence, likelihood: str) -> Noise:
-        """The noise of a tally's unbiased estimates, moved to sum to one."""
-        channel, n = evidence.channel, float(evidence.n)
-        y = channel.invert(evidence.weights)
-        known = _support_law(channel) if likelihood == "binomial" else None
-        if known is None:
-            plug = project(y)
-            _, own = channel.moments(plug)
-            null = channel.null_variance(plug)
-            return cls(n, y, null, np.maximum(own - null, 0.0), None, None, False)._balanced()
-        q, gap = known
-        if isinstance(channel, HashChannel) and channel.shape[0] * y.size**2 <= _WORK / 4:
-            # The noise of one value in another's count is the pool's; undoing it costs reports, many where there are few seeds.
-            even = np.full(y.size, 1 / y.size)
-            mu = q + gap * even
-            n = n * min(1.0, float((mu * (1 - mu) / gap**2).sum() / channel.variance(even).sum()))
-        return cls(n, y, q * (1 - q) / gap**2, (1 - 2 * q) / gap, q, gap, isinstance(channel, DirectChannel))._balanced()
-
-    def _balanced(self) -> Noise:
-        """y moved along its variances to sum to one: on the simplex that changes no likelihood, and it takes out the error of the sum."""
-        return replace(self, y=_onto_sum(self.y, self.variance(self.y)))
-
-    def part(self, index: np.ndarray) -> Noise:
-        """Some of the values."""
-        q, gap = (None if v is None else v[index] for v in (self.q, self.gap))
-        return replace(self, y=self.y[index], null=self.null[index], slope=self.slope[index], q=q, gap=gap)
-
-    def variance(self, t: np.ndarray) -> np.ndarray:
-        """At true shares t, clipped to [0, 1]; at least that of one report in n^2."""
-        t = np.clip(t, 0.0, 1.0)
-        return np.maximum((self.null + self.slope * t - t**2) / self.n, 1.0 / self.n**2)
-
-    def likelihood(self, atoms: np.ndarray) -> np.ndarray:
-        """(K, J), each row divided by its largest entry."""
-        if self.q is None or self.gap is None:
-            variance = np.maximum((self.null[:, None] + self.slope[:, None] * atoms - atoms**2) / self.n, 1.0 / self.n**2)
-            logs = -((self.y[:, None] - atoms) ** 2) / (2 * variance) - np.log(variance) / 2
-        else:
-            mu = np.clip(self.q[:, None] + self.gap[:, None] * atoms, _TINY, 1 - 1e-16)
-            share = (self.q + self.gap * self.y)[:, None]
-            logs = self.n * (share * np.log(mu) + (-mu if self.direct else (1 - share) * np.log1p(-mu)))
-        out: np.ndarray = np.exp(logs - logs.max(axis=1, keepdims=True))
-        return out
-
-    def place(self, t: np.ndarray) -> np.ndarray:
-        """t (K,) where its noise has variance one: z = integral dt / sd(t) = sqrt(n) arcsin((2t - slope) / r), r^2 = slope^2 + 4 null."""
-        r = np.sqrt(self.slope**2 + 4 * self.null)
-        return np.sqrt(self.n) * np.arcsin(np.clip((2 * np.clip(t, 0.0, 1.0) - self.slope) / np.maximum(r, _TINY), -1.0, 1.0))
-
-    def atoms(self, mean: float) -> np.ndarray:
-        """(J,) shares that the prior may have: 0, even steps of the noise near the data, in proportion to each other below its resolution."""
-        laws, kinds = np.unique(np.stack([self.null, self.slope]).round(12), axis=1, return_inverse=True)
-        if laws.shape[1] > _KINDS:  # the least noise stands for all
-            laws, kinds = laws[:, :1], np.zeros(self.y.size, dtype=np.int64)
-        even, finest = [], np.inf
-        reach = np.arange(-int(_REACH / _STEP), int(_REACH / _STEP) + 2)
-        for kind, (null, slope) in enumerate(laws.T):
-            y = self.y[kinds.ravel() == kind]
-            law = replace(self, null=np.full(1, null), slope=np.full(1, slope))
-            origin, end = (float(law.place(np.array([t]))[0]) for t in (0.0, 1.0))
-            last = int((end - origin) / _STEP)
-            near = (np.floor((law.place(y) - origin) / _STEP)[:, None] + reach).astype(np.int64)
-            steps = _bridged(np.unique(np.concatenate([near[(near > 0) & (near <= last)], [0, last]])))
-            z = origin + _STEP * np.append(1, steps[1:])
-            t = (slope + np.sqrt(slope**2 + 4 * null) * np.sin(np.minimum(z, end) / np.sqrt(self.n))) / 2
-            finest = min(finest, float(t[0]))
-            even.append(t[1:])
-        low, top = _LOWEST * mean, min(1.0, finest / (_RATIO - 1))
-        highest = np.clip(float((self.y + _REACH * np.sqrt(self.variance(self.y))).max()), 4 * mean, 1.0)
-        rungs = max(0, int(np.ceil(np.log(max(top, _TINY) / low) / np.log(_RATIO))))
-        ladder = low * _RATIO ** np.arange(rungs)
-        above = np.concatenate(even)
-        above = above[above > (1.05 * ladder[-1] if rungs else 0.0)]
-        return np.unique(np.clip(np.concatenate([[0.0, min(1.0, mean)], ladder[ladder <= highest], above]), 0.0, 1.0))
-
-    def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values that hardly differ as one row: (K,) the row of each, and of each row (R,) one of its values and how many it has."""
-        place = self.y / np.sqrt(self.variance(self.y))
-        keys = np.stack([np.round(place / _WIDTH), self.null.round(12), self.slope.round(12)])
-        _, first, rows, counts = np.unique(keys, axis=1, return_index=True, return_inverse=True, return_counts=True)
-        return rows.ravel(), first, counts.astype(np.float64)
-
-
-def _bridged(steps: np.ndarray) -> np.ndarray:
-    """Sorted integers with 1, 3, 7, 15, .. more next to either side of each gap, up to its middle.
-
-    Else the last atom before a gap would stand for half of it, and its mass outweigh how unlikely it is.
-    """
-    gap = np.diff(steps)[:, None]
-    far = 2 ** np.arange(1, 40) - 1
-    inside = 2 * far <= gap
-    return np.unique(np.concatenate([steps, (steps[:-1, None] + far)[inside], (steps[1:, None] - far)[inside]]))
-
-
-def _support_law(channel: Channel) -> tuple[np.ndarray, np.ndarray] | None:
-    """q and gap (K,) of the counts S_x where reports support values."""
-    if isinstance(channel, DirectChannel | SupportChannel | HadamardChannel | SupportRows):
-        return channel.q, channel.gap
-    if isinstance(channel, HashChannel):
-        # Another value shares the bucket in one seed of g: q' + (p - q') / g.
-        other = np.full(channel.shape[1], 1 / channel.count)
-        return channel.q + channel.gap * other, channel.gap * (1 - other)
-    return None
-
-
-def _separate(noise: Noise) -> tuple[np.ndarray, np.ndarray]:
-    """The values that the prior is fitted on, and those held apart: the largest, where all would need too many atoms.
-
-    Such values lie many standard deviations from one another, and there is nothing they could learn from each other.
-    """
-    order = np.argsort(noise.y)
-    z = noise.place(noise.y)[order]
-    # Each value brings the atoms within reach that the one below it does not.
-    fresh = np.minimum(np.concatenate([[2 * _REACH], np.abs(np.diff(z))]), 3 * _REACH) / _STEP
-    kept = np.cumsum(fresh) <= max(_MOST, 2 * fresh[0])
-    return np.sort(order[kept]), np.sort(order[~kept])
-
-
-def _onto_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Moved in proportion to the variances (K,) until the sum is one."""
-    total = float(variance.sum())
-    share = variance / total if total > 0 else np.full(values.size, 1 / values.size)
-    out: np.ndarray = values + share * (1 - float(values.sum()))
-    return out
 
 
 def _cells(atoms: np.ndarray) -> np.ndarray:
