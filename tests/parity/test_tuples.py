@@ -9,6 +9,7 @@ import pytest
 
 import warner
 from tests.registry import COMBINED, PER_ATTRIBUTE
+from warner.channel import KroneckerChannel
 from warner.evidence import evidence
 from warner.layout import Bits, Fields
 from warner.tuples import cells, picked, tables
@@ -105,6 +106,19 @@ def test_the_order_of_equal_reports_is_not_kept() -> None:
     b = mechanism.reports({"1": [2, 0], "2": [0, 3], "3": [1, 3]})
     assert mechanism.tally(a) == mechanism.tally(b)
     assert evidence(mechanism.tally(a)).channel.dense() == pytest.approx(evidence(mechanism.tally(b)).channel.dense())
+
+
+def test_small_products_are_multiplied_as_large_ones_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    channel = COMBINED["RR twice x OUE"](1.0).channel()
+    assert isinstance(channel, KroneckerChannel) and channel._small is not None
+    rng = np.random.default_rng(0)
+    theta, r = rng.random((channel.shape[1], 3)), rng.random((channel.shape[0], 3))
+    monkeypatch.setattr("warner.channel.kronecker._SMALL", 0)
+    large = KroneckerChannel(channel.channels)
+    assert large._small is None
+    for several in (slice(None), 0):
+        assert channel.matvec(theta[:, several]) == pytest.approx(large.matvec(theta[:, several]), abs=1e-14)
+        assert channel.rmatvec(r[:, several]) == pytest.approx(large.rmatvec(r[:, several]), abs=1e-14)
 
 
 def test_rows_of_a_channel_are_those_of_its_matrix() -> None:

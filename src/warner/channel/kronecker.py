@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property, reduce
 from math import prod
 
 import numpy as np
@@ -10,9 +11,11 @@ import numpy as np
 from warner.channel.base import Channel
 from warner.channel.drawn import marked_table, whole_table
 
+_SMALL = 2**10  # entries
+
 
 class KroneckerChannel(Channel):
-    """A = A_1 x ... x A_d on tuples of values in C order, rows likewise tuples of rows; never formed.
+    """A = A_1 x ... x A_d on tuples of values in C order, rows likewise tuples of rows; not formed where that is work.
 
     Products, the inverse and its moments work along one axis after the other, O(prod K times sum of the factors' costs / K_i).
     Where a factor's report counts for several rows, a tuple counts for their product.
@@ -41,10 +44,21 @@ class KroneckerChannel(Channel):
     def _reports(self) -> list[int]:
         return [c.shape[0] for c in self.channels]
 
+    @cached_property
+    def _small(self) -> np.ndarray | None:
+        """The product formed after all, where it is so small that a dozen calls take longer than multiplying by it."""
+        if self.shape[0] * self.shape[1] > _SMALL:
+            return None
+        return reduce(np.kron, [channel.dense() for channel in self.channels])
+
     def matvec(self, theta: np.ndarray) -> np.ndarray:
+        if self._small is not None:
+            return self._small @ theta
         return self._along(theta, self._values, [c.matvec for c in self.channels])
 
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
+        if self._small is not None:
+            return self._small.T @ r
         return self._along(r, self._reports, [c.rmatvec for c in self.channels])
 
     def invert(self, w: np.ndarray) -> np.ndarray:
