@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from warner._check import ArgumentError, ArgumentTypeError, integer, kind, message
-from warner.layout import Bits, Layout
+from warner.layout import Bits, Digits, Layout
 from warner.tally import bins
 
 LARGEST = 2**24  # counts in a tally of tuples
@@ -49,7 +49,7 @@ def affordable(parts: Mapping[str, Layout], ways: int | None) -> int:
 
 def tables(parts: Mapping[str, Layout], columns: Mapping[str, Mapping[str, np.ndarray]], ways: int, seen: np.ndarray | None = None) -> np.ndarray:
     """The counts (cells,) of checked columns of every part, each person as often as ``seen`` (n,) says."""
-    held = {name: layout.marks(columns[name]) if isinstance(layout, Bits) else layout.index(columns[name]) for name, layout in parts.items()}
+    held = {name: layout.marks(columns[name]) if isinstance(layout, Bits | Digits) else layout.index(columns[name]) for name, layout in parts.items()}
     found = [_table([parts[name] for name in names], [held[name] for name in names], seen).ravel() for names in combinations(parts, ways)]
     return np.concatenate(found)
 
