@@ -38,7 +38,8 @@ class Tally:
     Attributes:
         header: the mechanism's header, as in its reports.
         kind: ``"histogram"``, ``"bitsums"``, ``"digits"``, ``"reports"``, or ``"2-way"`` and the like.
-        counts: int64; shape of the report alphabet for a histogram, (K,) for bit sums, (d, base) for digits, (m,) for distinct reports, (cells,) for tables.
+        counts: int64; shape of the report alphabet for a histogram, (K,) for bit sums, (d, base) for digits, (m,) for distinct reports,
+            (cells,) for tables.
         n: how many reports were counted.
         rows: (m, ceil(K / 8)) uint8, the distinct reports; None for the other kinds.
 

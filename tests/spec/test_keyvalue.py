@@ -399,6 +399,27 @@ def test_a_distribution_of_two_attributes_is_conditioned_whatever_made_it() -> N
     assert [row["estimate"] for row in found.frequencies()] == pytest.approx([2 / 3, 1 / 3], abs=0.05)
 
 
+@pytest.mark.parametrize("key", ["unary", "direct"])
+def test_keys_and_values_are_one_attribute_among_several(key: str) -> None:
+    pay = KeyValue(Categorical(["a", "b"]), Integers(0, 2), 4.0, key=key, value="piecewise", cells=8)
+    sex = warner.RandomizedResponse(Categorical(["f", "m"]), 4.0)
+    both = warner.PerAttribute(warner.Product(sex=sex.domain, pay=pay.domain), {"sex": sex, "pay": pay})
+    people = [{"sex": "f", "pay": {"key": "a", "value": 1}}, {"sex": "m", "pay": {"key": "b", "value": 2}}] * 5000
+    tally = both.tally(both.randomize(people, np.random.default_rng(8)))
+    joint = warner.estimate(tally, attributes=["sex", "pay"]).probabilities
+    assert joint.reshape(2, 6)[[0, 1], [1, 5]] == pytest.approx([0.5, 0.5], abs=0.1)
+    alone = warner.estimate(tally, attributes=["pay"])
+    assert alone.estimator == PerKey() and [row["mean"] for row in alone.key_rows()] == pytest.approx([1, 2], abs=0.15)
+
+
+def test_only_whole_reports_are_repeated() -> None:
+    with pytest.raises(warner.ArgumentError, match="key='direct'"):
+        warner.Repeated(_make("unary", "rounding"), 2)
+    twice = warner.Repeated(_make("direct", "rounding"), 2)
+    tally = twice.tally(twice.randomize([{"key": "a", "value": 0.0}] * 50))
+    assert warner.estimate(tally, MaximumLikelihood()).probabilities.sum() == pytest.approx(1)
+
+
 # Studies and files.
 
 STUDY = """
