@@ -17,8 +17,8 @@ from warner.evidence import Evidence
 
 if TYPE_CHECKING:
     from warner.association import Association
-    from warner.joint import Sums
     from warner.conditional import Conditional
+    from warner.joint import Sums
     from warner.summaries import Quantity
 
 

@@ -83,6 +83,8 @@ def _table(layouts: Sequence[Layout], held: Sequence[np.ndarray], seen: np.ndarr
             total[group[first]] += np.rint(left.T @ marks[-1][people].astype(real)).astype(np.int64)
     table = total.reshape(shape + widths)
     for axis in range(len(shape), table.ndim):
+        if isinstance(layouts[marked[axis - len(shape)]], Digits):
+            continue
         # Bits that are not set: everyone, less those who set them.
         bits, everyone = np.split(table, [table.shape[axis] - 1], axis=axis)
         table = np.concatenate([bits, everyone - bits], axis=axis)
