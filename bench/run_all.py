@@ -28,6 +28,7 @@ SCRIPTS = (
     "joint_error_and_dependence",
     "joint_of_a_million_cells",
     "joint_tables_of_adult",
+    "conditional_means_of_keys",
 )
 # One thread of linear algebra where small matrices are worked on many thousand times: threads that wait for a busy core make
 # that ten times longer at random. Elsewhere both sides may use the machine.
@@ -47,6 +48,7 @@ PINNED = (
     "joint_error_and_dependence",
     "joint_of_a_million_cells",
     "joint_tables_of_adult",
+    "conditional_means_of_keys",
 )
 
 

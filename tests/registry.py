@@ -55,7 +55,16 @@ PLACES: dict[str, Callable[[Grid, float], Mechanism]] = {
     "PlanarGeometric": warner.PlanarGeometric,
     "PlanarLaplace": warner.PlanarLaplace,
 }
-ALL = [*MECHANISMS, *PLACES]
+# Mechanisms of pairs of a key and a value: keys, values, epsilon.
+KEYED: dict[str, Callable[[Domain, Domain, float], Mechanism]] = {
+    "KeyValue unary rounding": warner.KeyValue,
+    "KeyValue direct rounding": lambda k, v, e: warner.KeyValue(k, v, e, key="direct"),
+    "KeyValue unary piecewise": lambda k, v, e: warner.KeyValue(k, v, e, value="piecewise", cells=5),
+    "KeyValue direct piecewise": lambda k, v, e: warner.KeyValue(k, v, e, key="direct", value="piecewise", cells=5),
+    "KeyValue of little for values": lambda k, v, e: warner.KeyValue(k, v, e, value="piecewise", value_epsilon=e / 2, cells=5),
+    "KeyValue of several pairs": lambda k, v, e: warner.KeyValue(k, v, e, key="direct", value="piecewise", cells=5, pairs=2),
+}
+ALL = [*MECHANISMS, *PLACES, *KEYED]
 
 
 def _each(**makers: tuple[Domain, Callable[[Domain], Mechanism]]) -> warner.PerAttribute:
@@ -159,4 +168,6 @@ BAD_EPSILONS: list[Any] = [0, 0.0, -1, -1e-9, float("nan"), float("inf"), -float
 
 def smallest(name: str, epsilon: float = 1.0) -> Mechanism:
     """An instance small enough to enumerate all reports."""
+    if name in KEYED:
+        return KEYED[name](Categorical(["a", "b", "c"]), Integers(0, 2), epsilon)
     return PLACES[name](Grid(3, 4), epsilon) if name in PLACES else MECHANISMS[name](Integers(0, 3), epsilon)

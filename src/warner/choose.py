@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from warner._check import ArgumentTypeError, kind, message
+from warner.channel import Channel, TiedChannel
 from warner.domain import Domain, Grid, Integers, Interval, Points, Product
 from warner.estimate import Estimate, Fit
-from warner.estimators import Estimator, ExpectationMaximization, Inversion, LogSpline, MaximumLikelihood
+from warner.estimators import Estimator, ExpectationMaximization, Inversion, KeyMeans, LogSpline, MaximumLikelihood, PerKey
+from warner.estimators.keyed import is_keyed
 from warner.evidence import evidence
 from warner.tally import Tally
 
@@ -41,7 +43,7 @@ def estimate(tally: Tally | Iterable[Tally], method: Estimator | None = None, at
     facts = evidence(tally, attributes)
     if method is not None:
         return Estimate(method.fit(facts), facts, method)
-    chosen = recommended(facts.domain)
+    chosen = recommended(facts.domain, facts.channel)
     fit = chosen.fit(facts)
     if isinstance(chosen, LogSpline):
         # Whole numbers that come in threes, heaped ages: where the likelihood rules smoothness out, it decides alone.
@@ -63,14 +65,15 @@ def rules_out(smooth: Fit, best: Fit) -> bool:
     return rise > free + 6 * float(np.sqrt(2 * free))
 
 
-def recommended(domain: Domain) -> Estimator:
+def recommended(domain: Domain, channel: Channel | None = None) -> Estimator:
     """The method that is used where none is named.
 
     Numbers in order (Integers, Interval): ``LogSpline()``, because neighbours tell about each other; it errs less than smoothed EM and the
     likelihood on all but a few isolated spikes (bench/logspline_against_smoothed_em); where the likelihood rules smoothness out, as of whole
     numbers that come in threes, :func:`estimate` takes ``MaximumLikelihood()`` instead. Places (Grid, Points): ``ExpectationMaximization("auto")``,
     because noise between places that are close cannot be inverted; it errs less than inversion and the likelihood's maximum
-    (bench/likelihood_beats_inversion_on_places). Several attributes (Product): ``ExpectationMaximization("auto", start="independent")``, because most
+    (bench/likelihood_beats_inversion_on_places). Keys with values, known by their channel: ``PerKey()``, or ``KeyMeans()`` where values are
+    rounded, which tells means only. Several attributes (Product): ``ExpectationMaximization("auto", start="independent")``, because most
     tables are nearer to independence than to anything. On Adult's tables it errs less than inversion, and over all than the maximum of the
     likelihood (bench/joint_tables_of_adult); where dependence is weak but certain, as in tables of yes and no, ``MaximumLikelihood()`` is the
     safer choice. Everything else: ``Inversion("project")``, the unbiased estimate projected on the simplex, in closed form for every mechanism.
@@ -79,6 +82,10 @@ def recommended(domain: Domain) -> Estimator:
     >>> recommended(Interval(0, 1, 64)), recommended(Grid(4, 4)), recommended(Categorical(["a", "b"]))
     (LogSpline(), ExpectationMaximization(steps='auto'), Inversion(constraint='project'))
     """
+    if channel is not None and is_keyed(channel):
+        # Two cells for a value tell its mean and no more.
+        means = any(part.inner.shape[0] == 2 for part in getattr(channel, "channels", (channel,)) if isinstance(part, TiedChannel))
+        return KeyMeans() if means else PerKey()
     if isinstance(domain, Integers | Interval):
         return LogSpline()
     if isinstance(domain, Product):

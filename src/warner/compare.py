@@ -128,7 +128,7 @@ def compare(
     if loss == "w1" and (points is None or points.shape[1] != 1):
         raise ArgumentError(message("loss", "'w1' needs values in an order", type(facts.domain).__name__, "Use 'l1' or 'l2'"))
     rng = np.random.default_rng(0) if rng is None else rng
-    truth = project(recommended(facts.domain).fit(facts).shares)
+    truth = project(recommended(facts.domain, facts.channel).fit(facts).shares)
     redrawn = [facts.channel.redraw(truth, facts.n, rng) for _ in range(runs)]
     drawn = [replace(facts, channel=channel, weights=weights) for channel, weights in redrawn]
     errors, left_out = {}, {}

@@ -17,6 +17,7 @@ from warner.evidence import Evidence
 
 if TYPE_CHECKING:
     from warner.association import Association
+    from warner.conditional import Conditional
     from warner.joint import Sums
     from warner.summaries import Quantity
 
@@ -54,6 +55,18 @@ class Status(Enum):
     )
     NO_POSITIVE_MASS = "no estimate was positive, so nothing was left to normalise: the uniform distribution stands in; collect more reports"
     MEAN_ONLY = "the mean alone: nothing is said of shares; use another method for a distribution"
+    KEY_MEANS = (
+        "how frequent every key is and the mean of its values, alone: nothing is said of their distribution; "
+        "for distributions use value='piecewise' and PerKey()"
+    )
+    PER_KEY = (
+        "key by key: frequencies by inversion, projected, and given those the values of every key by the method named; no joint maximum of the "
+        "likelihood, and the gap says how far below it at most"
+    )
+    KEY_ABSENT = (
+        "nobody seems to have this key: nothing is known of its values, a placeholder stands in, and intervals hold all that is possible; "
+        "collect more reports"
+    )
     BASELINE = "a baseline for comparison: it does not undo the randomisation"
 
 
@@ -76,6 +89,7 @@ class Fit:
         mean, mean_variance: where only the mean was estimated, it and the variance of one report's share in it, (d,).
         draws: (count, rng) -> (count, K) distributions from the posterior, where the estimator has one; rows belong together, so
             quantiles of a function over the rows are an interval for it.
+        frequencies, key_means: where only those were estimated, of keys (d,) and of their values (d,); see warner.conditional.
     """
 
     probabilities: np.ndarray | None
@@ -91,6 +105,8 @@ class Fit:
     draws: Callable[[int, np.random.Generator], np.ndarray] | None = field(default=None, repr=False)
     mean: np.ndarray | None = None
     mean_variance: np.ndarray | None = field(default=None, repr=False)
+    frequencies: np.ndarray | None = None
+    key_means: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.probabilities is not None:
@@ -100,7 +116,8 @@ class Fit:
     def shares(self) -> np.ndarray:
         """The probabilities, refused where there are none."""
         if self.probabilities is None:
-            raise IdentifiabilityError(message("probabilities", "were not estimated, the mean alone was", None, "Use .mean(), or another method"))
+            given = ".mean()" if self.frequencies is None else ".frequencies() and .conditional(key).mean()"
+            raise IdentifiabilityError(message("probabilities", "were not estimated, the mean alone was", None, f"Use {given}, or another method"))
         return self.probabilities
 
 
@@ -272,6 +289,24 @@ class Estimate:
 
         return association.cramers_v(self.evidence, first, second)
 
+    def conditional(self, key: Any) -> Conditional:
+        """What is said of the second attribute among people whose first is ``key``, of a Product of two: see :mod:`warner.conditional`."""
+        from warner.conditional import conditional  # an upward door, for the reader's convenience
+
+        return conditional(self, key)
+
+    def frequencies(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
+        """How frequent every value of the first attribute of two is, one dict each: value, estimate, low, high, n. See :mod:`warner.conditional`."""
+        from warner.conditional import frequencies
+
+        return frequencies(self, level, target)
+
+    def key_rows(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
+        """The same rows with mean, mean_low, mean_high and status, where reports are of keys with values; else none."""
+        from warner.conditional import key_rows
+
+        return key_rows(self, level, target)
+
     def _kind(self, target: str) -> str:
         """Which intervals to give where none are asked for."""
         if self.fit.draws is not None and target == "population":
@@ -328,6 +363,7 @@ class Estimate:
             "domain": self.domain.spec(),
             "shares": self.rows(level, target),
             **({} if self.fit.mean is None else {"mean": self.means(level, target)}),
+            **({"keys": keys} if (keys := self.key_rows(level, target)) else {}),
         }
 
     def means(self, level: float = 0.95, target: str = "population") -> list[dict[str, float]]:
@@ -341,7 +377,7 @@ class Estimate:
         """The rows as a data frame of ``backend`` (any that Narwhals can make: pyarrow, polars, pandas, ...)."""
         from warner.files import frame
 
-        rows = self.rows(level, target)
+        rows = self.rows(level, target) if self.fit.frequencies is None else self.key_rows(level, target)
         columns: dict[str, list[Any]] = {key: [row[key] for row in rows] for key in rows[0]}
         if not isinstance(rows[0]["value"], str | int | float | bool):
             columns["value"] = [json.dumps(v) for v in columns["value"]]

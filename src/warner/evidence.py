@@ -53,7 +53,8 @@ def evidence(tally: Tally | Iterable[Tally], attributes: Sequence[str] | None = 
     if tally.n <= 0:
         raise EmptyError(message("tally", "counts no reports", None, "Tally at least one report"))
     channel, counts, domain = mechanism.statistic(tally, attributes)
-    if counts.shape != channel.shape[:1] or (counts < 0).any() or int(counts.sum()) != tally.n * channel.copies:
+    uneven = tally.kind == "digits" and (tally.counts.sum(axis=-1) != tally.n).any()
+    if counts.shape != channel.shape[:1] or (counts < 0).any() or int(counts.sum()) != tally.n * channel.copies or uneven:
         raise MismatchError(message("tally", f"does not fit its mechanism, {tally.header['mechanism']}", None, "Was the file altered?"))
     return Evidence(channel, counts / (tally.n * channel.copies), tally.n, domain)
 

@@ -297,7 +297,31 @@ def _unfold(quarter: np.ndarray) -> np.ndarray:
     return np.concatenate([half[:, :0:-1], half], axis=1)
 
 
-Law = TwoLevel | OneHotBits | GuardedBits | Table | Steps | Displacements | Rounded | Independent
+@dataclass(frozen=True)
+class Keyed:
+    """A key and a value: a person's own key is sent w.p. keep with a report of her value, every other key w.p. other with one of ``cells`` dummies.
+
+    ``apart``: every key sends or is silent by itself; else one key is sent in all, keep + (d - 1) other = 1.
+    """
+
+    examined: ClassVar[str] = "key by key, exactly"
+
+    keep: Fraction
+    other: Fraction
+    value: TwoLevel
+    cells: int
+    apart: bool
+
+    def ratio(self) -> Fraction:
+        """Two values of one key differ by the value's law. Values of two keys differ in what those two send, or in which of the two is sent."""
+        dummy = self.other / self.cells
+        own, lacking = self.keep * self.value.high / dummy, dummy / (self.keep * self.value.low)
+        silent = (1 - self.keep) / (1 - self.other)
+        between = max(own, silent) * max(lacking, 1 / silent) if self.apart else max(own, lacking)
+        return max(between, self.value.ratio())
+
+
+Law = TwoLevel | OneHotBits | GuardedBits | Table | Steps | Displacements | Rounded | Independent | Keyed
 
 
 def log_worst(law: Law) -> float:

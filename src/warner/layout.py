@@ -160,6 +160,53 @@ class Bits:
 
 
 @dataclass(frozen=True)
+class Digits:
+    """A report is ``width`` digits 0..base-1, one for each of so many keys; 0 is nothing."""
+
+    width: int
+    base: int
+
+    listing = False
+
+    @property
+    def rows(self) -> int:
+        return self.width * self.base
+
+    @property
+    def copies(self) -> int:
+        return self.width
+
+    def empty(self, n: int) -> dict[str, np.ndarray]:
+        return {"digits": np.empty((n, self.width), smallest_dtype(self.base))}
+
+    def check(self, columns: Mapping[str, np.ndarray]) -> None:
+        """Refuse digits that the mechanism cannot have sent."""
+        refuse_reports(np.any(columns["digits"] >= self.base, axis=1), f"digits must lie in 0..{self.base - 1}")
+
+    def taken(self, outputs: Any) -> dict[str, np.ndarray]:
+        if isinstance(outputs, Mapping) and "digits" not in outputs:
+            raise ReportError(message("outputs", "has no column 'digits'"))
+        array = _integers("outputs", outputs["digits"] if isinstance(outputs, Mapping) else outputs)
+        if array.ndim != 2 or array.shape[1] != self.width:
+            raise ReportError(message("outputs", f"must have shape (n, {self.width}), a digit for each key", str(array.shape)))
+        refuse_reports(np.any((array < 0) | (array >= self.base), axis=1), f"digits must lie in 0..{self.base - 1}")
+        return {"digits": array.astype(smallest_dtype(self.base))}
+
+    def marks(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Which of the ``rows`` rows (key, digit), in C order, each report counts for, (n, width base) zeros and ones."""
+        return np.asarray((columns["digits"][:, :, None] == np.arange(self.base)).reshape(len(columns["digits"]), -1).astype(np.uint8))
+
+    def file_columns(self) -> dict[str, int]:
+        return {f"digits_{i}": self.base for i in range(self.width)}
+
+    def to_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: np.ascontiguousarray(columns["digits"][:, i]) for i, name in enumerate(self.file_columns())}
+
+    def from_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {"digits": np.stack([columns[name] for name in self.file_columns()], axis=1)}
+
+
+@dataclass(frozen=True)
 class Together:
     """A report is one report of every part: column ``c`` of part ``p`` is the column ``p.c``.
 
@@ -220,7 +267,7 @@ class Together:
         flat = np.zeros(1, dtype=np.intp)
         for name, own in self.split(columns).items():
             part = self.parts[name]
-            assert not isinstance(part, Bits)
+            assert not isinstance(part, Bits | Digits)
             flat = flat * part.rows + part.index(own)
         return flat
 
@@ -236,7 +283,7 @@ class Together:
         return self.joined({name: part.from_file(own[name]) for name, part in self.parts.items()})
 
 
-Layout = Fields | Bits | Together
+Layout = Fields | Bits | Digits | Together
 
 
 def _named(name: str, job: Callable[[Any], Any], argument: Any) -> Any:

@@ -80,6 +80,8 @@ def grid(columns: dict[str, Any], rows: list[list[str]]) -> Table:
 
 def show_estimate(result: Estimate, level: float, target: str, truth: Any = None) -> None:
     """Print the table of one estimate and what to know about it."""
+    if keys := result.key_rows(level, target):
+        return _show_keys(result, keys, level)
     columns: dict[str, Any] = {"value": "left", **({} if truth is None else {"truth": "right"})}
     columns |= {"estimate": "right", f"{100 * level:.4g} % interval": "right", "n": "right"}
     rows = []
@@ -104,6 +106,21 @@ def show_estimate(result: Estimate, level: float, target: str, truth: Any = None
         about += f"Mean {'; '.join(each)}, for the population they were drawn from.\n"
     only = "" if result.unique is None else f"\nThe maximum is {result.unique}."
     console().print(f"{about}{result.status.value[0].upper()}{result.status.value[1:]}.{gap}{only}\n")
+
+
+def _show_keys(result: Estimate, keys: list[dict[str, Any]], level: float) -> None:
+    """Print how frequent every key is and the mean of its values."""
+    about = f"{100 * level:.4g} % interval"
+    columns = {"key": "left", "frequency": "right", about: "right", "mean": "right", f"{about} of the mean": "right", "n": "right"}
+    rows = []
+    for row in keys:
+        name = as_text(row["value"]) + (" (absent?)" if row["status"] == "key_absent" else "")
+        share, mean = f"{row['low']:.4f} .. {row['high']:.4f}", f"{row['mean_low']:.6g} .. {row['mean_high']:.6g}"
+        rows.append([name, f"{row['estimate']:.4f}", share, f"{row['mean']:.6g}", mean, f"{row['n']:,.0f}"])
+    console().print(f"{result.attribute or 'value'}: {counted(result.n, 'report', 'reports')}, {result.method}", style="bold", markup=False)
+    console().print(grid(columns, rows))
+    console().print("Intervals are around the unbiased estimates, each on its own; of a mean they are all that is possible where few have the key.")
+    console().print(f"{result.status.value[0].upper()}{result.status.value[1:]}.\n")
 
 
 def show_redistributed(result: Redistributed) -> None:
@@ -171,6 +188,10 @@ def csv_of(estimates: list[Estimate], level: float, target: str, given_back: lis
         for row in result.rows(level, target):
             value = as_text(row["value"])
             writer.writerow([result.attribute, value, row["estimate"], row["low"], row["high"], row["n"], level, target])
+        for row in result.key_rows(level, target):
+            value, name = as_text(row["value"]), result.attribute
+            writer.writerow([f"{name} (key)", value, row["estimate"], row["low"], row["high"], row["n"], level, target])
+            writer.writerow([f"{name} (mean of key)", value, row["mean"], row["mean_low"], row["mean_high"], row["n"], level, target])
         for i, m in enumerate(result.means(level, target) if result.fit.mean is not None else []):
             axis = f" of coordinate {i}" if result.fit.mean is not None and len(result.fit.mean) > 1 else ""
             writer.writerow([f"{result.attribute} (mean{axis})", "", m["estimate"], m["low"], m["high"], result.n, level, target])

@@ -10,6 +10,13 @@ mechanism = "UnaryEncoding"
 keep = "optimized"                # options of the mechanism, by the names of its constructor
 epsilon = 1.0
 
+[attributes.pay]
+keys = ["police", "fire", "water"]              # answers in two columns, pay_key and pay_value
+interval = { low = 0, high = 200000, bins = 32 }
+mechanism = "KeyValue"
+value = "piecewise"
+epsilon = 1.0
+
 [attributes.place]
 values = ["clinic", "park", "school"]
 mechanism = "UtilityOptimizedRR"
@@ -35,7 +42,7 @@ from warner.domain import Categorical, Domain, Grid, Integers, Interval, Product
 from warner.files.values import text_labels
 from warner.guarantee import ApproximateLDP, Guarantee, MetricLDP, add_up, side_by_side
 from warner.mechanisms import MECHANISMS as _ALL
-from warner.mechanisms import Mechanism, PerAttribute, Personalized
+from warner.mechanisms import KeyValue, Mechanism, PerAttribute, Personalized
 from warner.mechanisms.combined import Combined
 from warner.mechanisms.utility import UtilityOptimized
 from warner.reports import Reports, read_whole
@@ -71,6 +78,7 @@ def _model() -> Any:
         grid: GridSpec | None = Field(None, description="cells of rows x columns squares of a side; answers are 'row,column', from 0")
         mechanism: StrictStr = Field(description=f"one of {', '.join(MECHANISMS)}")
         epsilon: StrictInt | StrictFloat = Field(description="budget in nats")
+        keys: list[StrictStr | StrictInt | StrictBool] | None = Field(None, description="for KeyValue: labels of the keys that values go with")
         tags: list[StrictStr] | None = Field(None, description="for utility-optimised mechanisms: stand-ins for what is secret to one person")
 
         @model_validator(mode="after")
@@ -220,13 +228,17 @@ def _build(name: str, spec: Any) -> Mechanism:
     cls = MECHANISMS.get(spec.mechanism)
     if cls is None:
         raise StudyError(message(f"attributes.{name}.mechanism", f"must be one of {', '.join(MECHANISMS)}", show(spec.mechanism)))
-    allowed = [p for p in inspect.signature(cls).parameters if p not in ("domain", "epsilon")]
+    keyed = issubclass(cls, KeyValue)
+    # Several pairs a person are lists in Python, which no column of a file holds.
+    allowed = [p for p in inspect.signature(cls).parameters if p not in ("domain", "epsilon", *(("keys", "values", "pairs") if keyed else ()))]
     options = dict(spec.model_extra or {})
     missing = [p for p in allowed if inspect.signature(cls).parameters[p].default is inspect.Parameter.empty and p not in options]
     if missing:
         raise StudyError(message(f"attributes.{name}.{missing[0]}", f"is needed by {spec.mechanism}"))
     if spec.tags is not None and not issubclass(cls, UtilityOptimized):
         raise StudyError(message(f"attributes.{name}.tags", f"go with UtilityOptimizedRR and UtilityOptimizedRappor, not with {spec.mechanism}"))
+    if (spec.keys is not None) != keyed:
+        raise StudyError(message(f"attributes.{name}.keys", "are needed by KeyValue" if keyed else f"go with KeyValue, not with {spec.mechanism}"))
     for option in options:
         if option not in allowed:
             known = [*allowed, "tags"] if issubclass(cls, UtilityOptimized) else allowed
@@ -242,6 +254,9 @@ def _build(name: str, spec: Any) -> Mechanism:
             domain = Grid(spec.grid.rows, spec.grid.columns, spec.grid.side)
         else:
             domain = Interval(spec.interval.low, spec.interval.high, spec.interval.bins, spec.interval.clip)
+        if keyed:
+            text_labels(held := Categorical(spec.keys))
+            return KeyValue(held, domain, spec.epsilon, **options)
         mechanism: Any = cls(domain, epsilon=spec.epsilon, **options)  # type: ignore[call-arg]
         return mechanism if spec.tags is None else Personalized(mechanism, spec.tags).mechanism
     except (WarnerError, TypeError) as error:

@@ -38,9 +38,9 @@ class Quantity(float):
     """
 
     _estimate: Estimate
-    _of: Linear | Variance | Quantile | Sampled
+    _of: Any  # Linear, Variance, Quantile, Sampled or Ratio, or any of them of a part of the shares
 
-    def __new__(cls, value: float, estimate: Estimate, of: Linear | Variance | Quantile | Sampled) -> Quantity:
+    def __new__(cls, value: float, estimate: Estimate, of: Any) -> Quantity:
         self = super().__new__(cls, value)
         self._estimate, self._of = estimate, of
         return self
@@ -76,17 +76,17 @@ class Quantity(float):
         Where different distributions make the same reports (``has_intervals`` is False), the bootstrap does not see how far the
         number could differ among them, and where an estimator is biased (few steps of EM) it sees the bias only at the estimate.
         """
-        if isinstance(self._of, Sampled):
+        if isinstance(self._of, Sampled | Ratio):
             choice("kind", kind, ("wald", None))
             choice("target", target, TARGETS)
             return self._of.around(normal_quantile(level))
         if kind is None:
             kind = "posterior" if self._estimate.fit.draws is not None and target == "population" else "bootstrap"
         choice("kind", kind, ("bootstrap", "posterior", *(("fisher",) if isinstance(self._of, Linear) else ())))
-        asked = self._of.cumulative if kind == "bootstrap" and isinstance(self._of, Quantile) else self._of
+        asked = getattr(self._of, "cumulative", self._of) if kind == "bootstrap" else self._of
         weights = asked.weights if isinstance(asked, Linear) and (asked.limits is None or kind == "fisher") else asked
         bounds = self._estimate.interval(level, target, kind, weights, replicates, rng)
-        return asked.invert(bounds, self._of) if isinstance(asked, Cumulative) else bounds[0]
+        return asked.invert(bounds, self._of) if hasattr(asked, "invert") else bounds[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +101,28 @@ class Sampled:
         """value +- z sd, within the limits."""
         half = z * np.sqrt(self.variance)
         return np.clip([self.value - half, self.value + half], *self.limits)
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """A ratio of two estimated numbers, such as a mean among those whose share is estimated too.
+
+    ``variance``: (2, 2) of (numerator, denominator); ``limits``: the least and the largest that it can be.
+    """
+
+    numerator: float
+    denominator: float
+    variance: np.ndarray
+    limits: tuple[float, float]
+
+    def around(self, z: float) -> np.ndarray:
+        """{ r : |N - r f| <= z sd(N - r f) }, within the limits: all of them where f is not clear of 0 [Fieller 1954]."""
+        (nn, nf), (_, ff) = z**2 * self.variance
+        a, b, c = self.denominator**2 - ff, self.numerator * self.denominator - nf, self.numerator**2 - nn
+        if a <= 0 or self.denominator <= 0:
+            return np.array(self.limits)
+        root = np.sqrt(max(b**2 - a * c, 0.0))
+        return np.clip([(b - root) / a, (b + root) / a], *self.limits)
 
 
 @dataclass(frozen=True, eq=False)

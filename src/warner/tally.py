@@ -1,7 +1,8 @@
 """Tallies: sufficient statistics of reports, as plain data that adds up.
 
 A ``histogram`` counts how often each possible report was seen. ``bitsums`` counts, for reports made of K bits, how many
-reports set each bit, beside the number of reports n. Neither grows with n. ``reports`` keeps the distinct reports of K bits
+reports set each bit, beside the number of reports n. ``digits`` counts, for reports of one digit for each of d keys, how often each
+key had each digit. None of these grows with n. ``reports`` keeps the distinct reports of K bits
 themselves, sorted, with their counts, for the likelihood of whole reports. ``w-way`` counts, for tuples of reports, what every
 subset of w attributes needs, one table after the other (see warner.tuples). Merging is addition of integers: associative,
 commutative, the same bit for bit in any order.
@@ -22,7 +23,7 @@ import numpy as np
 
 from warner._check import ArgumentTypeError, EmptyError, FileError, MismatchError, message
 from warner.domain import canonical
-from warner.layout import Bits, Fields
+from warner.layout import Bits, Digits, Fields
 from warner.reports import read_whole, write_whole
 
 SCHEMA = 2  # 1 knows no tables of tuples; what needs none is still written as 1
@@ -36,8 +37,9 @@ class Tally:
 
     Attributes:
         header: the mechanism's header, as in its reports.
-        kind: ``"histogram"``, ``"bitsums"``, ``"reports"``, or ``"2-way"`` and the like.
-        counts: int64; shape of the report alphabet for a histogram, (K,) for bit sums, (m,) for distinct reports, (cells,) for tables.
+        kind: ``"histogram"``, ``"bitsums"``, ``"digits"``, ``"reports"``, or ``"2-way"`` and the like.
+        counts: int64; shape of the report alphabet for a histogram, (K,) for bit sums, (d, base) for digits, (m,) for distinct reports,
+            (cells,) for tables.
         n: how many reports were counted.
         rows: (m, ceil(K / 8)) uint8, the distinct reports; None for the other kinds.
 
@@ -58,7 +60,7 @@ class Tally:
         fine = (
             isinstance(self.header, Mapping)
             and isinstance(self.kind, str)
-            and (self.kind in ("histogram", "bitsums", "reports") or self.ways is not None)
+            and (self.kind in ("histogram", "bitsums", "digits", "reports") or self.ways is not None)
             and isinstance(self.counts, np.ndarray)
             and self.counts.dtype.kind in "iu"
             and type(self.n) is int
@@ -211,12 +213,14 @@ def require_same(ours: Mapping[str, Any], theirs: Mapping[str, Any], what: str) 
         raise MismatchError(message(what, "do not belong together: headers differ"))
 
 
-def count(layout: Fields | Bits, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None) -> tuple[str, np.ndarray]:
+def count(layout: Fields | Bits | Digits, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None) -> tuple[str, np.ndarray]:
     """Kind and counts of checked columns, each row as often as ``seen`` (n,) says."""
     if isinstance(layout, Bits):
         if seen is None:
             return "bitsums", bit_sums(columns["bits"], layout.width)
         return "bitsums", seen @ np.unpackbits(columns["bits"], axis=1, count=layout.width).astype(np.int64)
+    if isinstance(layout, Digits):
+        return "digits", np.stack([bins(digits, layout.base, seen) for digits in columns["digits"].T])
     return "histogram", bins(layout.index(columns), layout.rows, seen).reshape(layout.sizes)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from warner._check import ArgumentError, ArgumentTypeError, integer, kind, message
-from warner.layout import Bits, Layout
+from warner.layout import Bits, Digits, Layout
 from warner.tally import bins
 
 LARGEST = 2**24  # counts in a tally of tuples
@@ -49,7 +49,7 @@ def affordable(parts: Mapping[str, Layout], ways: int | None) -> int:
 
 def tables(parts: Mapping[str, Layout], columns: Mapping[str, Mapping[str, np.ndarray]], ways: int, seen: np.ndarray | None = None) -> np.ndarray:
     """The counts (cells,) of checked columns of every part, each person as often as ``seen`` (n,) says."""
-    held = {name: layout.marks(columns[name]) if isinstance(layout, Bits) else layout.index(columns[name]) for name, layout in parts.items()}
+    held = {name: layout.marks(columns[name]) if isinstance(layout, Bits | Digits) else layout.index(columns[name]) for name, layout in parts.items()}
     found = [_table([parts[name] for name in names], [held[name] for name in names], seen).ravel() for names in combinations(parts, ways)]
     return np.concatenate(found)
 
@@ -83,6 +83,8 @@ def _table(layouts: Sequence[Layout], held: Sequence[np.ndarray], seen: np.ndarr
             total[group[first]] += np.rint(left.T @ marks[-1][people].astype(real)).astype(np.int64)
     table = total.reshape(shape + widths)
     for axis in range(len(shape), table.ndim):
+        if isinstance(layouts[marked[axis - len(shape)]], Digits):
+            continue
         # Bits that are not set: everyone, less those who set them.
         bits, everyone = np.split(table, [table.shape[axis] - 1], axis=axis)
         table = np.concatenate([bits, everyone - bits], axis=axis)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import warner
-from tests.registry import ALL, MECHANISMS, PLACES, SEEING, smallest
+from tests.registry import ALL, KEYED, MECHANISMS, PLACES, SEEING, smallest
 from warner import Mechanism
 from warner.channel import Channel
 from warner.evidence import evidence
 from warner.reports import Reports
 
 NAMES = list(MECHANISMS)
-INVERTED = [*SEEING, *PLACES]
+INVERTED = [*SEEING, *PLACES, *(name for name in KEYED if "rounding" not in name)]
 
 
 def _theta(size: int) -> np.ndarray:

@@ -42,9 +42,11 @@ def test_unknown_methods_are_refused(name: str) -> None:
 def test_every_method_name_makes_an_estimator() -> None:
     mechanism = warner.RandomizedResponse(warner.Integers(0, 3), 1.0)  # some methods need an order
     tally = mechanism.tally(mechanism.randomize([0] * 600 + [1] * 300 + [2] * 100, np.random.default_rng(2)))
+    pairs = warner.KeyValue(warner.Categorical(["a", "b"]), warner.Integers(0, 3), 1.0)
+    keyed = pairs.tally(pairs.randomize({"key": ["a", "b"] * 500, "value": [1] * 1000}, np.random.default_rng(2)))
     for name in METHODS:
         chosen = method(f"{name}:7" if name == "em" else name)
-        assert warner.estimate(tally, chosen).method == repr(chosen)
+        assert warner.estimate(keyed if name in ("pckv", "per-key") else tally, chosen).method == repr(chosen)
 
 
 @pytest.mark.parametrize("steps", [0, -1, 1.5, True, None])

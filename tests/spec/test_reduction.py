@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import warner
+from tests.registry import KEYED, MECHANISMS
 from warner import Categorical, Integers, Interval, MixtureReduction, Status, WienerFilter
 from warner.channel import DirectChannel, KroneckerChannel, StackChannel
 from warner.evidence import Evidence, evidence
@@ -44,6 +45,26 @@ def test_a_quarter_of_the_values_is_the_least_and_no_reduction_passes_below() ->
         assert MixtureReduction(tau=tau, operation="prune", k_min=18).fit(flat).components in (18, 19, None)
     assert MixtureReduction(k_min=20).fit(flat).components is None
     assert MixtureReduction(tau=30.0, k_min=1).fit(flat).components == 1
+
+
+THROUGH = ["RandomizedResponse", "LocalHashing optimized", "UnaryEncoding optimized", "SquareWave", "Piecewise", "Laplace", *KEYED]
+
+
+@pytest.mark.parametrize("name", [name for name in THROUGH if "rounding" not in name])
+def test_it_reduces_through_the_channel_of_every_mechanism(name: str) -> None:
+    """With fewer estimates than values, and a BIC no higher than without reducing them."""
+    if name in KEYED:
+        mechanism: warner.Mechanism = KEYED[name](Categorical(list("abcd")), Integers(0, 4), 1.0)
+    else:
+        mechanism = MECHANISMS[name](Integers(0, 19), 1.0)
+    size, n, rng = mechanism.domain.size, 20_000, np.random.default_rng(3)
+    people = rng.multinomial(n, 0.6 ** np.arange(size) / (0.6 ** np.arange(size)).sum())
+    facts = Evidence(channel := mechanism.channel(), channel.rerandomize(people, rng), n, mechanism.domain)
+    fit, alone = MixtureReduction().fit(facts), MixtureReduction(operation=None).fit(facts)
+    assert fit.components is not None and size / 4 <= fit.components < size and fit.status is Status.REDUCED
+    assert fit.probabilities.sum() == pytest.approx(1) and len(np.unique(fit.probabilities.round(12))) <= fit.components
+    assert fit.log_likelihood is not None and alone.log_likelihood is not None
+    assert -2 * fit.log_likelihood + fit.components * math.log(n) <= -2 * alone.log_likelihood + size * math.log(n)
 
 
 def test_without_an_operation_it_is_the_inner_fit_alone() -> None:

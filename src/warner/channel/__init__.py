@@ -26,13 +26,14 @@ from warner.channel.repeated import RepeatedRows
 from warner.channel.rows import SupportRows
 from warner.channel.spread import SpreadChannel, rounded, rounded_at, spread_over
 from warner.channel.stack import StackChannel
-from warner.channel.tied import TiedChannel
+from warner.channel.tied import DilutedChannel, TiedChannel
 
 __all__ = [
     "LARGEST_DENSE",
     "BandChannel",
     "Channel",
     "DenseChannel",
+    "DilutedChannel",
     "DirectChannel",
     "GeometricChannel",
     "HadamardChannel",

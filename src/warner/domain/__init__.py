@@ -10,10 +10,11 @@ from typing import Any
 
 from warner._check import ArgumentError, message, show
 from warner.domain.base import LARGEST_SIZE, Domain, canonical
-from warner.domain.combined import Product, Tagged
+from warner.domain.combined import Padded, Product, Tagged
 from warner.domain.plain import Categorical, Grid, Integers, Interval, Points
 
 _KINDS: dict[str, Any] = {
+    "padded": lambda s: Padded(from_spec(s["domain"]), s["pairs"]),
     "tagged": lambda s: Tagged(from_spec(s["domain"]), s["tags"]),
     "categorical": lambda s: Categorical(s["values"]),
     "integers": lambda s: Integers(s["low"], s["high"]),
@@ -39,4 +40,4 @@ def from_spec(spec: Mapping[str, Any]) -> Domain:
         raise ArgumentError(message("domain", f"of kind {spec['kind']!r} needs {error.args[0]!r}")) from None
 
 
-__all__ = ["LARGEST_SIZE", "Categorical", "Domain", "Grid", "Integers", "Interval", "Points", "Product", "Tagged", "canonical", "from_spec"]
+__all__ = ["LARGEST_SIZE", "Categorical", "Domain", "Grid", "Integers", "Interval", "Padded", "Points", "Product", "Tagged", "canonical", "from_spec"]

@@ -126,3 +126,28 @@ class Tagged(Domain):
 
     def spec(self) -> dict[str, Any]:
         return {"kind": "tagged", "domain": self.domain.spec(), "tags": list(self.tags)}
+
+
+class Padded(Domain):
+    """Values of which a person holds several: one of ``pairs`` drawn from hers, which "@padding", index K, fills up to so many.
+
+    Shares are of draws: a share times ``pairs`` is the share of people who hold the value, where nobody holds more than ``pairs``.
+
+    >>> from warner import Categorical
+    >>> Padded(Categorical(["a", "b"]), 4).labels
+    ['a', 'b', '@padding']
+    """
+
+    def __init__(self, domain: Domain, pairs: int) -> None:
+        self._tagged = Tagged(domain, ["padding"])
+        self.domain, self.size = domain, self._tagged.size
+        self.pairs = integer("pairs", pairs, 1, 2**20)
+
+    def encode(self, values: Any) -> np.ndarray:
+        return self._tagged.encode(values)
+
+    def decode(self, index: Any) -> list[Any]:
+        return self._tagged.decode(index)
+
+    def spec(self) -> dict[str, Any]:
+        return {"kind": "padded", "domain": self.domain.spec(), "pairs": self.pairs}

@@ -11,6 +11,7 @@ from warner.estimators.bias import BiasCorrection
 from warner.estimators.em import ExpectationMaximization
 from warner.estimators.independent import Independent
 from warner.estimators.inversion import SYNONYMS, Inversion, Observed, Uniform
+from warner.estimators.keyed import KeyMeans, PerKey
 from warner.estimators.likelihood import MaximumLikelihood
 from warner.estimators.mean import SampleMean
 from warner.estimators.reduction import MixtureReduction
@@ -38,6 +39,8 @@ METHODS: dict[str, Callable[..., Estimator]] = {
     "bias": BiasCorrection,
     "em-independent": partial(ExpectationMaximization, "auto", start="independent"),
     "independent": Independent,
+    "pckv": KeyMeans,
+    "per-key": PerKey,
     "uniform": Uniform,
     "observed": Observed,
 }
@@ -66,11 +69,13 @@ __all__ = [
     "ExpectationMaximization",
     "Independent",
     "Inversion",
+    "KeyMeans",
     "LogSpline",
     "METHODS",
     "MaximumLikelihood",
     "MixtureReduction",
     "Observed",
+    "PerKey",
     "SampleMean",
     "SmoothedEM",
     "Uniform",

@@ -52,7 +52,7 @@ class SampleMean(Estimator):
             raise IdentifiabilityError(
                 message("tally", "keeps bit sums, of which each report is several", None, "Use Inversion() and the mean() of its estimate")
             )
-        each = np.stack([_weights(evidence.channel, c) for c in points.T])
+        each = np.stack([carried(evidence.channel, c) for c in points.T])
         mean = each @ w
         spread = np.maximum(each**2 @ w - mean**2, 0.0)
         # One report says nothing of how far its like would be from it.
@@ -60,8 +60,8 @@ class SampleMean(Estimator):
         return Fit(None, Status.MEAN_ONLY, mean=mean, mean_variance=variance)
 
 
-def _weights(channel: Channel, points: np.ndarray) -> np.ndarray:
-    """g (m,) with A'g = points (K,)."""
+def carried(channel: Channel, points: np.ndarray) -> np.ndarray:
+    """The number that each report stands for: g (m,) with A'g = points (K,), so that the mean of g is that of the values."""
     first, last = int(np.argmin(points)), int(np.argmax(points))
     if first == last:
         return np.full(channel.shape[0], points[0])

@@ -1,7 +1,7 @@
 """The format of report files.
 
 A report file has one column per report column and attribute, named ``attribute_column``; the K bits of a unary report are
-byte columns ``attribute_bits_0``, ``attribute_bits_1``, ...; those of part ``p`` of a tuple are
+byte columns ``attribute_bits_0``, ``attribute_bits_1``, ..., d digits are ``attribute_digits_0``, ...; those of part ``p`` of a tuple are
 ``attribute_p.column``. Its header (each attribute's mechanism, to the last bit of
 its law) and its end (number of reports, SHA-256 of the file with 64 zeros in the hash's own place) travel in Parquet's
 metadata, or in CSV as a first line ``#warner {...}`` and a last line ``#end {...}``. A file that is not byte for byte what was

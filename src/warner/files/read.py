@@ -21,7 +21,7 @@ from warner._check import (
 from warner.domain import Product
 from warner.files._format import CSV_END, CSV_START, FORMATS, SCHEMA, digest_of, file_columns, from_file
 from warner.files.batches import batches
-from warner.layout import Bits, Together, smallest_dtype
+from warner.layout import Bits, Digits, Together, smallest_dtype
 from warner.mechanisms import Mechanism, PerAttribute, from_header
 from warner.reports import Reports
 from warner.tally import Tally
@@ -149,7 +149,7 @@ def tally_file(path: str | ReportFile, progress: Any = None, ways: int | None = 
     path = file.path
     if ways is not None:
         return _tally_joint(file, ways, progress)
-    steps = sum(m.layout.bytes if isinstance(m.layout, Bits) else 1 for m in file.mechanisms.values())
+    steps = sum(len(m.layout.file_columns()) if isinstance(m.layout, Bits | Digits) else 1 for m in file.mechanisms.values())
     done = 0
 
     def advance() -> None:
@@ -169,6 +169,8 @@ def tally_file(path: str | ReportFile, progress: Any = None, ways: int | None = 
             try:
                 if isinstance(mechanism.layout, Bits):
                     sort, counts, n = _count_bits(database, file.relation(), names, mechanism.layout, advance)
+                elif isinstance(mechanism.layout, Digits):
+                    sort, counts, n = _count_digits(database, file.relation(), names, mechanism.layout, advance)
                 else:
                     sort, counts, n = _count_fields(database, file.relation(), names, mechanism.layout.sizes)
                     advance()
@@ -257,6 +259,16 @@ def _count_bits(database: duckdb.DuckDBPyConnection, relation: str, names: list[
         if row is None or row[0]:
             raise ReportError(message("reports", "at most one bit of a non-sensitive value may be set"))
     return "bitsums", np.concatenate(sums)[: layout.width], n
+
+
+def _count_digits(database: duckdb.DuckDBPyConnection, relation: str, names: list[str], layout: Digits, advance: Any) -> tuple[str, np.ndarray, int]:
+    """How often each key has each digit."""
+    counts, n = [], 0
+    for name in names:
+        _, histogram, n = _count_fields(database, relation, [name], (layout.base,))
+        counts.append(histogram)
+        advance()
+    return "digits", np.stack(counts), n
 
 
 def read_reports(path: str) -> dict[str, Reports]:

@@ -18,7 +18,7 @@ from warner._check import (
     message,
 )
 from warner.domain import Categorical, Domain, Grid, Integers, Interval, Tagged
-from warner.mechanisms import Mechanism
+from warner.mechanisms import KeyValue, Mechanism
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +32,8 @@ def read_values(path: str | BinaryIO, domains: Mapping[str, Domain | Mechanism],
 
     Args:
         path: a file name, an open CSV file, or ``-`` for CSV on standard input.
-        domains: the columns to read, and the domains, or mechanisms with domains, whose values they hold.
+        domains: the columns to read, and the domains, or mechanisms with domains, whose values they hold. Of pairs of a key and a value
+            there are two, ``name_key`` and ``name_value``.
         bare: the file is CSV without a header line, its columns in the order of ``domains``.
 
     Raises:
@@ -42,7 +43,8 @@ def read_values(path: str | BinaryIO, domains: Mapping[str, Domain | Mechanism],
     import pyarrow as pa
 
     shown = "standard input" if path == "-" else path if isinstance(path, str) else "the file"
-    batches = _parquet(path, list(domains)) if isinstance(path, str) and path.endswith(".parquet") else _csv(path, list(domains), bare)
+    names = [column for name, taker in domains.items() for column in _columns(name, taker)]
+    batches = _parquet(path, names) if isinstance(path, str) and path.endswith(".parquet") else _csv(path, names, bare)
     row, problem = 0, None
     while True:
         # Arrow's own errors quote what they could not read. They must not hang on ours as its context either, so ours is
@@ -50,12 +52,12 @@ def read_values(path: str | BinaryIO, domains: Mapping[str, Domain | Mechanism],
         try:
             batch = next(batches, None)
         except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
-            problem = _problem(shown, error, list(domains))
+            problem = _problem(shown, error, names)
         if problem is not None:
             raise problem
         if batch is None:
             break
-        yield {name: _encoded(taker, batch.column(name), name, row) for name, taker in domains.items()}
+        yield {name: _encoded(taker, batch, name, row) for name, taker in domains.items()}
         row += batch.num_rows
     if row == 0:
         raise EmptyError(message(shown, "holds no answers", None, "Pass at least one row"))
@@ -108,7 +110,16 @@ _NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 _CELL = r"^([0-9]{1,9}, ?[0-9]{1,9}|\[[0-9]{1,9}, ?[0-9]{1,9}\])$"
 
 
-def _encoded(taker: Domain | Mechanism, column: Any, name: str, row: int) -> np.ndarray:
+def _columns(name: str, taker: Domain | Mechanism) -> list[str]:
+    """The columns that hold an attribute's answers: its name, or for pairs one of each."""
+    return [f"{name}_{part}" for part in taker.parts] if isinstance(taker, KeyValue) else [name]
+
+
+def _encoded(taker: Domain | Mechanism, batch: Any, name: str, row: int) -> np.ndarray:
+    if isinstance(taker, KeyValue):
+        parts = zip(_columns(name, taker), taker.parts.values(), strict=True)
+        return np.stack([_encoded(part, batch, column_name, row) for column_name, part in parts], axis=1)
+    column = batch.column(name)
     if isinstance(taker, Domain):
         return _encode(taker, column, name, row, taker.encode)
     # What a mechanism makes of numbers; of other answers, their indices.

@@ -10,6 +10,7 @@ from warner.mechanisms.exponential import Exponential
 from warner.mechanisms.gaussian import Gaussian
 from warner.mechanisms.hadamard import HadamardResponse
 from warner.mechanisms.hashing import LocalHashing
+from warner.mechanisms.keyvalue import KeyValue
 from warner.mechanisms.noise import Geometric, Laplace, TruncatedGeometric
 from warner.mechanisms.numeric import Piecewise, SquareWave, StochasticRounding
 from warner.mechanisms.personal import Personalized
@@ -43,6 +44,7 @@ MECHANISMS.update(
         Exponential,
         PerAttribute,
         Repeated,
+        KeyValue,
     )
 )
 

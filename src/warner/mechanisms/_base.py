@@ -216,7 +216,7 @@ class Mechanism(ABC):
         Args:
             reports: made by this mechanism.
             keep_reports: for reports of K bits, keep the distinct reports instead of their bit sums, for the likelihood of
-                whole reports; the tally then grows with n. Other tallies lose nothing and stay as they are.
+                whole reports; the tally then grows with n. Other tallies stay as they are.
 
         Raises:
             MismatchError: reports of another mechanism, budget, domain or version.

@@ -13,7 +13,7 @@ from warner._random import Source
 from warner.channel import Channel, KhatriRaoChannel, RepeatedRows
 from warner.domain import Domain
 from warner.guarantee import Guarantee, compose
-from warner.layout import Bits
+from warner.layout import Bits, Digits
 from warner.mechanisms._base import Mechanism
 from warner.mechanisms._headers import from_header
 from warner.mechanisms.combined import Combined, typed
@@ -59,6 +59,10 @@ class Repeated(Combined):
         for part in parts:
             if not isinstance(part, Mechanism) or isinstance(part, Combined):
                 raise ArgumentTypeError(message("mechanism", "must be a mechanism of one report, or a list of such", kind(part)))
+            if isinstance(part.layout, Digits):
+                raise ArgumentError(
+                    message("mechanism", "must send whole reports to be repeated, not a digit for each key", repr(part), "Use key='direct'")
+                )
             if part.domain != parts[0].domain:
                 raise MismatchError(message("mechanism", "must all be on one domain", f"{part.domain!r} and {parts[0].domain!r}"))
         # Equal ones stand together: which report came first tells nothing.
@@ -152,6 +156,7 @@ class Repeated(Combined):
                 channels.append(part.report_channel(kinds))
                 index.append(place.ravel())
             else:
+                assert not isinstance(part.layout, Digits)
                 channels.append(part.channel())
                 index.append(part.layout.index(split[name]))
         return RepeatedRows(channels, np.stack(index, axis=1))

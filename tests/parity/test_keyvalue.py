@@ -1,0 +1,134 @@
+"""Keys with values: fast forms against the same law written out."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+import warner
+from warner import Categorical, Interval, KeyValue
+from warner._exact import log_ratio
+from warner.channel import DilutedChannel, TiedChannel
+from warner.estimators.keyed import key_moments, of_keys, of_values
+from warner.evidence import Evidence
+from warner.law import Keyed, TwoLevel
+
+
+def _ratio(law: Keyed, keys: int) -> Fraction:
+    """The worst ratio over all reports and pairs of answers, a value standing on any of the cells."""
+    dummy = law.other / law.cells
+    own = [[law.keep * (law.value.high if y == v else law.value.low) for y in range(law.cells)] for v in range(law.cells)]
+    answers = list(product(range(keys), range(law.cells)))
+    worst = Fraction(1)
+    everything = product(range(law.cells + 1), repeat=keys) if law.apart else product(range(keys), range(law.cells))
+    for report in everything:  # a digit of 0 is nothing
+        chances = []
+        for k, v in answers:
+            if not law.apart:
+                chances.append(own[v][report[1]] if report[0] == k else dummy)
+                continue
+            chance = Fraction(1)
+            for j, digit in enumerate(report):
+                mine, other = (1 - law.keep, 1 - law.other) if digit == 0 else (own[v][digit - 1], dummy)
+                chance *= mine if j == k else other
+            chances.append(chance)
+        worst = max(worst, max(chances) / min(chances))
+    return worst
+
+
+def _law(epsilon: float, second: float, first: float, keys: int, cells: int, apart: bool) -> Keyed:
+    """Key-value reports with a window of one cell at epsilon_2 ``second`` and keys at epsilon_1 ``first``."""
+    e, one = Fraction(np.exp(second)), Fraction(np.exp(first))
+    value = TwoLevel(e / (e + cells - 1), 1 / (e + cells - 1))
+    keep, other = (Fraction(1, 2), 1 / (one + 1)) if apart else (one / (one + keys - 1), 1 / (one + keys - 1))
+    return Keyed(keep, other, value, cells, apart)
+
+
+@pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize("keys", [2, 3, 4])
+@pytest.mark.parametrize("cells", [2, 3])
+def test_the_ratio_of_a_law_is_that_of_all_its_reports(apart: bool, keys: int, cells: int) -> None:
+    for second, first in ((0.5, 0.7), (1.0, 0.2), (2.0, 0.1), (0.1, 1.5)):
+        law = _law(1.0, second, first, keys, cells, apart)
+        assert law.ratio() == _ratio(law, keys)
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_wrong_budgets_are_seen(apart: bool) -> None:
+    """epsilon = 1 = epsilon_2: keys at epsilon_1 = epsilon break it, at epsilon - epsilon_2 they waste it, and so do other slips."""
+    cells = 3
+    peak = float(_law(1.0, 1.0, 1.0, 3, cells, apart).value.high * cells)
+    right = log_ratio(_law(1.0, 1.0, 1.0 - np.log(peak), 3, cells, apart).ratio(), 1)
+    assert right == pytest.approx(1.0, abs=1e-12)
+    wrong = log_ratio(_law(1.0, 1.0, 1.0, 3, cells, apart).ratio(), 1)
+    assert wrong == pytest.approx(1.0 + np.log(peak), abs=1e-12) and wrong > 1.3
+    half = _law(1.0, 0.5, 0.5, 3, cells, apart)
+    assert log_ratio(half.ratio(), 1) < 0.85  # epsilon_1 = epsilon - epsilon_2 spends less than it may
+
+
+def test_direct_keys_as_if_they_carried_no_value_break_the_budget() -> None:
+    """The mutant that keeps keys w.p. e / (e + d - 1), randomised response over d and not over 2d."""
+    law = _law(1.0, 1.0, 1.0, 4, 2, False)
+    assert log_ratio(law.ratio(), 1) == pytest.approx(1 + np.log(2 * np.e / (np.e + 1)), abs=1e-12)
+
+
+@pytest.mark.parametrize("key", ["unary", "direct"])
+def test_what_reports_of_a_key_say_is_their_conditional_law(key: str) -> None:
+    mechanism = KeyValue(Categorical(["a", "b", "c"]), Interval(-1, 1, 6), 1.5, key=key, value="piecewise", cells=9)
+    channel = mechanism.channel()
+    f, rest = np.array([0.2, 0.5, 0.3]), np.random.default_rng(0).dirichlet(np.ones(6), 3)
+    w = channel.matvec((f[:, None] * rest).ravel())
+    facts = Evidence(channel, w, 1000, mechanism.domain)
+    for k in range(3):
+        seen = channel.each(w)[k, 1:]
+        part = of_values(facts, k, float(f[k]))
+        assert part is not None and isinstance(part.channel, DilutedChannel)
+        assert part.channel.matvec(rest[k]) == pytest.approx(seen / seen.sum(), abs=1e-14)
+        assert part.n == round(1000 * seen.sum())
+        dense = part.channel.dense()
+        assert dense.sum(axis=0) == pytest.approx(np.ones(6)) and part.channel.rmatvec(seen) == pytest.approx(dense.T @ seen)
+    keys = of_keys(facts)
+    assert keys.channel.invert(keys.weights) == pytest.approx(f) and keys.weights.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("key", ["unary", "direct"])
+@pytest.mark.parametrize("value", ["rounding", "piecewise"])
+def test_variances_of_moments_are_those_of_single_reports(key: str, value: str) -> None:
+    """By enumeration of all reports: what each adds to f and N, its mean and its covariance."""
+    cells = {} if value == "rounding" else {"cells": 4}
+    mechanism = KeyValue(Categorical(["a", "b"]), Interval(-1, 1, 4), 1.5, key=key, value=value, **cells)
+    channel, theta = mechanism.channel(), np.random.default_rng(1).dirichlet(np.ones(8))
+    law = mechanism.probabilities().astype(float) @ theta
+    reports = warner.Reports(mechanism.header, mechanism.outputs())
+    single = []
+    for i in range(len(reports)):
+        tally = mechanism.tally(reports[i : i + 1])
+        found = key_moments(warner.evidence.evidence(tally))
+        single.append(np.stack([found.total, found.frequency], axis=1))
+    each = np.array(single)
+    mean = np.einsum("y,yki->ki", law, each)
+    table = theta.reshape(2, 4)
+    assert mean[:, 1] == pytest.approx(table.sum(axis=1)) and mean[:, 0] == pytest.approx(table @ mechanism.values.points[:, 0])
+    covariance = np.einsum("y,yki,ykj->kij", law, each, each) - np.einsum("ki,kj->kij", mean, mean)
+    n = 10**6
+    assert key_moments(Evidence(channel, channel.matvec(theta), n, mechanism.domain)).variance * (n - 1) == pytest.approx(covariance, abs=1e-9)
+
+
+@pytest.mark.parametrize("key", ["unary", "direct"])
+def test_the_gram_product_is_that_of_the_matrix(key: str) -> None:
+    channel = KeyValue(Categorical(["a", "b", "c"]), Interval(-1, 1, 4), 1.5, key=key, value="piecewise", cells=5).channel()
+    dense, v = channel.dense(), np.random.default_rng(0).random(channel.shape[0])
+    assert channel.gram(v) == pytest.approx(dense.T @ (v[:, None] * dense), abs=1e-13)
+
+
+def test_products_of_several_vectors_are_those_of_one() -> None:
+    channel = KeyValue(Categorical(["a", "b"]), Interval(-1, 1, 4), 1.5, value="piecewise", cells=5).channel()
+    assert isinstance(channel, TiedChannel)
+    thetas = np.random.default_rng(1).dirichlet(np.ones(8), 3).T
+    w = channel.matvec(thetas)
+    assert channel.invert(w) == pytest.approx(thetas, abs=1e-10)
+    assert channel.functional(thetas).T @ w[:, 0] == pytest.approx(thetas.T @ channel.invert(w[:, 0]), abs=1e-10)
+    assert channel.moments(thetas)[0][:, 1] == pytest.approx(channel.moments(thetas[:, 1])[0])
