@@ -21,6 +21,7 @@ from warner._check import (
     ValuesError,
     WarnerError,
 )
+from warner.association import clusters
 from warner.audit import Audit, audit
 from warner.choose import estimate
 from warner.compare import compare
@@ -72,6 +73,7 @@ from warner.mechanisms import (
 from warner.personal import redistribute
 from warner.plan import plan
 from warner.reports import Reports
+from warner.schemes import compare_schemes
 from warner.study import Study
 from warner.tally import Tally
 
@@ -134,6 +136,8 @@ __all__ = [
     "Observed",
     "redistribute",
     "compare",
+    "compare_schemes",
+    "clusters",
     # around
     "audit",
     "Audit",

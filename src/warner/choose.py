@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from warner._check import ArgumentTypeError, kind, message
-from warner.channel import Channel, TiedChannel
+from warner.channel import Channel, DirectChannel, TiedChannel
 from warner.domain import Domain, Grid, Integers, Interval, Points, Product
 from warner.estimate import Estimate, Fit
-from warner.estimators import Estimator, ExpectationMaximization, Inversion, KeyMeans, LogSpline, MaximumLikelihood, PerKey
+from warner.estimators import EmpiricalBayes, Estimator, ExpectationMaximization, Inversion, KeyMeans, LogSpline, MaximumLikelihood, PerKey
 from warner.estimators.keyed import is_keyed
 from warner.evidence import evidence
 from warner.tally import Tally
@@ -76,12 +76,19 @@ def recommended(domain: Domain, channel: Channel | None = None) -> Estimator:
     rounded, which tells means only. Several attributes (Product): ``ExpectationMaximization("auto", start="independent")``, because most
     tables are nearer to independence than to anything. On Adult's tables it errs less than inversion, and over all than the maximum of the
     likelihood (bench/joint_tables_of_adult); where dependence is weak but certain, as in tables of yes and no, ``MaximumLikelihood()`` is the
-    safer choice. Everything else: ``Inversion("project")``, the unbiased estimate projected on the simplex, in closed form for every mechanism.
+    safer choice.
+
+    Labels (everything else): ``EmpiricalBayes()``, because shares tell each other what shares look like, and their order tells of neighbours where
+    the reports show that it does. In the league (bench/accuracy) its squared error is within 10 % of the best method's in nine cells of ten. Up
+    to 7 values, where there is too little to learn a prior from, it is the exact posterior under a mixture of Dirichlet laws; there, with
+    few reports, other methods may err up to a third less. Answers that were sent as they are: ``Inversion("project")``, their shares.
 
     >>> from warner import Categorical, Grid, Interval
-    >>> recommended(Interval(0, 1, 64)), recommended(Grid(4, 4)), recommended(Categorical(["a", "b"]))
-    (LogSpline(), ExpectationMaximization(steps='auto'), Inversion(constraint='project'))
+    >>> recommended(Interval(0, 1, 64)), recommended(Grid(4, 4)), recommended(Categorical(["a", "b"])) == EmpiricalBayes()
+    (LogSpline(), ExpectationMaximization(steps='auto'), True)
     """
+    if isinstance(channel, DirectChannel) and not channel.q.any():
+        return Inversion("project")
     if channel is not None and is_keyed(channel):
         # Two cells for a value tell its mean and no more.
         means = any(part.inner.shape[0] == 2 for part in getattr(channel, "channels", (channel,)) if isinstance(part, TiedChannel))
@@ -90,4 +97,4 @@ def recommended(domain: Domain, channel: Channel | None = None) -> Estimator:
         return LogSpline()
     if isinstance(domain, Product):
         return ExpectationMaximization("auto", start="independent")
-    return ExpectationMaximization("auto") if isinstance(domain, Grid | Points) else Inversion("project")
+    return ExpectationMaximization("auto") if isinstance(domain, Grid | Points) else EmpiricalBayes()

@@ -89,6 +89,8 @@ class Fit:
         mean, mean_variance: where only the mean was estimated, it and the variance of one report's share in it, (d,).
         draws: (count, rng) -> (count, K) distributions from the posterior, where the estimator has one; rows belong together, so
             quantiles of a function over the rows are an interval for it.
+        by_draws: whether intervals are made of them where no kind is asked for. A prior that the same reports suggested may leave shares
+            that are unlike the rest uncovered, and then they are not.
         frequencies, key_means: where only those were estimated, of keys (d,) and of their values (d,); see warner.conditional.
     """
 
@@ -103,6 +105,7 @@ class Fit:
     path: np.ndarray | None = field(default=None, repr=False)
     seconds: float | None = field(default=None, repr=False)
     draws: Callable[[int, np.random.Generator], np.ndarray] | None = field(default=None, repr=False)
+    by_draws: bool = False
     mean: np.ndarray | None = None
     mean_variance: np.ndarray | None = field(default=None, repr=False)
     frequencies: np.ndarray | None = None
@@ -216,18 +219,19 @@ class Estimate:
             level: coverage asked for, in (0, 1).
             target: ``"population"``, the distribution that the n people were drawn from, or ``"respondents"``, the shares
                 among exactly these n people.
-            kind: None for ``"posterior"`` where the estimator has a posterior and the target is the population, else
-                ``"wald"``; or one of these. ``"wald"``, around the unbiased estimate (:func:`warner.intervals.wald`); ``"bootstrap"``, around this
-                estimate and with its estimator (:func:`warner.intervals.bootstrap`); ``"fisher"``, around a maximum of the
-                likelihood with no share at 0 (:func:`warner.intervals.fisher`); ``"posterior"``, where the estimator has a
-                posterior (:func:`warner.intervals.posterior`).
+            kind: None for ``"posterior"`` where the estimator has one that covers and the target is the population, else
+                ``"wald"``, widened to hold the estimate where that was shrunk out of it; or one of these. ``"wald"``, around
+                the unbiased estimate (:func:`warner.intervals.wald`); ``"bootstrap"``, around this estimate and with its
+                estimator (:func:`warner.intervals.bootstrap`); ``"fisher"``, around a maximum of the likelihood with no share
+                at 0 (:func:`warner.intervals.fisher`); ``"posterior"``, where the estimator has a posterior
+                (:func:`warner.intervals.posterior`).
             weights: not for wald. (r, K): intervals for weights @ shares, such as a marginal. For bootstrap and posterior also a
                 function of the shares, (K,) -> (r,). Mean, variance, quantiles and ranges have intervals of their own: ``mean().interval()``.
             replicates, rng: of the bootstrap.
         """
         from warner.intervals import bootstrap, fisher, posterior, wald  # an upward door, for the reader's convenience
 
-        kind = self._kind(target) if kind is None else kind
+        asked, kind = kind, self._kind(target) if kind is None else kind
         choice("kind", kind, ("wald", "bootstrap", "fisher", "posterior"))
         if self.sums is not None and kind in ("bootstrap", "fisher"):
             return self.sums.interval(level, target, kind, weights, replicates, rng)
@@ -238,7 +242,11 @@ class Estimate:
         if kind == "fisher":
             return fisher(self, level, target, weights)
         choice("weights of wald intervals", weights, (None,))
-        return wald(self.evidence, level, target)
+        bounds = wald(self.evidence, level, target)
+        if asked is None and self.fit.probabilities is not None:
+            held = np.clip(self.probabilities, 0.0, 1.0)
+            bounds = np.stack([np.minimum(bounds[:, 0], held), np.maximum(bounds[:, 1], held)], axis=1)
+        return bounds
 
     def mean(self) -> Quantity | tuple[Quantity, ...]:
         """sum_x theta_x points_x, a float with ``.interval()``; of a Grid one per coordinate. See :mod:`warner.summaries`."""
@@ -309,7 +317,7 @@ class Estimate:
 
     def _kind(self, target: str) -> str:
         """Which intervals to give where none are asked for."""
-        if self.fit.draws is not None and target == "population":
+        if self.fit.by_draws and target == "population":
             return "posterior"
         return "wald" if self.sums is None else self.sums.kind
 

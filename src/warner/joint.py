@@ -86,7 +86,9 @@ def marginal_estimate(estimate: Estimate, names: str | Sequence[str]) -> Estimat
     evidence = Evidence(found[0], found[1], facts.n, part)
     named = estimate.attribute if len(keep) > 1 else list(domain.domains)[keep[0]]
     # Draws of shares one by one do not know how the noise of neighbouring cells cancels in their sums.
-    return Estimate(replace(fit, probabilities=shares, status=status, draws=None, path=None), evidence, estimate.estimator, named, whole)
+    return Estimate(
+        replace(fit, probabilities=shares, status=status, draws=None, by_draws=False, path=None), evidence, estimate.estimator, named, whole
+    )
 
 
 def places(domain: Domain, names: str | Sequence[str], least: int = 1) -> tuple[int, ...]:

@@ -101,7 +101,7 @@ def show_estimate(result: Estimate, level: float, target: str, truth: Any = None
         "none": "There are no intervals: different distributions make the same reports.\n",
     }
     about = kinds[result.interval_kind(target)] if rows else ""
-    if result.fit.mean is not None or (result.fit.draws is not None and result.domain.points is not None):
+    if result.fit.mean is not None or (result.fit.by_draws and result.domain.points is not None):
         each = [f"{m['estimate']:.6g}, {100 * level:.4g} % interval {m['low']:.6g} .. {m['high']:.6g}" for m in result.means(level)]
         about += f"Mean {'; '.join(each)}, for the population they were drawn from.\n"
     only = "" if result.unique is None else f"\nThe maximum is {result.unique}."

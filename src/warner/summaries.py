@@ -81,7 +81,7 @@ class Quantity(float):
             choice("target", target, TARGETS)
             return self._of.around(normal_quantile(level))
         if kind is None:
-            kind = "posterior" if self._estimate.fit.draws is not None and target == "population" else "bootstrap"
+            kind = "posterior" if self._estimate.fit.by_draws and target == "population" else "bootstrap"
         choice("kind", kind, ("bootstrap", "posterior", *(("fisher",) if isinstance(self._of, Linear) else ())))
         asked = getattr(self._of, "cumulative", self._of) if kind == "bootstrap" else self._of
         weights = asked.weights if isinstance(asked, Linear) and (asked.limits is None or kind == "fisher") else asked

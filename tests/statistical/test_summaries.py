@@ -117,7 +117,7 @@ def test_posterior_intervals_of_summaries_cover_what_they_say() -> None:
         plain = warner.estimate(warner.Tally(open_.header, "histogram", counts, n), warner.Inversion("project"))
         true = warner.Estimate(Fit(SIX.copy(), plain.status), plain.evidence, plain.estimator)
         for j, (scale, ask) in enumerate(((1.0, ASKED[0]), (1.0, ASKED[2]), (0.1, ASKED[0]))):
-            fit = Fit(plain.probabilities.copy(), plain.status, draws=lambda b, g, c=counts * scale: g.dirichlet(c + 1, b))  # type: ignore[misc]
+            fit = Fit(plain.probabilities.copy(), plain.status, draws=lambda b, g, c=counts * scale: g.dirichlet(c + 1, b), by_draws=True)  # type: ignore[misc]
             low, high = ask(warner.Estimate(fit, plain.evidence, plain.estimator)).interval(rng=rng)  # type: ignore[attr-defined]
             hits[j] += low <= ask(true) <= high
     mean, median, vague = hits / 150

@@ -86,7 +86,7 @@ class LogSpline(Estimator):
         # With fewer different reports than values, what they leave open is the prior's word alone.
         few = evidence.channel.shape[0] < evidence.channel.shape[1]
         unique = Uniqueness.NOT_UNIQUE.value if few else None
-        return replace(fit, unique=unique, draws=Draws(models, chances), seconds=perf_counter() - start)
+        return replace(fit, unique=unique, draws=Draws(models, chances), by_draws=True, seconds=perf_counter() - start)
 
 
 @dataclass(eq=False)
