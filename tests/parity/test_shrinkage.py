@@ -11,7 +11,7 @@ from scipy.stats import gamma
 import warner
 from tests.registry import MECHANISMS, SEEING
 from warner import Integers
-from warner.channel import SupportChannel
+from warner.channel import StackChannel, SupportChannel
 from warner.estimators._noise import Noise
 from warner.estimators._prior import Prior, families, fit_prior, tilted, with_mean
 from warner.estimators.shrinkage import _common_quantile, _sharpened
@@ -147,3 +147,22 @@ def test_sharpened_estimates_are_newtons_step() -> None:
     inverse = np.linalg.inv(system)[:6, :6]
     assert sharp.n > noise.n
     assert sharp.variance(theta).sum() * 5 / 6 == pytest.approx(np.trace(inverse) / 3000, rel=1e-4)
+
+
+def test_likelihoods_of_several_budgets_are_products_of_binomial_laws() -> None:
+    """Bits at two budgets, against the binomial law of each group's counts, moved as the estimates were."""
+    domain, people = Integers(1, 5), (400, 700)
+    parts = [SupportChannel(5, 0.25, 0.3), SupportChannel(5, 0.1, 0.5)]
+    channel, rng = StackChannel(parts, people), np.random.default_rng(4)
+    w = channel.simulate(rng.dirichlet(np.ones(5)), sum(people), rng)
+    noise = Noise.of(Evidence(channel, w, sum(people), domain), "binomial")
+    atoms, moved = np.linspace(0, 0.8, 9), noise.y - channel.invert(w)
+    logs = np.zeros((5, 9))
+    for part, own, share, n in zip(parts, channel.split(w), channel.shares, people, strict=True):
+        # The binomial law goes on between whole numbers up to a factor without the share in it.
+        counts = n * (part.q + part.gap * (part.invert(own / share) + moved))
+        mu = part.q[:, None] + part.gap[:, None] * atoms
+        logs += np.stack([c * np.log(m) + (n - c) * np.log1p(-m) for c, m in zip(counts, mu, strict=True)])
+    expected = np.exp(logs - logs.max(axis=1, keepdims=True))
+    assert noise.likelihood(atoms) == pytest.approx(expected, rel=1e-9)
+    assert noise.part(np.array([3, 1])).likelihood(atoms) == pytest.approx(expected[[3, 1]], rel=1e-9)

@@ -7,6 +7,7 @@ import pytest
 
 import warner
 from warner import EmpiricalBayes, Integers
+from warner.channel import StackChannel
 from warner.estimators import _noise, _prior, shrinkage
 from warner.evidence import Evidence
 
@@ -91,3 +92,17 @@ def test_chosen_steps_err_little_more_than_the_best_number_of_steps() -> None:
                 ratios[steps].append(path[steps - 1] / min(path))
     mean = {k: np.exp(np.log(v).mean()) for k, v in ratios.items()}
     assert mean["auto"] < 1.25 and mean[10] > 1.5 and mean[1500] > 1.5, mean
+
+
+def test_several_budgets_of_few_people_taken_as_normal_are_rejected() -> None:
+    """30 people at epsilon 4 name a value each: counts of 0 and 1, of which normal noise makes shares. It errs at least half as much again."""
+    theta = np.exp(-(np.linspace(-2.5, 2.5, 120) ** 2))
+    theta /= theta.sum()
+    people, domain = (300, 100, 30), Integers(1, 120)
+    channel = StackChannel([warner.RandomizedResponse(domain, e).channel() for e in (1.0, 2.0, 4.0)], people)
+    rng, errors = np.random.default_rng(5), np.zeros(2)
+    for _ in range(20):
+        facts = Evidence(channel, channel.simulate(theta, sum(people), rng), sum(people), domain)
+        for k, likelihood in enumerate(("binomial", "normal")):
+            errors[k] += ((EmpiricalBayes(likelihood=likelihood).fit(facts).probabilities - theta) ** 2).sum()
+    assert errors[1] > 1.5 * errors[0]

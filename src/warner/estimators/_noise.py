@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from warner.channel import Channel, DirectChannel, HadamardChannel, HashChannel, SupportChannel, SupportRows
+from warner.channel import Channel, DirectChannel, HadamardChannel, HashChannel, StackChannel, SupportChannel, SupportRows
 from warner.estimators._order import Guess, guessed
 from warner.estimators.simplex import project
 from warner.evidence import Evidence
@@ -23,6 +23,27 @@ _TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
+class Counts:
+    """How large a share (K,) of n reports supports each value, q + gap t being expected where t is its own; ``direct``: reports are values."""
+
+    n: float
+    share: np.ndarray
+    q: np.ndarray
+    gap: np.ndarray
+    direct: bool
+
+    def part(self, index: np.ndarray) -> Counts:
+        return replace(self, share=self.share[index], q=self.q[index], gap=self.gap[index])
+
+    def logs(self, atoms: np.ndarray) -> np.ndarray:
+        """Log-likelihoods (K, J): binomial, or of values Poisson."""
+        mu = np.clip(self.q[:, None] + self.gap[:, None] * atoms, _TINY, 1 - 1e-16)
+        share = self.share[:, None]
+        out: np.ndarray = self.n * (share * np.log(mu) + (-mu if self.direct else (1 - share) * np.log1p(-mu)))
+        return out
+
+
+@dataclass(frozen=True, eq=False)
 class Noise:
     """K unbiased estimates y and their noise: variance (null + slope t - t^2) / n at a true share t, each (K,).
 
@@ -35,6 +56,7 @@ class Noise:
         q, gap: (K,) where counts are known by them, else None.
         direct: whether reports are values.
         guess: what the order of the values says besides.
+        groups: of several mechanisms or budgets, the counts of each, whose likelihoods multiply; y is then only where they are looked at.
     """
 
     n: float
@@ -45,6 +67,7 @@ class Noise:
     gap: np.ndarray | None
     direct: bool
     guess: Guess | None = None
+    groups: tuple[Counts, ...] = ()
 
     @classmethod
     def of(cls, evidence: Evidence, likelihood: str) -> Noise:
@@ -56,7 +79,8 @@ class Noise:
             plug = project(y)
             _, own = channel.moments(plug)
             null = channel.null_variance(plug)
-            return cls(n, y, null, np.maximum(own - null, 0.0), None, None, False).balanced()
+            found = cls(n, y, null, np.maximum(own - null, 0.0), None, None, False).balanced()
+            return replace(found, groups=_groups(evidence, found.y - y)) if likelihood == "binomial" else found
         q, gap = known
         if isinstance(channel, HashChannel):
             y, worth = _pooled(channel, evidence, y, q, gap)
@@ -82,6 +106,7 @@ class Noise:
             q=q,
             gap=gap,
             guess=None if self.guess is None else self.guess.part(index),
+            groups=tuple(group.part(index) for group in self.groups),
         )
 
     def variance(self, t: np.ndarray) -> np.ndarray:
@@ -91,13 +116,13 @@ class Noise:
 
     def likelihood(self, atoms: np.ndarray) -> np.ndarray:
         """(K, J), each row divided by its largest entry."""
-        if self.q is None or self.gap is None:
+        if self.groups:
+            logs = np.sum([group.logs(atoms) for group in self.groups], axis=0)
+        elif self.q is None or self.gap is None:
             variance = np.maximum((self.null[:, None] + self.slope[:, None] * atoms - atoms**2) / self.n, 1.0 / self.n**2)
             logs = -((self.y[:, None] - atoms) ** 2) / (2 * variance) - np.log(variance) / 2
         else:
-            mu = np.clip(self.q[:, None] + self.gap[:, None] * atoms, _TINY, 1 - 1e-16)
-            share = (self.q + self.gap * self.y)[:, None]
-            logs = self.n * (share * np.log(mu) + (-mu if self.direct else (1 - share) * np.log1p(-mu)))
+            logs = Counts(self.n, self.q + self.gap * self.y, self.q, self.gap, self.direct).logs(atoms)
         out: np.ndarray = np.exp(logs - logs.max(axis=1, keepdims=True))
         if self.guess is not None:
             out *= self.guess.likelihood(atoms)
@@ -139,7 +164,9 @@ class Noise:
         """Values that hardly differ as one row: (K,) the row of each, and of each row (R,) one of its values and how many it has."""
         place = self.y / np.sqrt(self.variance(self.y))
         guess = np.zeros(1) if self.guess is None else self.guess.value / np.sqrt(self.guess.variance)
-        keys = np.stack([np.round(place / _WIDTH), np.broadcast_to(np.round(guess / _WIDTH), place.shape), self.null.round(12), self.slope.round(12)])
+        own = [(group.share - group.q) / group.gap / np.sqrt(self.variance(self.y)) for group in self.groups]
+        seen = [np.broadcast_to(np.round(v / _WIDTH), place.shape) for v in (place, guess, *own)]
+        keys = np.stack([*seen, self.null.round(12), self.slope.round(12)])
         order = np.argsort(self.y, kind="stable")
         _, rows, counts = np.unique(keys[:, order], axis=1, return_inverse=True, return_counts=True)
         back = np.empty(order.size, dtype=np.int64)
@@ -179,6 +206,22 @@ def _bridged(steps: np.ndarray) -> np.ndarray:
     far = 2 ** np.arange(1, 40) - 1
     inside = 2 * far <= gap
     return np.unique(np.concatenate([steps, (steps[:-1, None] + far)[inside], (steps[1:, None] - far)[inside]]))
+
+
+def _groups(evidence: Evidence, moved: np.ndarray) -> tuple[Counts, ...]:
+    """The counts of every mechanism of several, each moved as the estimates (K,) were; none where one does not count support."""
+    channel = evidence.channel
+    if not isinstance(channel, StackChannel):
+        return ()
+    found = []
+    for part, share, weights, n in zip(channel.channels, channel.shares, channel.split(evidence.weights), channel.people, strict=True):
+        known = None if isinstance(part, HashChannel) else _support_law(part)
+        if known is None:
+            return ()
+        q, gap = known
+        counted = q + gap * (part.invert(weights / share) + moved)
+        found.append(Counts(float(n), counted, q, gap, isinstance(part, DirectChannel)))
+    return tuple(found)
 
 
 def _support_law(channel: Channel) -> tuple[np.ndarray, np.ndarray] | None:

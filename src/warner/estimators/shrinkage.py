@@ -42,9 +42,9 @@ class EmpiricalBayes(Estimator):
         loss: ``"squared"`` returns posterior means, tilted to sum to one; ``"absolute"`` the posterior quantile of one level for
             all values, the level at which they sum to one. Each minimises its expected error among vectors of that sum.
         likelihood: ``"binomial"`` takes the counts S_x of reports that support each value as binomial, given each atom; for reports
-            that are values, Poisson, which conditional on the sum is the exact multinomial. ``"normal"`` takes the unbiased
-            estimate as normal with its exact variance given each atom, and so do channels whose reports do not support values.
-
+            that are values, Poisson, which conditional on the sum is the exact multinomial; of several mechanisms or budgets, the
+            product. ``"normal"`` takes the unbiased estimate as normal with its exact variance given each atom, and so do channels
+            whose reports do not support values.
         order: whether the order of the values may say something of their shares. Where it does not, or with False, estimates
             do not depend on it.
 
