@@ -106,7 +106,7 @@ def named(names: Any, known: Sequence[str]) -> list[str]:
     """Attributes asked for, checked: known ones, each once, at least one."""
     if isinstance(names, str) or not isinstance(names, Sequence):
         raise ArgumentTypeError(message("attributes", "must be a list of names", kind(names), f"For example {list(known[:2])}"))
-    if not names or len(set(names)) < len(names) or any(name not in known for name in names):
+    if not names or any(name not in known for name in names) or len(set(names)) < len(names):
         raise ArgumentError(message("attributes", f"must be different names among {', '.join(known)}", ", ".join(map(repr, names)) or "none"))
     return list(names)
 

@@ -368,3 +368,10 @@ def test_tables_of_many_people_are_made_in_parts(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("warner.tuples._MARKS", 20 * 64)
     assert survey.tally(reports) == whole
     assert survey.counted(reports.columns, seen) == weighted
+
+
+def test_attributes_that_are_no_names_are_refused_by_name() -> None:
+    survey = PerAttribute(Product(a=Integers(0, 1)), {"a": lambda d: RandomizedResponse(d, 1.0)})
+    tally = survey.tally(survey.randomize({"a": [0, 1]}, np.random.default_rng(1)))
+    with pytest.raises(warner.ArgumentError, match="attributes"):
+        estimate(tally, attributes=[["a"]])  # type: ignore[list-item]
