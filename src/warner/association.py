@@ -172,7 +172,7 @@ def cramers_v(evidence: Evidence, first: str, second: str) -> Association:
     rows = found[0].shape[0]
     hidden = isinstance(found[0], SummedChannel) and not found[0].has_moments
     if found[0].copies != 1 or hidden or (not isinstance(found[0], KroneckerChannel) and rows * prod(shape) > LARGEST_DENSE):
-        remedy = "Randomise the attributes on their own, or take metrics.cramers_v of the shares of their marginal"
+        remedy = "Randomise each attribute by itself, with reports that are values, or take metrics.cramers_v of the shares of their marginal"
         raise ArgumentError(message("cramers_v", "needs whole reports whose joint law is listed", type(channel).__name__, remedy))
     return Association(Pair(found[0], found[1], evidence.n, shape))
 

@@ -8,7 +8,7 @@ then all that is possible. They are around the unbiased estimates, whatever meth
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from warner._check import ArgumentError, ArgumentTypeError, IdentifiabilityError, ValuesError, choice, message, show
 from warner.domain import Domain, Padded, Product
 from warner.estimate import Estimate, Status
-from warner.estimators.keyed import Moments, is_keyed, key_moments, of_keys, parts_of
+from warner.estimators.keyed import Moments, PerKey, is_keyed, key_moments, of_keys, parts_of
 from warner.intervals import TARGETS, normal_quantile, wald
 from warner.summaries import Cumulative, Linear, Quantile, Quantity, Ratio, mean, quantile, variance
 
@@ -134,7 +134,10 @@ class Conditional:
         found = summary(_Alone(self.probabilities, self.domain, self.estimate), *arguments)
         if not isinstance(found, Quantity):
             raise ArgumentTypeError(message("values", "must be on a line", type(self.domain).__name__, "Use Interval or Integers"))
-        return Quantity(float(found), self.estimate, _Given(found._of, self._block))
+        whole, method = self.estimate, self.estimate.estimator
+        if isinstance(method, PerKey):
+            whole = replace(whole, estimator=method.alone(self.index))
+        return Quantity(float(found), whole, _Given(found._of, self._block))
 
 
 @dataclass(frozen=True, eq=False)

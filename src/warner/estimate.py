@@ -276,7 +276,8 @@ class Estimate:
         """The estimate of some attributes of a Product, as sums over the others; one name gives it on that attribute's own domain.
 
         Status, gap and likelihood stay those of the fit that was summed. Wald intervals are around the unbiased estimate of the marginal
-        itself, and are what is given where none are asked for; the bootstrap refits the whole; there is no posterior of the sums.
+        itself, and are what is given where none are asked for; the bootstrap refits the whole; there is no posterior of the sums. ``Inversion()`` is
+        made anew of the reports on these attributes: sums over bits of others add noise that need not be there.
 
         Args:
             names: attributes in the order wanted, or one.

@@ -79,11 +79,15 @@ def marginal_estimate(estimate: Estimate, names: str | Sequence[str]) -> Estimat
         plug = project(estimate.probabilities)
         channel = SummedChannel(facts.channel, domain.shape, keep, plug)
         found, usual = (channel, facts.weights), "wald" if channel.has_moments else "bootstrap"
-    status = Status.EXACT if fit.status is Status.OUTSIDE_SIMPLEX and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-9 else fit.status
-    # The sums of an inversion are the inversion of the sums: nothing of the whole is needed any more.
+    # The inversion of the summed weights needs nothing of the whole. It is the sum of the inversion where what is summed over adds up to one, and
+    # much less noisy where that is only so on average, as of reports of bits.
     alone = estimate.estimator == Inversion() and not isinstance(found[0], SummedChannel | StackChannel)
-    whole = None if alone else Sums(estimate, domain.shape, keep, usual)
     evidence = Evidence(found[0], found[1], facts.n, part)
+    if alone:
+        fit = estimate.estimator.fit(evidence)
+        shares = fit.shares
+    status = Status.EXACT if fit.status is Status.OUTSIDE_SIMPLEX and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-9 else fit.status
+    whole = None if alone else Sums(estimate, domain.shape, keep, usual)
     named = estimate.attribute if len(keep) > 1 else list(domain.domains)[keep[0]]
     # Draws of shares one by one do not know how the noise of neighbouring cells cancels in their sums.
     return Estimate(

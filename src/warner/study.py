@@ -39,7 +39,7 @@ from typing import Any, Self
 from warner._check import StudyError, WarnerError, message, show
 from warner._random import Source
 from warner.domain import Categorical, Domain, Grid, Integers, Interval, Product, canonical
-from warner.files.values import text_labels
+from warner.files.values import answer_columns, text_labels
 from warner.guarantee import ApproximateLDP, Guarantee, MetricLDP, add_up, side_by_side
 from warner.mechanisms import MECHANISMS as _ALL
 from warner.mechanisms import KeyValue, Mechanism, PerAttribute, Personalized
@@ -135,6 +135,9 @@ class Study:
             if not name or "." in name or any(ord(c) < 32 for c in name):
                 raise StudyError(message(f"attributes.{name}", "names must not be empty or contain '.' or control characters"))
             self.mechanisms[name] = _build(name, spec)
+        columns = [column for name, mechanism in self.mechanisms.items() for column in answer_columns(name, mechanism)]
+        if twice := [column for i, column in enumerate(columns) if column in columns[:i]]:
+            raise StudyError(message("attributes", f"must not take two answers from one column, {twice[0]!r}", None, "Rename an attribute"))
         if self.budget is not None and self.epsilon > self.budget:
             raise StudyError(
                 message("budget", f"is exceeded: the attributes spend {self.epsilon:.10g} together", repr(self.budget), "Lower an epsilon")

@@ -20,6 +20,7 @@ from warner.tally import bins
 
 LARGEST = 2**24  # counts in a tally of tuples
 _BLOCK = 2**22  # elements of marks that are multiplied at a time
+_MARKS = 2**28  # bytes of marks that are held at a time
 
 
 def cells(parts: Mapping[str, Layout], ways: int) -> int:
@@ -49,6 +50,16 @@ def affordable(parts: Mapping[str, Layout], ways: int | None) -> int:
 
 def tables(parts: Mapping[str, Layout], columns: Mapping[str, Mapping[str, np.ndarray]], ways: int, seen: np.ndarray | None = None) -> np.ndarray:
     """The counts (cells,) of checked columns of every part, each person as often as ``seen`` (n,) says."""
+    marked = sum(layout.rows for layout in parts.values() if not layout.listing)
+    n = len(next(iter(next(iter(columns.values())).values())))
+    step = max(1, _MARKS // marked) if marked else n
+    if n > step:
+        total = np.zeros(cells(parts, ways), dtype=np.int64)
+        for start in range(0, n, step):
+            some = slice(start, start + step)
+            part = {name: {column: array[some] for column, array in own.items()} for name, own in columns.items()}
+            total += tables(parts, part, ways, None if seen is None else seen[some])
+        return total
     held = {name: layout.marks(columns[name]) if isinstance(layout, Bits | Digits) else layout.index(columns[name]) for name, layout in parts.items()}
     found = [_table([parts[name] for name in names], [held[name] for name in names], seen).ravel() for names in combinations(parts, ways)]
     return np.concatenate(found)
@@ -95,7 +106,7 @@ def named(names: Any, known: Sequence[str]) -> list[str]:
     """Attributes asked for, checked: known ones, each once, at least one."""
     if isinstance(names, str) or not isinstance(names, Sequence):
         raise ArgumentTypeError(message("attributes", "must be a list of names", kind(names), f"For example {list(known[:2])}"))
-    if not names or len(set(names)) < len(names) or any(name not in known for name in names):
+    if not names or any(name not in known for name in names) or len(set(names)) < len(names):
         raise ArgumentError(message("attributes", f"must be different names among {', '.join(known)}", ", ".join(map(repr, names)) or "none"))
     return list(names)
 

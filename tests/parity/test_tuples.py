@@ -9,7 +9,7 @@ import pytest
 
 import warner
 from tests.registry import COMBINED, PER_ATTRIBUTE
-from warner.channel import KroneckerChannel
+from warner.channel import KroneckerChannel, SupportRows
 from warner.evidence import evidence
 from warner.layout import Bits, Fields
 from warner.tuples import cells, picked, tables
@@ -130,3 +130,12 @@ def test_rows_of_a_channel_are_those_of_its_matrix() -> None:
         channel = mechanism.channel()
         index = np.array([3, 0, 3, 7])
         assert channel.rows(index) == pytest.approx(channel.dense()[index], abs=1e-14)
+
+
+def test_rows_of_reports_of_bits_are_read_off_and_not_multiplied_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One product with all reports for every report was 28 of the 30 s that 20,000 people with four reports of 100 bits took."""
+    rng = np.random.default_rng(1)
+    channel = SupportRows(np.packbits(rng.integers(0, 2, (9, 11)), axis=1), 11, rng.random(9), 1.5)
+    want = channel.dense()[[3, 0, 8]]
+    monkeypatch.setattr(SupportRows, "rmatvec", None)
+    assert np.array_equal(channel.rows(np.array([3, 0, 8])), want)

@@ -300,3 +300,16 @@ def test_steps_from_independence_do_not_depend_on_the_order_of_attributes() -> N
     turned = Product(**{names[axis]: DOMAIN.domains[names[axis]] for axis in order})
     fit = whole.estimator.fit(Evidence(found[0], found[1], whole.n, turned))
     assert fit.shares == pytest.approx(whole.probabilities.reshape(SHAPE).transpose(order).ravel(), rel=1e-9)
+
+
+def test_the_inversion_of_some_attributes_adds_no_noise_of_others() -> None:
+    """Unbiased shares of bits sum to one on average only: sums over them had 16 times the variance, and a bootstrap that did not know of it."""
+    domain = Product(a=Categorical(["x", "y"]), b=Categorical(["p", "q", "r", "s"]))
+    survey = warner.PerAttribute(domain, {"a": lambda d: RandomizedResponse(d, 2.0), "b": lambda d: warner.UnaryEncoding(d, 1.0)})
+    tally = survey.tally(survey.randomize(domain.decode(np.arange(800) % 8), np.random.default_rng(1)))
+    part, alone = warner.estimate(tally, Inversion()).marginal("a"), warner.estimate(tally, Inversion(), attributes=["a"])
+    assert part.probabilities == pytest.approx(alone.probabilities, abs=1e-12)
+    assert part.status is alone.status
+    assert part.interval() == pytest.approx(alone.interval(), abs=1e-12)
+    bounds = [e.interval(kind="bootstrap", rng=np.random.default_rng(2)) for e in (part, alone)]
+    assert bounds[0] == pytest.approx(bounds[1], abs=1e-12)

@@ -477,3 +477,20 @@ def test_answers_in_files_are_refused_by_column_and_row(tmp_path: Path) -> None:
 def test_a_study_that_breaks_a_rule_says_where(text: str, place: str) -> None:
     with pytest.raises(warner.StudyError, match=place):
         warner.Study.parse(text)
+
+
+def test_a_study_in_which_two_attributes_would_be_read_from_one_column_is_refused() -> None:
+    """The command line ended in Arrow's own KeyError."""
+    text = """
+[attributes.pay]
+keys = ["a", "b"]
+integers = [0, 1]
+mechanism = "KeyValue"
+epsilon = 1.0
+[attributes.pay_key]
+values = ["a", "b"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+"""
+    with pytest.raises(warner.StudyError, match="pay_key"):
+        warner.Study.parse(text)

@@ -344,3 +344,34 @@ def test_bad_tuples_in_a_file_are_refused(suffix: str, tmp_path: Path) -> None:
             write_reports(forged, path)
         with pytest.raises(warner.ReportError, match=r"padding|sex"):
             tally_file(path)
+
+
+# Found by review.
+
+
+def test_pairs_that_a_device_draws_do_not_go_into_tuples_or_repetitions() -> None:
+    """Padding and the draw among a person's pairs happen in KeyValue.randomize alone; without them frequencies came out l times too high."""
+    key = warner.KeyValue(warner.Categorical(["a", "b"]), warner.Integers(0, 3), 2.0, key="direct", pairs=3)
+    with pytest.raises(warner.ArgumentError, match="pairs=3"):
+        warner.PerAttribute(warner.Product(job=key.domain), {"job": key})
+    with pytest.raises(warner.ArgumentError, match="pairs=3"):
+        warner.Repeated(key, 2)
+
+
+def test_tables_of_many_people_are_made_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    people = warner.Product(a=warner.Integers(0, 9), b=warner.Categorical(["x", "y"]))
+    survey = warner.PerAttribute(people, {"a": lambda d: warner.UnaryEncoding(d, 1.0), "b": lambda d: warner.RandomizedResponse(d, 1.0)})
+    reports = survey.randomize([{"a": i % 10, "b": "xy"[i % 2]} for i in range(500)], np.random.default_rng(1))
+    whole = survey.tally(reports)
+    seen = np.arange(500) % 3
+    weighted = survey.counted(reports.columns, seen)
+    monkeypatch.setattr("warner.tuples._MARKS", 20 * 64)
+    assert survey.tally(reports) == whole
+    assert survey.counted(reports.columns, seen) == weighted
+
+
+def test_attributes_that_are_no_names_are_refused_by_name() -> None:
+    survey = PerAttribute(Product(a=Integers(0, 1)), {"a": lambda d: RandomizedResponse(d, 1.0)})
+    tally = survey.tally(survey.randomize({"a": [0, 1]}, np.random.default_rng(1)))
+    with pytest.raises(warner.ArgumentError, match="attributes"):
+        estimate(tally, attributes=[["a"]])  # type: ignore[list-item]

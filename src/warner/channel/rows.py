@@ -117,6 +117,9 @@ class SupportRows(_Pure):
             rows = slice(start, min(start + step, self.shape[0]))
             yield rows, self.base[rows, None] + self.gain[rows, None] * np.unpackbits(self.bits[rows], axis=1)[:, : self.shape[1]]
 
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        return self.base[index, None] + self.gain[index, None] * np.unpackbits(self.bits[index], axis=1, count=self.shape[1])
+
     def dense(self) -> np.ndarray:
         return np.concatenate([block for _, block in self.blocks()])
 

@@ -193,7 +193,11 @@ class PerKey(Estimator):
         if not isinstance(self.method, Estimator) or isinstance(self.method, PerKey | KeyMeans):
             raise ArgumentTypeError(message("method", "must be an estimator object of distributions", kind(self.method), "For example LogSpline()"))
 
-    def fit(self, evidence: Evidence) -> Fit:
+    def alone(self, key: int) -> Estimator:
+        """The same for one key's values, those of all others left even: what replicates of a bootstrap of that key need."""
+        return _OneKey(self, key)
+
+    def fit(self, evidence: Evidence, only: int | None = None) -> Fit:
         start = perf_counter()
         keys = of_keys(evidence, "PerKey")
         frequencies = project(keys.channel.invert(keys.weights))
@@ -201,6 +205,8 @@ class PerKey(Estimator):
         theta = np.repeat(frequencies / size, size).reshape(-1, size)
         fits = []
         for k in np.flatnonzero(frequencies):
+            if only not in (None, k):
+                continue
             part = of_values(evidence, int(k), float(frequencies[k]))
             if part is not None:
                 fits.append(self.method.fit(part))
@@ -209,3 +215,14 @@ class PerKey(Estimator):
         fit = finish(evidence, theta.ravel(), Status.PER_KEY, sum(f.iterations or 0 for f in fits) or None)
         merged = sum(f.components or size for f in fits) if any(f.components for f in fits) else None
         return replace(fit, components=merged, seconds=perf_counter() - start)
+
+
+@dataclass(frozen=True)
+class _OneKey(Estimator):
+    """PerKey of one key's values."""
+
+    whole: PerKey
+    key: int
+
+    def fit(self, evidence: Evidence) -> Fit:
+        return self.whole.fit(evidence, self.key)

@@ -43,7 +43,7 @@ def read_values(path: str | BinaryIO, domains: Mapping[str, Domain | Mechanism],
     import pyarrow as pa
 
     shown = "standard input" if path == "-" else path if isinstance(path, str) else "the file"
-    names = [column for name, taker in domains.items() for column in _columns(name, taker)]
+    names = [column for name, taker in domains.items() for column in answer_columns(name, taker)]
     batches = _parquet(path, names) if isinstance(path, str) and path.endswith(".parquet") else _csv(path, names, bare)
     row, problem = 0, None
     while True:
@@ -110,14 +110,14 @@ _NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 _CELL = r"^([0-9]{1,9}, ?[0-9]{1,9}|\[[0-9]{1,9}, ?[0-9]{1,9}\])$"
 
 
-def _columns(name: str, taker: Domain | Mechanism) -> list[str]:
+def answer_columns(name: str, taker: Domain | Mechanism) -> list[str]:
     """The columns that hold an attribute's answers: its name, or for pairs one of each."""
     return [f"{name}_{part}" for part in taker.parts] if isinstance(taker, KeyValue) else [name]
 
 
 def _encoded(taker: Domain | Mechanism, batch: Any, name: str, row: int) -> np.ndarray:
     if isinstance(taker, KeyValue):
-        parts = zip(_columns(name, taker), taker.parts.values(), strict=True)
+        parts = zip(answer_columns(name, taker), taker.parts.values(), strict=True)
         return np.stack([_encoded(part, batch, column_name, row) for column_name, part in parts], axis=1)
     column = batch.column(name)
     if isinstance(taker, Domain):

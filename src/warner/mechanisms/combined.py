@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from warner._check import ArgumentError, message
 from warner._random import Source
 from warner.domain import Domain
 from warner.guarantee import ApproximateLDP, Guarantee
 from warner.law import Independent
 from warner.layout import Together
 from warner.mechanisms._base import ENUMERABLE, Mechanism
+from warner.mechanisms.keyvalue import KeyValue
 from warner.reports import Reports
 from warner.tally import Tally
 
@@ -32,6 +34,11 @@ class Combined(Mechanism):
     law: Independent
 
     def _assemble(self, domain: Domain, parts: Mapping[str, Mechanism]) -> None:
+        for name, part in parts.items():
+            if isinstance(part, KeyValue) and part.pairs is not None:
+                # One pair of hers is drawn per report, and padding with it: neither several reports nor tuples of answers have that draw.
+                rule, remedy = "draws one of several pairs of a person, which only goes alone", "Leave pairs out, or collect these reports apart"
+                raise ArgumentError(message(f"mechanisms[{name!r}]", rule, f"pairs={part.pairs}", remedy))
         self.domain, self.parts = domain, dict(parts)
         self.layout = Together({name: part.layout for name, part in parts.items()})
         self.law = Independent(tuple(part.law for part in parts.values()))
