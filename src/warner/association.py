@@ -25,9 +25,11 @@ from warner.channel import LARGEST_DENSE, Channel, KroneckerChannel, SummedChann
 from warner.domain import Product
 from warner.estimate import Estimate
 from warner.estimators.simplex import project
-from warner.evidence import Evidence
+from warner.evidence import Evidence, evidence
 from warner.joint import places
+from warner.mechanisms import from_header
 from warner.metrics import cramers_v as plain
+from warner.tally import Tally
 
 _ROUNDS = 8  # until an end of the interval is where its own errors put it
 _MOST = 1024.0  # times the dependence found
@@ -149,7 +151,7 @@ class Pair:
         return scaled(high)
 
 
-def cramers_v(evidence: Evidence, first: str, second: str) -> Association:
+def cramers_v(facts: Evidence, first: str, second: str) -> Association:
     """Cramer's V of two attributes, corrected for the noise, whatever method the shares are estimated by.
 
     The plain V of estimated shares is ``metrics.cramers_v(estimate.marginal([a, b]).probabilities.reshape(...))``; it is too large.
@@ -158,38 +160,48 @@ def cramers_v(evidence: Evidence, first: str, second: str) -> Association:
         ArgumentError: not two attributes of the domain, or reports that are known by parts only, or too many.
         EmptyError: fewer than two reports.
     """
-    domain = evidence.domain
+    domain = facts.domain
     keep = places(domain, [first, second], least=2)
     assert isinstance(domain, Product)
-    if evidence.n < 2:
-        raise EmptyError(message("n", "must be at least 2 for an association", str(evidence.n)))
-    channel = evidence.channel
-    found = marginal(channel, evidence.weights, domain.shape, keep)
+    if facts.n < 2:
+        raise EmptyError(message("n", "must be at least 2 for an association", str(facts.n)))
+    channel = facts.channel
+    found = marginal(channel, facts.weights, domain.shape, keep)
     if found is None:
-        plug = project(channel.invert(evidence.weights))
-        found = SummedChannel(channel, domain.shape, keep, plug), evidence.weights
+        plug = project(channel.invert(facts.weights))
+        found = SummedChannel(channel, domain.shape, keep, plug), facts.weights
     shape = (domain.shape[keep[0]], domain.shape[keep[1]])
     rows = found[0].shape[0]
     hidden = isinstance(found[0], SummedChannel) and not found[0].has_moments
     if found[0].copies != 1 or hidden or (not isinstance(found[0], KroneckerChannel) and rows * prod(shape) > LARGEST_DENSE):
         remedy = "Randomise each attribute by itself, with reports that are values, or take metrics.cramers_v of the shares of their marginal"
         raise ArgumentError(message("cramers_v", "needs whole reports whose joint law is listed", type(channel).__name__, remedy))
-    return Association(Pair(found[0], found[1], evidence.n, shape))
+    return Association(Pair(found[0], found[1], facts.n, shape))
 
 
-def clusters(subject: Estimate | Evidence, threshold: float = 0.1, largest: int = 100) -> tuple[tuple[str, ...], ...]:
+def clusters(subject: Estimate | Evidence | Tally, threshold: float = 0.1, largest: int = 100) -> tuple[tuple[str, ...], ...]:
     """Groups of attributes that depend on each other, for RR-Clusters: from a pilot, since who randomises must know them.
 
     Pairs of attributes in order of their Cramer's V, the largest first; a pair with V of at least ``threshold`` brings the groups of its
     two attributes together if their values have at most ``largest`` combinations.
 
     Args:
-        subject: an estimate, or evidence, on a Product.
+        subject: an estimate, or evidence, on a Product; or a tally of PerAttribute that keeps pairs.
         threshold: in [0, 1].
         largest: combinations of values in a group.
 
     Source: Domingo-Ferrer and Soria-Comas (2022), algorithm 1; METHODS 3.
     """
+    if isinstance(subject, Tally):
+        whole = from_header(subject.header).domain
+        known = list(getattr(whole, "domains", {"": None}))
+        places(whole, known)
+        assert isinstance(whole, Product)
+
+        def paired(i: int, j: int) -> float:
+            return cramers_v(evidence(subject, [known[i], known[j]]), known[i], known[j])
+
+        return grouped(known, whole.shape, paired, threshold, largest)
     facts = subject.evidence if isinstance(subject, Estimate) else subject
     places(facts.domain, list(getattr(facts.domain, "domains", {"": None})))
     assert isinstance(facts.domain, Product)

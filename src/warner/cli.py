@@ -20,7 +20,7 @@ from warner.choose import estimate as estimate_tally
 from warner.compare import compare as compare_methods
 from warner.domain import Tagged
 from warner.estimate import Estimate, as_text
-from warner.estimators import METHODS, method
+from warner.estimators import METHODS, Estimator, method
 from warner.guarantee import LDP, OSLDP, ULDP, MetricLDP
 from warner.mechanisms import Mechanism, from_header
 from warner.personal import redistribute
@@ -31,6 +31,7 @@ from warner.study import Study
 from warner.tally import Tally, dump_tallies, load_tallies, parse_tallies, save_tallies
 
 _TARGETS = click.Choice(["population", "respondents"])
+_COMPARED_KEYS = ("pckv", "per-key", "mle", "em:auto")
 _COMPARED = ("inversion", "project", "base-cut", "threshold", "mle", "em:100", "em:auto", "eb", "spline", "uniform")  # what users would try
 _TOGETHER_HELP = "Of attributes counted together (warner tally --ways): these, jointly; may be repeated."
 _METHOD_HELP = f"Estimator: {', '.join(METHODS)} (em takes steps or auto: em:100, em:auto). Default: the recommended one."
@@ -257,9 +258,8 @@ def compare(
     unknown = [name for name in wanted if name not in tallies]
     if unknown:
         raise ArgumentError(message("attribute", f"must be one of {', '.join(tallies)}", ", ".join(unknown)))
-    chosen = [method(name) for name in names or _COMPARED]
     found = {
-        name if some is None else " x ".join(some): compare_methods(part, chosen, loss, runs, attributes=some)
+        name if some is None else " x ".join(some): compare_methods(part, _asked(names, part), loss, runs, attributes=some)
         for name, part in tallies.items()
         if not wanted or name in wanted
         for some in _together(together)
@@ -273,6 +273,12 @@ def compare(
         return
     for name, part in found.items():
         show_comparison(name, part)
+
+
+def _asked(names: tuple[str, ...], part: Tally) -> list[Estimator]:
+    """The methods named, or what users would try on such reports."""
+    usual = _COMPARED_KEYS if part.header.get("mechanism") == "KeyValue" else _COMPARED
+    return [method(name) for name in names or usual]
 
 
 def _background(estimates: list[Estimate], named: tuple[str, ...]) -> dict[str, dict[str, Any]]:
@@ -341,7 +347,7 @@ def plan(study: str, people: int, error: float | None, loss: str, as_json: bool)
 
 def _together(named: tuple[str, ...]) -> list[list[str] | None]:
     """Which attributes to look at jointly, one list after the other; None for all."""
-    return [names.split(",") for names in named] or [None]
+    return [[name.strip() for name in names.split(",")] for names in named] or [None]
 
 
 def _estimated(attribute: str, part: Tally, chosen: Any, names: list[str] | None) -> Estimate:

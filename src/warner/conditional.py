@@ -200,6 +200,8 @@ def frequencies(estimate: Estimate, level: float = 0.95, target: str = "populati
         times, shares, bounds = keys.pairs, shares[:-1], bounds[:-1]
         if estimate.fit.status is not Status.OUTSIDE_SIMPLEX:
             shares = np.clip(shares, 0.0, 1 / times)  # nobody holds a key more than once
+    # Of methods that shrink, an estimate may lie outside the interval, which is around the unbiased one.
+    bounds = np.stack([np.minimum(bounds[:, 0], shares), np.maximum(bounds[:, 1], shares)], axis=1)
     found = zip(keys.labels, times * shares, np.clip(times * bounds, 0.0, 1.0), strict=False)
     return [{"value": k, "estimate": float(f), "low": float(low), "high": float(high), "n": float(f * estimate.n)} for k, f, (low, high) in found]
 

@@ -149,6 +149,9 @@ def compare_schemes(
         if len(parts) == len(domain.shape) and name == "RR-Clusters":
             left_out[name] = "every group is one attribute, which is RR-Independent"
             continue
+        if len(parts) == 1 and name == "RR-Clusters":
+            left_out[name] = "the only group is all attributes, which is RR-Joint"
+            continue
         try:
             lines += _measured(name, domain, theta, n, epsilon, parts, methods, loss, runs, rng)
         except BudgetError as problem:

@@ -19,8 +19,10 @@ from typing import Any
 import numpy as np
 
 from warner._check import ArgumentError, ArgumentTypeError, choice, message, real, show
-from warner.domain import Domain, Interval, Product
+from warner.channel import SummedChannel
+from warner.domain import Domain, Integers, Interval, Product
 from warner.estimate import Estimate
+from warner.estimators import LogSpline
 from warner.estimators.simplex import project
 from warner.intervals import TARGETS, normal_quantile
 from warner.metrics import ROUNDING, cumulative
@@ -63,7 +65,7 @@ class Quantity(float):
             target: ``"population"``, the distribution that people were drawn from, or ``"respondents"``, exactly these people.
             kind: ``"bootstrap"``, ``"posterior"`` (quantiles of the posterior, where the estimator has one), ``"fisher"`` (means and
                 ranges), as in :mod:`warner.intervals`; None for the posterior where there is one and the target is the population,
-                else the bootstrap.
+                else the bootstrap; of a marginal, for what its own reports say, widened to hold the estimate.
             replicates: of the bootstrap.
             rng: None for fresh randomness.
 
@@ -79,7 +81,9 @@ class Quantity(float):
         if isinstance(self._of, Sampled | Ratio):
             choice("kind", kind, ("wald", None))
             choice("target", target, TARGETS)
-            return self._of.around(normal_quantile(level))
+            return self._holding(self._of.around(normal_quantile(level)))
+        if kind is None and (alone := self._alone()) is not None:
+            return self._holding(alone.interval(level, target, None, replicates, rng))
         if kind is None:
             kind = "posterior" if self._estimate.fit.by_draws and target == "population" else "bootstrap"
         choice("kind", kind, ("bootstrap", "posterior", *(("fisher",) if isinstance(self._of, Linear) else ())))
@@ -87,6 +91,19 @@ class Quantity(float):
         weights = asked.weights if isinstance(asked, Linear) and (asked.limits is None or kind == "fisher") else asked
         bounds = self._estimate.interval(level, target, kind, weights, replicates, rng)
         return asked.invert(bounds, self._of) if hasattr(asked, "invert") else bounds[0]
+
+    def _holding(self, bounds: np.ndarray) -> np.ndarray:
+        """An interval (2,) of another estimate of the same number, widened to hold this one."""
+        return np.array([min(float(bounds[0]), float(self)), max(float(bounds[1]), float(self))])
+
+    def _alone(self) -> Quantity | None:
+        """The same number of a marginal, from its own reports: refitting all that it is a marginal of, 200 times, takes minutes."""
+        result = self._estimate
+        facts = result.evidence
+        if result.sums is None or isinstance(facts.channel, SummedChannel) or not isinstance(facts.domain, Integers | Interval):
+            return None
+        own = Estimate(LogSpline().fit(facts), facts, LogSpline())
+        return Quantity(float(np.atleast_1d(self._of(own.probabilities))[0]), own, self._of)
 
 
 @dataclass(frozen=True, eq=False)

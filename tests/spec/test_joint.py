@@ -313,3 +313,35 @@ def test_the_inversion_of_some_attributes_adds_no_noise_of_others() -> None:
     assert part.interval() == pytest.approx(alone.interval(), abs=1e-12)
     bounds = [e.interval(kind="bootstrap", rng=np.random.default_rng(2)) for e in (part, alone)]
     assert bounds[0] == pytest.approx(bounds[1], abs=1e-12)
+
+
+def test_clusters_come_from_a_tally_of_pairs() -> None:
+    """Three attributes of which two are one: no joint estimate of all is kept, and none is needed."""
+    three = Product(a=Categorical(["x", "y"]), b=Categorical(["x", "y"]), c=Categorical(["x", "y", "z"]))
+    survey = warner.PerAttribute(three, {name: lambda domain: RandomizedResponse(domain, 2.0) for name in "abc"})
+    rng = np.random.default_rng(0)
+    x = rng.choice(["x", "y"], 5000)
+    tally = survey.tally(survey.randomize({"a": x, "b": x, "c": rng.choice(["x", "y", "z"], 5000)}, rng), ways=2)
+    assert clusters(tally) == (("a", "b"), ("c",))
+    plain = RandomizedResponse(Categorical(["x", "y"]), 2.0)
+    with pytest.raises(warner.ArgumentTypeError, match="Product"):
+        clusters(plain.tally(plain.randomize(x, rng)))
+
+
+def test_numbers_of_a_marginal_are_bounded_by_its_own_reports() -> None:
+    """The mean and median of one of two attributes: within seconds, around the truth, and holding the estimate."""
+    both = Product(smokes=Categorical(["no", "yes"]), pay=Interval(0, 1, bins=32))
+    survey = warner.PerAttribute(both, {"smokes": lambda d: RandomizedResponse(d, 1.0), "pay": lambda d: warner.SquareWave(d, 1.0)})
+    rng = np.random.default_rng(1)
+    pay = rng.beta(2, 5, 10_000)
+    tally = survey.tally(survey.randomize({"smokes": rng.choice(["no", "yes"], pay.size), "pay": pay}, rng))
+    marginal = warner.estimate(tally, attributes=["smokes", "pay"]).marginal("pay")
+    for quantity, truth in ((marginal.mean(), 2 / 7), (marginal.quantile(0.5), 0.2644)):
+        low, high = quantity.interval()
+        assert low <= quantity <= high and low - 0.02 < truth < high + 0.02 and high - low < 0.1
+
+
+def test_one_group_of_all_attributes_is_the_joint_scheme() -> None:
+    pair = Product(a=Integers(0, 1), b=Integers(0, 1))
+    found = warner.compare_schemes(pair, [0.45, 0.05, 0.05, 0.45], n=1000, epsilon=2.0, groups=[["a", "b"]], runs=3)
+    assert "RR-Joint" in found.left_out["RR-Clusters"] and all(line.scheme != "RR-Clusters" for line in found.lines)

@@ -51,7 +51,9 @@ class Product(Domain):
                 raise EmptyError(message("values", "must not be empty", None, "Pass at least one answer"))
             for i, row in enumerate(values):
                 if not isinstance(row, Mapping) or row.keys() != self.domains.keys():
-                    raise ValuesError(i, f"must be a dict with the keys {', '.join(self.domains)}", kind(row))
+                    missing = [name for name in self.domains if name not in row] if isinstance(row, Mapping) else []
+                    got = kind(row) if not isinstance(row, Mapping) else f"one without {missing[0]!r}" if missing else "one with more keys"
+                    raise ValuesError(i, f"must be a dict with the keys {', '.join(self.domains)}", got)
             return {name: [row[name] for row in values] for name in self.domains}
         names = values.keys() if isinstance(values, Mapping) else getattr(values, "column_names", getattr(values, "columns", None))
         if names is None:

@@ -242,7 +242,9 @@ class Mechanism(ABC):
         ``attributes``: of which of several, in which order; see PerAttribute.
         """
         if attributes is not None:
-            raise ArgumentError(message("attributes", "go with reports of several", type(self).__name__, "Leave them out"))
+            raise ArgumentError(
+                message("attributes", "go with reports of several", type(self).__name__, "Leave them out, or tally tuples: PerAttribute, --ways 2")
+            )
         if tally.rows is not None:
             return self.report_channel(tally.rows), tally.counts, self.domain
         if tally.ways is not None:

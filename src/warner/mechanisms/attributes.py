@@ -149,7 +149,7 @@ class PerAttribute(Combined):
         wanted = known if attributes is None else named(attributes, known)
         if len(wanted) > ways:
             got = "all" if attributes is None else ", ".join(wanted)
-            example = f"Pass attributes=[...], at most {ways} of them, or tally with ways={len(wanted)}"
+            example = f"Pass attributes=[...], at most {ways} of them, or tally with ways={len(wanted)} (--ways {len(wanted)})"
             raise ArgumentError(
                 message("attributes", f"can be {ways} together of {', '.join(known)}: the tally keeps no larger tables", got, example)
             )
@@ -163,7 +163,9 @@ class PerAttribute(Combined):
 
 
 def _made(name: str, mechanism: Any, domain: Domain) -> Mechanism:
-    made = mechanism if isinstance(mechanism, Mechanism) else mechanism(domain) if callable(mechanism) else None
+    # A class wants a budget too.
+    makes = callable(mechanism) and not isinstance(mechanism, type)
+    made = mechanism if isinstance(mechanism, Mechanism) else mechanism(domain) if makes else None
     if not isinstance(made, Mechanism):
         raise ArgumentTypeError(message(f"mechanisms[{name!r}]", "must be a mechanism, or a function that makes one of the domain", kind(mechanism)))
     if made.domain != domain:
