@@ -72,10 +72,10 @@ def _ranked(name: str, found: Comparison) -> Any:
     ]
     base = alt.Chart(_data(rows)).encode(y=alt.Y("method:N", title=None, sort=alt.SortField("error")))
     scale = alt.Scale(type="log", nice=False, padding=12) if rows[0]["error"] > 0 else alt.Scale()
-    axis = alt.Axis(format="~g", grid=True, gridColor="#eeeeee")
+    axis = alt.Axis(format="~g", grid=True, gridColor="#eeeeee", labelOverlap="greedy", labelSeparation=10)
     bars = base.mark_rule(strokeWidth=2, color="#777777").encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
     dots = base.mark_point(filled=True, size=45, color="#111111", opacity=1)
-    dots = dots.encode(x=alt.X("error:Q", title=LOSSES[found.loss][0], scale=scale, axis=axis))
+    dots = dots.encode(x=alt.X("error:Q", title=f"{LOSSES[found.loss][0]}{' (logarithmic scale)' * (rows[0]['error'] > 0)}", scale=scale, axis=axis))
     about = [
         f"{found.runs} tallies of {found.n:,} reports, simulated from an estimate of this one",
         "dots: mean error; bars: two standard errors of it either side; differences on the same tallies are known better",
