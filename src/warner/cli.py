@@ -13,19 +13,19 @@ from typing import Any
 import click
 
 from warner import files
-from warner._check import ArgumentError, FileError, MismatchError, WarnerError, message
+from warner._check import ArgumentError, MismatchError, WarnerError, message
 from warner._random import Source
 from warner.audit import audit as audit_mechanism
 from warner.choose import estimate as estimate_tally
 from warner.compare import compare as compare_methods
 from warner.domain import Tagged
-from warner.estimate import Estimate, as_text
+from warner.estimate import Estimate
 from warner.estimators import METHODS, Estimator, method
 from warner.guarantee import LDP, OSLDP, ULDP, MetricLDP
 from warner.mechanisms import Mechanism, from_header
-from warner.personal import redistribute
+from warner.personal import backgrounds, redistribute
 from warner.plan import plan as make_plan
-from warner.reports import read_whole, write_whole
+from warner.reports import write_whole
 from warner.show import console, counted, csv_of, grid, progress, show_comparison, show_estimate, show_plan, show_redistributed
 from warner.study import Study
 from warner.tally import Tally, dump_tallies, load_tallies, parse_tallies, save_tallies
@@ -208,7 +208,7 @@ def estimate(
         if not wanted or attribute in wanted
         for names in asked
     ]
-    known = _background(estimates, background)
+    known = backgrounds(estimates, background)
     tagged = {id(e): redistribute(e, known.get(str(e.attribute))) for e in estimates if isinstance(e.domain, Tagged)}
     if json_path is not None:
         _write(
@@ -279,42 +279,6 @@ def _asked(names: tuple[str, ...], part: Tally) -> list[Estimator]:
     """The methods named, or what users would try on such reports."""
     usual = _COMPARED_KEYS if part.header.get("mechanism") == "KeyValue" else _COMPARED
     return [method(name) for name in names or usual]
-
-
-def _background(estimates: list[Estimate], named: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    """What is known of tags, {attribute: {tag: shares}}, from CSV files of value,share; values not named have share 0."""
-    import csv
-
-    import numpy as np
-
-    found: dict[str, dict[str, Any]] = {}
-    domains = {str(e.attribute): e.domain for e in estimates if isinstance(e.domain, Tagged)}
-    for item in named:
-        name, equals, path = item.partition("=")
-        attribute, dot, tag = name.rpartition(".")
-        tag = tag.removeprefix("@")
-        places = [a for a, d in domains.items() if tag in d.tags and (not dot or a == attribute)]
-        if not equals or len(places) != 1 or tag in found.get(places[0], {}):
-            tags = ", ".join(f"{a}.{t}" for a, d in domains.items() for t in d.tags) or "none here"
-            raise ArgumentError(message("--background", f"must be TAG=FILE, each tag once, with a tag among {tags}", repr(item)))
-        plain = domains[places[0]].domain
-        labels = {as_text(value): i for i, value in enumerate(plain.labels)}
-        shares = np.full(plain.size, np.nan)
-        line, data = 1, read_whole(path)
-        try:
-            for row in csv.DictReader(data.decode("utf-8-sig").splitlines()):
-                line += 1
-                place = labels[row["value"]]
-                if not np.isnan(shares[place]):
-                    raise KeyError
-                shares[place] = float(row["share"])
-            problem = None if line > 1 else message(path, "holds no shares", None, "Columns: value,share")
-        except (KeyError, TypeError, ValueError, csv.Error):
-            problem = message(f"{path}, line {line}", "must have a value of the domain, once, and its share", None, "Columns: value,share")
-        if problem is not None:
-            raise FileError(problem)
-        found.setdefault(places[0], {})[tag] = np.nan_to_num(shares)
-    return found
 
 
 @main.command()
