@@ -1,4 +1,6 @@
-"""Claim: steps of EM from independence never err more than plain inversion on tables of real people, and less wherever it leaves the simplex.
+"""Claim: the maximum of the likelihood never errs more than plain inversion on tables of real people, and less wherever it leaves the simplex.
+
+Steps of EM from independence err less still over all, but on some table more than inversion.
 
 All two- and three-way tables with at most 300 cells of Adult's categorical attributes and of age in five bins; n = 32,561 people drawn from each
 table's shares, every attribute kept with probability 0.5, else uniform (METHODS 9.2). 30 tallies for each table, the same for every method; mean
@@ -96,10 +98,13 @@ def main() -> None:
     likely = list(METHODS).index("maximum likelihood")
     for name, found, runs in [("NLTCS and census", list(others()), RUNS // 3) if "--judge" in sys.argv else ("Adult", list(adult()), RUNS)]:
         ratios, leaves = report(name, found, runs)
-        for method, place in (("steps from independence", column), ("the maximum of the likelihood", likely)):
-            r = ratios[:, place]
-            claim(f"{name}: {method} never worse than inversion", bool((r <= 1 + 1e-6).all()), f"at most {r.max():.4f} times its error")
-            claim(f"{name}: {method} better wherever it leaves the simplex", bool((r[leaves] < 1).all()), f"at most {r[leaves].max():.4f} times")
+        r, steps = ratios[:, likely], ratios[:, column]
+        claim(f"{name}: the maximum of the likelihood never worse than inversion", bool((r <= 1 + 1e-6).all()), f"at most {r.max():.6f} times")
+        claim(f"{name}: and better wherever that leaves the simplex", bool((r[leaves] < 1).all()), f"at most {r[leaves].max():.4f} times")
+        less = float(np.exp(np.log(steps / r).mean()))
+        claim(
+            f"{name}: steps from independence err less over all", less < 1, f"{less:.2f} times the maximum's, at most {steps.max():.3f} inversion's"
+        )
 
 
 if __name__ == "__main__":

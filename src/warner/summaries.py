@@ -81,7 +81,8 @@ class Quantity(float):
         if isinstance(self._of, Sampled | Ratio):
             choice("kind", kind, ("wald", None))
             choice("target", target, TARGETS)
-            return self._holding(self._of.around(normal_quantile(level)))
+            bounds = self._of.around(normal_quantile(level))
+            return self._holding(bounds) if isinstance(self._of, Ratio) else bounds
         if kind is None and (alone := self._alone()) is not None:
             return self._holding(alone.interval(level, target, None, replicates, rng))
         if kind is None:
