@@ -192,21 +192,17 @@ def clusters(subject: Estimate | Evidence | Tally, threshold: float = 0.1, large
 
     Source: Domingo-Ferrer and Soria-Comas (2022), algorithm 1; METHODS 3.
     """
-    if isinstance(subject, Tally):
-        whole = from_header(subject.header).domain
-        known = list(getattr(whole, "domains", {"": None}))
-        places(whole, known)
-        assert isinstance(whole, Product)
-
-        def paired(i: int, j: int) -> float:
-            return cramers_v(evidence(subject, [known[i], known[j]]), known[i], known[j])
-
-        return grouped(known, whole.shape, paired, threshold, largest)
     facts = subject.evidence if isinstance(subject, Estimate) else subject
-    places(facts.domain, list(getattr(facts.domain, "domains", {"": None})))
-    assert isinstance(facts.domain, Product)
-    names, shape = list(facts.domain.domains), facts.domain.shape
-    return grouped(names, shape, lambda i, j: cramers_v(facts, names[i], names[j]), threshold, largest)
+    domain = from_header(facts.header).domain if isinstance(facts, Tally) else facts.domain
+    names = list(getattr(domain, "domains", {"": None}))
+    places(domain, names)
+    assert isinstance(domain, Product)
+
+    def depend(i: int, j: int) -> float:
+        pair = [names[i], names[j]]
+        return cramers_v(evidence(facts, pair) if isinstance(facts, Tally) else facts, *pair)
+
+    return grouped(names, domain.shape, depend, threshold, largest)
 
 
 def clusters_of(domain: Product, theta: Any, threshold: float = 0.1, largest: int = 100) -> tuple[tuple[str, ...], ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from warner._check import ArgumentTypeError, kind, message
-from warner.channel import Channel, DirectChannel, KroneckerChannel, StackChannel, TiedChannel
+from warner.channel import Channel, DirectChannel, KroneckerChannel, TiedChannel, groups_of
 from warner.domain import Domain, Grid, Integers, Interval, Points, Product
 from warner.estimate import Estimate, Fit
 from warner.estimators import EmpiricalBayes, Estimator, ExpectationMaximization, Inversion, KeyMeans, LogSpline, MaximumLikelihood, PerKey
@@ -95,13 +95,12 @@ def recommended(domain: Domain, channel: Channel | None = None) -> Estimator:
         return Inversion("project")
     if channel is not None and is_keyed(channel):
         # Two cells for a value tell its mean and no more.
-        means = any(part.inner.shape[0] == 2 for part in getattr(channel, "channels", (channel,)) if isinstance(part, TiedChannel))
+        means = any(part.inner.shape[0] == 2 for part in groups_of(channel) if isinstance(part, TiedChannel))
         return KeyMeans() if means else PerKey()
     if isinstance(domain, Integers | Interval):
         return LogSpline()
     if isinstance(domain, Product):
-        parts = channel.channels if isinstance(channel, StackChannel) else (channel,)
-        if channel is not None and not any(isinstance(part, KroneckerChannel) for part in parts):
+        if channel is not None and not any(isinstance(part, KroneckerChannel) for part in groups_of(channel)):
             return EmpiricalBayes(order=False)
         return MaximumLikelihood() if domain.size <= _TABLE else ExpectationMaximization("auto", start="independent")
     return ExpectationMaximization("auto") if isinstance(domain, Grid | Points) else EmpiricalBayes()

@@ -18,7 +18,7 @@ from warner._check import ArgumentError, ArgumentTypeError, IdentifiabilityError
 from warner.domain import Domain, Padded, Product
 from warner.estimate import Estimate, Status
 from warner.estimators.keyed import Moments, PerKey, is_keyed, key_moments, of_keys, parts_of
-from warner.intervals import TARGETS, normal_quantile, wald
+from warner.intervals import TARGETS, holding, normal_quantile, wald
 from warner.summaries import Cumulative, Linear, Quantile, Quantity, Ratio, mean, quantile, variance
 
 
@@ -201,8 +201,7 @@ def frequencies(estimate: Estimate, level: float = 0.95, target: str = "populati
         if estimate.fit.status is not Status.OUTSIDE_SIMPLEX:
             shares = np.clip(shares, 0.0, 1 / times)  # nobody holds a key more than once
     # Of methods that shrink, an estimate may lie outside the interval, which is around the unbiased one.
-    bounds = np.stack([np.minimum(bounds[:, 0], shares), np.maximum(bounds[:, 1], shares)], axis=1)
-    found = zip(keys.labels, times * shares, np.clip(times * bounds, 0.0, 1.0), strict=False)
+    found = zip(keys.labels, times * shares, np.clip(times * holding(bounds, shares), 0.0, 1.0), strict=False)
     return [{"value": k, "estimate": float(f), "low": float(low), "high": float(high), "n": float(f * estimate.n)} for k, f, (low, high) in found]
 
 

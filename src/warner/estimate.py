@@ -229,7 +229,7 @@ class Estimate:
                 function of the shares, (K,) -> (r,). Mean, variance, quantiles and ranges have intervals of their own: ``mean().interval()``.
             replicates, rng: of the bootstrap.
         """
-        from warner.intervals import bootstrap, fisher, posterior, wald  # an upward door, for the reader's convenience
+        from warner.intervals import bootstrap, fisher, holding, posterior, wald  # an upward door, for the reader's convenience
 
         asked, kind = kind, self._kind(target) if kind is None else kind
         choice("kind", kind, ("wald", "bootstrap", "fisher", "posterior"))
@@ -244,8 +244,7 @@ class Estimate:
         choice("weights of wald intervals", weights, (None,))
         bounds = wald(self.evidence, level, target)
         if asked is None and self.fit.probabilities is not None:
-            held = np.clip(self.probabilities, 0.0, 1.0)
-            bounds = np.stack([np.minimum(bounds[:, 0], held), np.maximum(bounds[:, 1], held)], axis=1)
+            return holding(bounds, np.clip(self.probabilities, 0.0, 1.0))
         return bounds
 
     def mean(self) -> Quantity | tuple[Quantity, ...]:

@@ -116,6 +116,15 @@ def bootstrap(
 DRAWS = 1000  # its 0.025 quantile is then that of a share within 0.005 (one sd)
 
 
+def holding(bounds: np.ndarray, values: Any) -> np.ndarray:
+    """Intervals (r, 2) widened to hold ``values`` (r,), estimates of the same numbers that were made otherwise.
+
+    >>> holding(np.array([[0.1, 0.2], [0.3, 0.4]]), [0.15, 0.5]).tolist()
+    [[0.1, 0.2], [0.3, 0.5]]
+    """
+    return np.stack([np.minimum(bounds[:, 0], values), np.maximum(bounds[:, 1], values)], axis=1)
+
+
 def posterior(
     estimate: Estimate, level: float = 0.95, target: str = "population", weights: Any = None, rng: np.random.Generator | None = None
 ) -> np.ndarray:

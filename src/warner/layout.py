@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -83,8 +83,23 @@ class Fields:
         return {name: columns[name] for name in self.names}
 
 
+class _Array:
+    """Reports that are rows of one array, ``array`` by name, of which each column is a column of a file."""
+
+    array: ClassVar[str]
+
+    def file_columns(self) -> dict[str, int]:
+        raise NotImplementedError
+
+    def to_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: np.ascontiguousarray(columns[self.array][:, i]) for i, name in enumerate(self.file_columns())}
+
+    def from_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {self.array: np.stack([columns[name] for name in self.file_columns()], axis=1)}
+
+
 @dataclass(frozen=True)
-class Bits:
+class Bits(_Array):
     """A report is ``width`` bits, packed 8 to a byte with the most significant bit first; the padding bits are 0.
 
     ``ones``: how many bits are set in every report, or None where that varies. ``lone``: a mask of packed bytes, of whose bits at
@@ -95,6 +110,7 @@ class Bits:
     ones: int | None = None
     lone: bytes = b""
 
+    array = "bits"
     listing = False
 
     @property
@@ -152,20 +168,15 @@ class Bits:
     def file_columns(self) -> dict[str, int]:
         return {f"bits_{i}": 256 for i in range(self.bytes)}
 
-    def to_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {name: np.ascontiguousarray(columns["bits"][:, i]) for i, name in enumerate(self.file_columns())}
-
-    def from_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {"bits": np.stack([columns[name] for name in self.file_columns()], axis=1)}
-
 
 @dataclass(frozen=True)
-class Digits:
+class Digits(_Array):
     """A report is ``width`` digits 0..base-1, one for each of so many keys; 0 is nothing."""
 
     width: int
     base: int
 
+    array = "digits"
     listing = False
 
     @property
@@ -198,12 +209,6 @@ class Digits:
 
     def file_columns(self) -> dict[str, int]:
         return {f"digits_{i}": self.base for i in range(self.width)}
-
-    def to_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {name: np.ascontiguousarray(columns["digits"][:, i]) for i, name in enumerate(self.file_columns())}
-
-    def from_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {"digits": np.stack([columns[name] for name in self.file_columns()], axis=1)}
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from warner.domain import Domain, Integers, Interval, Product
 from warner.estimate import Estimate
 from warner.estimators import LogSpline
 from warner.estimators.simplex import project
-from warner.intervals import TARGETS, normal_quantile
+from warner.intervals import TARGETS, holding, normal_quantile
 from warner.metrics import ROUNDING, cumulative
 
 
@@ -95,7 +95,8 @@ class Quantity(float):
 
     def _holding(self, bounds: np.ndarray) -> np.ndarray:
         """An interval (2,) of another estimate of the same number, widened to hold this one."""
-        return np.array([min(float(bounds[0]), float(self)), max(float(bounds[1]), float(self))])
+        found: np.ndarray = holding(bounds[None], float(self))[0]
+        return found
 
     def _alone(self) -> Quantity | None:
         """The same number of a marginal, from its own reports: refitting all that it is a marginal of, 200 times, takes minutes."""

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import warner
+from tests.laws.test_channels import _rows
 from tests.registry import COMBINED, ESTIMATORS, PER_ATTRIBUTE, REPEATED
 from warner import Mechanism, Reports, Tally
 from warner._exact import log_ratio
@@ -35,12 +36,6 @@ def _reports(mechanism: Mechanism, n: int = 400) -> Reports:
 def _ways(mechanism: Mechanism) -> list[dict[str, Any]]:
     """What a tally can be asked to keep."""
     return [{"ways": w + 1} for w in range(len(mechanism.parts))] if isinstance(mechanism, warner.PerAttribute) else [{}]
-
-
-def _rows(mechanism: Mechanism) -> np.ndarray:
-    """What each possible tuple of reports adds to the weights, by tallying it alone."""
-    outputs = Reports(mechanism.header, mechanism.outputs())
-    return np.stack([evidence(mechanism.tally(outputs[i : i + 1])).weights for i in range(len(outputs))])
 
 
 @pytest.mark.parametrize("name", PER_ATTRIBUTE)

@@ -25,7 +25,7 @@ from warner.channel.pure import DirectChannel, HadamardChannel, SupportChannel, 
 from warner.channel.repeated import RepeatedRows
 from warner.channel.rows import SupportRows
 from warner.channel.spread import SpreadChannel, rounded, rounded_at, spread_over
-from warner.channel.stack import StackChannel
+from warner.channel.stack import StackChannel, groups_of
 from warner.channel.tied import DilutedChannel, TiedChannel
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "RepeatedRows",
     "SpreadChannel",
     "StackChannel",
+    "groups_of",
     "SummedChannel",
     "SupportChannel",
     "SupportRows",

@@ -13,6 +13,11 @@ from warner.channel.base import Channel
 _MOST_DEALT = 10**9  # people that numpy deals out without replacement
 
 
+def groups_of(channel: Channel) -> tuple[Channel, ...]:
+    """The channels of a stack, or the one channel there is."""
+    return channel.channels if isinstance(channel, StackChannel) else (channel,)
+
+
 class StackChannel(Channel):
     """Channels A_1 .. A_G on one domain, of which n_g people used A_g: rows one below the other, A_g times its share of rows.
 

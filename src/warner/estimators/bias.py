@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from warner._check import ArgumentError, choice, kind, message, real, show
-from warner.channel import Channel, DirectChannel, StackChannel
+from warner.channel import Channel, DirectChannel, groups_of
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator, repr_of_changes
 from warner.estimators.em import climb
@@ -132,7 +132,7 @@ class BiasCorrection(Estimator):
             return fit.shares, fit.iterations
         rows, w = channel.seen(evidence.weights)
         require_possible(rows, w)
-        groups = channel.channels if isinstance(channel, StackChannel) else (channel,)
+        groups = groups_of(channel)
         # A zero never leaves zero: the maximum is 0 where no report names a value only if reports are values.
         named = all(isinstance(group, DirectChannel) for group in groups)
         size = channel.shape[1]

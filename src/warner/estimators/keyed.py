@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from warner._check import ArgumentError, ArgumentTypeError, choice, kind, message
-from warner.channel import Channel, StackChannel, TiedChannel
+from warner.channel import Channel, StackChannel, TiedChannel, groups_of
 from warner.domain import Domain, Interval, Product
 from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
@@ -38,8 +38,7 @@ class Moments:
 
 def is_keyed(channel: Channel) -> bool:
     """Whether all reports are of keys and values."""
-    parts = channel.channels if isinstance(channel, StackChannel) else (channel,)
-    return all(isinstance(part, TiedChannel) for part in parts)
+    return all(isinstance(part, TiedChannel) for part in groups_of(channel))
 
 
 def parts_of(evidence: Evidence, name: str) -> tuple[list[tuple[TiedChannel, np.ndarray, int]], Domain, Domain]:
