@@ -27,16 +27,18 @@ epsilon = 1.0
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 import json
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Self
 
-from warner._check import StudyError, WarnerError, message, show
+from warner._check import StudyError, WarnerError, message, show, unreadable
 from warner._random import Source
 from warner.domain import Categorical, Domain, Grid, Integers, Interval, Product, canonical
 from warner.files.values import answer_columns, text_labels
@@ -132,8 +134,10 @@ class Study:
         if len({name.casefold() for name in model.attributes}) < len(model.attributes):
             raise StudyError(message("attributes", "names must differ by more than upper and lower case", ", ".join(model.attributes)))
         for name, spec in model.attributes.items():
-            if not name or "." in name or any(ord(c) < 32 for c in name):
-                raise StudyError(message(f"attributes.{name}", "names must not be empty or contain '.' or control characters"))
+            if not name or "." in name:
+                raise StudyError(message(f"attributes.{name}", "names must not be empty or contain '.'"))
+            if (found := unreadable(name)) is not None:
+                raise StudyError(message("attributes", f"names must not hold {found}", show(name), "Use printable characters"))
             self.mechanisms[name] = _build(name, spec)
         columns = [column for name, mechanism in self.mechanisms.items() for column in answer_columns(name, mechanism)]
         if twice := [column for i, column in enumerate(columns) if column in columns[:i]]:
@@ -206,10 +210,16 @@ class Study:
         Raises:
             StudyError: not TOML, or a rule is broken; the message names the place.
         """
+        data, problem = None, None
         try:
             data = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
         except (ValueError, RecursionError) as error:
-            raise StudyError(message(name, f"is not valid TOML or JSON: {error}")) from None
+            # The file may be one of answers, given by mistake: neither the message nor the error's context may hold its text.
+            problem = message(name, f"is not valid TOML or JSON{_place(error)}", None, _SWAPPED)
+        if problem is not None:
+            raise StudyError(problem)
+        if not isinstance(data, dict) or not isinstance(data.get("study", data), dict) or "attributes" not in data.get("study", data):
+            raise StudyError(message(name, "has no table 'attributes', so it is not a study file", None, _SWAPPED))
         data, stated = (data["study"], data.get("sha256")) if data.keys() >= {"study", "sha256"} and isinstance(data["study"], dict) else (data, None)
         study = cls(data)
         if stated is not None and stated != study.digest:
@@ -219,11 +229,24 @@ class Study:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a study file, TOML or JSON."""
-        try:
+        text = None
+        with contextlib.suppress(UnicodeDecodeError):  # it holds the file's bytes, so it must not hang on our error
             text = read_whole(path).decode()
-        except UnicodeDecodeError:
-            raise StudyError(message(str(path), "must be UTF-8 text")) from None
+        if text is None:
+            raise StudyError(message(str(path), "must be UTF-8 text", None, _SWAPPED))
         return cls.parse(text, str(path))
+
+
+# On the command line the study file comes before the answers.
+_SWAPPED = "Is it the study file, and not the answers?"
+
+
+def _place(error: Exception) -> str:
+    """Where in the text a parser stopped, and nothing of the text itself, which its own message may quote."""
+    if isinstance(error, json.JSONDecodeError):
+        return f", at line {error.lineno}, column {error.colno}"
+    found = re.search(r"\(at (line \d+, column \d+|end of document)\)\Z", str(error))
+    return f", at {found[1]}" if found else ""
 
 
 def _build(name: str, spec: Any) -> Mechanism:

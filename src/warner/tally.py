@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentTypeError, EmptyError, FileError, MismatchError, message
+from warner._check import ArgumentTypeError, EmptyError, FileError, MismatchError, legible, message, show, unreadable
 from warner.domain import canonical
 from warner.layout import Bits, Digits, Fields
 from warner.reports import read_whole, write_whole
@@ -160,6 +160,8 @@ def save_tallies(tallies: Mapping[str, Tally], path: str | os.PathLike[str]) -> 
 
 def dump_tallies(tallies: Mapping[str, Tally]) -> str:
     """Named tallies as the text of a tally file."""
+    for name in tallies:
+        legible("name of an attribute", str(name))
     named = {name: t.to_json() for name, t in tallies.items()}
     digest = hashlib.sha256(canonical(named).encode()).hexdigest()
     schema = SCHEMA if any(t.ways is not None for t in tallies.values()) else 1
@@ -183,6 +185,9 @@ def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
         raise FileError(message(name, f"schema must be at most {SCHEMA}", repr(data.get("schema")), "Use the version of warner that wrote it"))
     if not data["attributes"]:
         raise EmptyError(message(name, "holds no tally"))
+    for attribute in data["attributes"]:
+        if (found := unreadable(attribute)) is not None:
+            raise FileError(message(name, f"names an attribute that holds {found}", show(attribute), "Names must be printable"))
     try:
         tallies = {attribute: Tally.from_json(entry) for attribute, entry in data["attributes"].items()}
         intact = dump_tallies(tallies).encode() == text

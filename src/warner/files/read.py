@@ -17,6 +17,8 @@ from warner._check import (
     FileError,
     ReportError,
     message,
+    show,
+    unreadable,
 )
 from warner.domain import Product
 from warner.files._format import CSV_END, CSV_START, FORMATS, SCHEMA, digest_of, file_columns, from_file
@@ -95,6 +97,9 @@ def open_reports(path: str) -> ReportFile:
         raise FileError(
             message(path, "was altered, or saved by another program: it lacks the checksum that its end states", None, "Fetch the file again")
         )
+    for attribute in head["attributes"]:
+        if (found := unreadable(attribute)) is not None:
+            raise FileError(message(path, f"names an attribute that holds {found}", show(attribute), "Names must be printable"))
     mechanisms = {attribute: from_header(header) for attribute, header in head["attributes"].items()}
     return ReportFile(path, mechanisms, end, bool(head.get("simulation")))
 

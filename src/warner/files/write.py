@@ -18,6 +18,7 @@ from warner._check import (
     ArgumentError,
     EmptyError,
     MismatchError,
+    legible,
     message,
 )
 from warner.domain import canonical
@@ -42,6 +43,8 @@ class ReportWriter:
         self._suffix = ".csv" if path == "-" else Path(path).suffix
         if self._suffix not in FORMATS:
             raise ArgumentError(message("path", f"must end in {' or '.join(FORMATS)}", path))
+        for attribute in self._mechanisms:
+            legible("name of an attribute", attribute)
         names = [name for a, m in self._mechanisms.items() for name in file_columns(a, m.layout)]
         if len({name.casefold() for name in names}) < len(names):
             raise ArgumentError(message("attributes", "must differ by more than upper and lower case", ", ".join(self._mechanisms)))

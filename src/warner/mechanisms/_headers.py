@@ -49,7 +49,8 @@ def _from_header(text: str) -> Mechanism:
     try:
         requested = float("inf") if header["requested"] == "inf" else header["requested"]
         mechanism = cls._rebuild(from_spec(header["domain"]), requested, header["parameters"])
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError):
-        raise MismatchError(message("header", f"does not describe a valid {name}", None, "Was the file altered?")) from None
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
+        why = f": {str(error).rstrip('.')}" if isinstance(error, WarnerError) else ""
+        raise MismatchError(message("header", f"does not describe a valid {name}{why}", None, "Was the file altered?")) from None
     require_same(mechanism.header, header, "header and the law it names")
     return mechanism

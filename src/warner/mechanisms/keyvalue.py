@@ -13,7 +13,7 @@ from warner._check import ArgumentError, ArgumentTypeError, BudgetError, EmptyEr
 from warner._exact import ONE, check_representable, divide, down, exp, rational, up
 from warner._random import Source
 from warner.channel import TiedChannel
-from warner.domain import Domain, Padded, Product
+from warner.domain import Domain, Integers, Padded, Product
 from warner.law import Keyed
 from warner.layout import Digits, Fields
 from warner.mechanisms._base import Mechanism
@@ -47,7 +47,7 @@ class KeyValue(Mechanism):
         value_epsilon: epsilon_2, at most epsilon, which is the default.
         cells: M of the piecewise mechanism, 255 if not given.
         pairs: l, for people who hold any number of pairs, at most one of a key: one of hers is drawn, and where she holds fewer than l,
-            padding stands in for those that lack. Then an answer is a list of pairs, and a frequency is l times the share of draws. Of people who
+            padding stands in for those that lack, with a value drawn evenly from all. Then an answer is a list of pairs, and a frequency is l times the share of draws. Of people who
             hold more than l, each pair is drawn w.p. 1 / (how many), and not 1 / l: frequencies come out too low by that.
 
     Answers are pairs like those of a Product: a list of dicts with "key" and "value", or columns of these names.
@@ -195,10 +195,18 @@ class KeyValue(Mechanism):
         bounds, drawn = np.maximum(held, self.pairs), np.empty(len(people), dtype=np.int64)
         for bound in np.unique(bounds):
             drawn[bounds == bound] = source.uniform(int(bound), int(np.count_nonzero(bounds == bound)))
-        out = np.tile([self.keys.size, 0.5], (len(people), 1))
+        # Padding goes with a value too, and one of the domain, each as likely: so that every draw is a pair that the channel knows,
+        # and a report of padding is no other than a mixture of those that its column of values says.
+        out = np.stack([np.full(len(people), float(self.keys.size)), self._anywhere(len(people), source)], axis=1)
         real = drawn < held
         out[real] = whole[(ends - held + drawn)[real]]
         return out
+
+    def _anywhere(self, n: int, source: Source) -> np.ndarray:
+        """Positions (n,) of values drawn evenly: of Interval between the ends, of Integers among them."""
+        if isinstance(self.values, Integers):
+            return source.uniform(self.values.size, n) / (self.values.size - 1)
+        return source.words(n, np.uint64) / 2.0**64
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         if not (int(index.min()) >= 0 and int(index.max()) < self.domain.size):
