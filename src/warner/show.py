@@ -143,9 +143,7 @@ def show_redistributed(result: Redistributed) -> None:
 def show_comparison(attribute: str, found: Comparison) -> None:
     """Print methods from the least error to the largest."""
     about, _ = LOSSES[found.loss]
-    console().print(
-        f"{attribute}: {about} on {found.runs} tallies like this one of {counted(found.n, 'report', 'reports')}", style="bold"
-    )
+    console().print(f"{attribute}: {about} on {found.runs} tallies like this one of {counted(found.n, 'report', 'reports')}", style="bold")
     columns: dict[str, Any] = {"method": "left", "error": "right", "more than the best": "right", "best on": "right"}
     rows = []
     for line in found.lines:
