@@ -173,7 +173,11 @@ def merge(tallies: tuple[str, ...], output: str) -> None:
 )
 @click.option("--target", type=_TARGETS, default="population", show_default=True, help="Whom the intervals are for.")
 @click.option("--json", "json_path", help="Write the estimates as JSON (- for standard output, instead of the table).")
-@click.option("--csv", "csv_path", help="Write the table as CSV (- for standard output, instead of the table).")
+@click.option(
+    "--csv",
+    "csv_path",
+    help="Write the table as CSV (- for standard output, instead of the table); a ' stands before labels that spreadsheets would run.",
+)
 @click.option("--plot", "plot_path", help="Draw the shares: .png, .svg, .html or .json.")
 @click.option("--background", multiple=True, metavar="TAG=FILE", help="What people hide under a tag (or ATTRIBUTE.TAG): CSV of value,share.")
 def estimate(

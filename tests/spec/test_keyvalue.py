@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 from click.testing import CliRunner
+from scipy.stats import chi2
 
 import warner
 from tests.registry import KEYED

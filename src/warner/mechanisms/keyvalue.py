@@ -47,8 +47,9 @@ class KeyValue(Mechanism):
         value_epsilon: epsilon_2, at most epsilon, which is the default.
         cells: M of the piecewise mechanism, 255 if not given.
         pairs: l, for people who hold any number of pairs, at most one of a key: one of hers is drawn, and where she holds fewer than l,
-            padding stands in for those that lack, with a value drawn evenly from all. Then an answer is a list of pairs, and a frequency is l times the share of draws. Of people who
-            hold more than l, each pair is drawn w.p. 1 / (how many), and not 1 / l: frequencies come out too low by that.
+            padding stands in for those that lack, with a value drawn evenly from all. Then an answer is a list of pairs, and a frequency
+            is l times the share of draws. Of people who hold more than l, each pair is drawn w.p. 1 / (how many), and not 1 / l:
+            frequencies come out too low by that.
 
     Answers are pairs like those of a Product: a list of dicts with "key" and "value", or columns of these names.
 
