@@ -11,7 +11,7 @@ import csv
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -66,6 +66,15 @@ class ReportFile:
         """The mechanisms of the attributes, made from their headers on first use."""
         return dict(self.known) if self.known is not None else {a: from_header(header) for a, header in self.headers.items()}
 
+    def expected(self, known: Mapping[str, Mechanism]) -> ReportFile:
+        """The same file, its headers found to be those of ``known`` mechanisms, {attribute: mechanism}; MismatchError else."""
+        if self.headers.keys() != known.keys():
+            raise MismatchError(message(self.path, f"has reports of {', '.join(self.headers)}, and not of {', '.join(known)}"))
+        for name, mechanism in known.items():
+            header = self.headers[name]
+            require_same(mechanism.header, header if isinstance(header, dict) else {}, f"{self.path}: reports of {name!r} and the study")
+        return replace(self, known=dict(known))
+
     @cached_property
     def columns(self) -> dict[str, int]:
         """The file's columns, checked to be those of its mechanisms, and how many values each may take."""
@@ -105,17 +114,11 @@ def _name(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def open_reports(path: str, known: Mapping[str, Mechanism] | None = None) -> ReportFile:
-    """Read the header and end of a report file.
+def open_reports(path: str) -> ReportFile:
+    """Read the headers and the end of a report file; raises FileError unless both are there and make sense.
 
-    Args:
-        path: a .parquet or .csv file.
-        known: {attribute: mechanism} that must have made the reports, where that is known. The headers are
-            compared with theirs before anything is built. Without them, what a header asks for has narrower limits.
-
-    Raises:
-        FileError: a file without header or end, or one that was altered.
-        MismatchError: reports that ``known`` mechanisms did not make.
+    Nothing is built of the headers yet. ``open_reports(path).expected(mechanisms)`` compares them first, and lifts the limit
+    on what a header alone may ask for.
     """
     if Path(path).suffix not in FORMATS:
         raise ArgumentError(message("path", f"must end in {' or '.join(FORMATS)}", path))
@@ -137,13 +140,7 @@ def open_reports(path: str, known: Mapping[str, Mechanism] | None = None) -> Rep
         raise FileError(
             message(path, "was altered, or saved by another program: it lacks the checksum that its end states", None, "Fetch the file again")
         )
-    file = ReportFile(path, head["attributes"], end, bool(head.get("simulation")), known)
-    if known is not None:
-        if file.headers.keys() != known.keys():
-            raise MismatchError(message(path, f"holds reports of {', '.join(file.headers)}, and not of {', '.join(known)}"))
-        for name, mechanism in known.items():
-            require_same(mechanism.header, file.headers[name], f"reports of {name!r} and the mechanism expected")
-    return file
+    return ReportFile(path, head["attributes"], end, bool(head.get("simulation")))
 
 
 def _csv_ends(path: str) -> tuple[bytes, bytes]:
@@ -234,7 +231,7 @@ def _limited(file: ReportFile) -> None:
     if sum(asked.values()) > LARGEST:
         most = max(asked, key=lambda name: asked[name])
         rule = f"would need {sum(asked.values())} counts, most of them for {most!r}, and a header alone may ask for {LARGEST}"
-        remedy = "Say what made the reports: --study, or open_reports(path, known={...})"
+        remedy = "Say what made the reports: --study, or open_reports(path).expected(mechanisms)"
         raise FileError(message(file.path, rule, None, remedy))
 
 
