@@ -186,7 +186,7 @@ def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
     try:
         tallies = {attribute: Tally.from_json(entry) for attribute, entry in data["attributes"].items()}
         intact = dump_tallies(tallies).encode() == text
-    except FileError:
+    except (FileError, RecursionError):
         intact = False
     if not intact:
         raise FileError(message(name, "is incomplete or was altered: its checksum does not match", None, "Tally the reports again"))
