@@ -361,7 +361,7 @@ def _integers(name: str, values: Any) -> np.ndarray:
     if array.dtype.kind == "f":
         # 2^53 is the last whole number up to which floats hold every one.
         with np.errstate(invalid="ignore"):
-            wrong = np.count_nonzero(~((array == np.floor(array)) & (np.abs(array) <= 2**53)))
+            wrong = np.count_nonzero(~((array == np.floor(array)) & (np.abs(array.astype(np.float64)) <= 2**53)))
         if wrong:
             rule, got = "must be whole numbers", f"{wrong} of {array.size} {array.dtype} values that are none"
             raise ReportError(message(name, rule, got, "Pass the reports themselves: zeros and ones, or indices, as integers"))

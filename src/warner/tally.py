@@ -133,7 +133,7 @@ class Tally:
             if "rows" in data:
                 rows = np.frombuffer(bytes.fromhex("".join(data["rows"])), np.uint8).reshape(len(data["rows"]), -1)
             tally = cls(data["header"], data["kind"], counts, data["n"], rows)
-            intact = tally.digest == data["sha256"]
+            intact = tally.digest == data["sha256"] and data["shape"] == list(counts.shape)
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
             intact = False
         if not intact:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -73,7 +74,7 @@ def batches(path: str, columns: Mapping[str, int]) -> Iterator[dict[str, np.ndar
 def _parquet(path: str, names: list[str]) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(os.path.abspath(path)) as file:  # not a name such as s3:..., which would be a network's
         yield from file.iter_batches(max(1, min(_ROWS, _CELLS // len(names))), columns=names)
 
 
