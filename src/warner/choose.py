@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from warner._check import ArgumentTypeError, kind, message
+from warner._check import ArgumentError, ArgumentTypeError, kind, message
 from warner.channel import Channel, DirectChannel, KroneckerChannel, TiedChannel, groups_of
 from warner.domain import Domain, Grid, Integers, Interval, Points, Product
 from warner.estimate import Estimate, Fit
@@ -15,6 +15,7 @@ from warner.estimators.keyed import is_keyed
 from warner.evidence import evidence
 from warner.tally import Tally
 
+_VALUES = 2**20  # values for which there is memory where no method is named
 _TABLE = 1000  # combinations of several attributes' values up to which the maximum of the likelihood is taken
 
 
@@ -45,6 +46,9 @@ def estimate(tally: Tally | Iterable[Tally], method: Estimator | None = None, at
     facts = evidence(tally, attributes)
     if method is not None:
         return Estimate(method.fit(facts), facts, method)
+    if facts.domain.size > _VALUES:
+        rule = f"must have at most {_VALUES} values for the recommended method, which takes a kilobyte for each"
+        raise ArgumentError(message("domain", rule, str(facts.domain.size), "Name a method: Inversion('project'), -m project"))
     chosen = recommended(facts.domain, facts.channel)
     fit = chosen.fit(facts)
     if isinstance(chosen, LogSpline):

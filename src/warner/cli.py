@@ -34,6 +34,7 @@ _TARGETS = click.Choice(["population", "respondents"])
 _COMPARED_KEYS = ("pckv", "per-key", "mle", "em:auto")
 _COMPARED = ("inversion", "project", "base-cut", "threshold", "mle", "em:100", "em:auto", "eb", "spline", "uniform")  # what users would try
 _TOGETHER_HELP = "Of attributes counted together (warner tally --ways): these, jointly; may be repeated."
+_EQUAL_HELP = "Add inputs with equal counts: they are of different people, and equal by chance."
 _METHOD_HELP = f"Estimator: {', '.join(METHODS)} (em takes steps or auto: em:100, em:auto). Default: the recommended one."
 
 
@@ -47,6 +48,8 @@ class _Group(click.Group):
             return super().invoke(ctx)
         except WarnerError as error:
             raise click.ClickException(str(error)) from None
+        except MemoryError:
+            raise click.ClickException(message("memory", "is not enough for this", None, "Use fewer values, seeds or attributes")) from None
         except BrokenPipeError:
             sys.stderr.close()
             raise SystemExit(1) from None
@@ -127,40 +130,48 @@ def _generator(seed: int | None) -> Any:
 @click.option("-o", "--output", default="-", help="Tally file (JSON); default standard output.")
 @click.option("--study", type=click.Path(dir_okay=False), help="Refuse reports that were not made as this study says.")
 @click.option("--ways", type=click.IntRange(1), help="Count attributes together: keep tables of every so many of them, for joint shares.")
-def tally(reports: tuple[str, ...], output: str, study: str | None, ways: int | None) -> None:
+@click.option("--allow-equal", is_flag=True, help=_EQUAL_HELP)
+def tally(reports: tuple[str, ...], output: str, study: str | None, ways: int | None, allow_equal: bool) -> None:
     """Count the reports in one or more files (.parquet or .csv; - is CSV on standard input).
+
+    Files with the same content or equal counts are refused: they are most likely copies of the same reports.
 
     \b
         warner tally reports.parquet -o tally.json
         warner tally reports.parquet --ways 2 -o pairs.json     # then: warner estimate pairs.json --attributes sex,age
     """
     _not_over(output, *reports, *([study] if study else []))
-    parts, seals = [], set()
+    plan = None if study is None else Study.load(study)
+    parts: dict[str, dict[str, Tally]] = {}
+    seals = set()
     for path in reports:
         with _spooled(path) as file, progress(f"counting {path}") as step:
             opened = files.open_reports(file)
+            if plan is not None:
+                opened = _of_study(opened, plan, ways is not None)
             if opened.end["sha256"] in seals:
                 raise ArgumentError(message("reports", "must not be counted twice", f"{path}, whose content was given before"))
             seals.add(opened.end["sha256"])
             if opened.simulation:
                 click.echo(f"{path}: reports of a simulation, made with a seed", err=True)
-            parts.append(files.tally_file(opened, step, ways))
-    total = _add(parts)
-    if study is not None:
-        _require_study(total, Study.load(study), ways is not None)
-    _write_tallies(total, output)
+            parts[path] = files.tally_file(opened, step, ways)
+    _write_tallies(_add(parts, allow_equal), output)
 
 
 @main.command()
 @click.argument("tallies", nargs=-1, required=True)
 @click.option("-o", "--output", default="-", help="Tally file (JSON); default standard output.")
-def merge(tallies: tuple[str, ...], output: str) -> None:
-    """Add tallies of the same study. Any order and any grouping gives the same tally, bit for bit."""
+@click.option("--allow-equal", is_flag=True, help=_EQUAL_HELP)
+def merge(tallies: tuple[str, ...], output: str, allow_equal: bool) -> None:
+    """Add tallies of the same study. Any order and any grouping gives the same tally, bit for bit.
+
+    Equal tallies are refused: they are most likely copies of one. A tally that is already part of another cannot be recognised.
+    """
     _not_over(output, *tallies)
     places = [str(Path(path).resolve()) for path in tallies]
     if len(set(places)) < len(places):
         raise ArgumentError(message("tallies", "must not be added twice", ", ".join(tallies)))
-    _write_tallies(_add([_read_tallies(path) for path in tallies]), output)
+    _write_tallies(_add({path: _read_tallies(path) for path in tallies}, allow_equal), output)
 
 
 @main.command()
@@ -384,25 +395,28 @@ def _write(text: str, path: str) -> None:
         write_whole(path, text.encode())
 
 
-def _add(parts: list[dict[str, Tally]]) -> dict[str, Tally]:
-    total = parts[0]
-    for part in parts[1:]:
-        if part.keys() != total.keys():
+def _add(parts: dict[str, dict[str, Tally]], allow_equal: bool) -> dict[str, Tally]:
+    """The sum of the tallies of several inputs, {path: tallies}; refused where two of them are equal."""
+    total: dict[str, Tally] = {}
+    seen: dict[str, str] = {}
+    for path, part in parts.items():
+        if total and part.keys() != total.keys():
             raise MismatchError(message("tallies", "are of different attributes", f"{', '.join(total)} and {', '.join(part)}"))
-        total = {name: total[name] + part[name] for name in total}
+        content = ",".join(f"{name!r}:{t.digest}" for name, t in sorted(part.items()))
+        if not allow_equal and content in seen:
+            rule, got = "must not be added twice", f"{seen[content]} and {path}, whose counts are equal"
+            raise ArgumentError(message("tallies", rule, got, "Leave one out; if they are of different people, say --allow-equal"))
+        seen[content] = path
+        total = {name: total[name] + t if total else t for name, t in part.items()}
     return total
 
 
-def _require_study(tallies: dict[str, Tally], study: Study, together: bool) -> None:
-    from warner.tally import require_same
-
-    if together and len(study.mechanisms) > 1:
-        require_same(study.together.header, next(iter(tallies.values())).header, "study and reports")
-        return
-    if tallies.keys() != study.mechanisms.keys():
-        raise MismatchError(message("reports", f"are of {', '.join(tallies)}, the study of {', '.join(study.mechanisms)}"))
-    for name, mechanism in study.mechanisms.items():
-        require_same(mechanism.header, tallies[name].header, f"study and reports of {name!r}")
+def _of_study(file: files.ReportFile, study: Study, together: bool) -> files.ReportFile:
+    """The file, once its headers are found to be the study's; nothing is built before."""
+    known: dict[str, Mechanism] = dict(study.mechanisms)
+    if together and len(known) > 1 and len(file.headers) == 1:
+        known = dict.fromkeys(file.headers, study.together)  # reports of PerAttribute, written as one attribute
+    return file.expected(known)
 
 
 def _mechanisms_of(path: str) -> dict[str, Mechanism]:

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -91,6 +92,8 @@ class Reports:
                 raise ValueError
             columns = {}
             for name, dtype, shape in head["columns"]:
+                if not re.fullmatch("[<|][biuf][1248]", dtype) or any(type(size) is not int or size < 0 for size in shape):
+                    raise ValueError
                 column = np.frombuffer(data[:-32], dtype, head["n"] * int(np.prod(shape, dtype=int)), end)
                 columns[str(name)] = column.reshape(head["n"], *shape).astype(np.dtype(dtype).newbyteorder("="), copy=False)
                 end += column.nbytes

@@ -133,7 +133,7 @@ class Tally:
             if "rows" in data:
                 rows = np.frombuffer(bytes.fromhex("".join(data["rows"])), np.uint8).reshape(len(data["rows"]), -1)
             tally = cls(data["header"], data["kind"], counts, data["n"], rows)
-            intact = tally.digest == data["sha256"]
+            intact = tally.digest == data["sha256"] and data["shape"] == list(counts.shape)
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
             intact = False
         if not intact:
@@ -191,7 +191,7 @@ def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
     try:
         tallies = {attribute: Tally.from_json(entry) for attribute, entry in data["attributes"].items()}
         intact = dump_tallies(tallies).encode() == text
-    except FileError:
+    except (FileError, RecursionError):
         intact = False
     if not intact:
         raise FileError(message(name, "is incomplete or was altered: its checksum does not match", None, "Tally the reports again"))

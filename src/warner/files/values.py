@@ -151,7 +151,7 @@ def _encode(domain: Domain, column: Any, name: str, row: int, encode: Callable[[
     if isinstance(domain, Categorical) and text:
         labels = text_labels(domain)
         if all(isinstance(label, bool) for label in domain.labels):
-            column = pc.utf8_lower(column)
+            column = pc.ascii_lower(column)  # true and false; bytes that are no text are refused below, as any other value
         index = pc.index_in(pc.cast(column, pa.string()), value_set=pa.array(labels))
         refuse(pc.is_null(index), f"not in the domain of {domain.size} values", "a string")
         return index.to_numpy(zero_copy_only=False).astype(np.int64)

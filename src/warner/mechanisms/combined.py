@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentError, message
+from warner._check import ArgumentError, integer, message
 from warner._random import Source
 from warner.domain import Domain
 from warner.guarantee import ApproximateLDP, Guarantee
 from warner.law import Independent
 from warner.layout import Together
 from warner.mechanisms._base import ENUMERABLE, Mechanism
+from warner.mechanisms._headers import LARGEST_PARTS
 from warner.mechanisms.keyvalue import KeyValue
 from warner.reports import Reports
 from warner.tally import Tally
@@ -39,6 +40,8 @@ class Combined(Mechanism):
                 # One pair of hers is drawn per report, and padding with it: neither several reports nor tuples of answers have that draw.
                 rule, remedy = "draws one of several pairs of a person, which only goes alone", "Leave pairs out, or collect these reports apart"
                 raise ArgumentError(message(f"mechanisms[{name!r}]", rule, f"pairs={part.pairs}", remedy))
+        several = sum(len(part.parts) if isinstance(part, Combined) else 1 for part in parts.values())
+        integer("number of reports", several, 1, LARGEST_PARTS, "Use fewer reports of one person")
         self.domain, self.parts = domain, dict(parts)
         self.layout = Together({name: part.layout for name, part in parts.items()})
         self.law = Independent(tuple(part.law for part in parts.values()))
