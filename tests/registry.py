@@ -55,6 +55,10 @@ PLACES: dict[str, Callable[[Grid, float], Mechanism]] = {
     "PlanarGeometric": warner.PlanarGeometric,
     "PlanarLaplace": warner.PlanarLaplace,
 }
+# Whose epsilon is for values closer or farther than one unit of distance.
+SENSITIVITIES: dict[str, Callable[[Domain, float], Mechanism]] = {
+    f"Laplace at sensitivity {s:g}": (lambda s: lambda d, e: warner.Laplace(d, e, sensitivity=s, reach=1))(s) for s in (0.25, 0.5, 1.5)
+}
 # Mechanisms of pairs of a key and a value: keys, values, epsilon.
 KEYED: dict[str, Callable[[Domain, Domain, float], Mechanism]] = {
     "KeyValue unary rounding": warner.KeyValue,

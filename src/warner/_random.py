@@ -70,10 +70,11 @@ class Source:
         self._rng = rng
 
     def words(self, n: int, dtype: Any) -> np.ndarray:
-        """``n`` independent uniform words of an unsigned dtype, shape (n,)."""
+        """``n`` independent uniform words of an unsigned dtype, shape (n,): an array that may be written to."""
         size = np.dtype(dtype).itemsize
         if self._rng is None:
-            return np.frombuffer(os.urandom(n * size), dtype=dtype)
+            # A bytearray, because samplers write into what they draw: bytes would be read-only.
+            return np.frombuffer(bytearray(os.urandom(n * size)), dtype=dtype)
         whole = -(-n * size // 8)
         return self._rng.integers(0, 2**64 - 1, whole, dtype=np.uint64, endpoint=True).view(dtype)[:n]
 
