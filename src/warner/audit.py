@@ -61,7 +61,9 @@ class Audit:
     def __str__(self) -> str:
         verdict = "holds" if self.holds else f"BROKEN: {self.breaks}"
         lower = "" if self.sampled is None else f"; from samples at least {self.sampled:.4f}"
-        return f"{self.mechanism}: requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}; {self.guarantee} ({self.how}{lower})"
+        weight = "" if self.weight is None else f"; one report weighs at most {self.weight:.4g} people"
+        found = f"requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}"
+        return f"{self.mechanism}: {found}; {self.guarantee} ({self.how}{lower}){weight}"
 
 
 def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | None = None) -> Audit:
