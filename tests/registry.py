@@ -6,6 +6,7 @@ A new mechanism or estimator is tested by adding one line.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ PLACES: dict[str, Callable[[Grid, float], Mechanism]] = {
 }
 # Whose epsilon is for values closer or farther than one unit of distance.
 SENSITIVITIES: dict[str, Callable[[Domain, float], Mechanism]] = {
-    f"Laplace at sensitivity {s:g}": (lambda s: lambda d, e: warner.Laplace(d, e, sensitivity=s, reach=1))(s) for s in (0.25, 0.5, 1.5)
+    f"Laplace at sensitivity {s:g}": partial(warner.Laplace, sensitivity=s, reach=1) for s in (0.25, 0.5, 1.5)
 }
 # Mechanisms of pairs of a key and a value: keys, values, epsilon.
 KEYED: dict[str, Callable[[Domain, Domain, float], Mechanism]] = {

@@ -225,9 +225,8 @@ class Displacements:
                         falls = high[:, j:] - low[:, : width - j]
                         crosses = high[:, : width - j] - low[:, j:]
                         found[i, j] = max(falls.max(), -falls.min(), crosses.max(), -crosses.min())
-            i, j = np.arange(rows + 1)[:, None], np.arange(columns + 1)[None, :]
             error = ROUNDING * (1 + float(np.abs(part).max()))
-            slopes = (found + error) / np.maximum(np.hypot(i, j), 1)
+            slopes = (found + error) / np.maximum(np.hypot(np.arange(rows + 1)[:, None], np.arange(columns + 1)[None, :]), 1)
             worst = max(worst, float(slopes.max()))
         return math.nextafter(worst, math.inf)
 

@@ -225,10 +225,13 @@ def _small(name: str) -> Mechanism:
     if name in PLACES:
         return PLACES[name](warner.Grid(2, 2), 1.0)
     if name in KEYED:
-        make = {"KeyValue unary piecewise": {"value": "piecewise", "cells": 3}, "KeyValue direct piecewise": {"key": "direct", "value": "piecewise", "cells": 3},
-                "KeyValue of little for values": {"value": "piecewise", "value_epsilon": 0.5, "cells": 3}}.get(name)  # fmt: skip
+        options: dict[str, dict[str, Any]] = {
+            "KeyValue unary piecewise": {"value": "piecewise", "cells": 3},
+            "KeyValue direct piecewise": {"key": "direct", "value": "piecewise", "cells": 3},
+            "KeyValue of little for values": {"value": "piecewise", "value_epsilon": 0.5, "cells": 3},
+        }
         pair = warner.Categorical(["a", "b"]), warner.Integers(0, 1)
-        return KEYED[name](*pair, 1.0) if make is None else warner.KeyValue(*pair, 1.0, **make)  # type: ignore[arg-type]
+        return warner.KeyValue(*pair, 1.0, **options[name]) if name in options else KEYED[name](*pair, 1.0)
     return (SENSITIVITIES | MECHANISMS)[name](few, 1.0)
 
 

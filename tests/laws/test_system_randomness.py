@@ -165,7 +165,7 @@ def test_windows_draw_again_what_lies_beyond_all_cells(make: Callable[[], Mechan
     assert beyond
     # Numbers at the lower end, where the window starts at cell 0; the first words round them to the grid.
     tape = _play(monkeypatch, ([TOP] * len(words), "u8"), (words, "u8"), ([TOP] * len(beyond), "u8"), ([0] * len(beyond), "u8"))
-    if TOP < total:
+    if total > TOP:
         tape.parts.pop(2)
     found = mechanism._sample(np.zeros(len(words)), Source(None))["report"]
     assert found.tolist() == [0 if w >= total else w // own if w < wide * own else wide + (w - wide * own) // other for w in words]
@@ -274,5 +274,5 @@ def test_lists_of_pairs_are_drawn_alike_filled_up_or_not(monkeypatch: pytest.Mon
     found.append(mechanism._one_each(people, Source(np.random.default_rng(1))))
     assert np.array_equal(*found)
     assert mechanism._one_each([[], []], Source(None)).tolist() == [[4, 0.5]] * 2
-    with pytest.raises(warner.ValuesError, match="position 1.*at most one pair of a key"):
+    with pytest.raises(warner.ValuesError, match=r"position 1.*at most one pair of a key"):
         mechanism.randomize([[], [{"key": "a", "value": 0.1}, {"key": "a", "value": 0.2}]])

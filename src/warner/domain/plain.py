@@ -173,7 +173,10 @@ class Interval(Domain):
 
     @cached_property
     def points(self) -> np.ndarray:  # type: ignore[override]
-        return (self.low + (np.arange(self.size) + 0.5) * (self.high - self.low) / self.size)[:, None]
+        centres, span = np.arange(self.size) + 0.5, self.high - self.low
+        # A range near the largest float is divided first, because its product with the number of a bin is no float.
+        inside = centres * span / self.size if span < 1e300 else centres / self.size * span
+        return (self.low + inside)[:, None]
 
     def encode(self, values: Any) -> np.ndarray:
         values = self._numbers(values)
