@@ -338,7 +338,7 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
         click.echo(json.dumps(facts, indent=1))
     else:
         sides = ("left", "left", "right", "right", "left", "right", "left", "left")
-        names = ("attribute", "mechanism", "requested", "exact epsilon", "holds", "weight of one report", "guarantee", "examined")
+        names = ("attribute", "mechanism", "requested", "exact epsilon", "holds", "weight", "guarantee", "examined")
         columns = dict(zip(names, sides, strict=True))
         rows = []
         for attribute, result in results.items():
@@ -348,6 +348,7 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
             numbers = f"{result.requested:.10g}", f"{result.epsilon:.10g}"
             rows.append([attribute, mechanism, *numbers, verdict, in_people(result.weight), result.guarantee, result.how + seen])
         console().print(grid(columns, rows))
+        console().print("The weight of one report is how many people a forged one can add to the estimated count of a value.")
     if not all(result.holds for result in results.values()):
         raise SystemExit(1)
 
