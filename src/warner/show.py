@@ -37,7 +37,7 @@ def console(**options: Any) -> Console:
 
     screen = Console(highlight=False, **options)
     if not screen.is_terminal:
-        screen.width = 200
+        screen.width = 240
     return screen
 
 
