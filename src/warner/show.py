@@ -37,7 +37,7 @@ def console(**options: Any) -> Console:
 
     screen = Console(highlight=False, **options)
     if not screen.is_terminal:
-        screen.width = 240
+        screen.width = 260
     return screen
 
 
