@@ -291,7 +291,7 @@ def test_a_planar_law_changed_in_the_tenth_digit_is_not_taken() -> None:
         from_header({**mechanism.header, "parameters": {"table": table.tolist()}})
     mechanism.law = Displacements.of(table)
     result = warner.audit(mechanism)
-    assert not result.holds and 1 + 1e-10 < result.epsilon < 1 + 1e-9
+    assert not result.holds and 1 + 1e-10 < result.epsilon < 1 + 2e-9
     again = from_header(PlanarGeometric(Grid(21, 21), 1.0).header)
     assert warner.audit(again).holds and 1 - 1e-10 < warner.audit(again).epsilon <= 1
 
