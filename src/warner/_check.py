@@ -217,12 +217,24 @@ def choice(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
     return value
 
 
+def numbers_of(name: str, value: Any, rule: str = "must be an array of numbers") -> np.ndarray:
+    """``value`` as a float array; masked entries and complex numbers are refused, because the mask and the imaginary part would be lost."""
+    try:
+        if np.ma.is_masked(value):
+            raise ArgumentError(message(name, "must have no masked entries", None, "Fill them in, or leave them out"))
+        array = np.asarray(value)
+        if array.dtype.kind == "c":
+            raise ArgumentTypeError(message(name, "must have real entries", "complex numbers", "Pass the real part if that is meant"))
+        return np.array(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, WarnerError):
+            raise
+    raise ArgumentTypeError(message(name, rule, kind(value)))
+
+
 def distribution(name: str, value: Any, size: int | None = None, tolerance: float = 1e-9) -> np.ndarray:
     """``value`` as a float array (K,) on the simplex: entries >= 0 that sum to 1 within ``tolerance``."""
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentTypeError(message(name, "must be an array of numbers", kind(value))) from None
+    array = numbers_of(name, value)
     if array.ndim != 1 or (size is not None and array.size != size):
         raise ArgumentError(message(name, f"must have shape ({'K' if size is None else size},)", str(array.shape)))
     if not np.isfinite(array).all() or (array < 0).any() or abs(array.sum() - 1) > tolerance:

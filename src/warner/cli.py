@@ -26,7 +26,7 @@ from warner.mechanisms import Mechanism, from_header
 from warner.personal import backgrounds, redistribute
 from warner.plan import plan as make_plan
 from warner.reports import write_whole
-from warner.show import console, counted, csv_of, grid, progress, show_comparison, show_estimate, show_plan, show_redistributed
+from warner.show import console, counted, csv_of, grid, in_people, progress, show_comparison, show_estimate, show_plan, show_redistributed
 from warner.study import Study
 from warner.tally import Tally, dump_tallies, load_tallies, parse_tallies, save_tallies
 
@@ -78,7 +78,7 @@ def main() -> None:
 def randomize(study: str, values: str, output: str, bare: bool, seed: int | None) -> None:
     """Randomise the answers in VALUES (CSV or Parquet; - is CSV on standard input) as STUDY says.
 
-    An answer outside its domain stops everything and nothing is written.
+    An answer outside its domain stops everything and nothing is written. Randomising the same answers again spends the budget again.
 
     \b
         warner randomize study.toml answers.csv -o reports.parquet
@@ -107,7 +107,8 @@ def _spent(study: Study) -> str:
     apart = [name for name, m in study.mechanisms.items() if isinstance(m.guarantee, MetricLDP)]
     scope += f" (of {', '.join(apart)} between the values furthest apart, less between others)" if apart else ""
     also = f", delta = {study.delta:.4g}" if study.delta else ""
-    return f"at most epsilon = {study.epsilon:.10g}{also} in all{scope}"
+    again = "; whoever randomises the same answers again spends as much again"
+    return f"at most epsilon = {study.epsilon:.10g}{also} in all{scope}{again}"
 
 
 def _not_over(output: str | None, *inputs: str) -> None:
@@ -306,6 +307,7 @@ def plan(study: str, people: int, error: float | None, loss: str, as_json: bool)
     """Rank the mechanisms for every attribute of STUDY by expected error, at its budget and with its sensitive values.
 
     The error is that of the unbiased estimate where answers are spread evenly; a guess of theirs can be given in Python (warner.plan).
+    The weight of one report is how many people a forged one can add to the estimated count of a value.
     """
     chosen = Study.load(study).mechanisms
     plans = {}
@@ -341,6 +343,8 @@ def _estimated(attribute: str, part: Tally, chosen: Any, names: list[str] | None
 def audit(file: str, samples: int | None, as_json: bool) -> None:
     """Compute the exact epsilon of every mechanism in FILE: a study, a report file or a tally.
 
+    The weight of one report is how many people a forged one can add to the estimated count of a value.
+
     Exit status 1 if any mechanism spends more than was asked for.
     """
     results = {attribute: audit_mechanism(m, samples) for attribute, m in _mechanisms_of(file).items()}
@@ -348,15 +352,18 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
         facts = {a: {k: ("inf" if v == float("inf") else v) for k, v in vars(r).items()} for a, r in results.items()}
         click.echo(json.dumps(facts, indent=1))
     else:
-        sides = ("left", "left", "right", "right", "left", "left", "left")
-        columns = dict(zip(("attribute", "mechanism", "requested", "exact epsilon", "holds", "guarantee", "examined"), sides, strict=True))
+        sides = ("left", "left", "right", "right", "left", "right", "left", "left")
+        names = ("attribute", "mechanism", "requested", "exact epsilon", "holds", "weight", "guarantee", "examined")
+        columns = dict(zip(names, sides, strict=True))
         rows = []
         for attribute, result in results.items():
             seen = "" if result.sampled is None else f"; {samples:,} samples show at least {result.sampled:.4f}"
             mechanism = result.mechanism.partition("(")[0]
             verdict = "yes" if result.holds else f"NO: {result.breaks}"
-            rows.append([attribute, mechanism, f"{result.requested:.10g}", f"{result.epsilon:.10g}", verdict, result.guarantee, result.how + seen])
+            numbers = f"{result.requested:.10g}", f"{result.epsilon:.10g}"
+            rows.append([attribute, mechanism, *numbers, verdict, in_people(result.weight), result.guarantee, result.how + seen])
         console().print(grid(columns, rows))
+        console().print("The weight of one report is how many people a forged one can add to the estimated count of a value.")
     if not all(result.holds for result in results.values()):
         raise SystemExit(1)
 

@@ -45,7 +45,7 @@ def console(**options: Any) -> Console:
 
     screen = Screen(highlight=False, markup=False, emoji=False, **options)
     if not screen.is_terminal:
-        screen.width = 200
+        screen.width = 260
     return screen
 
 
@@ -154,9 +154,18 @@ def show_comparison(attribute: str, found: Comparison) -> None:
         console().print(f"{name} is left out: {why}")
 
 
+def in_people(weight: float | None) -> str:
+    """The weight of one report in words.
+
+    >>> in_people(2.1640), in_people(1.0), in_people(None)
+    ('2.164 people', '1 person', '')
+    """
+    return "" if weight is None else f"{weight:,.4g} {'person' if weight == 1 else 'people'}"
+
+
 def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
     """Print a ranking of mechanisms; the study's own is marked."""
-    columns: dict[str, Any] = {"mechanism": "left", "expected error": "right", "of no protection": "right"}
+    columns: dict[str, Any] = {"mechanism": "left", "expected error": "right", "of no protection": "right", "weight of one report": "right"}
     wanted = ranking.open.people is not None
     if wanted:
         columns["people needed"] = "right"
@@ -164,7 +173,8 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
     for option in (*ranking.options, ranking.open):
         own = option.mechanism is not None and option.mechanism.header == chosen.header
         more = [f"{option.people:,}"] if option.people is not None else []
-        rows.append([option.name + (" (the study's)" if own else ""), f"{option.error:.4g}", f"{option.error / ranking.open.error:.3g} times", *more])
+        times = f"{option.error / ranking.open.error:.3g} times"
+        rows.append([option.name + (" (the study's)" if own else ""), f"{option.error:.4g}", times, in_people(option.weight), *more])
     guarded = "" if chosen.guarded is None else f", {int(chosen.guarded.sum())} of them sensitive"
     about = f"{chosen.domain.size} values{guarded}, epsilon {chosen.requested:.4g}, {counted(ranking.n, 'person', 'people')}"
     console().print(f"{attribute}: {about}, {ranking.loss} loss", style="bold")

@@ -31,10 +31,12 @@ import contextlib
 import hashlib
 import inspect
 import json
+import math
 import os
 import re
 import tomllib
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
 
@@ -143,14 +145,54 @@ class Study:
         if twice := [column for i, column in enumerate(columns) if column in columns[:i]]:
             raise StudyError(message("attributes", f"must not take two answers from one column, {twice[0]!r}", None, "Rename an attribute"))
         if self.budget is not None and self.epsilon > self.budget:
-            raise StudyError(
-                message("budget", f"is exceeded: the attributes spend {self.epsilon:.10g} together", repr(self.budget), "Lower an epsilon")
-            )
+            self._fit(model.attributes)
         if self.budget is not None and self.delta > (model.delta or 0.0):
             raise StudyError(
                 message("delta", f"is exceeded: the attributes' deltas add up to {self.delta:.6g}", repr(model.delta), "State it beside the budget")
             )
         self._data = model.model_dump(exclude_none=True)
+
+    def _fit(self, specs: Mapping[str, Any]) -> None:
+        """Lower one epsilon by the last digits of floats, where the decimals written add up to no more than the budget written.
+
+        0.1 and 0.2 are 0.3 as decimals, and more as floats: the float of 0.1 is above 1/10, and a mechanism may spend all of it.
+        What is spent is then at most the budget, both as written and as a float.
+
+        Raises:
+            StudyError: the decimals add up to more than the budget.
+        """
+        assert self.budget is not None
+        parts = self._parts()
+        written = {name: min(_decimal(part.epsilon), self._written(name)) for name, part in parts.items()}
+        total = sum(written.values(), Fraction(0))
+        if any(math.isinf(part.epsilon) for part in parts.values()) or total > _decimal(self.budget):
+            spent = str(float(total)) if float(total) > self.budget else f"{self.epsilon!r}"
+            raise StudyError(message("budget", f"is exceeded: the attributes spend {spent} together", repr(self.budget), "Lower an epsilon"))
+        over = sum(Fraction(part.epsilon) for part in parts.values()) - min(Fraction(self.budget), _decimal(self.budget))
+        for name in sorted(parts, key=lambda name: -parts[name].epsilon):
+            before, promised = self.mechanisms[name], self.mechanisms[name].guarantee
+            scale = Fraction(promised.diameter) / Fraction(before.unit or 1.0) if isinstance(promised, MetricLDP) else Fraction(1)
+            least = Fraction(before.requested) - over / scale
+            for steps in range(4):  # sums and products of floats are rounded up once more
+                lower = float(least)
+                for _ in range(steps + (Fraction(lower) > least)):
+                    lower = math.nextafter(lower, 0.0)
+                try:
+                    self.mechanisms[name] = _build(name, specs[name].model_copy(update={"epsilon": lower}))
+                except StudyError:
+                    break
+                if self.epsilon <= self.budget:
+                    return
+            self.mechanisms[name] = before
+        raise StudyError(
+            message("budget", "is met to the last digit, which no float of the epsilons meets", repr(self.budget), "Lower an epsilon a little")
+        )
+
+    def _written(self, name: str) -> Fraction:
+        """What the epsilon of an attribute, as a decimal, is between its two most distant values."""
+        mechanism = self.mechanisms[name]
+        promised, epsilon = mechanism.guarantee, _decimal(mechanism.requested)
+        return epsilon * Fraction(promised.diameter) / _decimal(mechanism.unit or 1.0) if isinstance(promised, MetricLDP) else epsilon
 
     @property
     def epsilon(self) -> float:
@@ -247,6 +289,11 @@ def _place(error: Exception) -> str:
         return f", at line {error.lineno}, column {error.colno}"
     found = re.search(r"\(at (line \d+, column \d+|end of document)\)\Z", str(error))
     return f", at {found[1]}" if found else ""
+
+
+def _decimal(number: float) -> Fraction:
+    """The decimal that a float is written as; of an infinite one, whatever is above every budget."""
+    return Fraction(repr(float(number))) if math.isfinite(number) else Fraction(10**400)
 
 
 def _build(name: str, spec: Any) -> Mechanism:

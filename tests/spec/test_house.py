@@ -20,7 +20,7 @@ ROOMS = [
     "mechanisms",
     "files", "evidence",
     "estimate", "estimators",
-    "intervals", "summaries", "conditional", "joint", "association", "choose", "compare", "personal", "theory", "audit", "plan", "schemes",
+    "intervals", "summaries", "conditional", "joint", "association", "choose", "compare", "personal", "theory", "weight", "audit", "plan", "schemes",
     "plot", "study", "show", "demo",
     "cli",
 ]  # fmt: skip

@@ -19,6 +19,15 @@ class _Table(dict[Any, int]):
 
 _LABEL_TYPES: dict[type, tuple[type, ...]] = {str: (str,), int: (int, np.integer), bool: (bool, np.bool_)}
 
+_PLAIN = frozenset({str, int, bool})
+
+
+def _plain(value: Any) -> Any:
+    """A label of a class derived from str, int or a NumPy scalar, as Python's own, by the base class's operations alone."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    return value.item() if isinstance(value, np.generic) else int.__index__(value)
+
 
 class Categorical(Domain):
     """Values without order or distance: strings, integers or booleans.
@@ -66,7 +75,9 @@ class Categorical(Domain):
                 return self._encode_integers(values)
             values = values.tolist()
         wrong_type(values, self._types)
-        index = np.fromiter(map(self._table.__getitem__, values), dtype=np.int64, count=len(values))
+        # A class derived from str or int may have a hash of its own, which may raise an error that shows the answer.
+        plain = [v if type(v) in _PLAIN else _plain(v) for v in values] if not _PLAIN.issuperset(map(type, values)) else values
+        index = np.fromiter(map(self._table.__getitem__, plain), dtype=np.int64, count=len(values))
         if (index < 0).any():
             self._refuse(index < 0, kind(values[int(np.argmin(index >= 0))]))
         return index
@@ -165,7 +176,10 @@ class Interval(Domain):
 
     @cached_property
     def points(self) -> np.ndarray:  # type: ignore[override]
-        return (self.low + (np.arange(self.size) + 0.5) * (self.high - self.low) / self.size)[:, None]
+        centres, span = np.arange(self.size) + 0.5, self.high - self.low
+        # A range near the largest float is divided first, because its product with the number of a bin is no float.
+        inside = centres * span / self.size if span < 1e300 else centres / self.size * span
+        return (self.low + inside)[:, None]
 
     def encode(self, values: Any) -> np.ndarray:
         values = self._numbers(values)

@@ -10,6 +10,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -20,7 +21,7 @@ from warner._exact import check_epsilon, realise
 from warner._random import Source
 from warner.channel import Channel, SupportChannel, SupportRows
 from warner.domain import LARGEST_SIZE, Domain, canonical
-from warner.guarantee import LDP, ApproximateLDP, Guarantee
+from warner.guarantee import LDP, ApproximateLDP, Guarantee, MetricLDP
 from warner.law import INFINITE, Law, apart, epsilon_of
 from warner.layout import Bits, Fields, Layout, Together, columns_from
 from warner.reports import Reports
@@ -81,6 +82,17 @@ class Mechanism(ABC):
     @property
     def guarantee(self) -> Guarantee:
         return LDP(self.epsilon)
+
+    def promised_at(self, epsilon: float) -> Guarantee:
+        """The guarantee that this mechanism would give at ``epsilon``, which is for values ``unit`` apart, as ``requested`` is.
+
+        A metric guarantee is per unit of distance: this is the one place that converts.
+        """
+        promised = self.guarantee
+        if isinstance(promised, MetricLDP):
+            assert self.unit is not None
+            return MetricLDP.at(epsilon, self.unit, promised.diameter)
+        return replace(promised, epsilon=epsilon)
 
     @property
     def sensitive(self) -> list[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from warner._check import ArgumentError, integer, message
 from warner._random import Source
 from warner.domain import Domain
-from warner.guarantee import ApproximateLDP, Guarantee
+from warner.guarantee import ApproximateLDP, Guarantee, MetricLDP
 from warner.law import Independent
 from warner.layout import Together
 from warner.mechanisms._base import ENUMERABLE, Mechanism
@@ -47,7 +46,9 @@ class Combined(Mechanism):
         self.law = Independent(tuple(part.law for part in parts.values()))
         self.binned = any(part.binned for part in parts.values())
         self._promised = self.spent({name: part.guarantee for name, part in parts.items()})
-        self.requested = self.spent({name: replace(part.guarantee, epsilon=part.requested) for name, part in parts.items()}).epsilon
+        self.requested = self.spent({name: part.promised_at(part.requested) for name, part in parts.items()}).epsilon
+        # Epsilons were converted to nats per unit of distance before they were added.
+        self.unit = 1.0 if isinstance(self._promised, MetricLDP) else None
 
     @abstractmethod
     def spent(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:

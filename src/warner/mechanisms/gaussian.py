@@ -79,6 +79,9 @@ class Gaussian(Numeric):
         self.binned = isinstance(domain, Interval)
         far = self._span if self.numeric else _diameter(domain.points)
         least = far * calibrate(self.requested, self.delta)
+        if not math.isfinite(least):
+            rule = f"is too wide for its noise to be a float: values lie up to {far:.3g} apart"
+            raise BudgetError(message("domain", rule, None, "Use a larger unit, or a larger epsilon"))
         if sigma is not None:
             enough = real("sigma", sigma) > 0.99 * least
             if enough:

@@ -22,6 +22,7 @@ from warner.mechanisms.numeric import Piecewise, StochasticRounding, Window
 from warner.reports import Reports
 
 _DIGITS = 2**22  # drawn at a time
+_FILLED = 2**20  # pairs up to which every person's list is filled up to one length
 _CELLS = 255  # with "nothing" 256 digits, a byte
 _KEY, _VALUE = "key", "value"
 
@@ -178,8 +179,12 @@ class KeyValue(Mechanism):
             if not isinstance(person, list | tuple):
                 raise ValuesError(i, "must be a list of pairs", kind(person))
         held = np.array([len(person) for person in people])
-        ends = np.cumsum(held)
-        flat = [pair for person in people for pair in person]
+        # A short list is filled up with a pair that stands for none, so that time does not tell how many pairs a person holds.
+        bounds = np.maximum(held, self.pairs)
+        lengths = bounds if int(bounds.sum()) <= _FILLED else held
+        ends = np.cumsum(lengths)
+        filler = ({_KEY: self.keys.decode([0])[0], _VALUE: self.values.decode([0])[0]},)
+        flat = [pair for person, length in zip(people, lengths.tolist(), strict=True) for pair in (*person, *filler * (length - len(person)))]
         problem = None
         try:
             whole = self.encode(flat) if flat else np.zeros((0, 2))
@@ -188,20 +193,24 @@ class KeyValue(Mechanism):
             problem = error.moved("values: a pair of person", person - error.position)
         if problem is not None:
             raise problem
-        owner = np.repeat(np.arange(len(people)), held)
-        first = np.unique(np.stack([owner, whole[:, 0]], axis=1), axis=0)
-        if len(first) < len(flat):
-            often = np.bincount(owner) > np.bincount(first[:, 0].astype(np.int64), minlength=owner.max() + 1)
-            raise ValuesError(int(np.argmax(often)), "must have at most one pair of a key", "a key twice", "Take their mean, or one of them")
-        bounds, drawn = np.maximum(held, self.pairs), np.empty(len(people), dtype=np.int64)
-        for bound in np.unique(bounds):
-            drawn[bounds == bound] = source.uniform(int(bound), int(np.count_nonzero(bounds == bound)))
-        # Padding goes with a value too, and one of the domain, each as likely: so that every draw is a pair that the channel knows,
-        # and a report of padding is no other than a mixture of those that its column of values says.
-        out = np.stack([np.full(len(people), float(self.keys.size)), self._anywhere(len(people), source)], axis=1)
-        real = drawn < held
-        out[real] = whole[(ends - held + drawn)[real]]
-        return out
+        owner = np.repeat(np.arange(len(people)), lengths)
+        place = np.arange(len(flat)) - (ends - lengths)[owner]
+        # Each filler counts as a key of its own.
+        key = np.where(place < held[owner], whole[:, 0].astype(np.int64), self.keys.size + place)
+        order = np.lexsort((key, owner))
+        twice = (owner[order][1:] == owner[order][:-1]) & (key[order][1:] == key[order][:-1])
+        if twice.any():
+            person = int(owner[order][1:][np.argmax(twice)])
+            raise ValuesError(person, "must have at most one pair of a key", "a key twice", "Take their mean, or one of them")
+        drawn = source.uniform_each(bounds)
+        # Padding goes with a value too, drawn evenly from the domain: then every draw is a pair that the channel knows, and
+        # a report of padding is a mixture of those that its column of values describes. It is drawn for everyone, so that
+        # the random words used do not depend on how many pairs a person has.
+        padding = np.stack([np.full(len(people), float(self.keys.size)), self._anywhere(len(people), source)], axis=1)
+        if not flat:
+            return padding
+        chosen = whole[ends - lengths + np.minimum(drawn, lengths - 1)]
+        return np.where((drawn < held)[:, None], chosen, padding)
 
     def _anywhere(self, n: int, source: Source) -> np.ndarray:
         """Positions (n,) of values drawn evenly: of Interval between the ends, of Integers among them."""

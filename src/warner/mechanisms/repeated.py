@@ -73,8 +73,6 @@ class Repeated(Combined):
         self._runs = [len(list(run)) for _, run in groupby(parts, key=lambda part: texts[id(part)])]
         guarded = [part.guarded for part in parts if part.guarded is not None]
         self.guarded = guarded[0] if guarded else None
-        units = {part.unit for part in parts}
-        self.unit = units.pop() if len(units) == 1 else None
 
     def spent(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
         found: Guarantee = compose(guarantees.values())
