@@ -38,10 +38,11 @@ def reports_frame(reports: Reports, backend: str = "pyarrow", attribute: str = "
     return frame(to_file(attribute, layout, reports.columns), backend)
 
 
-def tally_frame(mechanism: Mechanism, data: Any, attribute: str = "value", **how: Any) -> Tally:
+def tally_frame(mechanism: Mechanism, data: Any, attribute: str = "value", simulated: bool = False, **how: Any) -> Tally:
     """Count reports in a data frame of any library that Narwhals knows, eager or lazy, by its own GROUP BY.
 
     The frame has the columns of a report file for ``attribute``; ``how`` is what ``mechanism.tally`` takes, such as ``ways``.
+    A frame does not know whether its reports are simulated: ``simulated`` says so.
     Raises ReportError for reports that ``mechanism`` cannot have sent.
     """
     import narwhals.stable.v2 as nw
@@ -70,4 +71,4 @@ def tally_frame(mechanism: Mechanism, data: Any, attribute: str = "value", **how
     typed = {name: a.astype(smallest_dtype(size)) for (name, size), a in zip(file_columns(attribute, layout).items(), arrays.values(), strict=True)}
     columns = from_file(attribute, layout, typed)
     layout.check(columns)
-    return mechanism.counted(columns, seen, **how)
+    return mechanism.counted(columns, seen, **how).marked(simulated)

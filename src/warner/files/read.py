@@ -178,7 +178,7 @@ def tally_file(path: str | ReportFile, progress: Any = None, ways: int | None = 
                 raise FileError(message(path, "has rows that cannot be read as reports", None, "Was it written by warner?")) from None
             except ReportError as error:
                 raise ReportError(f"{path}: {error}") from None
-            tallies[attribute] = Tally(mechanism.header, sort, counts, n)
+            tallies[attribute] = Tally(mechanism.header, sort, counts, n, None, file.simulation)
     if any(t.n != file.end["n"] for t in tallies.values()):
         raise FileError(message(path, f"must hold {file.end['n']} reports of every attribute", None, "Fetch the file again"))
     return tallies
@@ -217,7 +217,7 @@ def _tally_batches(
             progress(total.n, file.end["n"])
     if total is None or total.n != file.end["n"]:
         raise FileError(message(file.path, f"must hold {file.end['n']} reports of every attribute", None, "Fetch the file again"))
-    return total
+    return total.marked(file.simulation)
 
 
 def _count_fields(database: duckdb.DuckDBPyConnection, relation: str, names: list[str], sizes: tuple[int, ...]) -> tuple[str, np.ndarray, int]:
@@ -280,7 +280,7 @@ def read_reports(path: str) -> dict[str, Reports]:
         raise FileError(message(path, f"must hold {file.end['n']} reports of every attribute", None, "Fetch the file again"))
     found = {}
     for attribute, mechanism in file.mechanisms.items():
-        found[attribute] = Reports(mechanism.header, from_file(attribute, mechanism.layout, columns))
+        found[attribute] = Reports(mechanism.header, from_file(attribute, mechanism.layout, columns), file.simulation)
         try:
             mechanism.layout.check(found[attribute].columns)
         except ReportError as error:
