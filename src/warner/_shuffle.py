@@ -14,6 +14,7 @@ import numpy as np
 from warner._random import Source
 
 _ROWS = 2**21  # rows in memory at a time
+_PERMUTED = 2**18  # rows permuted at a time, of those that were in a file: what fits the cache
 _BYTES = 2**26  # bytes in memory at a time
 _BUCKETS = 2**12  # parts of a file that does not fit into memory
 
@@ -29,7 +30,10 @@ def permutation(source: Source, n: int) -> np.ndarray:
     Every index goes to one of 2**32 places, drawn uniformly. The indices are sorted by place, and those that share one are
     permuted among themselves.
     """
-    order, place = _sorted_by_place(source, n)
+    low, high = source.words(n, np.uint16), source.words(n, np.uint16)
+    order = np.argsort(low, kind="stable")  # of 16 bits, by their bytes: in a time that does not depend on them
+    order = order[np.argsort(high[order], kind="stable")]
+    place = (high.astype(np.uint32) << 16 | low)[order]
     shared = np.flatnonzero(place[1:] == place[:-1])
     if shared.size:
         first = shared[np.diff(shared, prepend=-2) > 1]
@@ -37,15 +41,6 @@ def permutation(source: Source, n: int) -> np.ndarray:
             stop = int(np.searchsorted(place, place[start], side="right"))
             order[start:stop] = order[start:stop][permutation(source, stop - start)]
     return order
-
-
-def _sorted_by_place(source: Source, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Indices 0..n-1 in the order of 32-bit places drawn for them, and the places."""
-    key = source.words(n, np.uint32).astype(np.uint64)
-    key <<= np.uint64(32)
-    key |= np.arange(n, dtype=np.uint64)
-    key.sort()
-    return (key & np.uint64(2**32 - 1)).astype(np.int64), (key >> np.uint64(32)).astype(np.uint32)
 
 
 class Pieces:
@@ -114,11 +109,11 @@ class Shuffle:
         if self._file is None:
             self._file = tempfile.TemporaryFile(dir=self._folder, prefix=".warner-")  # type: ignore[assignment]  # noqa: SIM115
         assert self._file is not None
-        order, place = _sorted_by_place(self._source, len(rows))
+        bucket = self._source.words(len(rows), np.uint16) & (_BUCKETS - 1)
+        order = np.argsort(bucket, kind="stable")
         self._starts.append(self._file.tell())
-        # Places of 32 bits begin with the bucket.
-        edges = np.arange(_BUCKETS + 1, dtype=np.uint64) * np.uint64(2**32 // _BUCKETS)
-        self._bounds.append(np.searchsorted(place, edges).astype(np.uint32))
+        sizes = np.bincount(bucket, minlength=_BUCKETS)
+        self._bounds.append(np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint32))
         self._file.write(rows[order].data)
 
     def shuffled(self) -> Iterator[np.ndarray]:
@@ -131,9 +126,10 @@ class Shuffle:
         self._pieces.flush()
         bounds = np.array(self._bounds, dtype=np.int64)
         total = bounds.sum(axis=0)
+        most = rows_at_a_time(self._width, _PERMUTED)
         first = 0
         while first < _BUCKETS:
-            last = max(first + 1, int(np.searchsorted(total, total[first] + self._rows, side="right")) - 1)
+            last = max(first + 1, int(np.searchsorted(total, total[first] + most, side="right")) - 1)
             part = np.empty((int(total[last] - total[first]), self._width), np.uint8)
             filled = 0
             for start, bound in zip(self._starts, bounds, strict=True):

@@ -79,7 +79,7 @@ def main() -> None:
 def randomize(study: str, values: str, output: str, bare: bool, seed: int | None, keep_order: bool) -> None:
     """Randomise the answers in VALUES (CSV or Parquet; - is CSV on standard input) as STUDY says.
 
-    An answer outside its domain stops everything and nothing is written. An empty line is a row with an empty cell. The reports
+    An answer outside its domain stops everything and nothing is written. An empty line is a row of empty cells. The reports
     are written in random order, because the order of people can say who answered what.
 
     \b

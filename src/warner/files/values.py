@@ -35,7 +35,7 @@ def read_values(path: str | BinaryIO, domains: Mapping[str, Domain | Mechanism],
     """The answers in a CSV or Parquet file as indices, or as what mechanisms take, a batch at a time: {attribute: (rows,)}.
 
     All batches but the last have the same number of rows. It depends on ``domains`` alone, never on the file, so that nothing
-    that is done batch by batch says how long the answers are. An empty line of CSV is a row with an empty cell.
+    that is done batch by batch says how long the answers are. An empty line of CSV is a row of empty cells.
 
     Args:
         path: a file name, an open CSV file, or ``-`` for CSV on standard input.
@@ -106,7 +106,7 @@ def _csv(path: str | BinaryIO, names: list[str], bare: bool) -> Iterator[pa.Reco
 
     source = pa.input_stream(sys.stdin.buffer if path == "-" else path)
     begin = source.read(_BLOCK)
-    # An empty line is an answer like any other, where there is one column; where there are several it has too few.
+    # An empty line holds empty cells, like any other line. Left out, it would shift the numbers of all rows after it.
     parse = csv.ParseOptions(ignore_empty_lines=False)
     if begin and not bare:
         # The reader below takes the first of two columns of one name, so the first line is read on its own.
