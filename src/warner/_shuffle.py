@@ -19,7 +19,7 @@ _BYTES = 2**26  # bytes in memory at a time
 _BUCKETS = 2**12  # parts of a file that does not fit into memory
 
 
-def rows_at_a_time(width: int, most: int = _ROWS) -> int:
+def rows_at_a_time(width: int, most: int) -> int:
     """How many rows of ``width`` bytes are held at a time: a function of the width alone, at most ``most``."""
     return max(1, min(most, _BYTES // max(width, 1)))
 
@@ -95,7 +95,7 @@ class Shuffle:
         self._width = width
         self._source = source
         self._folder = folder
-        self._rows = rows_at_a_time(width)
+        self._rows = rows_at_a_time(width, _ROWS)
         self._pieces = Pieces(self._rows, width, self._store)
         self._file: tempfile._TemporaryFileWrapper[bytes] | None = None
         self._starts: list[int] = []  # where in the file each piece begins

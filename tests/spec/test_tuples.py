@@ -101,7 +101,8 @@ def test_lists_dicts_and_frames_are_the_same_answers() -> None:
     columns: dict[str, list[Any]] = {"sex": ["f", "m", "f"], "age": [0, 3, 2]}
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     survey = _survey()
-    found = {survey.randomize(v, np.random.default_rng(1)).to_bytes(keep_order=True) for v in (columns, rows, pl.DataFrame(columns), pa.table(columns))}
+    given = (columns, rows, pl.DataFrame(columns), pa.table(columns))
+    found = {survey.randomize(v, np.random.default_rng(1)).to_bytes(keep_order=True) for v in given}
     assert len(found) == 1
 
 

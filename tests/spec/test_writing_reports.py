@@ -36,7 +36,7 @@ values = ["no", "{LONG}"]
 mechanism = "RandomizedResponse"
 epsilon = 1.0
 [attributes.age]
-integers = [0, 999]
+integers = [0, 99]
 mechanism = "UnaryEncoding"
 epsilon = 1.0
 """
@@ -73,12 +73,12 @@ def _raw_files() -> list[str]:
     """Files of equal n with other answers, widths, columns, orders of columns and line ends."""
     rows = {
         "short.csv": [("no", 7)] * N,
-        "long.csv": [(LONG, 123)] * N,
-        "sorted.csv": [("no", 5)] * (N // 3) + [(LONG, 999)] * (N - N // 3),
+        "long.csv": [(LONG, 12)] * N,
+        "sorted.csv": [("no", 5)] * (N // 3) + [(LONG, 99)] * (N - N // 3),
     }
     for name, people in rows.items():
         Path(name).write_text("smokes,age\n" + "".join(f'"{s}",{a}\n' for s, a in people))
-    Path("wide.csv").write_bytes(b"age,name,smokes\r\n" + b"".join(b'%d,%s,"no"\r\n' % (i % 1000, b"x" * (i % 200)) for i in range(N)))
+    Path("wide.csv").write_bytes(b"age,name,smokes\r\n" + b"".join(b'%d,%s,"no"\r\n' % (i % 100, b"x" * (i % 200)) for i in range(N)))
     table = pa.table({"other": [b"y" * 50] * N, "age": [3] * N, "smokes": ["no"] * N})
     pq.write_table(table, "raw.parquet", row_group_size=321)
     return [*rows, "wide.csv", "raw.parquet"]
@@ -154,7 +154,7 @@ def test_files_of_equal_reports_are_equal_whatever_the_answers(
         n = len(batch["age"])
         rows = np.arange(done, done + n)
         done += n
-        bits = (rows[:, None] * np.arange(1, 1001) % 7 == 0).astype(np.uint8)
+        bits = (rows[:, None] * np.arange(1, 101) % 7 == 0).astype(np.uint8)
         outputs = {"smokes": rows % 2, "age": bits}
         return {name: m.reports(outputs[name]) for name, m in self.mechanisms.items()}
 
@@ -173,10 +173,10 @@ def test_batches_have_a_size_that_the_study_alone_gives(here: Path, small: None,
     for raw in ("short.csv", "long.csv", "wide.csv", "raw.parquet"):
         sizes = [len(batch["age"]) for batch in read_values(raw, Study.load("study.toml").mechanisms)]
         assert sizes == [1000] * 5
-    monkeypatch.setattr(_shuffle, "_BYTES", 126 * 300)  # a report has 1 + 125 bytes
+    monkeypatch.setattr(_shuffle, "_BYTES", 14 * 300)  # a report has 1 + 13 bytes
     sizes = [len(batch["age"]) for batch in read_values("long.csv", Study.load("study.toml").mechanisms)]
     assert sizes == [300] * 16 + [200]
-    assert rows_at_a_time(126) == 300 and rows_at_a_time(10**9) == 1
+    assert rows_at_a_time(14, 10**6) == 300 and rows_at_a_time(10**9, 10**6) == 1
 
 
 class Coarse(Source):
@@ -415,7 +415,7 @@ def test_an_empty_line_is_an_empty_cell(here: Path, end: str, last: str) -> None
 
 def test_an_empty_line_among_several_columns_is_a_row_of_empty_cells(here: Path) -> None:
     Path("a.csv").write_text("smokes,age\nno,3\n\nno,4\n")
-    with pytest.raises(warner.ValuesError, match="column 'smokes', data row 2: .* got an empty cell"):
+    with pytest.raises(warner.ValuesError, match=r"data row 2: .* got an empty cell"):
         list(read_values("a.csv", Study.load("study.toml").mechanisms))
 
 
