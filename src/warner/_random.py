@@ -69,6 +69,11 @@ class Source:
             )
         self._rng = rng
 
+    @property
+    def simulated(self) -> bool:
+        """Whether the words come from a generator, which can be repeated, and not from the operating system."""
+        return self._rng is not None
+
     def words(self, n: int, dtype: Any) -> np.ndarray:
         """``n`` independent uniform words of an unsigned dtype, shape (n,): an array that may be written to."""
         size = np.dtype(dtype).itemsize

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +30,14 @@ from warner.plan import plan as make_plan
 from warner.reports import write_whole
 from warner.show import console, counted, csv_of, grid, in_people, progress, show_comparison, show_estimate, show_plan, show_redistributed
 from warner.study import Study
-from warner.tally import Tally, dump_tallies, load_tallies, parse_tallies, save_tallies
+from warner.tally import Tally, dump_tallies, load_tallies, parse_tallies, require_same_origin, save_tallies
 
 _TARGETS = click.Choice(["population", "respondents"])
 _COMPARED_KEYS = ("pckv", "per-key", "mle", "em:auto")
 _COMPARED = ("inversion", "project", "base-cut", "threshold", "mle", "em:100", "em:auto", "eb", "spline", "uniform")  # what users would try
 _TOGETHER_HELP = "Of attributes counted together (warner tally --ways): these, jointly; may be repeated."
 _EQUAL_HELP = "Add inputs with equal counts: they are of different people, and equal by chance."
+_SIMULATED_HELP = "Add simulated reports to real ones; the sum counts as simulated."
 _METHOD_HELP = f"Estimator: {', '.join(METHODS)} (em takes steps or auto: em:100, em:auto). Default: the recommended one."
 
 
@@ -75,10 +78,13 @@ def main() -> None:
 @click.option("-o", "--output", default="-", help="Report file, .parquet or .csv; default CSV on standard output.")
 @click.option("--bare", is_flag=True, help="The values have no header line; columns are in the study's order.")
 @click.option("--seed", type=click.IntRange(0), help="For simulations only: repeatable randomness. Real answers need the default.")
-def randomize(study: str, values: str, output: str, bare: bool, seed: int | None) -> None:
+@click.option("--keep-order", is_flag=True, help="Write people in the order of VALUES. Their order can say who answered what.")
+def randomize(study: str, values: str, output: str, bare: bool, seed: int | None, keep_order: bool) -> None:
     """Randomise the answers in VALUES (CSV or Parquet; - is CSV on standard input) as STUDY says.
 
-    An answer outside its domain stops everything and nothing is written. Randomising the same answers again spends the budget again.
+    An answer outside its domain stops everything and nothing is written. An empty line is a row of empty cells. The reports
+    are written in random order, because the order of people can say who answered what. Randomising the same answers again
+    spends the budget again.
 
     \b
         warner randomize study.toml answers.csv -o reports.parquet
@@ -86,8 +92,12 @@ def randomize(study: str, values: str, output: str, bare: bool, seed: int | None
     """
     plan = Study.load(study)
     _not_over(output, study, values)
-    source = Source(_generator(seed))
-    with files.ReportWriter(output, plan.mechanisms, simulation=seed is not None) as writer, progress("randomising") as step:
+    rng = _generator(seed)
+    source = Source(rng)
+    with (
+        files.ReportWriter(output, plan.mechanisms, keep_order=keep_order, rng=rng) as writer,
+        progress("randomising") as step,
+    ):
         done = 0
         for batch in files.read_values(values, plan.mechanisms, bare):
             writer.write(plan.randomize_encoded(batch, source))
@@ -112,10 +122,27 @@ def _spent(study: Study) -> str:
 
 
 def _not_over(output: str | None, *inputs: str) -> None:
-    """Refuse to write over a file that is being read."""
+    """Refuse to write over a file that is being read, by its name or as standard input."""
+    if output in (None, "-") or not Path(str(output)).is_file():
+        return
+    target = Path(str(output)).stat()
     for path in inputs:
-        if output not in (None, "-") and path != "-" and Path(path).exists() and Path(str(output)).resolve() == Path(path).resolve():
+        try:
+            same = os.path.samestat(target, os.fstat(sys.stdin.fileno()) if path == "-" else os.stat(path))
+        except (OSError, ValueError):  # no such file, or a standard input that is no file of the system
+            same = False
+        if same:
             raise ArgumentError(message("output", "must not be one of the inputs", str(output), "Choose another name"))
+
+
+def _apart(**outputs: str | None) -> None:
+    """Refuse two results under one name, of which the second would replace the first."""
+    seen: dict[Path, str] = {}
+    for option, path in outputs.items():
+        if path is None or path == "-" or (Path(path).exists() and not Path(path).is_file()):
+            continue
+        if (other := seen.setdefault(Path(path).resolve(), option)) != option:
+            raise ArgumentError(message(f"--{other} and --{option}", "must not go to one file", path, "Choose another name"))
 
 
 def _generator(seed: int | None) -> Any:
@@ -132,7 +159,8 @@ def _generator(seed: int | None) -> Any:
 @click.option("--study", type=click.Path(dir_okay=False), help="Refuse reports that were not made as this study says.")
 @click.option("--ways", type=click.IntRange(1), help="Count attributes together: keep tables of every so many of them, for joint shares.")
 @click.option("--allow-equal", is_flag=True, help=_EQUAL_HELP)
-def tally(reports: tuple[str, ...], output: str, study: str | None, ways: int | None, allow_equal: bool) -> None:
+@click.option("--allow-simulated", is_flag=True, help=_SIMULATED_HELP)
+def tally(reports: tuple[str, ...], output: str, study: str | None, ways: int | None, allow_equal: bool, allow_simulated: bool) -> None:
     """Count the reports in one or more files (.parquet or .csv; - is CSV on standard input).
 
     Files with the same content or equal counts are refused: they are most likely copies of the same reports.
@@ -156,14 +184,15 @@ def tally(reports: tuple[str, ...], output: str, study: str | None, ways: int | 
             if opened.simulation:
                 click.echo(f"{path}: reports of a simulation, made with a seed", err=True)
             parts[path] = files.tally_file(opened, step, ways)
-    _write_tallies(_add(parts, allow_equal), output)
+    _write_tallies(_add(parts, allow_equal, allow_simulated), output)
 
 
 @main.command()
 @click.argument("tallies", nargs=-1, required=True)
 @click.option("-o", "--output", default="-", help="Tally file (JSON); default standard output.")
 @click.option("--allow-equal", is_flag=True, help=_EQUAL_HELP)
-def merge(tallies: tuple[str, ...], output: str, allow_equal: bool) -> None:
+@click.option("--allow-simulated", is_flag=True, help=_SIMULATED_HELP)
+def merge(tallies: tuple[str, ...], output: str, allow_equal: bool, allow_simulated: bool) -> None:
     """Add tallies of the same study. Any order and any grouping gives the same tally, bit for bit.
 
     Equal tallies are refused: they are most likely copies of one. A tally that is already part of another cannot be recognised.
@@ -172,7 +201,7 @@ def merge(tallies: tuple[str, ...], output: str, allow_equal: bool) -> None:
     places = [str(Path(path).resolve()) for path in tallies]
     if len(set(places)) < len(places):
         raise ArgumentError(message("tallies", "must not be added twice", ", ".join(tallies)))
-    _write_tallies(_add({path: _read_tallies(path) for path in tallies}, allow_equal), output)
+    _write_tallies(_add({path: _read_tallies(path) for path in tallies}, allow_equal, allow_simulated), output)
 
 
 @main.command()
@@ -213,6 +242,7 @@ def estimate(
         raise ArgumentError(message("--json and --csv", "cannot both go to standard output"))
     for path in (json_path, csv_path, plot_path):
         _not_over(path, tally)
+    _apart(json=json_path, csv=csv_path, plot=plot_path)
     tallies = files.tally_file(tally) if Path(tally).suffix in files.FORMATS else _read_tallies(tally)
     for attribute in wanted:
         if attribute not in tallies:
@@ -224,6 +254,8 @@ def estimate(
         if not wanted or attribute in wanted
         for names in asked
     ]
+    if any(part.simulated for part in tallies.values()):
+        click.echo(f"{tally}: reports of a simulation, made with a seed", err=True)
     known = backgrounds(estimates, background)
     tagged = {id(e): redistribute(e, known.get(str(e.attribute))) for e in estimates if isinstance(e.domain, Tagged)}
     if json_path is not None:
@@ -345,9 +377,13 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
 
     The weight of one report is how many people a forged one can add to the estimated count of a value.
 
-    Exit status 1 if any mechanism spends more than was asked for.
+    Exit status 1 if any mechanism spends more than was asked for, or the reports in FILE are simulated with a seed.
     """
-    results = {attribute: audit_mechanism(m, samples) for attribute, m in _mechanisms_of(file).items()}
+    mechanisms, simulated = _mechanisms_of(file)
+    results = {attribute: audit_mechanism(m, samples) for attribute, m in mechanisms.items()}
+    if simulated:
+        seeded = "the reports are simulated: whoever knows the seed can undo the randomisation"
+        results = {attribute: replace(result, holds=False, breaks=seeded) for attribute, result in results.items()}
     if as_json:
         facts = {a: {k: ("inf" if v == float("inf") else v) for k, v in vars(r).items()} for a, r in results.items()}
         click.echo(json.dumps(facts, indent=1))
@@ -402,8 +438,13 @@ def _write(text: str, path: str) -> None:
         write_whole(path, text.encode())
 
 
-def _add(parts: dict[str, dict[str, Tally]], allow_equal: bool) -> dict[str, Tally]:
-    """The sum of the tallies of several inputs, {path: tallies}; refused where two of them are equal."""
+def _add(parts: dict[str, dict[str, Tally]], allow_equal: bool, allow_simulated: bool) -> dict[str, Tally]:
+    """The sum of the tallies of several inputs, {path: tallies}; refused where two are equal, or some of them simulated."""
+    marks = [part.simulated for tallies in parts.values() for part in tallies.values()]
+    if allow_simulated:
+        parts = {path: {name: part.marked(any(marks)) for name, part in tallies.items()} for path, tallies in parts.items()}
+    else:
+        require_same_origin(marks, "tallies")
     total: dict[str, Tally] = {}
     seen: dict[str, str] = {}
     for path, part in parts.items():
@@ -426,14 +467,16 @@ def _of_study(file: files.ReportFile, study: Study, together: bool) -> files.Rep
     return file.expected(known)
 
 
-def _mechanisms_of(path: str) -> dict[str, Mechanism]:
-    """The mechanisms that a study, report or tally file names."""
+def _mechanisms_of(path: str) -> tuple[dict[str, Mechanism], bool]:
+    """The mechanisms that a study, report or tally file names, and whether its reports are simulated."""
     suffix = Path(path).suffix
     if suffix in files.FORMATS:
-        return files.open_reports(path).mechanisms
+        opened = files.open_reports(path)
+        return opened.mechanisms, opened.simulation
     if suffix == ".json" and '"warner-tally"' in Path(path).read_text(encoding="utf-8", errors="replace")[:200]:
-        return {name: from_header(t.header) for name, t in load_tallies(path).items()}
-    return Study.load(path).mechanisms
+        tallies = load_tallies(path)
+        return {name: from_header(t.header) for name, t in tallies.items()}, any(t.simulated for t in tallies.values())
+    return Study.load(path).mechanisms, False
 
 
 @contextlib.contextmanager

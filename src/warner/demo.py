@@ -37,7 +37,7 @@ def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None
     start = time.perf_counter()
     truth: dict[str, Any] = {name: np.zeros(d.size) for name, d in study.domains.items()}
     source = Source(rng)
-    with files.ReportWriter(str(reports_file), study.mechanisms, simulation=simulation) as writer:
+    with files.ReportWriter(str(reports_file), study.mechanisms, simulation=simulation, rng=rng) as writer:
         for batch in files.read_values(answers, study.domains):
             writer.write(study.randomize_encoded(batch, source))
             for name, index in batch.items():

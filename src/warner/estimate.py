@@ -356,6 +356,7 @@ class Estimate:
             "attribute": self.attribute,
             "method": self.method,
             "n": self.n,
+            **({"simulated": True} if self.evidence.simulated else {}),
             "status": self.status.name.lower(),
             "status_text": self.status.value,
             "gap": self.gap,

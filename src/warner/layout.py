@@ -325,6 +325,11 @@ class Together:
 Layout = Fields | Bits | Digits | Together
 
 
+def width(layout: Layout) -> int:
+    """How many bytes a report of this layout has."""
+    return sum(column.nbytes for column in layout.empty(1).values())
+
+
 def _named(name: str, job: Callable[[Any], Any], argument: Any) -> Any:
     """What a part's ``job`` makes, its complaint naming the part."""
     try:

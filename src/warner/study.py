@@ -229,7 +229,7 @@ class Study:
 
     def randomize_encoded(self, batch: Mapping[str, Any], source: Source) -> dict[str, Reports]:
         """Reports of every attribute, of answers that each mechanism's ``encode`` made."""
-        return {name: Reports(m.header, m.randomize_encoded(batch[name], source)) for name, m in self.mechanisms.items()}
+        return {name: Reports(m.header, m.randomize_encoded(batch[name], source), source.simulated) for name, m in self.mechanisms.items()}
 
     @property
     def digest(self) -> str:

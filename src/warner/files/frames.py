@@ -38,12 +38,13 @@ def reports_frame(reports: Reports, backend: str = "pyarrow", attribute: str = "
     return frame(to_file(attribute, layout, reports.columns), backend)
 
 
-def tally_frame(mechanism: Mechanism, data: Any, attribute: str = "value", **how: Any) -> Tally:
+def tally_frame(mechanism: Mechanism, data: Any, attribute: str = "value", simulated: bool = False, **how: Any) -> Tally:
     """Count reports in a data frame of any library that Narwhals knows, eager or lazy, by its own GROUP BY.
 
     Reports of bits or digits are counted column by column, others as a whole.
 
     The frame has the columns of a report file for ``attribute``; ``how`` is what ``mechanism.tally`` takes, such as ``ways``.
+    A frame does not know whether its reports are simulated: ``simulated`` says so.
     Raises ReportError for reports that ``mechanism`` cannot have sent.
     """
     import narwhals.stable.v2 as nw
@@ -61,8 +62,8 @@ def tally_frame(mechanism: Mechanism, data: Any, attribute: str = "value", **how
         if isinstance(layout, Bits | Digits):
             if how:
                 mechanism.counted({}, None, **how)  # refuses what goes with tuples alone
-            return _by_column(mechanism, layout, lazy, names)
-        return _by_report(mechanism, layout, attribute, lazy, names, how)
+            return _by_column(mechanism, layout, lazy, names).marked(simulated)
+        return _by_report(mechanism, layout, attribute, lazy, names, how).marked(simulated)
     except ReportError as error:
         problem = ReportError(f"data: {error}")
     raise problem

@@ -270,7 +270,7 @@ def _tally_queries(file: ReportFile, progress: Any) -> dict[str, Tally]:
                 raise FileError(message(file.path, "has rows that cannot be read as reports", None, "Was it written by warner?")) from None
             except ReportError as error:
                 raise ReportError(f"{file.path}: {error}") from None
-            tallies[attribute] = Tally(mechanism.header, sort, counts, n)
+            tallies[attribute] = Tally(mechanism.header, sort, counts, n, None, file.simulation)
     if any(t.n != file.end["n"] for t in tallies.values()):
         raise _other_number(file)
     return tallies
@@ -320,7 +320,7 @@ def _tally_batches(file: ReportFile, wanted: Mapping[str, tuple[Mechanism, _Made
             progress(next(iter(total.values())).n, file.end["n"])
     if not total or any(part.n != file.end["n"] for part in total.values()):
         raise _other_number(file)
-    return total
+    return {name: part.marked(file.simulation) for name, part in total.items()}
 
 
 def _count_fields(database: duckdb.DuckDBPyConnection, relation: str, names: list[str], sizes: tuple[int, ...]) -> tuple[np.ndarray, int]:
@@ -374,7 +374,7 @@ def read_reports(path: str) -> dict[str, Reports]:
         raise _other_number(file)
     found = {}
     for attribute, mechanism in file.mechanisms.items():
-        found[attribute] = Reports(mechanism.header, from_file(attribute, mechanism.layout, columns))
+        found[attribute] = Reports(mechanism.header, from_file(attribute, mechanism.layout, columns), file.simulation)
         try:
             mechanism.layout.check(found[attribute].columns)
         except ReportError as error:

@@ -181,7 +181,7 @@ class Mechanism(ABC):
         Args:
             values: n answers in the domain (list, array or column).
             rng: None for the operating system's randomness, which real answers need; a ``numpy.random.Generator`` makes
-                a repeatable simulation.
+                a repeatable simulation, and the reports are marked as simulated.
 
         Returns:
             Reports: n reports in the order of ``values``.
@@ -190,7 +190,8 @@ class Mechanism(ABC):
             ValuesError: an answer outside the domain, by position; nothing is sent then.
             EmptyError: no answers.
         """
-        return Reports(self.header, self.randomize_encoded(self.encode(values), Source(rng)))
+        source = Source(rng)
+        return Reports(self.header, self.randomize_encoded(self.encode(values), source), source.simulated)
 
     def encode(self, values: Any) -> np.ndarray:
         """Answers, checked, in the form that the sampler takes: their indices, except for mechanisms of numbers."""
@@ -237,8 +238,8 @@ class Mechanism(ABC):
         self.check(reports)
         if keep_reports and isinstance(self.layout, Bits):
             rows, seen = distinct(reports.columns["bits"], np.ones(len(reports), dtype=np.int64))
-            return Tally(self.header, "reports", seen, len(reports), rows)
-        return self.counted(reports.columns)
+            return Tally(self.header, "reports", seen, len(reports), rows, reports.simulated)
+        return self.counted(reports.columns).marked(reports.simulated)
 
     def counted(self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any) -> Tally:
         """The tally of checked columns, each row as often as ``seen`` (n,) says; ``how`` is for tuples of reports."""

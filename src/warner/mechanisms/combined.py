@@ -110,7 +110,7 @@ class Combined(Mechanism):
             ArgumentError: tables that would be too large; the message says which ``ways`` fit.
         """
         self.check(reports)
-        return self.counted(reports.columns, ways=self.kept(ways, keep_reports))
+        return self.counted(reports.columns, ways=self.kept(ways, keep_reports)).marked(reports.simulated)
 
     def kept(self, ways: int | None, keep_reports: bool = False) -> int | None:
         """Of how many attributes a tally keeps tables that is asked for ``ways``."""

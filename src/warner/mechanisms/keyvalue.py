@@ -165,7 +165,7 @@ class KeyValue(Mechanism):
         """Reports of n people, one pair each; with ``pairs``, of people with a list of pairs each, which may be empty. See Mechanism.randomize."""
         source = Source(rng)
         encoded = self.encode(values) if self.pairs is None else self._one_each(values, source)
-        return Reports(self.header, self.randomize_encoded(encoded, source))
+        return Reports(self.header, self.randomize_encoded(encoded, source), source.simulated)
 
     def _one_each(self, values: Any, source: Source) -> np.ndarray:
         """One pair of every person, drawn among max(l, how many she holds), encoded (n, 2): padding where the draw is beyond hers."""

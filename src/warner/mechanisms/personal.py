@@ -138,7 +138,9 @@ class Device:
 
         See Mechanism.randomize.
         """
-        return Reports(self._mechanism.header, self._mechanism.randomize_index(self.__encode(values), Source(rng)))
+        source = Source(rng)
+        columns = self._mechanism.randomize_index(self.__encode(values), source)
+        return Reports(self._mechanism.header, columns, source.simulated)
 
     def __repr__(self) -> str:
         return "Device(secret)"
