@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from warner._check import ArgumentError, ArgumentTypeError, EmptyError, ValuesError, integer, kind, legible, message, show
-from warner.domain.base import LARGEST_SIZE, Domain, sequence
+from warner.domain.base import LARGEST_SIZE, Domain, own_types, sequence
 from warner.domain.plain import Categorical
 
 
@@ -105,7 +105,7 @@ class Tagged(Domain):
         values = sequence(values)
         if isinstance(values, np.ndarray) and values.dtype.kind not in "OU":
             return self.domain.encode(values)
-        values = list(values)
+        values = list(own_types(values))
         bots = np.fromiter((self._bots.get(v, -1) if isinstance(v, str) else -1 for v in values), dtype=np.int64, count=len(values))
         plain = np.flatnonzero(bots < 0)
         if plain.size:

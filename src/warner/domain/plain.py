@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from warner._check import ArgumentError, ArgumentTypeError, ValuesError, as_float, choice, integer, kind, legible, message, real, show
-from warner.domain.base import LARGEST_SIZE, Domain, flat, sequence, wrong_type
+from warner.domain.base import LARGEST_SIZE, Domain, flat, own_types, sequence, wrong_type
 
 
 class _Table(dict[Any, int]):
@@ -20,13 +20,6 @@ class _Table(dict[Any, int]):
 _LABEL_TYPES: dict[type, tuple[type, ...]] = {str: (str,), int: (int, np.integer), bool: (bool, np.bool_)}
 
 _PLAIN = frozenset({str, int, bool})
-
-
-def _plain(value: Any) -> Any:
-    """A label of a class derived from str, int or a NumPy scalar, as Python's own, by the base class's operations alone."""
-    if isinstance(value, str):
-        return str.__str__(value)
-    return value.item() if isinstance(value, np.generic) else int.__index__(value)
 
 
 class Categorical(Domain):
@@ -75,9 +68,9 @@ class Categorical(Domain):
                 return self._encode_integers(values)
             values = values.tolist()
         wrong_type(values, self._types)
-        # A class derived from str or int may have a hash of its own, which may raise an error that shows the answer.
-        plain = [v if type(v) in _PLAIN else _plain(v) for v in values] if not _PLAIN.issuperset(map(type, values)) else values
-        index = np.fromiter(map(self._table.__getitem__, plain), dtype=np.int64, count=len(values))
+        # NumPy's scalars are looked up as Python's own.
+        labels = [v.item() if isinstance(v, np.generic) else v for v in own_types(values)] if not _PLAIN.issuperset(map(type, values)) else values
+        index = np.fromiter(map(self._table.__getitem__, labels), dtype=np.int64, count=len(values))
         if (index < 0).any():
             self._refuse(index < 0, kind(values[int(np.argmin(index >= 0))]))
         return index
@@ -133,6 +126,7 @@ class Integers(Domain):
         if not isinstance(values, np.ndarray) or values.dtype == object:
             values = list(values)
             wrong_type(values, (int, np.integer))
+            values = own_types(values)
             if max(map(abs, values)) >= 2**63:  # an int that no array holds is outside any domain
                 self._refuse(np.fromiter((abs(v) >= 2**63 for v in values), dtype=bool, count=len(values)), "an integer")
             values = np.asarray(values, dtype=np.int64)
@@ -193,7 +187,7 @@ class Interval(Domain):
         if not isinstance(values, np.ndarray) or values.dtype == object:
             values = list(values)
             wrong_type(values, (int, float, np.integer, np.floating))
-            values = np.fromiter(map(as_float, values), dtype=np.float64, count=len(values))
+            values = np.fromiter(map(as_float, own_types(values)), dtype=np.float64, count=len(values))
         if values.ndim != 1 or values.dtype.kind not in "iuf":
             raise ArgumentTypeError(message("values", "must be a one-dimensional array of numbers", f"{values.dtype} of shape {values.shape}"))
         values = values.astype(np.float64)  # a narrower type could not hold the limits or the bins
@@ -239,8 +233,9 @@ class Grid(Domain):
             for i, cell in enumerate(values):
                 if not flat(cell, 2):
                     raise ValuesError(i, "must be a (row, column) pair", kind(cell))
-            wrong_type([c for cell in values for c in cell], (int, np.integer), per=2)
-            values = np.asarray([tuple(cell) for cell in values])
+            numbers = [c for cell in values for c in cell]
+            wrong_type(numbers, (int, np.integer), per=2)
+            values = np.asarray(own_types(numbers)).reshape(-1, 2)
         if values.ndim != 2 or values.shape[1] != 2 or values.dtype.kind not in "iu":
             raise ArgumentTypeError(message("values", "must be integer (row, column) pairs, shape (n, 2)", f"{values.dtype} of shape {values.shape}"))
         values = values.astype(np.int64)
@@ -291,8 +286,9 @@ class Points(Domain):
             for i, value in enumerate(values):
                 if not flat(value, width):
                     raise ValuesError(i, f"must be {width} number{'s' if width > 1 else ''}", kind(value))
-            wrong_type([c for value in values for c in value], (int, float, np.integer, np.floating), per=width)
-            values = np.asarray([[as_float(c) for c in value] for value in values])
+            numbers = [c for value in values for c in value]
+            wrong_type(numbers, (int, float, np.integer, np.floating), per=width)
+            values = np.asarray(list(map(as_float, own_types(numbers)))).reshape(-1, width)
         if values.ndim != 2 or values.shape[1] != width or values.dtype.kind not in "iuf":
             raise ArgumentTypeError(message("values", f"must be numbers, shape (n, {width})", f"{values.dtype} of shape {values.shape}"))
         index = np.fromiter((self._table[tuple(row)] for row in values.astype(np.float64).tolist()), dtype=np.int64, count=len(values))
