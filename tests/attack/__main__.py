@@ -75,7 +75,8 @@ def parent(name: str, seed: int, state: dict[str, Any], seconds: float, save: An
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         lines: queue.Queue[str | None] = queue.Queue()
-        threading.Thread(target=_listen, args=(process.stdout, lines), daemon=True).start()
+        listener = threading.Thread(target=_listen, args=(process.stdout, lines), daemon=True)
+        listener.start()
         running: int | None = None
         problem: str | None = None
         while True:
@@ -104,6 +105,9 @@ def parent(name: str, seed: int, state: dict[str, Any], seconds: float, save: An
                 found += _report(known, name, seed, facts["end"], facts["finding"])
             save()
         process.wait()
+        listener.join()
+        assert process.stdout is not None
+        process.stdout.close()
         if problem is not None and running is not None:
             known["done"], cases = running + 1, cases + 1
             found += _report(known, name, seed, running, problem)

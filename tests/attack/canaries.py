@@ -322,7 +322,7 @@ def _spoiled(rng: np.random.Generator, folder: Path) -> str:
     quote = ["", '"'][rng.integers(2)]
 
     def line(row: dict[str, str]) -> str:
-        return ",".join(f'{quote}{v}{quote}' if quote or "," not in v or v == cell else f'"{v}"' for v in row.values())
+        return ",".join(f"{quote}{v}{quote}" if quote or "," not in v or v == cell else f'"{v}"' for v in row.values())
 
     header = ",".join(columns)
     lines = [header, *map(line, rows)]

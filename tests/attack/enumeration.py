@@ -116,11 +116,7 @@ def _planar(mechanism: Any, cell: int) -> Law:
     shares = mechanism.parameters()["table"]
     total = 1 << 64 * _thresholds(mechanism)["words"]
     height, width = mechanism.domain.rows, mechanism.domain.columns
-    moves = {
-        (i, j): round(Fraction(shares[abs(i)][abs(j)]) * total)
-        for i in range(1 - height, height)
-        for j in range(1 - width, width)
-    }
+    moves = {(i, j): round(Fraction(shares[abs(i)][abs(j)]) * total) for i in range(1 - height, height) for j in range(1 - width, width)}
     moves[0, 0] += total - sum(moves.values())
     law: Law = {}
     for (i, j), mass in moves.items():
@@ -223,9 +219,7 @@ def law(mechanism: Any, answer: Any) -> Law:
         }
     if isinstance(m, warner.HadamardResponse):
         agree, order = Fraction(found["agree"], ONE), 1 << size.bit_length()
-        return {
-            (y,): (agree if (y & (answer + 1)).bit_count() % 2 == 0 else 1 - agree) / (order // 2) for y in range(order)
-        }
+        return {(y,): (agree if (y & (answer + 1)).bit_count() % 2 == 0 else 1 - agree) / (order // 2) for y in range(order)}
     if isinstance(m, warner.UtilityOptimizedRR):
         members = [x for x in range(size) if m.guarded[x]]
         if m.guarded[answer]:

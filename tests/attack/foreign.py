@@ -39,9 +39,7 @@ def _mechanisms() -> list[Mechanism]:
         warner.KeyValue(abc, unit, 1.0),
         warner.KeyValue(abc, unit, 1.0, key="direct"),
         warner.Repeated(warner.RandomizedResponse(abc, 1.0), 2),
-        warner.PerAttribute(
-            product, {"s": lambda d: warner.RandomizedResponse(d, 1.0), "t": lambda d: warner.UnaryEncoding(d, 1.0)}
-        ),
+        warner.PerAttribute(product, {"s": lambda d: warner.RandomizedResponse(d, 1.0), "t": lambda d: warner.UnaryEncoding(d, 1.0)}),
     ]
 
 
@@ -330,10 +328,7 @@ def _forge_parquet(rng: np.random.Generator, path: str) -> None:
         values = table.column(place).to_pylist()
         column = _column(rng, values)
         name = [table.column_names[place], table.column_names[place].upper(), "other"][int(rng.choice(3, p=[0.8, 0.1, 0.1]))]
-        if rng.random() < 0.8:
-            table = table.set_column(place, name, column)
-        else:
-            table = table.append_column(name, column)
+        table = table.set_column(place, name, column) if rng.random() < 0.8 else table.append_column(name, column)
     metadata = {"warner": _json(head).encode("utf-8", "surrogatepass"), "warner.end": _sorted(end)}
     try:
         pq.write_table(table.replace_schema_metadata(metadata), path, row_group_size=int(rng.integers(1, 60)))
@@ -361,7 +356,19 @@ def _column(rng: np.random.Generator, values: list[int]) -> Any:
     if rng.random() < 0.7:
         for _ in range(int(rng.integers(1, 4))):
             values[rng.integers(len(values))] = [0, 1, 2, 3, 127, 200, 255][rng.integers(7)]
-    types = [pa.uint8(), pa.uint8(), pa.int8(), pa.uint16(), pa.int64(), pa.uint64(), pa.float32(), pa.float64(), pa.string(), pa.bool_(), pa.decimal128(9, 2)]
+    types = [
+        pa.uint8(),
+        pa.uint8(),
+        pa.int8(),
+        pa.uint16(),
+        pa.int64(),
+        pa.uint64(),
+        pa.float32(),
+        pa.float64(),
+        pa.string(),
+        pa.bool_(),
+        pa.decimal128(9, 2),
+    ]
     types += [pa.timestamp("us"), pa.date32(), pa.list_(pa.uint8()), pa.binary(), pa.float16()]
     wanted = types[rng.integers(len(types))]
     try:
@@ -385,7 +392,30 @@ def _forge_csv(rng: np.random.Generator, path: str) -> None:
     if kind == 0:
         head, end = _edited_ends(rng, head, end)
     else:
-        cells = ["0", "1", "2", "3", "-1", "255", "256", "1.0", "1e0", "01", "+1", " 1", "1 ", "", "x", "NULL", "nan", '"1"', '"1', "0x1", "true", "1_0"]
+        cells = [
+            "0",
+            "1",
+            "2",
+            "3",
+            "-1",
+            "255",
+            "256",
+            "1.0",
+            "1e0",
+            "01",
+            "+1",
+            " 1",
+            "1 ",
+            "",
+            "x",
+            "NULL",
+            "nan",
+            '"1"',
+            '"1',
+            "0x1",
+            "true",
+            "1_0",
+        ]
         for _ in range(int(rng.integers(1, 4))):
             place = int(rng.integers(len(lines)))
             if kind == 1:

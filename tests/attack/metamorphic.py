@@ -72,9 +72,7 @@ def _besides(path: str) -> Any:
 
     facts = pq.ParquetFile(path).metadata
     groups = [facts.row_group(i) for i in range(facts.num_row_groups)]
-    columns = [
-        [(c.path_in_schema, c.physical_type, c.num_values, c.compression) for c in map(g.column, range(g.num_columns))] for g in groups
-    ]
+    columns = [[(c.path_in_schema, c.physical_type, c.num_values, c.compression) for c in map(g.column, range(g.num_columns))] for g in groups]
     said = {k: re.sub(rb'"sha256":"[0-9a-f]{64}"', b"", v) for k, v in facts.metadata.items()}
     return facts.created_by, facts.format_version, str(facts.schema.to_arrow_schema()), [g.num_rows for g in groups], columns, said
 
@@ -151,4 +149,5 @@ def timing(rng: np.random.Generator, people: int = 20_000, rounds: int = 7) -> s
     least = taken.min(axis=0)
     most = int(np.argmax(least))
     spread = least.max() / np.median(least) - 1
-    return f"{type(mechanism).__name__}: slowest value {most}, {100 * spread:.1f} % above the median; least times in us {np.round(least * 1e6).astype(int).tolist()}"
+    times = np.round(least * 1e6).astype(int).tolist()
+    return f"{type(mechanism).__name__}: slowest value {most}, {100 * spread:.1f} % above the median; least times in us {times}"

@@ -105,8 +105,10 @@ def _uniform(rng: np.random.Generator) -> None:
     bits = 16 if bound <= 2**12 else 32 if bound <= 2**28 else 64
     width = 2**bits // bound
     some = [int(k) * width for k in rng.integers(0, bound, 3)]
-    u = _around([0, *some, (bound - 1) * width, bound * width], rng, 2**bits) if bits == 64 else sorted(
-        {w for e in (*some, bound * width, 2**bits - 1) for w in (e - 1, e, e + 1) if 0 <= w < 2**bits}
+    u = (
+        _around([0, *some, (bound - 1) * width, bound * width], rng, 2**bits)
+        if bits == 64
+        else sorted({w for e in (*some, bound * width, 2**bits - 1) for w in (e - 1, e, e + 1) if 0 <= w < 2**bits})
     )
     again = sum(w >= bound * width for w in u)
     dtype = f"u{bits // 8}"

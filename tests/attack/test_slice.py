@@ -5,24 +5,40 @@ What each attack must find is planted here too: an attack that finds nothing in 
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import warner
-from tests.attack import canaries, enumeration, instances, laws, metamorphic, samplers
+from tests.attack import __main__ as runner
+from tests.attack import canaries, enumeration, foreign, instances, laws, metamorphic, samplers
 from tests.attack._frame import Finding, generator
 from tests.attack._internals import Source
 from tests.attack.attacks import ATTACKS
 from tests.registry import ALL, COMBINED, SENSITIVITIES, smallest
 from warner import Integers, Mechanism
 
-CASES = {"laws": 40, "boundaries": 60, "blackbox": 8, "answers": 120, "files": 25, "reports": 25, "tallies": 40, "wire": 60, "studies": 40, "equal": 3}
+CASES = {
+    "laws": 40,
+    "boundaries": 60,
+    "blackbox": 8,
+    "answers": 120,
+    "files": 25,
+    "reports": 25,
+    "tallies": 40,
+    "wire": 60,
+    "studies": 40,
+    "equal": 3,
+}
 ABC = warner.Categorical(["a", "b", "c"])
 
 
@@ -149,7 +165,14 @@ def test_operations_of_derived_classes_are_not_run(taker: str, bad: Any) -> None
     """Rejects a domain that hashes or compares answers of a class derived from str, int or float by that class's own methods."""
     own = canaries.TAKERS[taker]
     take = own.encode if isinstance(own, warner.Domain) else own.randomize
-    for values in ([bad], [(bad, bad)], [{"a": bad, "b": bad}], [{"key": bad, "value": bad}], [[{"key": bad, "value": 0.5}]], [[{"key": "a", "value": bad}]]):
+    for values in (
+        [bad],
+        [(bad, bad)],
+        [{"a": bad, "b": bad}],
+        [{"key": bad, "value": bad}],
+        [[{"key": bad, "value": 0.5}]],
+        [[{"key": "a", "value": bad}]],
+    ):
         try:
             take(values)
         except warner.WarnerError as error:
@@ -162,3 +185,50 @@ def test_a_derived_class_is_taken_as_its_base() -> None:
     assert warner.Interval(0.0, 1.0, 4).encode([canaries.LoudFloat(0.5), canaries.LoudInteger(1)]).tolist() == [2, 3]
     assert warner.Grid(2, 3).encode([(canaries.LoudInteger(1), 2)]).tolist() == [5]
     assert warner.Points([[0.0, 1.0], [2.0, 3.0]]).encode([(canaries.LoudFloat(2.0), canaries.LoudInteger(3))]).tolist() == [1]
+
+
+def test_readers_that_disagree_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rejects a reader that takes a forged file which the other reader refuses."""
+    monkeypatch.setattr(foreign, "tally_file", lambda path: {})
+    with pytest.raises(Finding, match="one reader takes"):
+        for number in range(10):
+            foreign.report_files(generator("reports", 0, number))
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    state = tmp_path / "state.json"
+    done = []
+    for _ in range(2):
+        monkeypatch.setattr(sys, "argv", ["attack", "wire", "--minutes", "0.0001", "--resume", str(state)])
+        with pytest.raises(SystemExit) as ended:
+            runner.main()
+        assert ended.value.code == 0
+        saved = json.loads(state.read_text())
+        done.append((saved["seed"], saved["attacks"]["wire"]["done"]))
+    assert done[0][0] == done[1][0] and 0 < done[0][1] < done[1][1]
+    assert f"seed {done[0][0]}" in capfd.readouterr().out
+
+
+def test_a_finding_is_printed_with_the_command_that_repeats_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Findings, foreign errors and processes that end are all reported, and counted in the exit status."""
+    monkeypatch.chdir(Path(__file__).parents[2])
+    lines = {
+        "finding": 'print(\'{"start": 3}\\n{"end": 3, "finding": "too much", "line": null}\')',
+        "process": "print('{\"start\": 3}', flush=True); import os; os.abort()",
+    }
+    for code in lines.values():
+
+        class Played(subprocess.Popen):  # type: ignore[type-arg]
+            def __init__(self, command: Any, code: str = code, **how: Any) -> None:
+                super().__init__([sys.executable, "-c", code], **how)
+
+        monkeypatch.setattr(runner.subprocess, "Popen", Played)
+        monkeypatch.setattr(sys, "argv", ["attack", "wire", "--minutes", "0", "--seed", "9", "--resume", str(tmp_path / f"{code[:4]}.json")])
+        with pytest.raises(SystemExit) as ended:
+            runner.main()
+        assert ended.value.code == 1
+        assert "again: python -m tests.attack wire --seed 9 --case 3" in capfd.readouterr().out
+        (tmp_path / f"{code[:4]}.json").unlink()

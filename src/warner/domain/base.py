@@ -127,10 +127,11 @@ def own_types(values: Any) -> Any:
 def _plain(value: Any) -> Any:
     if type(value) in _BUILTIN or type(value).__module__ == "numpy":
         return value
-    for base, convert in ((str, str.__str__), (int, int.__index__), (float, float.__float__)):
-        if isinstance(value, base):
-            return convert(value)
-    return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__index__(value)
+    return float.__float__(value) if isinstance(value, float) else value
 
 
 def flat(value: Any, width: int) -> bool:
