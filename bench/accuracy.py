@@ -49,7 +49,7 @@ from warner import (
 )
 from warner.domain import Domain
 from warner.estimators import Estimator
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
 from warner.metrics import jensen_shannon, mean_absolute_error, mean_squared_error, total_variation
 
 MAKERS: dict[str, Callable[[Domain, float], Mechanism]] = {

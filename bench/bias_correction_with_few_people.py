@@ -32,7 +32,7 @@ from warner import (
 )
 from warner.channel import StackChannel
 from warner.estimators import Estimator
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
 from warner.metrics import jensen_shannon, sum_of_squares
 
 RUNS = 12

@@ -15,7 +15,7 @@ from _joint import coded, family, kept, product
 from _measure import SEED, claim
 from warner import Independent, Integers, Inversion, RandomizedResponse
 from warner.channel import KroneckerChannel
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
 from warner.metrics import cramers_v
 from warner.theory import inversion_squares
 

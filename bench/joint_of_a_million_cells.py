@@ -15,7 +15,7 @@ import numpy as np
 from _joint import kept, product
 from _measure import SEED, alternate, claim, faster, peak, run_json
 from warner import EmpiricalBayes, Estimate, ExpectationMaximization, Independent, Inversion, MaximumLikelihood
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
 
 SIZE, PEOPLE = 100, 1_000_000
 JOBS = ("inversion", "projected", "em:10", "independent", "intervals", "marginal", "association", "em:10 from independence")

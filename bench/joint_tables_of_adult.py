@@ -21,7 +21,7 @@ from _joint import coded, kept, product, tables
 from _measure import SEED, claim
 from warner import EmpiricalBayes, ExpectationMaximization, Independent, Inversion, MaximumLikelihood
 from warner.estimators import Estimator
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
 
 NAMES = ("workclass", "education", "marital_status", "occupation", "relationship", "race", "sex", "native_country", "income")
 LARGEST, PEOPLE, RUNS = 300, 32_561, 30

@@ -31,7 +31,7 @@ from warner import (
     TruncatedGeometric,
 )
 from warner.estimators import Estimator
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
 from warner.metrics import earth_movers, total_variation
 
 METHODS: dict[str, Estimator] = {

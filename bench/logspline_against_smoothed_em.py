@@ -22,7 +22,7 @@ import numpy as np
 from _data import rows
 from _measure import SEED, claim
 from warner import Interval, LogSpline, MaximumLikelihood, Piecewise, SmoothedEM, SquareWave
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
 from warner.metrics import wasserstein1
 
 RUNS, CONTEXT = 20, 5

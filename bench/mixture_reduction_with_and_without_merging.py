@@ -33,7 +33,7 @@ from warner import (
     WienerFilter,
 )
 from warner.estimators import Estimator
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
 from warner.metrics import mean_absolute_error, mean_squared_error
 
 RUNS = 20

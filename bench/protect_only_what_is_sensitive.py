@@ -30,7 +30,7 @@ from warner import (
 )
 from warner.estimate import Estimate
 from warner.estimators import Estimator
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
 from warner.metrics import total_variation
 from warner.theory import expected_loss
 

@@ -11,7 +11,7 @@ import numpy as np
 from _measure import SEED, alternate, claim
 from warner import Integers, LocalHashing, MaximumLikelihood, RandomizedResponse
 from warner.channel import Channel, GeometricChannel, windows
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
 
 
 def main() -> None:

@@ -21,12 +21,11 @@ from warner._check import (
     ValuesError,
     WarnerError,
 )
-from warner.association import clusters
 from warner.audit import Audit, audit
-from warner.choose import estimate
+from warner.clusters import clusters
 from warner.compare import compare
 from warner.domain import Categorical, Domain, Grid, Integers, Interval, Points, Product
-from warner.estimate import Estimate, Status
+from warner.estimate import Estimate, estimate
 from warner.estimators import (
     BiasCorrection,
     EmpiricalBayes,
@@ -44,6 +43,7 @@ from warner.estimators import (
     Uniform,
     WienerFilter,
 )
+from warner.estimators.fit import Status
 from warner.guarantee import LDP, OSLDP, ULDP, ApproximateLDP, MetricLDP, compose
 from warner.mechanisms import (
     ChannelMechanism,

@@ -1,59 +1,16 @@
-"""``estimate``: the one call from tallies to an estimate, with a recommended method."""
+"""The method that is recommended for a domain and a channel."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 import numpy as np
 
-from warner._check import ArgumentTypeError, kind, message
 from warner.channel import Channel, DirectChannel, KroneckerChannel, TiedChannel, groups_of
 from warner.domain import Domain, Grid, Integers, Interval, Points, Product
-from warner.estimate import Estimate, Fit
 from warner.estimators import EmpiricalBayes, Estimator, ExpectationMaximization, Inversion, KeyMeans, LogSpline, MaximumLikelihood, PerKey
+from warner.estimators.fit import Fit
 from warner.estimators.keyed import is_keyed
-from warner.evidence import evidence
-from warner.tally import Tally
 
 _TABLE = 1000  # combinations of several attributes' values up to which the maximum of the likelihood is taken
-
-
-def estimate(tally: Tally | Iterable[Tally], method: Estimator | None = None, attributes: Sequence[str] | None = None) -> Estimate:
-    """Estimate the distribution of the true values from the tally of their reports.
-
-    Args:
-        tally: a tally, or several: those of one mechanism are added, those of different mechanisms or budgets on one
-            domain are estimated from together.
-        method: an estimator such as ``MaximumLikelihood()``; None for the recommended one, see :func:`recommended`.
-        attributes: of tallies of tuples (PerAttribute), which attributes' joint distribution, in this order; None for all.
-
-    Returns:
-        Estimate: probabilities (K,) in the domain's order, with status, gap where a likelihood was maximised, and intervals.
-
-    Raises:
-        MismatchError: tallies that do not belong together.
-        EmptyError: no reports.
-        IdentifiabilityError: the method inverts the channel and it has no inverse.
-
-    >>> from warner import Integers, UnaryEncoding
-    >>> oue = UnaryEncoding(Integers(0, 3), 2.0, keep="optimized")
-    >>> estimate(oue.tally(oue.randomize([0, 1, 2, 3] * 500))).probabilities.shape
-    (4,)
-    """
-    if not isinstance(method, Estimator | None):
-        raise ArgumentTypeError(message("method", "must be an estimator object", kind(method), "For example MaximumLikelihood()"))
-    facts = evidence(tally, attributes)
-    if method is not None:
-        return Estimate(method.fit(facts), facts, method)
-    chosen = recommended(facts.domain, facts.channel)
-    fit = chosen.fit(facts)
-    if isinstance(chosen, LogSpline):
-        # Whole numbers that come in threes, heaped ages: where the likelihood rules smoothness out, it decides alone.
-        sharp = MaximumLikelihood()
-        best = sharp.fit(facts)
-        if rules_out(fit, best):
-            chosen, fit = sharp, best
-    return Estimate(fit, facts, chosen)
 
 
 def rules_out(smooth: Fit, best: Fit) -> bool:

@@ -16,14 +16,15 @@ from warner import files
 from warner._check import ArgumentError, MismatchError, WarnerError, message
 from warner._random import Source
 from warner.audit import audit as audit_mechanism
-from warner.choose import estimate as estimate_tally
+from warner.background_files import backgrounds
 from warner.compare import compare as compare_methods
 from warner.domain import Tagged
 from warner.estimate import Estimate
+from warner.estimate import estimate as estimate_tally
 from warner.estimators import METHODS, Estimator, method
 from warner.guarantee import LDP, OSLDP, ULDP, MetricLDP
 from warner.mechanisms import Mechanism, from_header
-from warner.personal import backgrounds, redistribute
+from warner.personal import redistribute
 from warner.plan import plan as make_plan
 from warner.reports import write_whole
 from warner.show import console, counted, csv_of, grid, progress, show_comparison, show_estimate, show_plan, show_redistributed

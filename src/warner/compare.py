@@ -14,6 +14,7 @@ from warner.choose import recommended
 from warner.estimators import Estimator
 from warner.estimators.simplex import project
 from warner.evidence import evidence
+from warner.plot import ranking, save
 from warner.tally import Tally
 
 LOSSES = {
@@ -60,6 +61,11 @@ class Comparison:
     left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def loss_name(self) -> str:
+        """The loss in words."""
+        return LOSSES[self.loss][0]
+
+    @property
     def best(self) -> Line:
         return self.lines[0]
 
@@ -74,8 +80,6 @@ class Comparison:
 
     def plot(self, path: str | None = None) -> Any:
         """A chart of the ranking, saved to ``path`` (.png, .svg, .html, .json) if given: see :mod:`warner.plot`."""
-        from warner.plot import ranking, save  # an upward door, for the reader's convenience
-
         picture = ranking({"methods compared": self})
         if path is not None:
             save(picture, path)

@@ -16,9 +16,10 @@ import numpy as np
 
 from warner._check import ArgumentError, ArgumentTypeError, IdentifiabilityError, ValuesError, choice, message, show
 from warner.domain import Domain, Padded, Product
-from warner.estimate import Estimate, Status
+from warner.estimators.fit import Status
 from warner.estimators.keyed import Moments, PerKey, is_keyed, key_moments, of_keys, parts_of
-from warner.intervals import TARGETS, holding, normal_quantile, wald
+from warner.intervals import TARGETS, holding, interval, normal_quantile, wald
+from warner.solution import Solution
 from warner.summaries import Cumulative, Linear, Quantile, Quantity, Ratio, mean, quantile, variance
 
 
@@ -41,7 +42,7 @@ class Conditional:
     (True, (2,), (8,))
     """
 
-    estimate: Estimate
+    estimate: Solution
     key: Any
     index: int
 
@@ -97,7 +98,7 @@ class Conditional:
         choice("target", target, TARGETS)
         if not is_keyed(self.estimate.evidence.channel):
             block = np.eye(self.domain.size)
-            return self.estimate.interval(level, target, "bootstrap", _Given(Linear(block, (0.0, 1.0)), self._block))
+            return interval(self.estimate, level, target, "bootstrap", _Given(Linear(block, (0.0, 1.0)), self._block))
         parts, _, _ = parts_of(self.estimate.evidence, "this")
         if len(parts) > 1:
             raise ArgumentError(message("interval", "of values' shares takes reports of one mechanism", f"{len(parts)}", "Use mean().interval()"))
@@ -146,7 +147,7 @@ class _Alone:
 
     probabilities: np.ndarray
     domain: Domain
-    whole: Estimate
+    whole: Solution
 
     @property
     def fit(self) -> Any:
@@ -176,7 +177,7 @@ def _part(theta: np.ndarray, block: slice) -> np.ndarray:
     return part / total if total > 0 else np.full(part.size, 1 / part.size)
 
 
-def conditional(estimate: Estimate, key: Any) -> Conditional:
+def conditional(estimate: Solution, key: Any) -> Conditional:
     """See Estimate.conditional."""
     keys, _ = _attributes(estimate)
     try:
@@ -188,14 +189,14 @@ def conditional(estimate: Estimate, key: Any) -> Conditional:
     return Conditional(estimate, key, index)
 
 
-def frequencies(estimate: Estimate, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
+def frequencies(estimate: Solution, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
     """See Estimate.frequencies. Of people who hold several pairs, how many hold the key: shares of draws times the most pairs."""
     keys, values = _attributes(estimate)
     shares, times = _shares(estimate), 1
     if is_keyed(estimate.evidence.channel):
         bounds = wald(of_keys(estimate.evidence), level, target)
     else:
-        bounds = estimate.interval(level, target, "bootstrap", np.kron(np.eye(keys.size), np.ones(values.size)))
+        bounds = interval(estimate, level, target, "bootstrap", np.kron(np.eye(keys.size), np.ones(values.size)))
     if isinstance(keys, Padded):
         times, shares, bounds = keys.pairs, shares[:-1], bounds[:-1]
         if estimate.fit.status is not Status.OUTSIDE_SIMPLEX:
@@ -205,7 +206,7 @@ def frequencies(estimate: Estimate, level: float = 0.95, target: str = "populati
     return [{"value": k, "estimate": float(f), "low": float(low), "high": float(high), "n": float(f * estimate.n)} for k, f, (low, high) in found]
 
 
-def key_rows(estimate: Estimate, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
+def key_rows(estimate: Solution, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
     """See Estimate.key_rows."""
     if not is_keyed(estimate.evidence.channel):
         return []
@@ -217,7 +218,7 @@ def key_rows(estimate: Estimate, level: float = 0.95, target: str = "population"
     return rows
 
 
-def _attributes(estimate: Estimate) -> tuple[Domain, Domain]:
+def _attributes(estimate: Solution) -> tuple[Domain, Domain]:
     domain = estimate.domain
     if not isinstance(domain, Product) or len(domain.domains) != 2:
         raise ArgumentTypeError(message("estimate", "must be of a key and a value", type(domain).__name__, "Collect them with KeyValue"))
@@ -225,7 +226,7 @@ def _attributes(estimate: Estimate) -> tuple[Domain, Domain]:
     return keys, values
 
 
-def _shares(estimate: Estimate) -> np.ndarray:
+def _shares(estimate: Solution) -> np.ndarray:
     """The frequency of every key (d,), of draws where people hold several pairs."""
     if estimate.fit.frequencies is not None:
         return estimate.fit.frequencies

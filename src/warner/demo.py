@@ -16,8 +16,7 @@ import numpy as np
 
 from warner import files, intervals
 from warner._random import Source
-from warner.choose import estimate
-from warner.estimate import Estimate
+from warner.estimate import Estimate, estimate
 from warner.metrics import total_variation
 from warner.reports import write_whole
 from warner.show import console, csv_of, show_estimate

@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-
-import numpy as np
 
 from warner._check import ArgumentTypeError, EmptyError, MismatchError, kind, message
-from warner.channel import Channel, StackChannel
-from warner.domain import Domain, canonical
+from warner.channel import StackChannel
+from warner.domain import canonical
+from warner.estimators.evidence import Evidence
 from warner.mechanisms import from_header
 from warner.reports import Reports
 from warner.tally import Tally, merge
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """Reports of n people, as frequencies of a channel's rows.
-
-    Attributes:
-        channel: A (m, K).
-        weights: w (m,), frequencies of the rows, summing to 1.
-        n: number of reports.
-        domain: the K values.
-    """
-
-    channel: Channel
-    weights: np.ndarray
-    n: int
-    domain: Domain
 
 
 def evidence(tally: Tally | Iterable[Tally], attributes: Sequence[str] | None = None) -> Evidence:

@@ -10,12 +10,54 @@ from typing import Any
 import numpy as np
 
 from warner._check import ArgumentError, ArgumentTypeError, IdentifiabilityError, choice, integer, kind, message, probability
-from warner.estimate import Estimate, Status
+from warner.estimators.evidence import Evidence
+from warner.estimators.fit import Status
 from warner.estimators.objective import WHOLE
 from warner.estimators.simplex import project
-from warner.evidence import Evidence
+from warner.solution import Solution
 
 TARGETS = ("population", "respondents")
+
+
+def interval(
+    solution: Solution,
+    level: float = 0.95,
+    target: str = "population",
+    kind: str | None = None,
+    weights: Any = None,
+    replicates: int = 200,
+    rng: np.random.Generator | None = None,
+) -> np.ndarray:
+    """Confidence intervals (K, 2) for the true shares, or (r, 2) for functions of them; arguments as of ``Estimate.interval``."""
+    asked, kind = kind, default_kind(solution, target) if kind is None else kind
+    choice("kind", kind, ("wald", "bootstrap", "fisher", "posterior"))
+    if solution.sums is not None and kind in ("bootstrap", "fisher"):
+        # A function of a marginal is a function of the whole, which is refitted and summed.
+        return interval(solution.sums.whole, level, target, kind, solution.sums.of_whole(weights, kind), replicates, rng)
+    if kind == "bootstrap":
+        return bootstrap(solution, level, target, weights, replicates, rng)
+    if kind == "posterior":
+        return posterior(solution, level, target, weights, rng)
+    if kind == "fisher":
+        return fisher(solution, level, target, weights)
+    choice("weights of wald intervals", weights, (None,))
+    bounds = wald(solution.evidence, level, target)
+    if asked is None and solution.fit.probabilities is not None:
+        return holding(bounds, np.clip(solution.probabilities, 0.0, 1.0))
+    return bounds
+
+
+def default_kind(solution: Solution, target: str) -> str:
+    """The kind of intervals that is given where none is asked for."""
+    if solution.fit.by_draws and target == "population":
+        return "posterior"
+    return "wald" if solution.sums is None else solution.sums.kind
+
+
+def available_kind(solution: Solution, target: str = "population") -> str:
+    """The kind of intervals in a table of shares: as :func:`default_kind`, or ``"none"`` where nothing bounds a share."""
+    kind = default_kind(solution, target)
+    return kind if kind == "posterior" or solution.fit.mean is not None or solution.has_intervals else "none"
 
 
 def wald(evidence: Evidence, level: float = 0.95, target: str = "population") -> np.ndarray:
@@ -57,7 +99,7 @@ def wald(evidence: Evidence, level: float = 0.95, target: str = "population") ->
 
 
 def bootstrap(
-    estimate: Estimate,
+    solution: Solution,
     level: float = 0.95,
     target: str = "population",
     weights: Any = None,
@@ -78,7 +120,7 @@ def bootstrap(
     A function that jumps, such as a quantile of a discrete distribution, must not be given here: see :mod:`warner.summaries`.
 
     Args:
-        estimate: an estimate with its estimator.
+        solution: an estimate with its estimator.
         level: coverage asked for, in (0, 1).
         target: ``"population"`` or ``"respondents"``.
         weights: (r, K) or (K,): f(theta) = weights @ theta; None for the shares themselves; or f itself, a smooth function
@@ -95,9 +137,9 @@ def bootstrap(
     respondents = choice("target", target, TARGETS) == "respondents"
     integer("replicates", replicates, 20)
     rng = _generator(rng)
-    facts = estimate.evidence
+    facts = solution.evidence
     function, lowest, highest = _function(weights, facts.domain.size)
-    centre = project(estimate.probabilities) if (estimate.probabilities < 0).any() else estimate.probabilities
+    centre = project(solution.probabilities) if (solution.probabilities < 0).any() else solution.probabilities
     chances = centre / centre.sum()
     middle = function(centre)
     errors = np.empty((replicates, middle.size))
@@ -107,7 +149,7 @@ def bootstrap(
             (channel, drawn), truth = facts.channel.redraw(chances, facts.n, rng, people), people / facts.n
         else:
             (channel, drawn), truth = facts.channel.redraw(chances, facts.n, rng), chances
-        row[:] = function(estimate.estimator.fit(replace(facts, channel=channel, weights=drawn)).shares) - function(truth)
+        row[:] = function(solution.estimator.fit(replace(facts, channel=channel, weights=drawn)).shares) - function(truth)
     # Of R replicates the k-th smallest stands at k / (R + 1); else few replicates make narrow intervals.
     low, high = np.quantile(errors, [alpha / 2, 1 - alpha / 2], axis=0, method="weibull")
     return np.clip(np.stack([middle - high, middle - low]), lowest, highest).T
@@ -126,12 +168,12 @@ def holding(bounds: np.ndarray, values: Any) -> np.ndarray:
 
 
 def posterior(
-    estimate: Estimate, level: float = 0.95, target: str = "population", weights: Any = None, rng: np.random.Generator | None = None
+    solution: Solution, level: float = 0.95, target: str = "population", weights: Any = None, rng: np.random.Generator | None = None
 ) -> np.ndarray:
     """Posterior intervals for shares (K, 2), or for functions of them (r, 2): a/2 and 1 - a/2 quantiles of f over draws of theta.
 
     Args:
-        estimate: one whose estimator has a posterior: ``estimate.fit.draws``.
+        solution: one whose estimator has a posterior: ``solution.fit.draws``.
         level: posterior probability, in (0, 1).
         target: only ``"population"``.
         weights: (r, K) or (K,): f(theta) = weights @ theta; None for the shares themselves; or f itself, (K,) -> (r,).
@@ -143,16 +185,16 @@ def posterior(
     alpha = 1 - probability("level", level)
     if choice("target", target, TARGETS) == "respondents":
         raise ArgumentError(message("target", "must be 'population' for a posterior of the population's shares", None, "Use kind='bootstrap'"))
-    if estimate.fit.draws is None:
-        raise ArgumentError(message("kind", "'posterior' needs an estimator that has a posterior", estimate.method, "Use kind='bootstrap'"))
-    function, _, _ = _function(weights, estimate.domain.size)
-    found = np.stack([function(theta) for theta in estimate.fit.draws(DRAWS, _generator(np.random.default_rng(0) if rng is None else rng))])
+    if solution.fit.draws is None:
+        raise ArgumentError(message("kind", "'posterior' needs an estimator that has a posterior", solution.method, "Use kind='bootstrap'"))
+    function, _, _ = _function(weights, solution.domain.size)
+    found = np.stack([function(theta) for theta in solution.fit.draws(DRAWS, _generator(np.random.default_rng(0) if rng is None else rng))])
     # Of a function that jumps the limits are values that it had.
     low, high = np.quantile(found, alpha / 2, axis=0, method="lower"), np.quantile(found, 1 - alpha / 2, axis=0, method="higher")
     return np.stack([low, high], axis=1)
 
 
-def fisher(estimate: Estimate, level: float = 0.95, target: str = "population", weights: Any = None) -> np.ndarray:
+def fisher(solution: Solution, level: float = 0.95, target: str = "population", weights: Any = None) -> np.ndarray:
     """Intervals for shares (K, 2), or for linear functions of them (r, 2), from the Fisher information at a maximum.
 
         f(theta) +- z sqrt(c' V c),   V = T (T' I T)^-1 T',   I = n A' diag(1 / A theta) A,   T a basis of {d : 1'd = 0}
@@ -162,7 +204,7 @@ def fisher(estimate: Estimate, level: float = 0.95, target: str = "population", 
     is the variance of the latter.
 
     Args:
-        estimate: a maximum of the likelihood with no share at 0: there the likelihood is flat to first order all around.
+        solution: a maximum of the likelihood with no share at 0: there the likelihood is flat to first order all around.
         level: coverage asked for, in (0, 1).
         target: ``"population"`` or ``"respondents"``.
         weights: (r, K) or (K,): f(theta) = weights @ theta; None for the shares themselves.
@@ -175,11 +217,11 @@ def fisher(estimate: Estimate, level: float = 0.95, target: str = "population", 
     """
     z = normal_quantile(level)
     respondents = choice("target", target, TARGETS) == "respondents"
-    facts, theta = estimate.evidence, estimate.probabilities
+    facts, theta = solution.evidence, solution.probabilities
     matrix = _functions(weights, facts.domain.size)
-    if estimate.status is not Status.CONVERGED or estimate.likelihood != WHOLE:
+    if solution.status is not Status.CONVERGED or solution.likelihood != WHOLE:
         raise ArgumentError(
-            message("estimate", "must be the maximum of the likelihood of whole reports", estimate.method, "Use kind='wald' or 'bootstrap'")
+            message("estimate", "must be the maximum of the likelihood of whole reports", solution.method, "Use kind='wald' or 'bootstrap'")
         )
     if (theta <= 0).any():
         raise ArgumentError(

@@ -2,68 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import replace
 
 from warner._check import ArgumentError, ArgumentTypeError, message, show
 from warner._check import kind as kind_of
-from warner.channel import StackChannel, SummedChannel, lifted, marginal, summed
+from warner.channel import StackChannel, SummedChannel, marginal, summed
 from warner.domain import Domain, Product
-from warner.estimate import Estimate, Status
+from warner.estimators.evidence import Evidence
+from warner.estimators.fit import Status
 from warner.estimators.inversion import Inversion
 from warner.estimators.simplex import project
-from warner.evidence import Evidence
+from warner.solution import Solution, Sums
 
 
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """What a marginal estimate is sums of: an estimate on a Product with ``shape`` values, summed over attributes not in ``keep``.
-
-    A function of the marginal is a function of the whole, so its bootstrap refits the whole and sums; ``kind`` is the interval
-    that is given where none is asked for.
-    """
-
-    whole: Estimate
-    shape: tuple[int, ...]
-    keep: tuple[int, ...]
-    kind: str
-
-    def interval(self, level: float, target: str, kind: str, weights: Any, replicates: int, rng: np.random.Generator | None) -> np.ndarray:
-        """Intervals of the whole for functions of its sums; arguments as of Estimate.interval."""
-        return self.whole.interval(level, target, kind, self._of_whole(weights, kind), replicates, rng)
-
-    def _of_whole(self, weights: Any, kind: str) -> Any:
-        """``weights``, functions of the sums, as functions of all shares; few of them stay a matrix, which the Fisher information needs."""
-        size = int(np.prod([self.shape[axis] for axis in self.keep]))
-        if callable(weights):
-            return Composed(weights, self, getattr(weights, "limits", (-np.inf, np.inf)))
-        if weights is None and kind != "fisher":
-            return Composed(lambda shares: shares, self, (0.0, 1.0))
-        try:
-            matrix = np.atleast_2d(np.asarray(np.eye(size) if weights is None else weights, dtype=np.float64))
-        except (TypeError, ValueError):
-            raise ArgumentTypeError(message("weights", f"must be numbers, of shape (r, {size})", kind_of(weights))) from None
-        if matrix.ndim != 2 or matrix.shape[1] != size:
-            raise ArgumentError(message("weights", f"must be finite, of shape (r, {size})", str(matrix.shape)))
-        return lifted(matrix.T, self.shape, self.keep).T
-
-
-@dataclass(frozen=True, eq=False)
-class Composed:
-    """f(sums of theta), with the limits of f."""
-
-    function: Callable[[np.ndarray], Any]
-    sums: Sums
-    limits: tuple[Any, Any]
-
-    def __call__(self, theta: np.ndarray) -> Any:
-        return self.function(summed(theta, self.sums.shape, self.sums.keep))
-
-
-def marginal_estimate(estimate: Estimate, names: str | Sequence[str]) -> Estimate:
+def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solution:
     """See Estimate.marginal."""
     domain = estimate.domain
     keep = places(domain, names)
@@ -90,7 +43,7 @@ def marginal_estimate(estimate: Estimate, names: str | Sequence[str]) -> Estimat
     whole = None if alone else Sums(estimate, domain.shape, keep, usual)
     named = estimate.attribute if len(keep) > 1 else list(domain.domains)[keep[0]]
     # Draws of shares one by one do not know how the noise of neighbouring cells cancels in their sums.
-    return Estimate(
+    return Solution(
         replace(fit, probabilities=shares, status=status, draws=None, by_draws=False, path=None), evidence, estimate.estimator, named, whole
     )
 

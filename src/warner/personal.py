@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, FileError, MismatchError, distribution, kind, message, real
+from warner._check import ArgumentError, ArgumentTypeError, MismatchError, distribution, kind, message, real
 from warner.domain import Domain, Tagged
-from warner.estimate import Estimate, as_text
-from warner.reports import read_whole
+from warner.intervals import interval
+from warner.solution import Solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Redistributed:
 
     probabilities: np.ndarray
     domain: Domain
-    estimate: Estimate
+    estimate: Solution
     bots: dict[str, float]
     matrix: np.ndarray
     worst_case: float
@@ -58,10 +58,10 @@ class Redistributed:
 
     def interval(self, level: float = 0.95, target: str = "population", replicates: int = 200, rng: np.random.Generator | None = None) -> np.ndarray:
         """Bootstrap intervals (K, 2) for the shares, taking the background knowledge as true."""
-        return self.estimate.interval(level, target, "bootstrap", self.matrix, replicates, rng)
+        return interval(self.estimate, level, target, "bootstrap", self.matrix, replicates, rng)
 
 
-def redistribute(estimate: Estimate, background: Mapping[str, Any] | None = None) -> Redistributed:
+def redistribute(estimate: Solution, background: Mapping[str, Any] | None = None) -> Redistributed:
     """Give the bots' shares back to values: p(x) = r(x) + sum_k r(bot k) pi_k(x).
 
     Args:
@@ -81,7 +81,7 @@ def redistribute(estimate: Estimate, background: Mapping[str, Any] | None = None
     >>> redistribute(estimate(city.tally(reports)), {"home": [0.1] * 10}).probabilities.shape
     (10,)
     """
-    if not isinstance(estimate, Estimate):
+    if not isinstance(estimate, Solution):
         raise ArgumentTypeError(message("estimate", "must be an Estimate", kind(estimate)))
     tagged = estimate.domain
     if not isinstance(tagged, Tagged):
@@ -107,37 +107,3 @@ def redistribute(estimate: Estimate, background: Mapping[str, Any] | None = None
         matrix[:, size + k] = distribution(f"background {tag}", known[tag], size) if tag in known else proportional
     bots = {tag: float(r[size + k]) for k, tag in enumerate(tagged.tags)}
     return Redistributed(matrix @ r, tagged.domain, estimate, bots, matrix, 2 * sum(abs(share) for share in bots.values()))
-
-
-def backgrounds(estimates: list[Estimate], named: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    """What is known of tags, {attribute: {tag: shares}}, from CSV files of value,share; values not named have share 0."""
-    import csv
-
-    found: dict[str, dict[str, Any]] = {}
-    domains = {str(e.attribute): e.domain for e in estimates if isinstance(e.domain, Tagged)}
-    for item in named:
-        name, equals, path = item.partition("=")
-        attribute, dot, tag = name.rpartition(".")
-        tag = tag.removeprefix("@")
-        places = [a for a, d in domains.items() if tag in d.tags and (not dot or a == attribute)]
-        if not equals or len(places) != 1 or tag in found.get(places[0], {}):
-            tags = ", ".join(f"{a}.{t}" for a, d in domains.items() for t in d.tags) or "none here"
-            raise ArgumentError(message("--background", f"must be TAG=FILE, each tag once, with a tag among {tags}", repr(item)))
-        plain = domains[places[0]].domain
-        labels = {as_text(value): i for i, value in enumerate(plain.labels)}
-        shares = np.full(plain.size, np.nan)
-        line, data = 1, read_whole(path)
-        try:
-            for row in csv.DictReader(data.decode("utf-8-sig").splitlines()):
-                line += 1
-                place = labels[row["value"]]
-                if not np.isnan(shares[place]):
-                    raise KeyError
-                shares[place] = float(row["share"])
-            problem = None if line > 1 else message(path, "holds no shares", None, "Columns: value,share")
-        except (KeyError, TypeError, ValueError, csv.Error):
-            problem = message(f"{path}, line {line}", "must have a value of the domain, once, and its share", None, "Columns: value,share")
-        if problem is not None:
-            raise FileError(problem)
-        found.setdefault(places[0], {})[tag] = np.nan_to_num(shares)
-    return found

@@ -10,15 +10,16 @@ import json
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from warner._check import ArgumentError, MissingExtraError, distribution, message
-from warner.compare import LOSSES, Comparison
 from warner.domain import Domain, Grid, Integers, Interval, Product
-from warner.estimate import Estimate, as_text
+from warner.intervals import available_kind
 from warner.reports import write_whole
+from warner.solution import Solution
+from warner.tables import as_text, rows
 
 _MOST_DOTS = 24  # of values in order: a line shows more of them better
 _MOST_LABELS = 60  # beyond it a row per value does not fit a page
@@ -26,6 +27,21 @@ _WIDTH = 460
 _CAPTION = 80  # characters that fit the width
 _TRUTH = "#b84300"
 _SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]  # ever darker, so that they read in grey
+
+
+class Ranking(Protocol):
+    """A ranking of methods by their error, as it is drawn."""
+
+    @property
+    def loss_name(self) -> str: ...
+
+    @property
+    def runs(self) -> int: ...
+
+    @property
+    def n(self) -> int: ...
+
+    def rows(self) -> list[dict[str, Any]]: ...
 
 
 def _altair() -> Any:
@@ -36,7 +52,7 @@ def _altair() -> Any:
     return altair
 
 
-def chart(estimates: Sequence[Estimate], truth: Sequence[Any] | None = None, level: float = 0.95, target: str = "population") -> Any:
+def chart(estimates: Sequence[Solution], truth: Sequence[Any] | None = None, level: float = 0.95, target: str = "population") -> Any:
     """Shares with intervals, one panel per estimate, and the truth where ``truth``, (K,) for each, is given.
 
     Intervals are those of ``Estimate.rows``; where the channel has no inverse there are none, and the caption says so.
@@ -60,12 +76,12 @@ def _page(panels: list[Any]) -> Any:
     )
 
 
-def ranking(comparisons: Mapping[str, Comparison]) -> Any:
+def ranking(comparisons: Mapping[str, Ranking]) -> Any:
     """Methods from the least error to the largest, one panel per comparison: dots on a logarithmic scale, bars of two standard errors either side."""
     return _page([_ranked(name, found) for name, found in comparisons.items()])
 
 
-def _ranked(name: str, found: Comparison) -> Any:
+def _ranked(name: str, found: Ranking) -> Any:
     alt = _altair()
     rows = [
         {**row, "low": max(row["error"] - 2 * row["margin"], row["error"] / 10), "high": row["error"] + 2 * row["margin"]} for row in found.rows()
@@ -75,7 +91,7 @@ def _ranked(name: str, found: Comparison) -> Any:
     axis = alt.Axis(format="~g", grid=True, gridColor="#eeeeee", labelOverlap="greedy", labelSeparation=10)
     bars = base.mark_rule(strokeWidth=2, color="#777777").encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
     dots = base.mark_point(filled=True, size=45, color="#111111", opacity=1)
-    dots = dots.encode(x=alt.X("error:Q", title=f"{LOSSES[found.loss][0]}{' (logarithmic scale)' * (rows[0]['error'] > 0)}", scale=scale, axis=axis))
+    dots = dots.encode(x=alt.X("error:Q", title=f"{found.loss_name}{' (logarithmic scale)' * (rows[0]['error'] > 0)}", scale=scale, axis=axis))
     about = [
         f"{found.runs} tallies of {found.n:,} reports, simulated from an estimate of this one",
         "dots: mean error; bars: two standard errors of it either side; differences on the same tallies are known better",
@@ -85,21 +101,21 @@ def _ranked(name: str, found: Comparison) -> Any:
     return alt.layer(bars, dots).properties(title=title, width=_WIDTH)
 
 
-def _panel(estimate: Estimate, truth: Any, level: float, target: str) -> Any:
-    rows = estimate.rows(level, target)
-    for i, row in enumerate(rows):
+def _panel(estimate: Solution, truth: Any, level: float, target: str) -> Any:
+    found = rows(estimate, level, target)
+    for i, row in enumerate(found):
         row["order"] = i
         if truth is not None:
             row["truth"] = float(truth[i])
     if isinstance(estimate.domain, Grid):
-        return _map(estimate, rows, level, target)
+        return _map(estimate, found, level, target)
     if isinstance(estimate.domain, Integers | Interval) and estimate.domain.size > _MOST_DOTS:
-        return _line(estimate, rows, level, target)
-    return _dots(estimate, rows, level, target)
+        return _line(estimate, found, level, target)
+    return _dots(estimate, found, level, target)
 
 
-def _bounded(estimate: Estimate, target: str) -> bool:
-    return estimate.interval_kind(target) != "none"
+def _bounded(estimate: Solution, target: str) -> bool:
+    return available_kind(estimate, target) != "none"
 
 
 def _data(rows: list[dict[str, Any]]) -> Any:
@@ -108,7 +124,7 @@ def _data(rows: list[dict[str, Any]]) -> Any:
     return alt.Data(values=json.dumps(rows), format=alt.JsonDataFormat(type="json"))
 
 
-def _title(estimate: Estimate, caption: str, level: float, target: str, shown: str, more: str = "") -> Any:
+def _title(estimate: Solution, caption: str, level: float, target: str, shown: str, more: str = "") -> Any:
     """Title and caption; ``shown`` says what in the picture intervals are."""
     about = f"{shown}: {100 * level:.4g} % interval for the {target}{more}"
     if not _bounded(estimate, target):
@@ -119,7 +135,7 @@ def _title(estimate: Estimate, caption: str, level: float, target: str, shown: s
     return _altair().TitleParams(name, subtitle=wrapped, anchor="start", frame="group", offset=12)
 
 
-def _dots(estimate: Estimate, rows: list[dict[str, Any]], level: float, target: str) -> Any:
+def _dots(estimate: Solution, rows: list[dict[str, Any]], level: float, target: str) -> Any:
     """A row per value: a dot and its interval, a tick for the truth. Values without an order are sorted by share."""
     alt = _altair()
     many = len(rows) > _MOST_LABELS
@@ -157,7 +173,7 @@ def _value_title(domain: Domain) -> str | None:
     return "value" if isinstance(domain, Integers) else None
 
 
-def _line(estimate: Estimate, rows: list[dict[str, Any]], level: float, target: str) -> Any:
+def _line(estimate: Solution, rows: list[dict[str, Any]], level: float, target: str) -> Any:
     """Steps over the values, the interval as a band, the truth dashed."""
     alt = _altair()
     domain: Any = estimate.domain
@@ -188,7 +204,7 @@ def _line(estimate: Estimate, rows: list[dict[str, Any]], level: float, target: 
     return alt.layer(*layers).properties(title=title, width=_WIDTH, height=240)
 
 
-def _map(estimate: Estimate, rows: list[dict[str, Any]], level: float, target: str) -> Any:
+def _map(estimate: Solution, rows: list[dict[str, Any]], level: float, target: str) -> Any:
     """Cells as squares, the darker the larger the share; the truth beside it on the same scale."""
     alt = _altair()
     domain: Any = estimate.domain

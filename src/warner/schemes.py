@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 
 from warner._check import ArgumentError, ArgumentTypeError, BudgetError, choice, distribution, integer, kind, message
-from warner.association import clusters_of
 from warner.channel import Channel, KroneckerChannel, lifted, summed
 from warner.choose import recommended
+from warner.clusters import clusters_of
 from warner.compare import LOSSES
 from warner.domain import Domain, Product
 from warner.estimate import Estimate
 from warner.estimators import Estimator, Independent, Inversion
+from warner.estimators.evidence import Evidence
 from warner.estimators.simplex import project
-from warner.evidence import Evidence
 from warner.joint import subdomain
 from warner.mechanisms import RandomizedResponse
 from warner.theory import inversion_squares

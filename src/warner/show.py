@@ -11,10 +11,11 @@ import numpy as np
 
 from warner._check import IdentifiabilityError
 from warner.compare import LOSSES, Comparison
-from warner.estimate import Estimate, as_text
+from warner.estimate import Estimate
 from warner.mechanisms import Mechanism
 from warner.personal import Redistributed
 from warner.plan import Plan
+from warner.tables import as_text
 from warner.theory import expected_loss
 
 if TYPE_CHECKING:

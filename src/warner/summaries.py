@@ -21,11 +21,11 @@ import numpy as np
 from warner._check import ArgumentError, ArgumentTypeError, choice, message, real, show
 from warner.channel import SummedChannel
 from warner.domain import Domain, Integers, Interval, Product
-from warner.estimate import Estimate
 from warner.estimators import LogSpline
 from warner.estimators.simplex import project
-from warner.intervals import TARGETS, holding, normal_quantile
+from warner.intervals import TARGETS, holding, interval, normal_quantile
 from warner.metrics import ROUNDING, cumulative
+from warner.solution import Solution
 
 
 class Quantity(float):
@@ -39,15 +39,15 @@ class Quantity(float):
     (True, True)
     """
 
-    _estimate: Estimate
+    _estimate: Solution
     _of: Any  # Linear, Variance, Quantile, Sampled or Ratio, or any of them of a part of the shares
 
-    def __new__(cls, value: float, estimate: Estimate, of: Any) -> Quantity:
+    def __new__(cls, value: float, estimate: Solution, of: Any) -> Quantity:
         self = super().__new__(cls, value)
         self._estimate, self._of = estimate, of
         return self
 
-    def __getnewargs__(self) -> tuple[float, Estimate, Any]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[float, Solution, Any]:  # type: ignore[override]
         return float(self), self._estimate, self._of
 
     def interval(
@@ -90,7 +90,7 @@ class Quantity(float):
         choice("kind", kind, ("bootstrap", "posterior", *(("fisher",) if isinstance(self._of, Linear) else ())))
         asked = getattr(self._of, "cumulative", self._of) if kind == "bootstrap" else self._of
         weights = asked.weights if isinstance(asked, Linear) and (asked.limits is None or kind == "fisher") else asked
-        bounds = self._estimate.interval(level, target, kind, weights, replicates, rng)
+        bounds = interval(self._estimate, level, target, kind, weights, replicates, rng)
         return asked.invert(bounds, self._of) if hasattr(asked, "invert") else bounds[0]
 
     def _holding(self, bounds: np.ndarray) -> np.ndarray:
@@ -104,7 +104,7 @@ class Quantity(float):
         facts = result.evidence
         if result.sums is None or isinstance(facts.channel, SummedChannel) or not isinstance(facts.domain, Integers | Interval):
             return None
-        own = Estimate(LogSpline().fit(facts), facts, LogSpline())
+        own = Solution(LogSpline().fit(facts), facts, LogSpline())
         return Quantity(float(np.atleast_1d(self._of(own.probabilities))[0]), own, self._of)
 
 
@@ -232,7 +232,7 @@ class Quantile:
         return np.array([self.cumulative.reached(self.cumulative(theta), self.q)])
 
 
-def mean(estimate: Estimate) -> Quantity | tuple[Quantity, ...]:
+def mean(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
     """See Estimate.mean."""
     points = _points(estimate.domain, "mean")
     if estimate.fit.mean is not None and estimate.fit.mean_variance is not None:
@@ -242,13 +242,13 @@ def mean(estimate: Estimate) -> Quantity | tuple[Quantity, ...]:
     return _each(estimate, [Linear(c, _ends(estimate.domain, c)) for c in points.T])
 
 
-def variance(estimate: Estimate) -> Quantity | tuple[Quantity, ...]:
+def variance(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
     """See Estimate.variance."""
     points = _points(estimate.domain, "variance")
     return _each(estimate, [Variance(c, _width(estimate.domain)) for c in points.T])
 
 
-def quantile(estimate: Estimate, q: float) -> Quantity:
+def quantile(estimate: Solution, q: float) -> Quantity:
     """See Estimate.quantile."""
     points = _line(estimate.domain, "quantile")
     q = real("q", q)
@@ -259,7 +259,7 @@ def quantile(estimate: Estimate, q: float) -> Quantity:
     return _quantity(estimate, Quantile(Cumulative(edges, order), q))
 
 
-def mass(estimate: Estimate, low: float, high: float) -> Quantity:
+def mass(estimate: Solution, low: float, high: float) -> Quantity:
     """See Estimate.range."""
     domain = estimate.domain
     points = _line(domain, "range")
@@ -278,11 +278,11 @@ def mass(estimate: Estimate, low: float, high: float) -> Quantity:
     return _quantity(estimate, Linear(weights))
 
 
-def _quantity(estimate: Estimate, of: Linear | Variance | Quantile) -> Quantity:
+def _quantity(estimate: Solution, of: Linear | Variance | Quantile) -> Quantity:
     return Quantity(float(of(estimate.probabilities)[0]), estimate, of)
 
 
-def _each(estimate: Estimate, functions: list[Any]) -> Quantity | tuple[Quantity, ...]:
+def _each(estimate: Solution, functions: list[Any]) -> Quantity | tuple[Quantity, ...]:
     found = tuple(_quantity(estimate, of) for of in functions)
     return found[0] if len(found) == 1 else found
 

@@ -12,7 +12,8 @@ from warner import BiasCorrection, Categorical, Inversion, Mechanism, Randomized
 from warner.channel import Channel, DirectChannel, StackChannel
 from warner.estimators.bias import second_order
 from warner.estimators.em import climb
-from warner.evidence import Evidence, evidence
+from warner.estimators.evidence import Evidence
+from warner.evidence import evidence
 
 LABELS = Categorical([f"v{x}" for x in range(5)])
 BUDGETS = (0.5, 2.0, math.log(5), math.inf)

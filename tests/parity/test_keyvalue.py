@@ -12,8 +12,8 @@ import warner
 from warner import Categorical, Interval, KeyValue
 from warner._exact import log_ratio
 from warner.channel import DilutedChannel, StackChannel, TiedChannel
+from warner.estimators.evidence import Evidence
 from warner.estimators.keyed import key_moments, of_keys, of_values
-from warner.evidence import Evidence
 from warner.law import Keyed, TwoLevel
 
 

@@ -13,9 +13,10 @@ import warner
 from tests.registry import MECHANISMS, SEEING
 from warner.channel import Channel, DenseChannel, DirectChannel, StackChannel
 from warner.estimators.closed import budgets, direct, separable
+from warner.estimators.evidence import Evidence
 from warner.estimators.newton import interior_point, nonnegative_quadratic, sequential
 from warner.estimators.objective import gap, log_likelihood, score
-from warner.evidence import Evidence, evidence
+from warner.evidence import evidence
 
 
 def _evidence(name: str, size: int, n: int, epsilon: float, seed: int = 0) -> Evidence:

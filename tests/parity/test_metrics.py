@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 import warner
 from warner import metrics
-from warner.estimate import Fit, Status
+from warner.estimators.fit import Fit, Status
 from warner.evidence import evidence
 
 

@@ -13,8 +13,8 @@ from warner.channel import SupportChannel
 from warner.estimators import _few, _order
 from warner.estimators._few import Few
 from warner.estimators._noise import Noise
+from warner.estimators.evidence import Evidence
 from warner.estimators.shrinkage import _uncrossed
-from warner.evidence import Evidence
 
 
 def test_gains_are_those_of_the_loop_over_frequencies() -> None:

@@ -30,9 +30,9 @@ from warner.channel import (
     windows,
 )
 from warner.estimators.accelerated import accelerated
+from warner.estimators.evidence import Evidence
 from warner.estimators.newton import _peaks, constrained, interior_point
 from warner.estimators.objective import gap, log_likelihood, score
-from warner.evidence import Evidence
 
 REACH = 80  # displacements that matter at the budgets below
 

@@ -11,7 +11,8 @@ import pytest
 import warner
 from warner import BiasCorrection, Categorical, Inversion, MaximumLikelihood, RandomizedResponse, Status, UnaryEncoding
 from warner.channel import StackChannel
-from warner.evidence import Evidence, evidence
+from warner.estimators.evidence import Evidence
+from warner.evidence import evidence
 
 LABELS = Categorical([f"v{x}" for x in range(40)])
 

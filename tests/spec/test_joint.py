@@ -9,10 +9,10 @@ import pytest
 
 import warner
 from warner import Categorical, Estimate, Independent, Integers, Interval, Inversion, MaximumLikelihood, Product, RandomizedResponse, Status
-from warner.association import clusters, clusters_of
 from warner.channel import DirectChannel, KroneckerChannel, StackChannel
+from warner.clusters import clusters, clusters_of
 from warner.estimators import Estimator
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
 from warner.metrics import cramers_v
 from warner.schemes import compare_schemes
 

@@ -15,7 +15,8 @@ import warner
 from tests.registry import KEYED
 from warner import Categorical, Integers, Interval, KeyMeans, KeyValue, MaximumLikelihood, MixtureReduction, PerKey, Status
 from warner.cli import main
-from warner.evidence import Evidence, evidence
+from warner.estimators.evidence import Evidence
+from warner.evidence import evidence
 from warner.intervals import normal_quantile
 from warner.mechanisms import from_header
 from warner.summaries import Ratio

@@ -12,7 +12,8 @@ import warner
 from tests.registry import KEYED, MECHANISMS
 from warner import Categorical, Integers, Interval, MixtureReduction, Status, WienerFilter
 from warner.channel import DirectChannel, KroneckerChannel, StackChannel
-from warner.evidence import Evidence, evidence
+from warner.estimators.evidence import Evidence
+from warner.evidence import evidence
 from warner.metrics import mean_squared_error
 
 LABELS = Categorical([f"v{x}" for x in range(20)])

@@ -9,9 +9,10 @@ import warner
 from tests.registry import MECHANISMS, SEEING
 from warner import EmpiricalBayes, ExpectationMaximization, Integers, Mechanism
 from warner.channel import Channel
-from warner.estimate import Fit
 from warner.estimators import Estimator, method
-from warner.evidence import Evidence, evidence
+from warner.estimators.evidence import Evidence
+from warner.estimators.fit import Fit
+from warner.evidence import evidence
 
 BOTH = [EmpiricalBayes(), EmpiricalBayes("absolute")]
 COUNTED = ["RandomizedResponse", "UnaryEncoding optimized", "LocalHashing optimized", "HadamardResponse", "SubsetSelection", "UtilityOptimizedRR"]

@@ -12,8 +12,9 @@ import warner
 from warner import Integers, Interval, LogSpline, Piecewise, RandomizedResponse, SmoothedEM, SquareWave, Status
 from warner.channel import StackChannel
 from warner.estimators import Estimator
+from warner.estimators.evidence import Evidence
 from warner.estimators.smoothed import smooth
-from warner.evidence import Evidence, evidence
+from warner.evidence import evidence
 from warner.metrics import wasserstein1
 
 BOTH: list[Estimator] = [SmoothedEM(), LogSpline()]

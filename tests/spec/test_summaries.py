@@ -14,7 +14,7 @@ from scipy.stats import beta
 
 import warner
 from warner import Categorical, Estimate, Grid, Integers, Interval, Product, metrics
-from warner.estimate import Fit
+from warner.estimators.fit import Fit
 
 
 def _result(domain: warner.Domain, n: int = 3000, method: Any = None, epsilon: float = 2.0) -> Estimate:

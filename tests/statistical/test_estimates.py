@@ -11,7 +11,8 @@ from scipy.stats import chi2
 import warner
 from tests.registry import MECHANISMS, SEEING
 from warner.channel.pure import _others
-from warner.evidence import Evidence, evidence
+from warner.estimators.evidence import Evidence
+from warner.evidence import evidence
 from warner.intervals import wald
 
 

@@ -8,7 +8,7 @@ import pytest
 from warner import Estimate, Independent, Integers, Inversion, Product
 from warner.association import Pair, cramers_v
 from warner.channel import DirectChannel, KroneckerChannel, summed
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
 from warner.intervals import normal_quantile
 from warner.metrics import cramers_v as plain
 from warner.theory import inversion_squares

@@ -12,8 +12,8 @@ from warner import Categorical, Integers, KeyValue, Mechanism
 from warner._exact import ONE
 from warner._random import Source
 from warner.channel import TiedChannel
+from warner.estimators.evidence import Evidence
 from warner.estimators.keyed import key_moments
-from warner.evidence import Evidence
 from warner.intervals import normal_quantile
 from warner.mechanisms.direct import direct_sample
 from warner.summaries import Ratio

@@ -9,7 +9,7 @@ import warner
 from warner import Categorical, EmpiricalBayes
 from warner.estimators import _noise, _order, shrinkage
 from warner.estimators._noise import Noise
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
 
 
 def _facts(theta: np.ndarray, n: int, epsilon: float, rng: np.random.Generator, mechanism: type = warner.UnaryEncoding) -> Evidence:

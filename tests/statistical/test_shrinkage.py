@@ -9,7 +9,7 @@ import warner
 from warner import EmpiricalBayes, Integers
 from warner.channel import StackChannel
 from warner.estimators import _noise, _prior, shrinkage
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
 
 
 def _errors(estimator: warner.estimators.Estimator, theta: np.ndarray, n: int, epsilon: float, runs: int = 12) -> np.ndarray:

@@ -7,7 +7,7 @@ import pytest
 
 import warner
 from warner import Interval, LogSpline
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
 
 
 @pytest.mark.parametrize("make", [warner.SquareWave, warner.Piecewise])

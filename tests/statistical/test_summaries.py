@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner.estimate import Fit
+from warner.estimators.fit import Fit
 
 PROJECTED = warner.Inversion("project")
 SIX = np.array([0.1, 0.15, 0.25, 0.25, 0.15, 0.1])

@@ -8,8 +8,8 @@ from typing import Any
 
 from warner._check import ArgumentError, message
 from warner.domain import Domain
-from warner.estimate import Fit
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
+from warner.estimators.fit import Fit
 
 
 class Estimator(ABC):

@@ -8,8 +8,8 @@ import numpy as np
 
 from warner.channel import Channel, DirectChannel, HadamardChannel, HashChannel, StackChannel, SupportChannel, SupportRows
 from warner.estimators._order import Guess, guessed
+from warner.estimators.evidence import Evidence
 from warner.estimators.simplex import project
-from warner.evidence import Evidence
 
 _STEP = 0.4  # atoms, in standard deviations of the noise
 _REACH = 4.5  # how far from any value there are atoms, likewise

@@ -12,13 +12,13 @@ import numpy as np
 
 from warner._check import ArgumentError, choice, kind, message, real, show
 from warner.channel import Channel, DirectChannel, groups_of
-from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator, repr_of_changes
 from warner.estimators.em import climb
+from warner.estimators.evidence import Evidence
+from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood import MaximumLikelihood
 from warner.estimators.objective import finish, require_possible
 from warner.estimators.simplex import normalize
-from warner.evidence import Evidence
 
 _STEPS = 100_000  # EM steps of one fit
 _LARGEST = 4096  # values; beyond, a matrix of their products is not formed

@@ -13,12 +13,12 @@ import numpy as np
 from warner._check import ArgumentError, choice, integer, message
 from warner.channel import Channel, DirectChannel, HadamardChannel, SupportChannel, marginal, summed
 from warner.domain import Domain, Product
-from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
+from warner.estimators.evidence import Evidence
+from warner.estimators.fit import Fit, Status
 from warner.estimators.independent import Independent
 from warner.estimators.inversion import Inversion
 from warner.estimators.objective import assess, finish, log_likelihood, over, require_possible
-from warner.evidence import Evidence
 
 _FOLDS = 5
 _CLEAR = 2.0  # standard errors by which held-out reports must be likelier than under the uniform distribution, or one step is taken

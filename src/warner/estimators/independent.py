@@ -11,10 +11,10 @@ import numpy as np
 from warner._check import ArgumentError, ArgumentTypeError, kind, message, show
 from warner.channel import Channel, marginal, summed
 from warner.domain import Product
-from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
+from warner.estimators.evidence import Evidence
+from warner.estimators.fit import Fit, Status
 from warner.estimators.inversion import Inversion
-from warner.evidence import Evidence
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ import numpy as np
 
 from warner._check import choice
 from warner.channel import StackChannel
-from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
+from warner.estimators.evidence import Evidence
+from warner.estimators.fit import Fit, Status
 from warner.estimators.simplex import base_cut, normalize, project, threshold
-from warner.evidence import Evidence
 
 # Established names of the same things.
 SYNONYMS = {

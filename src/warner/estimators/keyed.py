@@ -11,13 +11,13 @@ import numpy as np
 from warner._check import ArgumentError, ArgumentTypeError, choice, kind, message
 from warner.channel import Channel, StackChannel, TiedChannel, groups_of
 from warner.domain import Domain, Interval, Product
-from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
+from warner.estimators.evidence import Evidence
+from warner.estimators.fit import Fit, Status
 from warner.estimators.mean import carried
 from warner.estimators.objective import finish
 from warner.estimators.simplex import project
 from warner.estimators.spline import LogSpline
-from warner.evidence import Evidence
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,14 +11,14 @@ import numpy as np
 
 from warner._check import ArgumentError, MismatchError, choice, message, real, show
 from warner.channel import LARGEST_DENSE, Channel, DirectChannel, StackChannel, SupportChannel, SupportRows
-from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
 from warner.estimators.accelerated import accelerated
 from warner.estimators.closed import budgets, direct, separable
+from warner.estimators.evidence import Evidence
+from warner.estimators.fit import Fit, Status
 from warner.estimators.newton import constrained, interior_point, sequential
 from warner.estimators.objective import finish, gap, require_possible, score, sharpen
 from warner.estimators.uniqueness import Uniqueness, uniqueness
-from warner.evidence import Evidence
 
 _Solver = Callable[[Any, np.ndarray, float], tuple[np.ndarray, int, bool]]
 _LARGEST_NEWTON = 4096  # values; beyond, a matrix of their products is not formed

@@ -8,9 +8,9 @@ import numpy as np
 
 from warner._check import ArgumentTypeError, IdentifiabilityError, message
 from warner.channel import Channel
-from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
+from warner.estimators.fit import Fit, Status
 
 _FLAT = 1e-9  # of the range of what reports carry
 _AFFINE = 1e-7  # of the range of means: far tails that are cut off, and nothing else, leave less

@@ -12,8 +12,8 @@ import numpy as np
 
 from warner._check import ImpossibleReportError, message
 from warner.channel import Channel
-from warner.estimate import Fit, Status
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
+from warner.estimators.fit import Fit, Status
 
 WHOLE, SUPPORTS = "likelihood of the reports", "quasi-likelihood of the support counts"
 

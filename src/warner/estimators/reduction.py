@@ -11,13 +11,13 @@ import numpy as np
 from warner._check import ArgumentError, IdentifiabilityError, choice, integer, kind, message, real, show
 from warner.channel import Channel, DirectChannel, MergedChannel, SupportChannel
 from warner.domain import Integers
-from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator, repr_of_changes
 from warner.estimators.em import climb
+from warner.estimators.evidence import Evidence
+from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood import MaximumLikelihood
 from warner.estimators.objective import assess, finish, require_possible
 from warner.estimators.simplex import project
-from warner.evidence import Evidence
 
 _STEPS = 100_000  # EM steps of one fit
 _ENTRIES = 2**22  # of the columns that are formed at a time

@@ -10,14 +10,14 @@ import numpy as np
 
 from warner._check import choice
 from warner.channel import HashChannel
-from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator, repr_of_changes
 from warner.estimators._few import MOST, Few, lattice
 from warner.estimators._noise import Noise, onto_sum, separate
 from warner.estimators._prior import fit_prior, tilted
+from warner.estimators.evidence import Evidence
+from warner.estimators.fit import Fit, Status
 from warner.estimators.objective import over
 from warner.estimators.simplex import project
-from warner.evidence import Evidence
 
 _LEAST = 10  # reports per value from which their likelihood is used whole
 _GAIN = 1.01  # times the reports that estimates are worth, for which they are made anew

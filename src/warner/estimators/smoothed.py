@@ -8,10 +8,10 @@ from time import perf_counter
 import numpy as np
 
 from warner._check import ArgumentError, integer, message, real, show
-from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator, require_order
+from warner.estimators.evidence import Evidence
+from warner.estimators.fit import Fit, Status
 from warner.estimators.objective import assess, finish, require_possible
-from warner.evidence import Evidence
 
 
 @dataclass(frozen=True)

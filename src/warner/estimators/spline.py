@@ -9,11 +9,11 @@ from time import perf_counter
 import numpy as np
 
 from warner.channel import Channel, SupportRows
-from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator, require_order
+from warner.estimators.evidence import Evidence
+from warner.estimators.fit import Fit, Status
 from warner.estimators.objective import finish, over, require_possible
 from warner.estimators.uniqueness import Uniqueness
-from warner.evidence import Evidence
 
 _BASIS = 40  # B-splines to begin with
 _ORDERS = (1, 2, 3)

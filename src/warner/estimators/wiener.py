@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from warner._check import choice, integer
-from warner.estimate import Fit, Status
 from warner.estimators._base import Estimator
+from warner.estimators.evidence import Evidence
+from warner.estimators.fit import Fit, Status
 from warner.estimators.simplex import project
-from warner.evidence import Evidence
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,27 @@
+"""Evidence: what reports say, in the one form that estimators read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from warner.channel import Channel
+from warner.domain import Domain
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Reports of n people, as frequencies of a channel's rows.
+
+    Attributes:
+        channel: A (m, K).
+        weights: w (m,), frequencies of the rows, summing to 1.
+        n: number of reports.
+        domain: the K values.
+    """
+
+    channel: Channel
+    weights: np.ndarray
+    n: int
+    domain: Domain
