@@ -105,6 +105,8 @@ class Estimate(Solution):
         (Integers(low=0, high=2), (3, 2), True)
         """
         found = joint.marginal_estimate(self, names)
+        if found is self:
+            return self
         return Estimate(found.fit, found.evidence, found.estimator, found.attribute, found.sums)
 
     def cramers_v(self, first: str, second: str) -> Association:
