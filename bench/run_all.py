@@ -7,58 +7,46 @@ import subprocess
 import sys
 from pathlib import Path
 
-SCRIPTS = (
-    "import_time",
-    "clients_outrun_peers",
-    "collectors_outrun_peers",
-    "exact_likelihood_of_randomized_response",
-    "likelihood_at_scale",
-    "likelihood_of_many_bins",
-    "time_does_not_grow_with_people",
-    "intervals_cover_the_truth",
-    "bias_correction_with_few_people",
-    "products_grow_with_the_domain",
-    "likelihood_beats_inversion_on_places",
-    "logspline_against_smoothed_em",
-    "memory_of_unary_reports",
-    "tally_of_a_hundred_million",
-    "shrinkage_errs_least",
-    "all_pairs_of_nltcs",
-    "several_reports_of_one_value",
-    "joint_error_and_dependence",
-    "joint_of_a_million_cells",
-    "joint_tables_of_adult",
-    "conditional_means_of_keys",
-)
-# One thread of linear algebra where small matrices are worked on many thousand times: threads that wait for a busy core make
-# that ten times longer at random. Elsewhere both sides may use the machine.
+ONE, ALL = True, False
+# Every benchmark of this folder, in the order in which they run, and whether it gets one thread of linear algebra: where small
+# matrices are worked on many thousand times, threads that wait for a busy core make that ten times longer at random. The other
+# benchmarks may use the whole machine, as their peers may. A test compares the names with the folder.
+SCRIPTS = {
+    "import_time": ALL,
+    "clients_outrun_peers": ALL,
+    "collectors_outrun_peers": ALL,
+    "exact_likelihood_of_randomized_response": ONE,
+    "likelihood_at_scale": ALL,
+    "likelihood_of_many_bins": ONE,
+    "time_does_not_grow_with_people": ONE,
+    "intervals_cover_the_truth": ONE,
+    "bias_correction_with_few_people": ONE,
+    "products_grow_with_the_domain": ONE,
+    "likelihood_beats_inversion_on_places": ONE,
+    "protect_only_what_is_sensitive": ONE,
+    "logspline_against_smoothed_em": ONE,
+    "mixture_reduction_with_and_without_merging": ONE,
+    "memory_of_unary_reports": ALL,
+    "tally_of_a_hundred_million": ALL,
+    "shrinkage_errs_least": ONE,
+    "accuracy": ONE,
+    "all_pairs_of_nltcs": ALL,
+    "several_reports_of_one_value": ALL,
+    "joint_error_and_dependence": ONE,
+    "joint_of_a_million_cells": ONE,
+    "joint_tables_of_adult": ONE,
+    "conditional_means_of_keys": ONE,
+}
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-PINNED = (
-    "products_grow_with_the_domain",
-    "likelihood_beats_inversion_on_places",
-    "exact_likelihood_of_randomized_response",
-    "likelihood_of_many_bins",
-    "time_does_not_grow_with_people",
-    "intervals_cover_the_truth",
-    "logspline_against_smoothed_em",
-    "protect_only_what_is_sensitive",
-    "mixture_reduction_with_and_without_merging",
-    "shrinkage_errs_least",
-    "bias_correction_with_few_people",
-    "joint_error_and_dependence",
-    "joint_of_a_million_cells",
-    "joint_tables_of_adult",
-    "conditional_means_of_keys",
-)
 
 
 def main() -> int:
     """The exit status."""
     claims: list[str] = []
-    for name in SCRIPTS:
+    for name, one_thread in SCRIPTS.items():
         print(f"== {name}", flush=True)
         command = [sys.executable, "-W", "ignore", str(Path(__file__).parent / f"{name}.py")]
-        environment = {**(ONE_THREAD if name in PINNED else {}), **os.environ, "PYTHONUNBUFFERED": "1"}
+        environment = {**(ONE_THREAD if one_thread else {}), **os.environ, "PYTHONUNBUFFERED": "1"}
         if name == "tally_of_a_hundred_million":
             command += sys.argv[1:]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:

@@ -6,6 +6,7 @@ A new mechanism or estimator is tested by adding one line.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,10 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
 PLACES: dict[str, Callable[[Grid, float], Mechanism]] = {
     "PlanarGeometric": warner.PlanarGeometric,
     "PlanarLaplace": warner.PlanarLaplace,
+}
+# Whose epsilon is for values closer or farther than one unit of distance.
+SENSITIVITIES: dict[str, Callable[[Domain, float], Mechanism]] = {
+    f"Laplace at sensitivity {s:g}": partial(warner.Laplace, sensitivity=s, reach=1) for s in (0.25, 0.5, 1.5)
 }
 # Mechanisms of pairs of a key and a value: keys, values, epsilon.
 KEYED: dict[str, Callable[[Domain, Domain, float], Mechanism]] = {

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ class MissingExtraError(WarnerError, ImportError):
 
 
 def message(name: str, rule: str, got: str | None = None, remedy: str | None = None) -> str:
-    """The one message form: ``name: rule; got this. Remedy.``
+    """The one message form: ``name: rule; got this. Remedy.`` Parts may come from foreign files, so it is made :func:`visible`.
 
     >>> message("n", "must be positive", "-1", "Pass the number of people")
     'n: must be positive; got -1. Pass the number of people.'
@@ -102,13 +103,60 @@ def message(name: str, rule: str, got: str | None = None, remedy: str | None = N
     text = f"{name}: {rule}"
     if got is not None:
         text += f"; got {got}"
-    return f"{text}." + (f" {remedy}" + ("" if remedy.endswith("?") else ".") if remedy else "")
+    return visible(f"{text}." + (f" {remedy}" + ("" if remedy.endswith("?") else ".") if remedy else ""))
 
 
 def show(value: Any) -> str:
     """A parameter for a message: its value, shortened, and its type where that is the point."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# Characters that no page, picture or terminal shows as text: control characters (C0, DEL, C1), separators of lines and paragraphs,
+# marks that turn the direction of text, halves of surrogate pairs, and code points that are no characters. The list is written
+# out, so that it is the same with every version of Python's Unicode tables.
+_UNREADABLE = re.compile(
+    "[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff\\ufdd0-\\ufdef"
+    + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+    + "]"
+)
+
+
+def unreadable(text: str) -> str | None:
+    """What ``text`` must not hold and holds, in words for a message; None where every character may be shown.
+
+    >>> unreadable("<b>plain</b>"), unreadable("a\\x1b[2J")
+    (None, 'the control character U+001B')
+    """
+    found = _UNREADABLE.search(text)
+    if found is None:
+        return None
+    point = ord(found[0])
+    if point < 0xA0:
+        sort = "control character"
+    elif 0xD800 <= point < 0xE000:
+        sort = "surrogate"
+    elif point >= 0xFDD0:
+        sort = "noncharacter"
+    else:
+        sort = "line separator" if point in (0x2028, 0x2029) else "direction mark"
+    return f"the {sort} U+{point:04X}"
+
+
+def legible(name: str, text: str) -> str:
+    """``text``, a label or a name, if every page, picture and terminal can show it."""
+    if (found := unreadable(text)) is not None:
+        raise ArgumentError(message(name, f"must not hold {found}", show(text), "Write it in printable characters"))
+    return text
+
+
+def visible(text: str) -> str:
+    """``text`` for a screen: what :func:`unreadable` names is written as an escape. Line ends stay.
+
+    >>> visible("a\\x1b[2J\\n")
+    'a\\\\x1b[2J\\n'
+    """
+    return _UNREADABLE.sub(lambda found: found[0] if found[0] == "\n" else found[0].encode("unicode_escape").decode(), text)
 
 
 def integer(name: str, value: Any, low: int, high: int | None = None, remedy: str | None = None) -> int:
@@ -169,12 +217,24 @@ def choice(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
     return value
 
 
+def numbers_of(name: str, value: Any, rule: str = "must be an array of numbers") -> np.ndarray:
+    """``value`` as a float array; masked entries and complex numbers are refused, because the mask and the imaginary part would be lost."""
+    try:
+        if np.ma.is_masked(value):
+            raise ArgumentError(message(name, "must have no masked entries", None, "Fill them in, or leave them out"))
+        array = np.asarray(value)
+        if array.dtype.kind == "c":
+            raise ArgumentTypeError(message(name, "must have real entries", "complex numbers", "Pass the real part if that is meant"))
+        return np.array(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, WarnerError):
+            raise
+    raise ArgumentTypeError(message(name, rule, kind(value)))
+
+
 def distribution(name: str, value: Any, size: int | None = None, tolerance: float = 1e-9) -> np.ndarray:
     """``value`` as a float array (K,) on the simplex: entries >= 0 that sum to 1 within ``tolerance``."""
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentTypeError(message(name, "must be an array of numbers", kind(value))) from None
+    array = numbers_of(name, value)
     if array.ndim != 1 or (size is not None and array.size != size):
         raise ArgumentError(message(name, f"must have shape ({'K' if size is None else size},)", str(array.shape)))
     if not np.isfinite(array).all() or (array < 0).any() or abs(array.sum() - 1) > tolerance:

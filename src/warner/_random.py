@@ -69,11 +69,17 @@ class Source:
             )
         self._rng = rng
 
+    @property
+    def simulated(self) -> bool:
+        """Whether the words come from a generator, which can be repeated, and not from the operating system."""
+        return self._rng is not None
+
     def words(self, n: int, dtype: Any) -> np.ndarray:
-        """``n`` independent uniform words of an unsigned dtype, shape (n,)."""
+        """``n`` independent uniform words of an unsigned dtype, shape (n,): an array that may be written to."""
         size = np.dtype(dtype).itemsize
         if self._rng is None:
-            return np.frombuffer(os.urandom(n * size), dtype=dtype)
+            # A bytearray, because samplers write into what they draw: bytes would be read-only.
+            return np.frombuffer(bytearray(os.urandom(n * size)), dtype=dtype)
         whole = -(-n * size // 8)
         return self._rng.integers(0, 2**64 - 1, whole, dtype=np.uint64, endpoint=True).view(dtype)[:n]
 
@@ -89,6 +95,18 @@ class Source:
             tied = tied[low == (threshold & _LOW48)]
             if more and tied.size:
                 result[tied] = self.below(more[0], tied.size, more[1:])
+        return result
+
+    def below_each(self, thresholds: np.ndarray) -> np.ndarray:
+        """Booleans (n,), each true with probability exactly its own threshold / 2**64, of thresholds (n,) uint64.
+
+        The same words are drawn, and the same operations done, whatever the thresholds are.
+        """
+        head, pivot = self.words(len(thresholds), np.uint16), (thresholds >> np.uint64(48)).astype(np.uint16)
+        result = head < pivot
+        tied = np.flatnonzero(head == pivot)
+        if tied.size:
+            result[tied] = self.words(tied.size, np.uint64) >> np.uint64(16) < (thresholds[tied] & np.uint64(_LOW48))
         return result
 
     def among(self, edges: Edges, n: int) -> np.ndarray:
@@ -199,6 +217,18 @@ class Source:
         while (redo := np.flatnonzero(result >= bound)).size:
             result[redo] = self.words(redo.size, dtype) // dtype(width)
         return result
+
+    def uniform_each(self, bounds: np.ndarray) -> np.ndarray:
+        """Integers (n,), each exactly uniform on 0..bound-1 of its own bound, by rejection; bounds (n,) int64, at least 1.
+
+        One word is drawn for each, also where the bound is 1, and another one with a probability below bound / 2**64.
+        """
+        bounds = bounds.astype(np.uint64)
+        width = np.uint64(2**64 - 1) // bounds
+        result = self.words(len(bounds), np.uint64) // width
+        while (redo := np.flatnonzero(result >= bounds)).size:
+            result[redo] = self.words(redo.size, np.uint64) // width[redo]
+        return result.astype(np.int64)
 
     def cells(self, width: int, count: int, last: int, n: int) -> np.ndarray:
         """Which cell a 64-bit U falls in, int32 (n,): 0..count-1 of ``width`` each, then one of width ``last``, code ``count``.

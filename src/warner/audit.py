@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -12,12 +12,13 @@ import numpy as np
 
 from warner._check import ArgumentError, ArgumentTypeError, integer, kind, message
 from warner._random import Source
-from warner.domain import canonical
+from warner.domain import Grid, canonical
 from warner.guarantee import LDP, OSLDP, ULDP, ApproximateLDP, Guarantee, MetricLDP
-from warner.law import INFINITE, apart, epsilon_of, image, log_worst, violation, worst_pair, worst_ratio, worst_slope
+from warner.law import INFINITE, Displacements, apart, epsilon_of, image, log_worst, violation, worst_pair, worst_ratio, worst_slope
 from warner.mechanisms import Mechanism, guarded
 from warner.mechanisms.combined import Combined
 from warner.reports import Reports
+from warner.weight import report_weight
 
 _TWICE = 1e-12  # nats: slopes are found from rounded logarithms, and rounded up, so what they are held to may be that much below
 _ERROR = 1e-6  # probability that the sampled lower bound is above the true epsilon
@@ -29,14 +30,19 @@ class Audit:
 
     Attributes:
         mechanism: its repr.
-        requested: epsilon asked for, nats.
-        epsilon: the exact smallest epsilon that the reports satisfy, rounded up to a float.
+        requested: epsilon asked for, nats, between values ``unit`` apart.
+        epsilon: the exact smallest epsilon that the reports satisfy, rounded up to a float, between values ``unit`` apart.
         holds: whether epsilon <= requested, and enumeration (if small enough) agrees with the law.
         how: what was examined.
         breaks: what broke it, or None.
         sampled: lower bound on epsilon from samples, with confidence 1 - 1e-6, or None.
         delta: of approximate privacy, None elsewhere.
         guarantee: what is guaranteed, and to whom: not every value is protected by every mechanism.
+        unit: the distance of two values that ``requested`` and ``epsilon`` are for, where privacy is metric; None where they
+            are for any two values.
+        total: epsilon between any two values, however far apart: nats that one person spends in all.
+        weight: how many people the estimated count of a value changes by, at most, when one report is forged; None where
+            reports have no unbiased estimate of counts. See warner.weight.report_weight.
     """
 
     mechanism: str
@@ -48,11 +54,16 @@ class Audit:
     sampled: float | None = None
     guarantee: str = ""
     delta: float | None = None
+    unit: float | None = None
+    total: float | None = None
+    weight: float | None = None
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else f"BROKEN: {self.breaks}"
         lower = "" if self.sampled is None else f"; from samples at least {self.sampled:.4f}"
-        return f"{self.mechanism}: requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}; {self.guarantee} ({self.how}{lower})"
+        weight = "" if self.weight is None else f"; one report weighs at most {self.weight:.4g} people"
+        found = f"requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}"
+        return f"{self.mechanism}: {found}; {self.guarantee} ({self.how}{lower}){weight}"
 
 
 def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | None = None) -> Audit:
@@ -93,7 +104,7 @@ def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | N
     promised = mechanism.guarantee
     delta = promised.delta if isinstance(promised, ApproximateLDP) else None
     measured = delta is not None or mechanism.unit is not None
-    law = epsilon = promised.epsilon if delta is not None else mechanism.epsilon if measured else log_worst(mechanism.law)
+    law = epsilon = promised.epsilon if delta is not None else _stated(mechanism) if measured else log_worst(mechanism.law)
     how = mechanism.law.examined
     breaks = None if epsilon <= mechanism.requested else f"epsilon {epsilon!r} exceeds {mechanism.requested!r}"
     if mechanism.listed:
@@ -118,7 +129,19 @@ def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | N
     sampled = None if samples is None else sampled_bound(mechanism, integer("samples", samples, 2))
     if breaks is None and sampled is not None and sampled > mechanism.requested:
         breaks = f"samples show an epsilon of at least {sampled:.4f}: the sampler does not follow the law"
-    return Audit(repr(mechanism), mechanism.requested, epsilon, breaks is None, how, breaks, sampled, str(promised), delta)
+    total, weight = mechanism.promised_at(epsilon).total, report_weight(mechanism)
+    return Audit(
+        repr(mechanism), mechanism.requested, epsilon, breaks is None, how, breaks, sampled, str(promised), delta, mechanism.unit, total, weight
+    )
+
+
+def _stated(mechanism: Mechanism) -> float:
+    """The epsilon that a mechanism with a metric states for values ``unit`` apart; of a large grid, found from all pairs of its cells."""
+    law = mechanism.law
+    if isinstance(law, Displacements) and not law.few:
+        assert isinstance(mechanism.domain, Grid)
+        return math.nextafter(law.slope() / mechanism.domain.side, math.inf)
+    return mechanism.epsilon
 
 
 def _by_parts(mechanism: Combined, samples: int | None) -> Audit:
@@ -129,21 +152,18 @@ def _by_parts(mechanism: Combined, samples: int | None) -> Audit:
     exact = {}
     for name, part in mechanism.parts.items():
         delta = found[name].delta
-        exact[name] = replace(part.guarantee, epsilon=found[name].epsilon) if delta is None else ApproximateLDP(found[name].epsilon, delta)
+        # Epsilons per different distances do not add: ``promised_at`` converts them to the guarantee's own unit first.
+        exact[name] = part.promised_at(found[name].epsilon) if delta is None else ApproximateLDP(found[name].epsilon, delta)
     total = mechanism.spent(exact)
     breaks = next((f"{name}: {result.breaks}" for name, result in found.items() if result.breaks is not None), None)
     if breaks is None and total.epsilon > mechanism.requested:
         breaks = f"epsilon {total.epsilon!r} exceeds {mechanism.requested!r}"
     how = "; ".join(dict.fromkeys(f"{'part ' if len(found) > 1 else ''}{type(p).__name__}: {found[name].how}" for name, p in mechanism.parts.items()))
-    if mechanism.listed and isinstance(total, LDP | ULDP | OSLDP):
+    if mechanism.listed:
         records = Reports(mechanism.header, mechanism.outputs()).records()
         how += f"; all {len(records)} serialised tuples enumerated"
-        protected = None if mechanism.guarded is None else mechanism.protected()
-        ratio, problem = enumerated(records, mechanism.probabilities(), mechanism.guarded, protected)
-        law = mechanism.law.ratio()
-        if breaks is None and law != INFINITE and (ratio == INFINITE or ratio > law):
-            breaks = "some serialised tuples have larger odds than the parts' laws together allow"
-        if breaks is None and not isinstance(total, OSLDP):
+        problem = _together(mechanism, total, records)
+        if breaks is None:
             breaks = problem
     unknown = mechanism.guarded is None and any(part.guarded is not None for part in mechanism.parts.values())
     if samples is not None and unknown:
@@ -152,7 +172,30 @@ def _by_parts(mechanism: Combined, samples: int | None) -> Audit:
     if breaks is None and sampled is not None and sampled > mechanism.requested:
         breaks = f"samples show an epsilon of at least {sampled:.4f}: the sampler does not follow the law"
     delta = total.delta if isinstance(total, ApproximateLDP) else None
-    return Audit(repr(mechanism), mechanism.requested, total.epsilon, breaks is None, how, breaks, sampled, str(mechanism.guarantee), delta)
+    shown, weight = str(mechanism.guarantee), report_weight(mechanism)
+    return Audit(
+        repr(mechanism), mechanism.requested, total.epsilon, breaks is None, how, breaks, sampled, shown, delta, mechanism.unit, total.total, weight
+    )
+
+
+def _together(mechanism: Combined, total: Guarantee, records: list[bytes]) -> str | None:
+    """What is wrong with serialised tuples of reports, if they have more than the total of their parts."""
+    table = mechanism.probabilities()
+    if isinstance(total, MetricLDP | ApproximateLDP):
+        found, problem = _measured(records, table, total, mechanism.distances())
+        most = total.delta if isinstance(total, ApproximateLDP) else total.epsilon + _TWICE * (1 + total.epsilon)
+        if problem is not None or found <= most:
+            return problem
+        return f"serialised tuples have {'delta' if isinstance(total, ApproximateLDP) else 'epsilon'} {found:.6g}, above that of the parts together"
+    protected = None if mechanism.guarded is None else mechanism.protected()
+    ratio, problem = enumerated(records, table, mechanism.guarded, protected)
+    law = mechanism.law.ratio()
+    if law != INFINITE and (ratio == INFINITE or ratio > law):
+        return "some serialised tuples have larger odds than the parts' laws together allow"
+    if epsilon_of(ratio) > total.epsilon:
+        return f"serialised tuples have epsilon {epsilon_of(ratio):.6g}, above that of the parts together"
+    # That reports blur values together is what one-sidedness allows.
+    return None if isinstance(total, OSLDP) else problem
 
 
 def _measured(records: list[bytes], probabilities: np.ndarray, promised: Guarantee, distances: np.ndarray | None) -> tuple[float, str | None]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +29,16 @@ from warner.mechanisms import Mechanism, from_header
 from warner.personal import redistribute
 from warner.plan import plan as make_plan
 from warner.reports import write_whole
-from warner.show import console, counted, csv_of, grid, progress, show_comparison, show_estimate, show_plan, show_redistributed
+from warner.show import console, counted, csv_of, grid, in_people, progress, show_comparison, show_estimate, show_plan, show_redistributed
 from warner.study import Study
-from warner.tally import Tally, dump_tallies, load_tallies, parse_tallies, save_tallies
+from warner.tally import Tally, dump_tallies, load_tallies, parse_tallies, require_same_origin, save_tallies
 
 _TARGETS = click.Choice(["population", "respondents"])
 _COMPARED_KEYS = ("pckv", "per-key", "mle", "em:auto")
 _COMPARED = ("inversion", "project", "base-cut", "threshold", "mle", "em:100", "em:auto", "eb", "spline", "uniform")  # what users would try
 _TOGETHER_HELP = "Of attributes counted together (warner tally --ways): these, jointly; may be repeated."
+_EQUAL_HELP = "Add inputs with equal counts: they are of different people, and equal by chance."
+_SIMULATED_HELP = "Add simulated reports to real ones; the sum counts as simulated."
 _METHOD_HELP = f"Estimator: {', '.join(METHODS)} (em takes steps or auto: em:100, em:auto). Default: the recommended one."
 
 
@@ -48,6 +52,8 @@ class _Group(click.Group):
             return super().invoke(ctx)
         except WarnerError as error:
             raise click.ClickException(str(error)) from None
+        except MemoryError:
+            raise click.ClickException(message("memory", "is not enough for this", None, "Use fewer values, seeds or attributes")) from None
         except BrokenPipeError:
             sys.stderr.close()
             raise SystemExit(1) from None
@@ -73,10 +79,13 @@ def main() -> None:
 @click.option("-o", "--output", default="-", help="Report file, .parquet or .csv; default CSV on standard output.")
 @click.option("--bare", is_flag=True, help="The values have no header line; columns are in the study's order.")
 @click.option("--seed", type=click.IntRange(0), help="For simulations only: repeatable randomness. Real answers need the default.")
-def randomize(study: str, values: str, output: str, bare: bool, seed: int | None) -> None:
+@click.option("--keep-order", is_flag=True, help="Write people in the order of VALUES. Their order can say who answered what.")
+def randomize(study: str, values: str, output: str, bare: bool, seed: int | None, keep_order: bool) -> None:
     """Randomise the answers in VALUES (CSV or Parquet; - is CSV on standard input) as STUDY says.
 
-    An answer outside its domain stops everything and nothing is written.
+    An answer outside its domain stops everything and nothing is written. An empty line is a row of empty cells. The reports
+    are written in random order, because the order of people can say who answered what. Randomising the same answers again
+    spends the budget again.
 
     \b
         warner randomize study.toml answers.csv -o reports.parquet
@@ -84,8 +93,12 @@ def randomize(study: str, values: str, output: str, bare: bool, seed: int | None
     """
     plan = Study.load(study)
     _not_over(output, study, values)
-    source = Source(_generator(seed))
-    with files.ReportWriter(output, plan.mechanisms, simulation=seed is not None) as writer, progress("randomising") as step:
+    rng = _generator(seed)
+    source = Source(rng)
+    with (
+        files.ReportWriter(output, plan.mechanisms, keep_order=keep_order, rng=rng) as writer,
+        progress("randomising") as step,
+    ):
         done = 0
         for batch in files.read_values(values, plan.mechanisms, bare):
             writer.write(plan.randomize_encoded(batch, source))
@@ -105,14 +118,32 @@ def _spent(study: Study) -> str:
     apart = [name for name, m in study.mechanisms.items() if isinstance(m.guarantee, MetricLDP)]
     scope += f" (of {', '.join(apart)} between the values furthest apart, less between others)" if apart else ""
     also = f", delta = {study.delta:.4g}" if study.delta else ""
-    return f"at most epsilon = {study.epsilon:.10g}{also} in all{scope}"
+    again = "; whoever randomises the same answers again spends as much again"
+    return f"at most epsilon = {study.epsilon:.10g}{also} in all{scope}{again}"
 
 
 def _not_over(output: str | None, *inputs: str) -> None:
-    """Refuse to write over a file that is being read."""
+    """Refuse to write over a file that is being read, by its name or as standard input."""
+    if output in (None, "-") or not Path(str(output)).is_file():
+        return
+    target = Path(str(output)).stat()
     for path in inputs:
-        if output not in (None, "-") and path != "-" and Path(path).exists() and Path(str(output)).resolve() == Path(path).resolve():
+        try:
+            same = os.path.samestat(target, os.fstat(sys.stdin.fileno()) if path == "-" else os.stat(path))
+        except (OSError, ValueError):  # no such file, or a standard input that is no file of the system
+            same = False
+        if same:
             raise ArgumentError(message("output", "must not be one of the inputs", str(output), "Choose another name"))
+
+
+def _apart(**outputs: str | None) -> None:
+    """Refuse two results under one name, of which the second would replace the first."""
+    seen: dict[Path, str] = {}
+    for option, path in outputs.items():
+        if path is None or path == "-" or (Path(path).exists() and not Path(path).is_file()):
+            continue
+        if (other := seen.setdefault(Path(path).resolve(), option)) != option:
+            raise ArgumentError(message(f"--{other} and --{option}", "must not go to one file", path, "Choose another name"))
 
 
 def _generator(seed: int | None) -> Any:
@@ -128,40 +159,50 @@ def _generator(seed: int | None) -> Any:
 @click.option("-o", "--output", default="-", help="Tally file (JSON); default standard output.")
 @click.option("--study", type=click.Path(dir_okay=False), help="Refuse reports that were not made as this study says.")
 @click.option("--ways", type=click.IntRange(1), help="Count attributes together: keep tables of every so many of them, for joint shares.")
-def tally(reports: tuple[str, ...], output: str, study: str | None, ways: int | None) -> None:
+@click.option("--allow-equal", is_flag=True, help=_EQUAL_HELP)
+@click.option("--allow-simulated", is_flag=True, help=_SIMULATED_HELP)
+def tally(reports: tuple[str, ...], output: str, study: str | None, ways: int | None, allow_equal: bool, allow_simulated: bool) -> None:
     """Count the reports in one or more files (.parquet or .csv; - is CSV on standard input).
+
+    Files with the same content or equal counts are refused: they are most likely copies of the same reports.
 
     \b
         warner tally reports.parquet -o tally.json
         warner tally reports.parquet --ways 2 -o pairs.json     # then: warner estimate pairs.json --attributes sex,age
     """
     _not_over(output, *reports, *([study] if study else []))
-    parts, seals = [], set()
+    plan = None if study is None else Study.load(study)
+    parts: dict[str, dict[str, Tally]] = {}
+    seals = set()
     for path in reports:
         with _spooled(path) as file, progress(f"counting {path}") as step:
             opened = files.open_reports(file)
+            if plan is not None:
+                opened = _of_study(opened, plan, ways is not None)
             if opened.end["sha256"] in seals:
                 raise ArgumentError(message("reports", "must not be counted twice", f"{path}, whose content was given before"))
             seals.add(opened.end["sha256"])
             if opened.simulation:
                 click.echo(f"{path}: reports of a simulation, made with a seed", err=True)
-            parts.append(files.tally_file(opened, step, ways))
-    total = _add(parts)
-    if study is not None:
-        _require_study(total, Study.load(study), ways is not None)
-    _write_tallies(total, output)
+            parts[path] = files.tally_file(opened, step, ways)
+    _write_tallies(_add(parts, allow_equal, allow_simulated), output)
 
 
 @main.command()
 @click.argument("tallies", nargs=-1, required=True)
 @click.option("-o", "--output", default="-", help="Tally file (JSON); default standard output.")
-def merge(tallies: tuple[str, ...], output: str) -> None:
-    """Add tallies of the same study. Any order and any grouping gives the same tally, bit for bit."""
+@click.option("--allow-equal", is_flag=True, help=_EQUAL_HELP)
+@click.option("--allow-simulated", is_flag=True, help=_SIMULATED_HELP)
+def merge(tallies: tuple[str, ...], output: str, allow_equal: bool, allow_simulated: bool) -> None:
+    """Add tallies of the same study. Any order and any grouping gives the same tally, bit for bit.
+
+    Equal tallies are refused: they are most likely copies of one. A tally that is already part of another cannot be recognised.
+    """
     _not_over(output, *tallies)
     places = [str(Path(path).resolve()) for path in tallies]
     if len(set(places)) < len(places):
         raise ArgumentError(message("tallies", "must not be added twice", ", ".join(tallies)))
-    _write_tallies(_add([_read_tallies(path) for path in tallies]), output)
+    _write_tallies(_add({path: _read_tallies(path) for path in tallies}, allow_equal, allow_simulated), output)
 
 
 @main.command()
@@ -174,7 +215,11 @@ def merge(tallies: tuple[str, ...], output: str) -> None:
 )
 @click.option("--target", type=_TARGETS, default="population", show_default=True, help="Whom the intervals are for.")
 @click.option("--json", "json_path", help="Write the estimates as JSON (- for standard output, instead of the table).")
-@click.option("--csv", "csv_path", help="Write the table as CSV (- for standard output, instead of the table).")
+@click.option(
+    "--csv",
+    "csv_path",
+    help="Write the table as CSV (- for standard output, instead of the table); a ' stands before labels that spreadsheets would run.",
+)
 @click.option("--plot", "plot_path", help="Draw the shares: .png, .svg, .html or .json.")
 @click.option("--background", multiple=True, metavar="TAG=FILE", help="What people hide under a tag (or ATTRIBUTE.TAG): CSV of value,share.")
 def estimate(
@@ -198,6 +243,7 @@ def estimate(
         raise ArgumentError(message("--json and --csv", "cannot both go to standard output"))
     for path in (json_path, csv_path, plot_path):
         _not_over(path, tally)
+    _apart(json=json_path, csv=csv_path, plot=plot_path)
     tallies = files.tally_file(tally) if Path(tally).suffix in files.FORMATS else _read_tallies(tally)
     for attribute in wanted:
         if attribute not in tallies:
@@ -209,6 +255,8 @@ def estimate(
         if not wanted or attribute in wanted
         for names in asked
     ]
+    if any(part.simulated for part in tallies.values()):
+        click.echo(f"{tally}: reports of a simulation, made with a seed", err=True)
     known = backgrounds(estimates, background)
     tagged = {id(e): redistribute(e, known.get(str(e.attribute))) for e in estimates if isinstance(e.domain, Tagged)}
     if json_path is not None:
@@ -292,6 +340,7 @@ def plan(study: str, people: int, error: float | None, loss: str, as_json: bool)
     """Rank the mechanisms for every attribute of STUDY by expected error, at its budget and with its sensitive values.
 
     The error is that of the unbiased estimate where answers are spread evenly; a guess of theirs can be given in Python (warner.plan).
+    The weight of one report is how many people a forged one can add to the estimated count of a value.
     """
     chosen = Study.load(study).mechanisms
     plans = {}
@@ -327,22 +376,31 @@ def _estimated(attribute: str, part: Tally, chosen: Any, names: list[str] | None
 def audit(file: str, samples: int | None, as_json: bool) -> None:
     """Compute the exact epsilon of every mechanism in FILE: a study, a report file or a tally.
 
-    Exit status 1 if any mechanism spends more than was asked for.
+    The weight of one report is how many people a forged one can add to the estimated count of a value.
+
+    Exit status 1 if any mechanism spends more than was asked for, or the reports in FILE are simulated with a seed.
     """
-    results = {attribute: audit_mechanism(m, samples) for attribute, m in _mechanisms_of(file).items()}
+    mechanisms, simulated = _mechanisms_of(file)
+    results = {attribute: audit_mechanism(m, samples) for attribute, m in mechanisms.items()}
+    if simulated:
+        seeded = "the reports are simulated: whoever knows the seed can undo the randomisation"
+        results = {attribute: replace(result, holds=False, breaks=seeded) for attribute, result in results.items()}
     if as_json:
         facts = {a: {k: ("inf" if v == float("inf") else v) for k, v in vars(r).items()} for a, r in results.items()}
         click.echo(json.dumps(facts, indent=1))
     else:
-        sides = ("left", "left", "right", "right", "left", "left", "left")
-        columns = dict(zip(("attribute", "mechanism", "requested", "exact epsilon", "holds", "guarantee", "examined"), sides, strict=True))
+        sides = ("left", "left", "right", "right", "left", "right", "left", "left")
+        names = ("attribute", "mechanism", "requested", "exact epsilon", "holds", "weight", "guarantee", "examined")
+        columns = dict(zip(names, sides, strict=True))
         rows = []
         for attribute, result in results.items():
             seen = "" if result.sampled is None else f"; {samples:,} samples show at least {result.sampled:.4f}"
             mechanism = result.mechanism.partition("(")[0]
             verdict = "yes" if result.holds else f"NO: {result.breaks}"
-            rows.append([attribute, mechanism, f"{result.requested:.10g}", f"{result.epsilon:.10g}", verdict, result.guarantee, result.how + seen])
+            numbers = f"{result.requested:.10g}", f"{result.epsilon:.10g}"
+            rows.append([attribute, mechanism, *numbers, verdict, in_people(result.weight), result.guarantee, result.how + seen])
         console().print(grid(columns, rows))
+        console().print("The weight of one report is how many people a forged one can add to the estimated count of a value.")
     if not all(result.holds for result in results.values()):
         raise SystemExit(1)
 
@@ -381,35 +439,45 @@ def _write(text: str, path: str) -> None:
         write_whole(path, text.encode())
 
 
-def _add(parts: list[dict[str, Tally]]) -> dict[str, Tally]:
-    total = parts[0]
-    for part in parts[1:]:
-        if part.keys() != total.keys():
+def _add(parts: dict[str, dict[str, Tally]], allow_equal: bool, allow_simulated: bool) -> dict[str, Tally]:
+    """The sum of the tallies of several inputs, {path: tallies}; refused where two are equal, or some of them simulated."""
+    marks = [part.simulated for tallies in parts.values() for part in tallies.values()]
+    if allow_simulated:
+        parts = {path: {name: part.marked(any(marks)) for name, part in tallies.items()} for path, tallies in parts.items()}
+    else:
+        require_same_origin(marks, "tallies")
+    total: dict[str, Tally] = {}
+    seen: dict[str, str] = {}
+    for path, part in parts.items():
+        if total and part.keys() != total.keys():
             raise MismatchError(message("tallies", "are of different attributes", f"{', '.join(total)} and {', '.join(part)}"))
-        total = {name: total[name] + part[name] for name in total}
+        content = ",".join(f"{name!r}:{t.digest}" for name, t in sorted(part.items()))
+        if not allow_equal and content in seen:
+            rule, got = "must not be added twice", f"{seen[content]} and {path}, whose counts are equal"
+            raise ArgumentError(message("tallies", rule, got, "Leave one out; if they are of different people, say --allow-equal"))
+        seen[content] = path
+        total = {name: total[name] + t if total else t for name, t in part.items()}
     return total
 
 
-def _require_study(tallies: dict[str, Tally], study: Study, together: bool) -> None:
-    from warner.tally import require_same
-
-    if together and len(study.mechanisms) > 1:
-        require_same(study.together.header, next(iter(tallies.values())).header, "study and reports")
-        return
-    if tallies.keys() != study.mechanisms.keys():
-        raise MismatchError(message("reports", f"are of {', '.join(tallies)}, the study of {', '.join(study.mechanisms)}"))
-    for name, mechanism in study.mechanisms.items():
-        require_same(mechanism.header, tallies[name].header, f"study and reports of {name!r}")
+def _of_study(file: files.ReportFile, study: Study, together: bool) -> files.ReportFile:
+    """The file, once its headers are found to be the study's; nothing is built before."""
+    known: dict[str, Mechanism] = dict(study.mechanisms)
+    if together and len(known) > 1 and len(file.headers) == 1:
+        known = dict.fromkeys(file.headers, study.together)  # reports of PerAttribute, written as one attribute
+    return file.expected(known)
 
 
-def _mechanisms_of(path: str) -> dict[str, Mechanism]:
-    """The mechanisms that a study, report or tally file names."""
+def _mechanisms_of(path: str) -> tuple[dict[str, Mechanism], bool]:
+    """The mechanisms that a study, report or tally file names, and whether its reports are simulated."""
     suffix = Path(path).suffix
     if suffix in files.FORMATS:
-        return files.open_reports(path).mechanisms
+        opened = files.open_reports(path)
+        return opened.mechanisms, opened.simulation
     if suffix == ".json" and '"warner-tally"' in Path(path).read_text(encoding="utf-8", errors="replace")[:200]:
-        return {name: from_header(t.header) for name, t in load_tallies(path).items()}
-    return Study.load(path).mechanisms
+        tallies = load_tallies(path)
+        return {name: from_header(t.header) for name, t in tallies.items()}, any(t.simulated for t in tallies.values())
+    return Study.load(path).mechanisms, False
 
 
 @contextlib.contextmanager

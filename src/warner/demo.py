@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from warner import files, intervals
+from warner import files
 from warner._random import Source
 from warner.estimate import Estimate, estimate
 from warner.metrics import total_variation
@@ -36,7 +36,7 @@ def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None
     start = time.perf_counter()
     truth: dict[str, Any] = {name: np.zeros(d.size) for name, d in study.domains.items()}
     source = Source(rng)
-    with files.ReportWriter(str(reports_file), study.mechanisms, simulation=simulation) as writer:
+    with files.ReportWriter(str(reports_file), study.mechanisms, simulation=simulation, rng=rng) as writer:
         for batch in files.read_values(answers, study.domains):
             writer.write(study.randomize_encoded(batch, source))
             for name, index in batch.items():
@@ -59,7 +59,7 @@ def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None
     out = console()
     for result, true in zip(estimates, shares, strict=True):
         show_estimate(result, 0.95, "respondents", true)
-        inside = _covered(result, true)
+        inside = held(result, true)
         distance = total_variation(result.probabilities, true)
         out.print(f"Total variation from the truth {distance:.4f}; {inside} of {len(true)} intervals hold it\n")
     spent = ", ".join(f"{name} {m.epsilon:.10g}" for name, m in study.mechanisms.items())
@@ -74,6 +74,7 @@ def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None
     out.print("Data: Adult, UCI Machine Learning Repository (B. Becker, R. Kohavi), CC BY 4.0.")
 
 
-def _covered(result: Estimate, true: Any) -> int:
-    bounds = intervals.wald(result.evidence, 0.95, "respondents")
-    return int(((bounds[:, 0] <= true) & (true <= bounds[:, 1])).sum())
+def held(result: Estimate, true: Any) -> int:
+    """How many of the true shares (K,) the intervals hold that :func:`show_estimate` prints."""
+    rows = result.rows(0.95, "respondents")
+    return sum(row["low"] <= share <= row["high"] for row, share in zip(rows, true, strict=True))

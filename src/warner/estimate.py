@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from warner import conditional, intervals, joint, plot, summaries, tables
-from warner._check import ArgumentTypeError, kind, message
+from warner._check import ArgumentError, ArgumentTypeError, kind, message
 from warner.association import Association, cramers_v
 from warner.choose import recommended, rules_out
 from warner.estimators import Estimator, LogSpline, MaximumLikelihood
@@ -17,6 +17,8 @@ from warner.evidence import evidence
 from warner.solution import Solution
 from warner.summaries import Quantity
 from warner.tally import Tally
+
+_VALUES = 2**20  # values for which there is memory where no method is named
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +185,9 @@ def estimate(tally: Tally | Iterable[Tally], method: Estimator | None = None, at
     facts = evidence(tally, attributes)
     if method is not None:
         return Estimate(method.fit(facts), facts, method)
+    if facts.domain.size > _VALUES:
+        rule = f"must have at most {_VALUES} values for the recommended method, which takes a kilobyte for each"
+        raise ArgumentError(message("domain", rule, str(facts.domain.size), "Name a method: Inversion('project'), -m project"))
     chosen = recommended(facts.domain, facts.channel)
     fit = chosen.fit(facts)
     if isinstance(chosen, LogSpline):

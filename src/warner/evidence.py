@@ -10,7 +10,7 @@ from warner.domain import canonical
 from warner.estimators.evidence import Evidence
 from warner.mechanisms import from_header
 from warner.reports import Reports
-from warner.tally import Tally, merge
+from warner.tally import Tally, merge, require_same_origin
 
 
 def evidence(tally: Tally | Iterable[Tally], attributes: Sequence[str] | None = None) -> Evidence:
@@ -26,7 +26,8 @@ def evidence(tally: Tally | Iterable[Tally], attributes: Sequence[str] | None = 
     Raises:
         ArgumentError: unknown attributes, or more of them than the tally keeps tables of.
         EmptyError: no reports.
-        MismatchError: a header whose law this version of warner does not make, or tallies on different domains.
+        MismatchError: a header whose law this version of warner does not make, tallies on different domains, or real tallies
+            among simulated ones.
     """
     if not isinstance(tally, Tally):
         return _several(tally, attributes)
@@ -37,7 +38,7 @@ def evidence(tally: Tally | Iterable[Tally], attributes: Sequence[str] | None = 
     uneven = tally.kind == "digits" and (tally.counts.sum(axis=-1) != tally.n).any()
     if counts.shape != channel.shape[:1] or (counts < 0).any() or int(counts.sum()) != tally.n * channel.copies or uneven:
         raise MismatchError(message("tally", f"does not fit its mechanism, {tally.header['mechanism']}", None, "Was the file altered?"))
-    return Evidence(channel, counts / (tally.n * channel.copies), tally.n, domain)
+    return Evidence(channel, counts / (tally.n * channel.copies), tally.n, domain, tally.simulated)
 
 
 def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Evidence:
@@ -49,6 +50,7 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Evid
         if not isinstance(part, Tally):
             raise ArgumentTypeError(message("tallies", "must be Tally objects", kind(part), "Make one with mechanism.tally(reports)"))
         groups.setdefault(canonical([part.header, part.kind]), []).append(part)
+    require_same_origin([part.simulated for group in groups.values() for part in group], "tallies")
     totals = [merge(group) for group in groups.values()]
     # A mechanism that nobody used says nothing; where nobody used any, the tally's own error says so.
     parts = [evidence(total, attributes) for total in [t for t in totals if t.n > 0] or totals]
@@ -59,4 +61,5 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Evid
     if len({part.domain.digest for part in parts}) > 1:
         raise MismatchError(message("tallies", "are on different domains", None, "Estimate each domain on its own"))
     channel = StackChannel([part.channel for part in parts], [part.n for part in parts])
-    return Evidence(channel, channel.stack([part.weights for part in parts]), sum(part.n for part in parts), parts[0].domain)
+    weights, n = channel.stack([part.weights for part in parts]), sum(part.n for part in parts)
+    return Evidence(channel, weights, n, parts[0].domain, parts[0].simulated)

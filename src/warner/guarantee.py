@@ -32,6 +32,11 @@ class LDP:
         if not self.epsilon >= 0:
             raise BudgetError(message("epsilon", "must be at least 0", repr(self.epsilon)))
 
+    @property
+    def total(self) -> float:
+        """Nats between any two values: ``epsilon`` itself."""
+        return self.epsilon
+
     def __str__(self) -> str:
         return "no protection" if math.isinf(self.epsilon) else f"{self.epsilon:.10g}-LDP"
 
@@ -62,6 +67,11 @@ class ULDP:
     def __str__(self) -> str:
         return f"{LDP(self.epsilon)} of {_count(self.sensitive)}, on {self.protected}; other reports reveal the value they name"
 
+    @property
+    def total(self) -> float:
+        """Nats between any two values, in a protected report: ``epsilon`` itself."""
+        return self.epsilon
+
     def relaxed(self) -> OSLDP:
         """ULDP implies OSLDP [P2 prop 12]."""
         return OSLDP(self.epsilon, self.sensitive)
@@ -83,6 +93,11 @@ class OSLDP:
     def __post_init__(self) -> None:
         _checked(self.epsilon, self.sensitive)
 
+    @property
+    def total(self) -> float:
+        """Nats between a sensitive value and any other: ``epsilon`` itself."""
+        return self.epsilon
+
     def __str__(self) -> str:
         return f"one-sided {LDP(self.epsilon)} of {_count(self.sensitive)}"
 
@@ -94,7 +109,7 @@ class MetricLDP:
     Values close to each other are hard to tell apart, values far from each other need not be.
 
     Args:
-        epsilon: nats per unit of distance.
+        epsilon: nats per unit of distance. What two values spend in all is ``total``, another quantity.
         diameter: the largest distance between two values.
 
     Source: METHODS 8; [P4 sec IX]; Andres et al. (2013).
@@ -114,9 +129,26 @@ class MetricLDP:
     def __str__(self) -> str:
         return f"{self.epsilon:.10g}-LDP per unit of distance (values lie up to {self.diameter:.6g} apart)"
 
+    @property
+    def total(self) -> float:
+        """Nats between the two most distant values: ``epsilon`` times ``diameter``, rounded up."""
+        return _times(self.epsilon, self.diameter)
+
     def relaxed(self) -> LDP:
         """What it is for any two values, however far apart."""
-        return LDP(_times(self.epsilon, self.diameter))
+        return LDP(self.total)
+
+    @classmethod
+    def at(cls, epsilon: float, distance: float, diameter: float) -> MetricLDP:
+        """The guarantee of ``epsilon`` nats between values that lie ``distance`` apart: epsilon / distance per unit, rounded up.
+
+        >>> MetricLDP.at(1.0, 0.25, 3.0).epsilon, MetricLDP.at(1.0, 0.25, 3.0).total
+        (4.0, 12.0)
+        """
+        per_unit = epsilon / distance
+        if not math.isinf(per_unit) and Fraction(per_unit) * Fraction(distance) < Fraction(epsilon):
+            per_unit = math.nextafter(per_unit, math.inf)
+        return cls(per_unit, diameter)
 
 
 @dataclass(frozen=True)
@@ -138,6 +170,11 @@ class ApproximateLDP:
             raise ArgumentTypeError(message("delta", "must be a number", kind(self.delta)))
         if not 0 <= self.delta <= 1:
             raise BudgetError(message("delta", "must lie in [0, 1]", repr(self.delta)))
+
+    @property
+    def total(self) -> float:
+        """Nats between any two values, up to delta: ``epsilon`` itself."""
+        return self.epsilon
 
     def __str__(self) -> str:
         return f"({self.epsilon:.10g}, {self.delta:.6g})-LDP"

@@ -35,7 +35,7 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     # The inversion of the summed weights needs nothing of the whole. It is the sum of the inversion where what is summed over adds up to one, and
     # much less noisy where that is only so on average, as of reports of bits.
     alone = estimate.estimator == Inversion() and not isinstance(found[0], SummedChannel | StackChannel)
-    evidence = Evidence(found[0], found[1], facts.n, part)
+    evidence = Evidence(found[0], found[1], facts.n, part, facts.simulated)
     if alone:
         fit = estimate.estimator.fit(evidence)
         shares = fit.shares

@@ -160,7 +160,7 @@ class Displacements:
     @property
     def examined(self) -> str:
         """What an audit of the law alone looks at."""
-        return "all pairs of cells of the exact law" if self.few else "neighbouring cells of the law, others by the triangle inequality"
+        return "all pairs of cells of the exact law" if self.few else "all pairs of cells of the law, to double precision rounded up"
 
     @property
     def few(self) -> bool:
@@ -195,15 +195,45 @@ class Displacements:
         """Over all pairs of cells."""
         return max(Fraction(row.max(), row.min()) for row in self._reports(*self.exact()))
 
-    def neighbours(self) -> float:
-        """Nats between cells next to each other, the worst over all reports, to double precision."""
-        inner, rows, columns, both = (np.log(part) for part in self.tables())
+    def steepest(self, within: int | None = None) -> float:
+        """Nats per cell of Euclidean distance, by double precision, rounded up: the worst over all reports and pairs of cells.
+
+        The law is even in rows and in columns, so a report inside the grid has its worst pair of cells within one quarter
+        around it, and the report next to a corner has the largest such quarter. Reports of a side and of a corner have tables
+        of their own. A displacement (k a, k b) is k times (a, b), whose slope is at least as large: so only
+        displacements without a common divisor are compared.
+
+        Args:
+            within: only displacements of at most so many rows and columns; None for all, which bounds every pair.
+        """
+        inner, along, across, corner = (np.log(part) for part in self.tables())
         # The last row and column hold tails, which only reports on that side of the grid have the probability of.
-        parts = (inner[:-1, :-1], rows[:, :-1], columns[:-1], both)
-        return max(float(np.abs(np.diff(part, axis=axis)).max(initial=0.0)) for part in parts for axis in (0, 1))
+        tall, wide = (size > 2 for size in self.quarter.shape)
+        parts = [corner]
+        parts += [along[:, :-1]] if wide else []
+        parts += [across[:-1]] if tall else []
+        parts += [inner[:-1, :-1]] if tall and wide else []
+        worst = 0.0
+        for part in parts:
+            height, width = part.shape
+            rows, columns = (size - 1 if within is None else min(within, size - 1) for size in (height, width))
+            found = np.zeros((rows + 1, columns + 1))
+            for i in range(rows + 1):
+                low, high = part[: height - i], part[i:]
+                for j in range(columns + 1):
+                    if math.gcd(i, j) == 1:
+                        falls = high[:, j:] - low[:, : width - j]
+                        crosses = high[:, : width - j] - low[:, j:]
+                        found[i, j] = max(falls.max(), -falls.min(), crosses.max(), -crosses.min())
+            error = ROUNDING * (1 + float(np.abs(part).max()))
+            slopes = (found + error) / np.maximum(np.hypot(np.arange(rows + 1)[:, None], np.arange(columns + 1)[None, :]), 1)
+            worst = max(worst, float(slopes.max()))
+        return math.nextafter(worst, math.inf)
 
     def slope(self) -> float:
         """Nats per cell of distance: the worst over all reports and pairs of cells, rounded up."""
+        if not self.few:
+            return self.steepest()
         height, width = self.quarter.shape
         place = np.stack(np.divmod(np.arange(height * width), width), axis=1).astype(np.float64)
         logs = (np.vectorize(natural, otypes=[np.float64])(part) for part in self.exact())

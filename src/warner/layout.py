@@ -6,6 +6,8 @@ From a layout follow the dtypes, the checks of foreign input, the serialised for
     check           refuses typed columns that the mechanism cannot have sent
     taken           foreign outputs as typed columns, checked
     file_columns    the columns of a file and how many values each may take; to_file, from_file
+    file_width      how many columns of a file that is, without making their names
+    cells           how many counts a tally of such reports has
     rows, copies    how many rows of a channel a tally of such reports has, and for how many of them one report counts
     listing         whether such a row is a whole report, which ``index`` then numbers; else rows are counted from ``marks``
 """
@@ -72,6 +74,14 @@ class Fields:
         for name, size in zip(self.names[1:], self.sizes[1:], strict=True):
             flat = flat * size + columns[name]
         return flat
+
+    @property
+    def cells(self) -> int:
+        return self.rows
+
+    @property
+    def file_width(self) -> int:
+        return len(self.names)
 
     def file_columns(self) -> dict[str, int]:
         return dict(zip(self.names, self.sizes, strict=True))
@@ -165,6 +175,14 @@ class Bits(_Array):
         bits = np.unpackbits(columns["bits"], axis=1, count=self.width)
         return np.concatenate([bits, np.ones((len(bits), 1), dtype=np.uint8)], axis=1)
 
+    @property
+    def cells(self) -> int:
+        return self.width
+
+    @property
+    def file_width(self) -> int:
+        return self.bytes
+
     def file_columns(self) -> dict[str, int]:
         return {f"bits_{i}": 256 for i in range(self.bytes)}
 
@@ -206,6 +224,14 @@ class Digits(_Array):
     def marks(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """Which of the ``rows`` rows (key, digit), in C order, each report counts for, (n, width base) zeros and ones."""
         return np.asarray((columns["digits"][:, :, None] == np.arange(self.base)).reshape(len(columns["digits"]), -1).astype(np.uint8))
+
+    @property
+    def cells(self) -> int:
+        return self.rows
+
+    @property
+    def file_width(self) -> int:
+        return self.width
 
     def file_columns(self) -> dict[str, int]:
         return {f"digits_{i}": self.base for i in range(self.width)}
@@ -276,6 +302,14 @@ class Together:
             flat = flat * part.rows + part.index(own)
         return flat
 
+    @property
+    def cells(self) -> int:
+        return 0  # a tally of tuples keeps the tuples that occur, or tables with a bound of their own
+
+    @property
+    def file_width(self) -> int:
+        return sum(part.file_width for part in self.parts.values())
+
     def file_columns(self) -> dict[str, int]:
         return {f"{name}.{column}": size for name, part in self.parts.items() for column, size in part.file_columns().items()}
 
@@ -289,6 +323,11 @@ class Together:
 
 
 Layout = Fields | Bits | Digits | Together
+
+
+def width(layout: Layout) -> int:
+    """How many bytes a report of this layout has."""
+    return sum(column.nbytes for column in layout.empty(1).values())
 
 
 def _named(name: str, job: Callable[[Any], Any], argument: Any) -> Any:
@@ -317,12 +356,21 @@ def columns_from(layout: Layout, outputs: Any) -> dict[str, np.ndarray]:
 
 
 def _integers(name: str, values: Any) -> np.ndarray:
+    """``values`` as int64: integers, booleans, and floats that are whole numbers."""
     try:
         array = np.asarray(values)
     except ValueError:
         array = np.asarray(None)
-    if array.dtype.kind == "b":
-        array = array.astype(np.uint8)
-    if array.dtype.kind not in "iu" and array.size:
-        raise ReportError(message(name, "must be an array of integers", str(array.dtype), "Reports are encoded as in the mechanism's layout"))
-    return array.astype(np.int64, copy=False) if array.size else array.reshape(array.shape).astype(np.int64)
+    if not array.size:
+        return array.reshape(array.shape).astype(np.int64)
+    if array.dtype.kind == "f":
+        # 2^53 is the last whole number up to which floats hold every one.
+        with np.errstate(invalid="ignore"):
+            wrong = np.count_nonzero(~((array == np.floor(array)) & (np.abs(array.astype(np.float64)) <= 2**53)))
+        if wrong:
+            rule, got = "must be whole numbers", f"{wrong} of {array.size} {array.dtype} values that are none"
+            raise ReportError(message(name, rule, got, "Pass the reports themselves: zeros and ones, or indices, as integers"))
+    elif array.dtype.kind not in "biu":
+        rule, remedy = "must be an array of integers", "Convert it, for example with numpy.asarray(outputs, dtype=int)"
+        raise ReportError(message(name, rule, str(array.dtype), remedy))
+    return array.astype(np.int64, copy=False)

@@ -23,6 +23,7 @@ from warner.mechanisms import (
     UtilityOptimizedRR,
 )
 from warner.theory import LOSSES, MOST, expected_loss
+from warner.weight import report_weight
 
 # What is compared: every way of protecting all values, and with sensitive ones named, of protecting those.
 _FOR_ALL: dict[str, Callable[..., Mechanism]] = {
@@ -49,12 +50,14 @@ class Option:
         mechanism: None for no protection, the line that nothing can beat.
         error: expected loss with the n people planned for.
         people: how many people the wanted error needs, None where none was named.
+        weight: how many people one forged report can add to the estimated count of a value; see warner.weight.report_weight.
     """
 
     name: str
     mechanism: Mechanism | None
     error: float
     people: int | None
+    weight: float | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON data."""
-        lines = [{"mechanism": o.name, "error": o.error, "people": o.people} for o in (*self.options, self.open)]
+        lines = [{"mechanism": o.name, "error": o.error, "people": o.people, "weight": o.weight} for o in (*self.options, self.open)]
         return {"loss": self.loss, "n": self.n, "options": lines, "left_out": self.left_out}
 
 
@@ -142,4 +145,5 @@ def _option(name: str, subject: Mechanism | Domain, p: np.ndarray, n: int, error
         if times > math.log(MOST):
             raise ArgumentError(message("error", f"would need more than {MOST:.0e} people with {name}", repr(error), "Ask for less"))
         people = math.ceil(n * (value / error) ** (2 if loss == "l1" else 1) * (1 - 1e-12))
-    return Option(name, subject if isinstance(subject, Mechanism) else None, value, people)
+    mechanism = subject if isinstance(subject, Mechanism) else None
+    return Option(name, mechanism, value, people, 1.0 if mechanism is None else report_weight(mechanism))

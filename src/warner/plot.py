@@ -8,13 +8,14 @@ from __future__ import annotations
 import io
 import json
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from warner._check import ArgumentError, MissingExtraError, distribution, message
+from warner._check import ArgumentError, MissingExtraError, distribution, message, visible
 from warner.domain import Domain, Grid, Integers, Interval, Product
 from warner.intervals import available_kind
 from warner.reports import write_whole
@@ -25,6 +26,8 @@ _MOST_DOTS = 24  # of values in order: a line shows more of them better
 _MOST_LABELS = 60  # beyond it a row per value does not fit a page
 _WIDTH = 460
 _CAPTION = 80  # characters that fit the width
+_HEADING = 6  # lines of a title
+_LABEL = 200  # characters of a label, more than there is room for: measuring longer ones takes minutes
 _TRUTH = "#b84300"
 _SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]  # ever darker, so that they read in grey
 
@@ -97,7 +100,7 @@ def _ranked(name: str, found: Ranking) -> Any:
         "dots: mean error; bars: two standard errors of it either side; differences on the same tallies are known better",
     ]
     wrapped = [part for line in about for part in textwrap.wrap(line, _CAPTION)]
-    title = alt.TitleParams(name, subtitle=wrapped, anchor="start", frame="group", offset=12)
+    title = alt.TitleParams(_heading(name), subtitle=wrapped, anchor="start", frame="group", offset=12)
     return alt.layer(bars, dots).properties(title=title, width=_WIDTH)
 
 
@@ -131,15 +134,20 @@ def _title(estimate: Solution, caption: str, level: float, target: str, shown: s
         about = "no intervals: different distributions make the same reports"
     lines = [f"{estimate.n:,} reports, {estimate.method}", caption, about]
     wrapped = [part for line in lines for part in textwrap.wrap(line, _CAPTION)]
-    name = textwrap.wrap(estimate.attribute or "estimated shares", 60)
+    name = _heading(estimate.attribute or "estimated shares")
     return _altair().TitleParams(name, subtitle=wrapped, anchor="start", frame="group", offset=12)
+
+
+def _heading(name: str) -> list[str]:
+    """A title in lines, a few at most: it is a name, which may be long or from a file of others."""
+    return textwrap.wrap(visible(name), 60, max_lines=_HEADING, placeholder=" ...") or [""]
 
 
 def _dots(estimate: Solution, rows: list[dict[str, Any]], level: float, target: str) -> Any:
     """A row per value: a dot and its interval, a tick for the truth. Values without an order are sorted by share."""
     alt = _altair()
     many = len(rows) > _MOST_LABELS
-    data = [{**row, "value": _label(row["value"])} for row in rows]
+    data = [{**row, "value": label} for row, label in zip(rows, _distinct([_label(row["value"]) for row in rows]), strict=True)]
     if many:
         place = alt.Y("order:Q", title="value (its number)", scale=alt.Scale(zero=False, nice=False, reverse=True))
     else:
@@ -162,12 +170,19 @@ def _dots(estimate: Solution, rows: list[dict[str, Any]], level: float, target: 
 def _label(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(map(_label, value.values()))
-    return f"{value:.5g}" if isinstance(value, float) else as_text(value)
+    return f"{value:.5g}" if isinstance(value, float) else visible(as_text(value))
+
+
+def _distinct(labels: list[str]) -> list[str]:
+    """The labels, cut where they are longer than a picture shows; of those that are then alike the number tells which is which."""
+    cut = [label if len(label) <= _LABEL else f"{label[:_LABEL]} ..." for label in labels]
+    often = Counter(cut)
+    return [label if often[label] == 1 else f"{label} ({i})" for i, label in enumerate(cut)]
 
 
 def _value_title(domain: Domain) -> str | None:
     if isinstance(domain, Product):
-        return ", ".join(domain.domains)
+        return textwrap.shorten(visible(", ".join(domain.domains)), _CAPTION, placeholder=" ...")
     if isinstance(domain, Interval):
         return f"value (centre of each of {domain.size} bins)"
     return "value" if isinstance(domain, Integers) else None
@@ -235,13 +250,21 @@ def _every(count: int, cell: float, **options: Any) -> Any:
     return _altair().Axis(values=list(range(0, count, step)), ticks=False, domain=False, **options)
 
 
+class _Inert(json.JSONEncoder):
+    """JSON that can stand inside a script of a page: it means the same, and holds no ``<``, so no tag and no comment begins in it."""
+
+    def encode(self, o: Any) -> str:
+        return super().encode(o).replace("<", "\\u003c")
+
+
 def save(picture: Any, path: str) -> None:
     """Write a chart to ``path``: .png, .svg, .html (with everything inside, works offline) or .json (Vega-Lite)."""
     suffix = Path(str(path)).suffix
     if suffix not in (".png", ".svg", ".html", ".json"):
         raise ArgumentError(message("path", "must end in .png, .svg, .html or .json", path))
     buffer: Any = io.BytesIO() if suffix == ".png" else io.StringIO()
-    options: dict[str, dict[str, Any]] = {".png": {"scale_factor": 2}, ".html": {"inline": True}}
+    # In a page the chart is JSON inside a script, which ends at the next "</script" wherever that stands, in a label too.
+    options: dict[str, dict[str, Any]] = {".png": {"scale_factor": 2}, ".html": {"inline": True, "json_kwds": {"cls": _Inert}}}
     try:
         picture.save(buffer, format=suffix[1:], **options.get(suffix, {}))
     except ImportError:

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from warner._check import ArgumentTypeError, FileError, ReportError, kind, message
+from warner._random import Source
+from warner._shuffle import permutation
 from warner.domain import canonical
 from warner.layout import Bits as Bits
 from warner.layout import Fields as Fields
@@ -34,15 +37,23 @@ class Reports:
 
     Made by ``mechanism.randomize`` and ``mechanism.reports``; the constructor checks shapes, not membership.
 
+    Attributes:
+        header: the mechanism's header.
+        columns: {name: column}, in the order of the answers.
+        simulated: whether they were made with a generator that can be repeated, so that privacy does not hold for them.
+
     >>> from warner import Categorical, RandomizedResponse
     >>> reports = RandomizedResponse(Categorical(["no", "yes"]), 1.0).randomize(["yes", "no", "yes"])
     >>> len(reports), list(reports.columns), reports.header["mechanism"]
     (3, ['report'], 'RandomizedResponse')
     """
 
-    def __init__(self, header: Mapping[str, Any], columns: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, header: Mapping[str, Any], columns: Mapping[str, np.ndarray], simulated: bool = False) -> None:
         if not isinstance(header, Mapping) or not isinstance(columns, Mapping):
             raise ArgumentTypeError(message("reports", "need a header and columns", kind(header), "Use mechanism.reports(outputs)"))
+        if type(simulated) is not bool:
+            raise ArgumentTypeError(message("simulated", "must be True or False", kind(simulated)))
+        self.simulated = simulated
         self.header = dict(header)
         self.columns = {name: _frozen(column) for name, column in columns.items()}
         if not self.columns or len({len(c) for c in self.columns.values()}) != 1:
@@ -52,12 +63,12 @@ class Reports:
         return len(next(iter(self.columns.values())))
 
     def __repr__(self) -> str:
-        return f"Reports({self.header.get('mechanism')}, n={len(self)})"
+        return f"Reports({self.header.get('mechanism')}, n={len(self)}{', simulated' if self.simulated else ''})"
 
     def __getitem__(self, rows: slice) -> Reports:
         if not isinstance(rows, slice):
             raise ArgumentTypeError(message("reports", "are taken by slices", kind(rows)))
-        return Reports(self.header, {name: column[rows] for name, column in self.columns.items()})
+        return Reports(self.header, {name: column[rows] for name, column in self.columns.items()}, self.simulated)
 
     def record_array(self) -> np.ndarray:
         """Each report as it is serialised, (n, bytes) uint8: its columns' bytes, fixed length, little endian, nothing else."""
@@ -68,11 +79,21 @@ class Reports:
         """The rows of :meth:`record_array` as byte strings."""
         return [row.tobytes() for row in self.record_array()]
 
-    def to_bytes(self) -> bytes:
-        """The reports as one self-describing byte string: magic, header, columns, SHA-256."""
-        layout = [[name, _little(c).dtype.str, list(c.shape[1:])] for name, c in self.columns.items()]
-        head = canonical({"schema": SCHEMA, "header": self.header, "n": len(self), "columns": layout}).encode()
-        body = b"".join(_little(c).tobytes() for c in self.columns.values())
+    def to_bytes(self, keep_order: bool = False) -> bytes:
+        """The reports as one self-describing byte string: magic, header, columns, SHA-256.
+
+        Args:
+            keep_order: write the reports in the order of the answers. The order can say whose report is whose, for example
+                where the answers were sorted. Without it the order is drawn by the operating system's randomness.
+        """
+        columns = self.columns
+        if not keep_order and len(self) > 1:
+            order = permutation(Source(None), len(self))
+            columns = {name: c[order] for name, c in columns.items()}
+        layout = [[name, _little(c).dtype.str, list(c.shape[1:])] for name, c in columns.items()]
+        mark = {"simulated": True} if self.simulated else {}
+        head = canonical({"schema": SCHEMA, "header": self.header, "n": len(self), "columns": layout, **mark}).encode()
+        body = b"".join(_little(c).tobytes() for c in columns.values())
         text = _MAGIC + len(head).to_bytes(4, "little") + head + body
         return text + hashlib.sha256(text).digest()
 
@@ -91,19 +112,21 @@ class Reports:
                 raise ValueError
             columns = {}
             for name, dtype, shape in head["columns"]:
+                if not re.fullmatch("[<|][biuf][1248]", dtype) or any(type(size) is not int or size < 0 for size in shape):
+                    raise ValueError
                 column = np.frombuffer(data[:-32], dtype, head["n"] * int(np.prod(shape, dtype=int)), end)
                 columns[str(name)] = column.reshape(head["n"], *shape).astype(np.dtype(dtype).newbyteorder("="), copy=False)
                 end += column.nbytes
             if end != len(data) - 32:
                 raise ValueError
-            return cls(head["header"], columns)
+            return cls(head["header"], columns, head.get("simulated", False))
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
             pass
         raise FileError(message("reports", "do not have the form that their checksum vouches for", None, "Use the version of warner that wrote them"))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the wire format to ``path``, whole or not at all."""
-        write_whole(path, self.to_bytes())
+    def save(self, path: str | os.PathLike[str], keep_order: bool = False) -> None:
+        """Write the wire format to ``path``, whole or not at all; ``keep_order`` as in :meth:`to_bytes`."""
+        write_whole(path, self.to_bytes(keep_order))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Reports:
@@ -115,7 +138,8 @@ class Reports:
 def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
     """A temporary file to write, which becomes ``path`` when the block ends and vanishes when it fails.
 
-    A reader sees the old file or all of the new one. Links are followed and an existing file keeps its permissions; what is
+    A reader sees the old file or all of the new one, also after a power cut: the content reaches the disk before the name does.
+    The temporary file is readable by its owner alone. Links are followed and an existing file keeps its permissions; what is
     no regular file (a pipe, a device) is written to at the end and not replaced.
     """
     target = Path(path).resolve()
@@ -138,12 +162,28 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
         if regular:
             # mkstemp makes private files; a new result gets what any new file gets.
             os.chmod(temporary, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
+            _to_disk(temporary)
             os.replace(temporary, target)
+            _to_disk(target.parent)
         else:
             with open(temporary, "rb") as source, open(target, "wb") as sink:
                 shutil.copyfileobj(source, sink)
     finally:
         Path(temporary).unlink(missing_ok=True)
+
+
+def _to_disk(path: str | Path) -> None:
+    """Wait until a file, or the list of the files in a folder, is on the disk; of folders, where the system can."""
+    folder = os.path.isdir(path)
+    try:
+        handle = os.open(path, os.O_RDONLY if folder else os.O_RDWR)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError:
+        if not folder:
+            raise
 
 
 @lru_cache(maxsize=1)

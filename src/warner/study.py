@@ -27,16 +27,20 @@ epsilon = 1.0
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 import json
+import math
 import os
+import re
 import tomllib
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
 
-from warner._check import StudyError, WarnerError, message, show
+from warner._check import StudyError, WarnerError, message, show, unreadable
 from warner._random import Source
 from warner.domain import Categorical, Domain, Grid, Integers, Interval, Product, canonical
 from warner.files.values import answer_columns, text_labels
@@ -132,21 +136,63 @@ class Study:
         if len({name.casefold() for name in model.attributes}) < len(model.attributes):
             raise StudyError(message("attributes", "names must differ by more than upper and lower case", ", ".join(model.attributes)))
         for name, spec in model.attributes.items():
-            if not name or "." in name or any(ord(c) < 32 for c in name):
-                raise StudyError(message(f"attributes.{name}", "names must not be empty or contain '.' or control characters"))
+            if not name or "." in name:
+                raise StudyError(message(f"attributes.{name}", "names must not be empty or contain '.'"))
+            if (found := unreadable(name)) is not None:
+                raise StudyError(message("attributes", f"names must not hold {found}", show(name), "Use printable characters"))
             self.mechanisms[name] = _build(name, spec)
         columns = [column for name, mechanism in self.mechanisms.items() for column in answer_columns(name, mechanism)]
         if twice := [column for i, column in enumerate(columns) if column in columns[:i]]:
             raise StudyError(message("attributes", f"must not take two answers from one column, {twice[0]!r}", None, "Rename an attribute"))
         if self.budget is not None and self.epsilon > self.budget:
-            raise StudyError(
-                message("budget", f"is exceeded: the attributes spend {self.epsilon:.10g} together", repr(self.budget), "Lower an epsilon")
-            )
+            self._fit(model.attributes)
         if self.budget is not None and self.delta > (model.delta or 0.0):
             raise StudyError(
                 message("delta", f"is exceeded: the attributes' deltas add up to {self.delta:.6g}", repr(model.delta), "State it beside the budget")
             )
         self._data = model.model_dump(exclude_none=True)
+
+    def _fit(self, specs: Mapping[str, Any]) -> None:
+        """Lower one epsilon by the last digits of floats, where the decimals written add up to no more than the budget written.
+
+        0.1 and 0.2 are 0.3 as decimals, and more as floats: the float of 0.1 is above 1/10, and a mechanism may spend all of it.
+        What is spent is then at most the budget, both as written and as a float.
+
+        Raises:
+            StudyError: the decimals add up to more than the budget.
+        """
+        assert self.budget is not None
+        parts = self._parts()
+        written = {name: min(_decimal(part.epsilon), self._written(name)) for name, part in parts.items()}
+        total = sum(written.values(), Fraction(0))
+        if any(math.isinf(part.epsilon) for part in parts.values()) or total > _decimal(self.budget):
+            spent = str(float(total)) if float(total) > self.budget else f"{self.epsilon!r}"
+            raise StudyError(message("budget", f"is exceeded: the attributes spend {spent} together", repr(self.budget), "Lower an epsilon"))
+        over = sum(Fraction(part.epsilon) for part in parts.values()) - min(Fraction(self.budget), _decimal(self.budget))
+        for name in sorted(parts, key=lambda name: -parts[name].epsilon):
+            before, promised = self.mechanisms[name], self.mechanisms[name].guarantee
+            scale = Fraction(promised.diameter) / Fraction(before.unit or 1.0) if isinstance(promised, MetricLDP) else Fraction(1)
+            least = Fraction(before.requested) - over / scale
+            for steps in range(4):  # sums and products of floats are rounded up once more
+                lower = float(least)
+                for _ in range(steps + (Fraction(lower) > least)):
+                    lower = math.nextafter(lower, 0.0)
+                try:
+                    self.mechanisms[name] = _build(name, specs[name].model_copy(update={"epsilon": lower}))
+                except StudyError:
+                    break
+                if self.epsilon <= self.budget:
+                    return
+            self.mechanisms[name] = before
+        raise StudyError(
+            message("budget", "is met to the last digit, which no float of the epsilons meets", repr(self.budget), "Lower an epsilon a little")
+        )
+
+    def _written(self, name: str) -> Fraction:
+        """What the epsilon of an attribute, as a decimal, is between its two most distant values."""
+        mechanism = self.mechanisms[name]
+        promised, epsilon = mechanism.guarantee, _decimal(mechanism.requested)
+        return epsilon * Fraction(promised.diameter) / _decimal(mechanism.unit or 1.0) if isinstance(promised, MetricLDP) else epsilon
 
     @property
     def epsilon(self) -> float:
@@ -183,7 +229,7 @@ class Study:
 
     def randomize_encoded(self, batch: Mapping[str, Any], source: Source) -> dict[str, Reports]:
         """Reports of every attribute, of answers that each mechanism's ``encode`` made."""
-        return {name: Reports(m.header, m.randomize_encoded(batch[name], source)) for name, m in self.mechanisms.items()}
+        return {name: Reports(m.header, m.randomize_encoded(batch[name], source), source.simulated) for name, m in self.mechanisms.items()}
 
     @property
     def digest(self) -> str:
@@ -206,10 +252,16 @@ class Study:
         Raises:
             StudyError: not TOML, or a rule is broken; the message names the place.
         """
+        data, problem = None, None
         try:
             data = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
         except (ValueError, RecursionError) as error:
-            raise StudyError(message(name, f"is not valid TOML or JSON: {error}")) from None
+            # The file may be one of answers, given by mistake: neither the message nor the error's context may hold its text.
+            problem = message(name, f"is not valid TOML or JSON{_place(error)}", None, _SWAPPED)
+        if problem is not None:
+            raise StudyError(problem)
+        if not isinstance(data, dict) or not isinstance(data.get("study", data), dict) or "attributes" not in data.get("study", data):
+            raise StudyError(message(name, "has no table 'attributes', so it is not a study file", None, _SWAPPED))
         data, stated = (data["study"], data.get("sha256")) if data.keys() >= {"study", "sha256"} and isinstance(data["study"], dict) else (data, None)
         study = cls(data)
         if stated is not None and stated != study.digest:
@@ -219,11 +271,29 @@ class Study:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a study file, TOML or JSON."""
-        try:
+        text = None
+        with contextlib.suppress(UnicodeDecodeError):  # it holds the file's bytes, so it must not hang on our error
             text = read_whole(path).decode()
-        except UnicodeDecodeError:
-            raise StudyError(message(str(path), "must be UTF-8 text")) from None
+        if text is None:
+            raise StudyError(message(str(path), "must be UTF-8 text", None, _SWAPPED))
         return cls.parse(text, str(path))
+
+
+# On the command line the study file comes before the answers.
+_SWAPPED = "Is it the study file, and not the answers?"
+
+
+def _place(error: Exception) -> str:
+    """Where in the text a parser stopped, and nothing of the text itself, which its own message may quote."""
+    if isinstance(error, json.JSONDecodeError):
+        return f", at line {error.lineno}, column {error.colno}"
+    found = re.search(r"\(at (line \d+, column \d+|end of document)\)\Z", str(error))
+    return f", at {found[1]}" if found else ""
+
+
+def _decimal(number: float) -> Fraction:
+    """The decimal that a float is written as; of an infinite one, whatever is above every budget."""
+    return Fraction(repr(float(number))) if math.isfinite(number) else Fraction(10**400)
 
 
 def _build(name: str, spec: Any) -> Mechanism:

@@ -15,13 +15,13 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentTypeError, EmptyError, FileError, MismatchError, message
+from warner._check import ArgumentTypeError, EmptyError, FileError, MismatchError, legible, message, show, unreadable
 from warner.domain import canonical
 from warner.layout import Bits, Digits, Fields
 from warner.reports import read_whole, write_whole
@@ -42,6 +42,7 @@ class Tally:
             (cells,) for tables.
         n: how many reports were counted.
         rows: (m, ceil(K / 8)) uint8, the distinct reports; None for the other kinds.
+        simulated: whether reports were made with a generator that can be repeated, so that privacy does not hold for them.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
@@ -55,6 +56,7 @@ class Tally:
     counts: np.ndarray = field(repr=False)
     n: int
     rows: np.ndarray | None = field(default=None, repr=False)
+    simulated: bool = False
 
     def __post_init__(self) -> None:
         fine = (
@@ -68,6 +70,7 @@ class Tally:
             and (self.kind == "reports") == (self.rows is not None)
             and (self.rows is None or (isinstance(self.rows, np.ndarray) and self.rows.dtype == np.uint8 and self.rows.ndim == 2))
             and (self.rows is None or self.counts.shape == self.rows.shape[:1])
+            and type(self.simulated) is bool
         )
         if not fine:
             raise ArgumentTypeError(message("tally", "needs a header, a kind, integer counts and n", None, "Make one with mechanism.tally(reports)"))
@@ -83,12 +86,13 @@ class Tally:
         if not isinstance(other, Tally):
             return NotImplemented
         require_same(self.header, other.header, "tallies")
+        require_same_origin([self.simulated, other.simulated], "tallies")
         if self.rows is not None and other.rows is not None and self.rows.shape[1] == other.rows.shape[1]:
             rows, counts = distinct(np.concatenate([self.rows, other.rows]), np.concatenate([self.counts, other.counts]))
-            return Tally(self.header, self.kind, counts, self.n + other.n, rows)
+            return Tally(self.header, self.kind, counts, self.n + other.n, rows, self.simulated)
         if self.kind != other.kind or self.counts.shape != other.counts.shape:
             raise MismatchError(message("tallies", "of different kinds do not add", f"{self.kind} and {other.kind}"))
-        return Tally(self.header, self.kind, self.counts + other.counts, self.n + other.n)
+        return Tally(self.header, self.kind, self.counts + other.counts, self.n + other.n, None, self.simulated)
 
     def __radd__(self, other: object) -> Tally:
         return self if other == 0 else NotImplemented  # so that sum(tallies) works
@@ -105,10 +109,18 @@ class Tally:
         found = re.fullmatch("([1-9][0-9]{0,5})-way", self.kind)
         return None if found is None else int(found[1])
 
+    def marked(self, simulated: bool = True) -> Tally:
+        """The same counts, marked as those of simulated reports; or, with False, as they are.
+
+        Tallies of real and of simulated reports do not add. Mark the real one first, and the sum is a simulation too.
+        """
+        return replace(self, simulated=True) if simulated and not self.simulated else self
+
     @property
     def digest(self) -> str:
-        """SHA-256 of header, kind, counts and n: equal tallies have equal digests."""
-        text = canonical([self.header, self.kind, list(self.counts.shape), self.n]).encode()
+        """SHA-256 of header, kind, counts, n and mark: equal tallies have equal digests."""
+        mark = ["simulated"] if self.simulated else []
+        text = canonical([self.header, self.kind, list(self.counts.shape), self.n, *mark]).encode()
         rows = b"" if self.rows is None else self.rows.tobytes()
         return hashlib.sha256(text + self.counts.astype("<i8").tobytes() + rows).hexdigest()
 
@@ -120,6 +132,7 @@ class Tally:
             "shape": list(self.counts.shape),
             "counts": self.counts.ravel().tolist(),
             "n": self.n,
+            **({"simulated": True} if self.simulated else {}),
             **({} if self.rows is None else {"rows": [row.tobytes().hex() for row in self.rows]}),
             "sha256": self.digest,
         }
@@ -132,8 +145,8 @@ class Tally:
             rows = None
             if "rows" in data:
                 rows = np.frombuffer(bytes.fromhex("".join(data["rows"])), np.uint8).reshape(len(data["rows"]), -1)
-            tally = cls(data["header"], data["kind"], counts, data["n"], rows)
-            intact = tally.digest == data["sha256"]
+            tally = cls(data["header"], data["kind"], counts, data["n"], rows, data.get("simulated", False))
+            intact = tally.digest == data["sha256"] and data["shape"] == list(counts.shape)
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
             intact = False
         if not intact:
@@ -160,6 +173,8 @@ def save_tallies(tallies: Mapping[str, Tally], path: str | os.PathLike[str]) -> 
 
 def dump_tallies(tallies: Mapping[str, Tally]) -> str:
     """Named tallies as the text of a tally file."""
+    for name in tallies:
+        legible("name of an attribute", str(name))
     named = {name: t.to_json() for name, t in tallies.items()}
     digest = hashlib.sha256(canonical(named).encode()).hexdigest()
     schema = SCHEMA if any(t.ways is not None for t in tallies.values()) else 1
@@ -183,10 +198,13 @@ def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
         raise FileError(message(name, f"schema must be at most {SCHEMA}", repr(data.get("schema")), "Use the version of warner that wrote it"))
     if not data["attributes"]:
         raise EmptyError(message(name, "holds no tally"))
+    for attribute in data["attributes"]:
+        if (found := unreadable(attribute)) is not None:
+            raise FileError(message(name, f"names an attribute that holds {found}", show(attribute), "Names must be printable"))
     try:
         tallies = {attribute: Tally.from_json(entry) for attribute, entry in data["attributes"].items()}
         intact = dump_tallies(tallies).encode() == text
-    except FileError:
+    except (FileError, RecursionError):
         intact = False
     if not intact:
         raise FileError(message(name, "is incomplete or was altered: its checksum does not match", None, "Tally the reports again"))
@@ -199,6 +217,19 @@ def merge(tallies: Iterable[Tally]) -> Tally:
     if not parts:
         raise EmptyError(message("tallies", "must not be empty"))
     return reduce(Tally.__add__, parts)
+
+
+def require_same_origin(simulated: Iterable[bool], what: str) -> None:
+    """Refuse real reports among simulated ones; ``simulated`` says of each which it is."""
+    if len(set(simulated)) > 1:
+        raise MismatchError(
+            message(
+                what,
+                "of real and of simulated reports do not belong together",
+                None,
+                "Leave the simulation out, or mark all as simulated: tally.marked(), --allow-simulated",
+            )
+        )
 
 
 def require_same(ours: Mapping[str, Any], theirs: Mapping[str, Any], what: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, message
+from warner._check import ArgumentError, message, numbers_of
 from warner.law import image, violation
 
 
@@ -106,10 +106,7 @@ def _guarded(sensitive: Any, size: int) -> np.ndarray:
 
 
 def _matrix(value: Any) -> np.ndarray:
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentTypeError(message("matrix", "must be an array of numbers")) from None
+    array = numbers_of("matrix", value)
     if array.ndim != 2 or not np.isfinite(array).all() or (array < 0).any() or not np.allclose(array.sum(axis=0), 1, rtol=0, atol=1e-9):
         raise ArgumentError(message("matrix", "must have two dimensions, entries >= 0 and columns that sum to 1", str(array.shape)))
     return array

@@ -266,3 +266,32 @@ def test_what_came_out_cannot_be_changed() -> None:
             array[0] = 1
     with pytest.raises(AttributeError):
         mechanism.epsilon = 9.0
+
+
+@pytest.mark.parametrize("domain, width", [(warner.Grid(2, 3), 2), (warner.Points([[0, 1], [2, 3]]), 2), (warner.Points([[0], [1]]), 1)], ids=repr)
+def test_answers_of_several_numbers_in_any_wrong_shape_are_refused_by_name(domain: Domain, width: int) -> None:
+    good = domain.labels[0]
+    wrong = [
+        ((1, 2), 3),
+        (3, (1, 2)),
+        ([1], [2]),
+        np.array(1),
+        np.array([[1, 2]]),
+        np.array([]),
+        (),
+        [[]],
+        {},
+        {"a": 1, "b": 2},
+        "ab",
+        np.float64(1),
+        [None] * width,
+        [{}] * width,
+    ]
+    for bad in wrong:
+        for values, position in (([bad], 0), ([good, bad], 1)):
+            with pytest.raises(warner.ValuesError) as caught:
+                domain.encode(values)
+            assert caught.value.position == position
+    for whole in (np.array(1), np.array([1, 2]), np.zeros((2, 2, 2), int), np.array(None)):
+        with pytest.raises((warner.ArgumentTypeError, warner.ValuesError)):
+            domain.encode(whole)

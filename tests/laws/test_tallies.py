@@ -92,13 +92,13 @@ def test_merging_through_files_gives_the_same_tally(name: str, tmp_path: Path) -
 def test_reports_survive_the_wire(name: str, tmp_path: Path) -> None:
     mechanism = smallest(name)
     reports = _reports(mechanism)
-    reports.save(tmp_path / "reports.warner")
+    reports.save(tmp_path / "reports.warner", keep_order=True)
     for suffix in ("parquet", "csv"):
-        write_reports(reports, str(tmp_path / f"reports.{suffix}"))
+        write_reports(reports, str(tmp_path / f"reports.{suffix}"), keep_order=True)
     copies = [Reports.load(tmp_path / "reports.warner"), *(read_reports(str(tmp_path / f"reports.{s}"))["value"] for s in ("parquet", "csv"))]
     for copy in copies:
         assert copy.header == reports.header
-        assert copy.to_bytes() == reports.to_bytes()
+        assert copy.to_bytes(keep_order=True) == reports.to_bytes(keep_order=True)
         assert mechanism.tally(copy) == mechanism.tally(reports)
 
 
@@ -117,7 +117,7 @@ def test_files_are_counted_as_memory_is(name: str, suffix: str, tmp_path: Path) 
 def test_frames_of_any_library_are_counted(name: str, backend: str) -> None:
     mechanism = smallest(name)
     reports = _reports(mechanism)
-    assert tally_frame(mechanism, reports_frame(reports, backend)) == mechanism.tally(reports)
+    assert tally_frame(mechanism, reports_frame(reports, backend), simulated=reports.simulated) == mechanism.tally(reports)
 
 
 def test_lazy_frames_are_counted() -> None:
@@ -127,9 +127,9 @@ def test_lazy_frames_are_counted() -> None:
     mechanism = smallest("LocalHashing optimized")
     reports = _reports(mechanism)
     lazy = pl.from_arrow(reports_frame(reports)).lazy()
-    assert tally_frame(mechanism, lazy) == mechanism.tally(reports)
+    assert tally_frame(mechanism, lazy, simulated=True) == mechanism.tally(reports)
     found = reports_frame(reports)  # noqa: F841 - DuckDB finds it by name
-    assert tally_frame(mechanism, duckdb.sql("SELECT * FROM found")) == mechanism.tally(reports)
+    assert tally_frame(mechanism, duckdb.sql("SELECT * FROM found"), simulated=True) == mechanism.tally(reports)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -190,7 +190,7 @@ def test_foreign_outputs_come_in_checked(name: str) -> None:
     mechanism = smallest(name)
     reports = _reports(mechanism, 50)
     again = mechanism.reports(reports.columns)
-    assert again.to_bytes() == reports.to_bytes()
+    assert again.records() == reports.records() and not again.simulated
     for column in reports.columns:
         for wrong in (-1, 2**40, 0.5, float("nan"), "1", None):
             bad = {k: np.array(v, dtype=object if wrong is None or isinstance(wrong, str) else type(wrong)) for k, v in reports.columns.items()}

@@ -436,7 +436,7 @@ def test_tags_stand_among_numbers_in_a_text_column(here: Path, domain: str, plai
     values = "0.125" if domain.startswith("interval") else "0"
     study = f'[attributes.q]\n{domain}\nmechanism = "UtilityOptimizedRR"\nsensitive = [{values}]\ntags = ["home"]\nepsilon = 20\n'
     Path("numbers.toml").write_text(study)
-    run("randomize", "numbers.toml", "-o", "r.csv", text=f"q\n{plain}\n@home\n{plain}\n")
+    run("randomize", "numbers.toml", "--keep-order", "-o", "r.csv", text=f"q\n{plain}\n@home\n{plain}\n")
     reports = read_reports("r.csv")["q"].columns["report"].tolist()
     size = 10 if domain.startswith("integers") else 4
     assert reports == [7 if size == 10 else 2, size, 7 if size == 10 else 2]

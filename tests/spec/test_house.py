@@ -14,13 +14,13 @@ import warner
 ROOT = Path(warner.__file__).parent
 # From the street to the attic. A module imports only from rooms listed before its own.
 ROOMS = [
-    "_check", "_exact", "_random", "metrics",
+    "_check", "_exact", "_random", "_shuffle", "metrics",
     "domain", "guarantee", "hashing",
     "law", "uldp", "layout", "reports", "tally", "tuples", "channel",
     "mechanisms",
     "files", "evidence",
     "estimate", "estimators",
-    "intervals", "summaries", "conditional", "joint", "association", "choose", "compare", "personal", "theory", "audit", "plan", "schemes",
+    "intervals", "summaries", "conditional", "joint", "association", "choose", "compare", "personal", "theory", "weight", "audit", "plan", "schemes",
     "plot", "study", "show", "demo",
     "cli",
 ]  # fmt: skip

@@ -185,3 +185,16 @@ def test_draws_are_distributions_and_belong_to_the_generator_given() -> None:
     assert fewer is not None
     at = np.arange(64)
     assert (fewer(200, np.random.default_rng(1)) @ at).std() > 3 * (fit.draws(200, np.random.default_rng(1)) @ at).std()
+
+
+@pytest.mark.parametrize("make", [SquareWave, RandomizedResponse, warner.UnaryEncoding], ids=lambda m: m.__name__)
+def test_any_number_of_reports_has_a_smooth_estimate(make: Any) -> None:
+    """With 9e18 reports rounding hides the smallest eigenvalues of matrices that are positive; numpy's LinAlgError came through."""
+    mechanism = make(Interval(0, 1, 32) if make is SquareWave else Integers(0, 31), 1.0)
+    channel, truth = mechanism.channel(), np.exp(-(((np.arange(32) - 10) / 4) ** 2))
+    truth /= truth.sum()
+    weights = channel.matvec(truth)
+    for n in (10**12, 9 * 10**18):
+        fit = LogSpline().fit(Evidence(channel, weights / weights.sum(), n, mechanism.domain))
+        assert np.abs(fit.shares - truth).sum() < 1e-4
+        assert fit.draws is not None and np.isfinite(fit.draws(5, np.random.default_rng(0))).all()

@@ -276,7 +276,7 @@ def test_no_one_else_learns_the_map(tmp_path: Path, caplog: pytest.LogCaptureFix
             reports = device.randomize([secret] * 30, np.random.default_rng(5))
             shown = [repr(device), str(device), repr(inspect.getmembers(device, lambda v: not callable(v)))]
             assert not any(secret in text or "array" in text for text in shown) and not hasattr(device, "__dict__")
-            reports.save(tmp_path / "reports")
+            reports.save(tmp_path / "reports", keep_order=True)
             tally = city.tally(reports)
             tally.save(tmp_path / "tally.json")
             texts.append((tmp_path / "reports").read_bytes() + (tmp_path / "tally.json").read_bytes() + repr(city).encode())

@@ -6,6 +6,9 @@ import numpy as np
 
 from warner._check import ArgumentError, message
 from warner.channel.base import Channel
+from warner.channel.dense import DenseChannel
+
+_SMALL = 256  # cells up to which a matrix is the quicker one
 
 
 class PlanarChannel(Channel):
@@ -74,6 +77,10 @@ class PlanarChannel(Channel):
                 corner = v[:, 0 if down == 1 else -1, 0 if right == 1 else -1]
                 out += corner[:, None, None] * self._corner[::down, ::right]
         return np.moveaxis(out, 0, 2).reshape(self.shape[1], *r.shape[1:])
+
+    def seen(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
+        """A matrix on small grids, whose products cost less than the transforms' overhead."""
+        return (DenseChannel(self._dense), w) if self.shape[0] <= _SMALL else (self, w)
 
 
 def _good(size: int) -> int:

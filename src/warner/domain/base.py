@@ -111,6 +111,13 @@ def sequence(values: Any) -> Any:
     return values
 
 
+def flat(value: Any, width: int) -> bool:
+    """Whether one answer is a list, a tuple or an array of ``width`` single things."""
+    if isinstance(value, np.ndarray):
+        return value.shape == (width,)
+    return isinstance(value, list | tuple) and len(value) == width
+
+
 def wrong_type(values: Sequence[Any], allowed: tuple[type, ...], per: int = 1) -> None:
     """Refuse the first value whose type is not allowed (``per`` to an answer); booleans never count as integers."""
     strange = {

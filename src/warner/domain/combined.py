@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, EmptyError, ValuesError, integer, kind, message, show
+from warner._check import ArgumentError, ArgumentTypeError, EmptyError, ValuesError, integer, kind, legible, message, show
 from warner.domain.base import LARGEST_SIZE, Domain, sequence
 from warner.domain.plain import Categorical
 
@@ -28,6 +28,7 @@ class Product(Domain):
         if not domains:
             raise ArgumentError(message("domains", "must name at least one attribute"))
         for name, domain in domains.items():
+            legible("name of an attribute", name)
             if not isinstance(domain, Domain):
                 raise ArgumentTypeError(message(name, "must be a Domain", kind(domain)))
         self.domains = dict(domains)
@@ -90,6 +91,8 @@ class Tagged(Domain):
         names = list(tags)
         if not names or not all(isinstance(t, str) and t for t in names) or len(set(names)) < len(names):
             raise ArgumentError(message("tags", "must be distinct names, at least one", show(names)))
+        for t in names:
+            legible("tags", t)
         if any(t != t.strip() or t.startswith("@") or not t.isprintable() or set("=.") & set(t) for t in names):
             raise ArgumentError(message("tags", "must not begin with '@' or hold '=', '.', control characters or spaces around", show(names)))
         self.domain, self.tags = domain, tuple(names)

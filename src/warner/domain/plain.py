@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, ValuesError, as_float, choice, integer, kind, message, real, show
-from warner.domain.base import LARGEST_SIZE, Domain, sequence, wrong_type
+from warner._check import ArgumentError, ArgumentTypeError, ValuesError, as_float, choice, integer, kind, legible, message, real, show
+from warner.domain.base import LARGEST_SIZE, Domain, flat, sequence, wrong_type
 
 
 class _Table(dict[Any, int]):
@@ -19,6 +19,15 @@ class _Table(dict[Any, int]):
 
 _LABEL_TYPES: dict[type, tuple[type, ...]] = {str: (str,), int: (int, np.integer), bool: (bool, np.bool_)}
 
+_PLAIN = frozenset({str, int, bool})
+
+
+def _plain(value: Any) -> Any:
+    """A label of a class derived from str, int or a NumPy scalar, as Python's own, by the base class's operations alone."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    return value.item() if isinstance(value, np.generic) else int.__index__(value)
+
 
 class Categorical(Domain):
     """Values without order or distance: strings, integers or booleans.
@@ -27,7 +36,8 @@ class Categorical(Domain):
         values: the K >= 2 distinct labels; their order is the order of every estimate.
 
     Raises:
-        ArgumentError: fewer than two labels, or a label twice.
+        ArgumentError: fewer than two labels, a label twice, or a label with characters that cannot be shown (control characters,
+            marks of text direction, surrogates, noncharacters).
         ArgumentTypeError: a label that is not a string, integer or boolean.
 
     >>> colour = Categorical(["red", "green", "blue"])
@@ -42,6 +52,8 @@ class Categorical(Domain):
         for i, label in enumerate(labels):
             if type(label) not in _LABEL_TYPES:
                 raise ArgumentTypeError(message("values", f"label {i} must be a string, an integer or a boolean", kind(label)))
+            if isinstance(label, str):
+                legible(f"values: label {i}", label)
         self._table = _Table((label, i) for i, label in enumerate(labels))
         if len(self._table) < len(labels):
             raise ArgumentError(message("values", "labels must be distinct (1 and True count as the same)", f"{len(labels)} with repetitions"))
@@ -63,7 +75,9 @@ class Categorical(Domain):
                 return self._encode_integers(values)
             values = values.tolist()
         wrong_type(values, self._types)
-        index = np.fromiter(map(self._table.__getitem__, values), dtype=np.int64, count=len(values))
+        # A class derived from str or int may have a hash of its own, which may raise an error that shows the answer.
+        plain = [v if type(v) in _PLAIN else _plain(v) for v in values] if not _PLAIN.issuperset(map(type, values)) else values
+        index = np.fromiter(map(self._table.__getitem__, plain), dtype=np.int64, count=len(values))
         if (index < 0).any():
             self._refuse(index < 0, kind(values[int(np.argmin(index >= 0))]))
         return index
@@ -162,7 +176,10 @@ class Interval(Domain):
 
     @cached_property
     def points(self) -> np.ndarray:  # type: ignore[override]
-        return (self.low + (np.arange(self.size) + 0.5) * (self.high - self.low) / self.size)[:, None]
+        centres, span = np.arange(self.size) + 0.5, self.high - self.low
+        # A range near the largest float is divided first, because its product with the number of a bin is no float.
+        inside = centres * span / self.size if span < 1e300 else centres / self.size * span
+        return (self.low + inside)[:, None]
 
     def encode(self, values: Any) -> np.ndarray:
         values = self._numbers(values)
@@ -220,7 +237,7 @@ class Grid(Domain):
         values = sequence(values)
         if not isinstance(values, np.ndarray) or values.dtype == object:
             for i, cell in enumerate(values):
-                if not isinstance(cell, list | tuple | np.ndarray) or len(cell) != 2:
+                if not flat(cell, 2):
                     raise ValuesError(i, "must be a (row, column) pair", kind(cell))
             wrong_type([c for cell in values for c in cell], (int, np.integer), per=2)
             values = np.asarray([tuple(cell) for cell in values])
@@ -272,7 +289,7 @@ class Points(Domain):
         values, width = sequence(values), self.points.shape[1]
         if not isinstance(values, np.ndarray) or values.dtype == object:
             for i, value in enumerate(values):
-                if not isinstance(value, list | tuple | np.ndarray) or np.shape(value) != (width,):
+                if not flat(value, width):
                     raise ValuesError(i, f"must be {width} number{'s' if width > 1 else ''}", kind(value))
             wrong_type([c for value in values for c in value], (int, float, np.integer, np.floating), per=width)
             values = np.asarray([[as_float(c) for c in value] for value in values])

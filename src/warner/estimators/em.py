@@ -26,7 +26,8 @@ _MOST = 20_000  # steps that "auto" may take
 _OFTEN = 1.05  # held-out likelihoods are looked at after steps in this ratio
 _PATIENCE, _LEAST = 2.0, 300  # past the best step so far by this ratio, and after so many steps at least, "auto" ends
 _BEYOND = 2  # times the best number of steps are taken from independence: what is left out there is bias, and a few steps more cost little
-_LONG = 200  # steps from independence from which doubling them must gain a nat over all held-out reports, or it ends
+_LONG = 200  # steps from independence from which doubling them must gain _GAIN nats over all held-out reports, or it ends
+_GAIN, _NOTHING = 1.0, 0.01  # that many nats; from the uniform start, from _LEAST steps on, ever smaller gains end it too
 _EVEN = 0.01  # of the uniform distribution in a start at the product of marginals: a share that starts at 0 stays there
 _CLOSED = (DirectChannel, SupportChannel, HadamardChannel)  # whose inverse is a closed form and not worse than the reports are
 _STEADY = 1e-8  # and where no score is further from 1 on any share, in this many nats per row
@@ -160,7 +161,7 @@ def chosen_steps(channel: Channel, w: np.ndarray, n: int, begin: Callable[[np.nd
     # From independence the best number is the smaller, the more cells share the reports; with very many a step takes long too.
     patient = _LEAST if begin is None else int(np.clip(_LEAST * 10**4 / channel.shape[1], _LEAST / 10, _LEAST))
     best, best_value, following, clear = least, -np.inf, float(least), False
-    doubled, then = _LONG, -np.inf
+    doubled, then, gained = (_LEAST, -np.inf, _NOTHING) if begin is None else (_LONG, -np.inf, _GAIN)
     seen = folds > 0
     even = np.log(np.maximum(channel.matvec(thetas)[seen], 1e-300))
     for step in range(_MOST + 1):
@@ -172,8 +173,8 @@ def chosen_steps(channel: Channel, w: np.ndarray, n: int, begin: Callable[[np.nd
                 best, best_value, clear = step, value, value > _CLEAR * float(np.sqrt(folds[seen] @ gain**2))
             if step > max(patient, _PATIENCE * best):
                 break
-            if begin is not None and step >= doubled:
-                if value - then < 1:
+            if step >= doubled:
+                if value - then < gained:
                     break
                 doubled, then = 2 * step, value
             following = max(step + 1, step * _OFTEN)

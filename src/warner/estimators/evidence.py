@@ -19,9 +19,11 @@ class Evidence:
         weights: w (m,), frequencies of the rows, summing to 1.
         n: number of reports.
         domain: the K values.
+        simulated: whether the reports were made with a generator that can be repeated.
     """
 
     channel: Channel
     weights: np.ndarray
     n: int
     domain: Domain
+    simulated: bool = False

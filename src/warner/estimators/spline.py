@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from time import perf_counter
@@ -25,6 +26,7 @@ _DETERMINED = 1 / 3  # share of coefficients below which a finer basis could not
 _RISE = 1.0  # nats by which evidence has to rise for a finer basis
 _NEGLIGIBLE = 12.0  # nats below the best model at which an order's path of scales ends
 _STEPS = 60
+_JITTERS = 10  # tenfold shares of a matrix's diagonal that are tried where rounding made it indefinite
 _MANY_ROWS = 4  # rows per value from which on the likelihood is expanded
 _EXPANSIONS, _SETTLED = 5, 0.01  # how often at most, and the change in l1 that ends it
 _CLOSE = 1e-2  # nats that Newton's method expects to gain in its last step; the error left is of the order of the square
@@ -363,11 +365,19 @@ def ascend(likelihood: Likelihood, x: Design, order: int, scale: float, phi: np.
 
 
 def _cholesky(matrix: np.ndarray, fallback: np.ndarray) -> np.ndarray:
-    """The lower factor of a matrix, or of the fallback if it is not positive."""
-    try:
-        return np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        return np.linalg.cholesky(fallback)
+    """The lower factor of a matrix, or of the fallback if it is not positive.
+
+    The fallback is positive, but with very many reports its entries are so large that rounding hides its smallest eigenvalues. Then
+    as much of its diagonal is added as rounding takes away, and no more than is needed.
+    """
+    for tried in (matrix, fallback):
+        with contextlib.suppress(np.linalg.LinAlgError):
+            return np.linalg.cholesky(tried)
+    rounding = len(fallback) * np.finfo(np.float64).eps
+    for power in range(_JITTERS):
+        with contextlib.suppress(np.linalg.LinAlgError):
+            return np.linalg.cholesky(fallback + np.diag(np.diag(fallback) * rounding * 10.0**power))
+    raise AssertionError("a matrix of the form G + diagonal, both positive, has no factor")
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import hashlib
 import mmap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from warner.reports import Layout
+from warner._check import ReportError, message
+from warner.layout import Bits, Digits, Layout
 
 SCHEMA = 1
 FORMATS = (".parquet", ".csv")
@@ -35,6 +36,16 @@ def to_file(attribute: str, layout: Layout, columns: Mapping[str, np.ndarray]) -
 
 def from_file(attribute: str, layout: Layout, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return layout.from_file({name: columns[f"{attribute}_{name}"] for name in layout.file_columns()})
+
+
+def from_histograms(layout: Bits | Digits, histograms: Sequence[np.ndarray]) -> tuple[str, np.ndarray]:
+    """Kind and counts of a tally from how often each column of a file has each value."""
+    if isinstance(layout, Digits):
+        return "digits", np.stack(list(histograms))
+    if layout.padding and histograms[-1][np.arange(256) & (2**layout.padding - 1) != 0].any():
+        raise ReportError(message("reports", "padding bits must be 0"))
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
+    return "bitsums", (np.stack(list(histograms)) @ bits).ravel()[: layout.width]
 
 
 def seal(path: str) -> None:

@@ -1,8 +1,9 @@
-"""Report files a batch at a time, for statistics that no GROUP BY makes in constant memory."""
+"""Report files a batch at a time: CSV, and statistics that no GROUP BY makes in constant memory."""
 
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,7 +13,8 @@ from warner._check import FileError, ReportError, message
 from warner.files._format import CSV_END
 from warner.layout import smallest_dtype
 
-_ROWS = 2**18  # people per batch
+_ROWS = 2**18  # people per batch, at most
+_CELLS = 2**24  # entries per batch, about
 _BLOCK = 2**23  # bytes of CSV per batch
 _TAIL = 2**20  # bytes in which the last line begins
 
@@ -38,7 +40,7 @@ def batches(path: str, columns: Mapping[str, int]) -> Iterator[dict[str, np.ndar
 
     Args:
         path: .parquet or .csv.
-        columns: {name: how many values it may take}.
+        columns: {name: how many values it may take}, found to be those of the file.
 
     Raises:
         FileError: rows that are no reports.
@@ -60,9 +62,11 @@ def batches(path: str, columns: Mapping[str, int]) -> Iterator[dict[str, np.ndar
             if column.null_count:
                 raise ReportError(message("reports", f"{name} has rows without a report"))
             array = column.to_numpy(zero_copy_only=False)
-            if array.dtype.kind not in "iu" or (array.size and (int(array.max()) >= size or int(array.min()) < 0)):
+            if array.dtype != smallest_dtype(size):
+                raise ReportError(message("reports", f"{name} must be of type {smallest_dtype(size)}", str(array.dtype)))
+            if array.size and int(array.max()) >= size:
                 raise ReportError(message("reports", f"{name} must lie in 0..{size - 1}"))
-            out[name] = array.astype(smallest_dtype(size), copy=False)
+            out[name] = array
         if batch.num_rows:
             yield out
 
@@ -70,8 +74,8 @@ def batches(path: str, columns: Mapping[str, int]) -> Iterator[dict[str, np.ndar
 def _parquet(path: str, names: list[str]) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as file:
-        yield from file.iter_batches(_ROWS, columns=names)
+    with pq.ParquetFile(os.path.abspath(path)) as file:  # not a name such as s3:..., which would be a network's
+        yield from file.iter_batches(max(1, min(_ROWS, _CELLS // len(names))), columns=names)
 
 
 def _csv(path: str, columns: Mapping[str, int]) -> Iterator[Any]:
@@ -82,10 +86,12 @@ def _csv(path: str, columns: Mapping[str, int]) -> Iterator[Any]:
     with open(path, "rb") as file:
         start = max(0, file.seek(0, 2) - _TAIL)
         file.seek(start)
-        end = start + file.read().rindex(CSV_END)
+        end = start + file.read().rindex(b"\n" + CSV_END) + 1
         file.seek(0)
         file.readline()
         types = {name: pa.from_numpy_dtype(smallest_dtype(size)) for name, size in columns.items()}
         convert = csv.ConvertOptions(column_types=types, include_columns=list(columns), null_values=[""], strings_can_be_null=False)
-        with csv.open_csv(_Upto(file, end), read_options=csv.ReadOptions(block_size=_BLOCK), convert_options=convert) as reader:
+        parse = csv.ParseOptions(ignore_empty_lines=False)  # an empty line is a row without a report
+        read = csv.ReadOptions(block_size=_BLOCK)
+        with csv.open_csv(_Upto(file, end), read_options=read, parse_options=parse, convert_options=convert) as reader:
             yield from reader

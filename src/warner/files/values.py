@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -17,18 +19,23 @@ from warner._check import (
     WarnerError,
     message,
 )
+from warner._shuffle import rows_at_a_time
 from warner.domain import Categorical, Domain, Grid, Integers, Interval, Tagged
+from warner.layout import width
 from warner.mechanisms import KeyValue, Mechanism
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_ROWS = 2**18  # people per batch
-_BLOCK = 2**24  # bytes of CSV per batch
+_ROWS = 2**18  # people per batch, at most
+_BLOCK = 2**24  # bytes of CSV that are read at a time
 
 
 def read_values(path: str | BinaryIO, domains: Mapping[str, Domain | Mechanism], bare: bool = False) -> Iterator[dict[str, np.ndarray]]:
     """The answers in a CSV or Parquet file as indices, or as what mechanisms take, a batch at a time: {attribute: (rows,)}.
+
+    All batches but the last have the same number of rows. It depends on ``domains`` alone, never on the file, so that nothing
+    that is done batch by batch says how long the answers are. An empty line of CSV is a row of empty cells.
 
     Args:
         path: a file name, an open CSV file, or ``-`` for CSV on standard input.
@@ -38,10 +45,12 @@ def read_values(path: str | BinaryIO, domains: Mapping[str, Domain | Mechanism],
 
     Raises:
         ValuesError: an answer outside its domain, by column and row.
-        FileError: not CSV or Parquet, or a column is missing.
+        FileError: not CSV or Parquet, or a column is missing or stands twice.
     """
     import pyarrow as pa
 
+    size = rows_at_a_time(sum(width(m.layout) for m in domains.values() if isinstance(m, Mechanism)), _ROWS)
+    held: dict[str, list[np.ndarray]] = {name: [] for name in domains}
     shown = "standard input" if path == "-" else path if isinstance(path, str) else "the file"
     names = [column for name, taker in domains.items() for column in answer_columns(name, taker)]
     batches = _parquet(path, names) if isinstance(path, str) and path.endswith(".parquet") else _csv(path, names, bare)
@@ -57,10 +66,27 @@ def read_values(path: str | BinaryIO, domains: Mapping[str, Domain | Mechanism],
             raise problem
         if batch is None:
             break
-        yield {name: _encoded(taker, batch, name, row) for name, taker in domains.items()}
-        row += batch.num_rows
+        start = 0
+        while start < batch.num_rows:
+            part = batch.slice(start, size - row % size)
+            for name, taker in domains.items():
+                held[name].append(_encoded(taker, part, name, row))
+            start += part.num_rows
+            row += part.num_rows
+            if row % size == 0:
+                yield _joined(held)
     if row == 0:
         raise EmptyError(message(shown, "holds no answers", None, "Pass at least one row"))
+    if row % size:
+        yield _joined(held)
+
+
+def _joined(held: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
+    """The parts of each attribute's rows as one array; ``held`` is emptied."""
+    found = {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in held.items()}
+    for parts in held.values():
+        parts.clear()
+    return found
 
 
 def _parquet(path: str, names: list[str]) -> Iterator[pa.RecordBatch]:
@@ -68,6 +94,7 @@ def _parquet(path: str, names: list[str]) -> Iterator[pa.RecordBatch]:
 
     file = pq.ParquetFile(path)
     _require_columns(path, names, file.schema_arrow.names)
+    _refuse_twice(names, file.schema_arrow.names)
     yield from file.iter_batches(_ROWS, columns=names)
 
 
@@ -77,11 +104,36 @@ def _csv(path: str | BinaryIO, names: list[str], bare: bool) -> Iterator[pa.Reco
     import pyarrow as pa
     from pyarrow import csv
 
+    source = pa.input_stream(sys.stdin.buffer if path == "-" else path)
+    begin = source.read(_BLOCK)
+    # An empty line holds empty cells, like any other line. Left out, it would shift the numbers of all rows after it.
+    parse = csv.ParseOptions(ignore_empty_lines=False)
+    if begin and not bare:
+        # The reader below takes the first of two columns of one name, so the first line is read on its own.
+        first = re.split(rb"[\r\n]", begin, maxsplit=1)[0]
+        _refuse_twice(names, csv.read_csv(io.BytesIO(first + b"\n"), parse_options=parse).column_names)
     # Everything is read as text and checked here: Arrow's own conversions would guess.
     convert = csv.ConvertOptions(include_columns=names, column_types={name: pa.string() for name in names}, strings_can_be_null=False, null_values=[])
     read = csv.ReadOptions(block_size=_BLOCK, column_names=names if bare else None)
-    with csv.open_csv(sys.stdin.buffer if path == "-" else path, read_options=read, convert_options=convert) as reader:
+    whole = pa.PythonFile(_After(begin, source), "r")
+    with csv.open_csv(whole, read_options=read, parse_options=parse, convert_options=convert) as reader:
         yield from reader
+
+
+class _After(io.RawIOBase):
+    """A stream from its beginning, of which ``begin`` was read before."""
+
+    def __init__(self, begin: bytes, stream: Any) -> None:
+        self._begin, self._stream = begin, stream
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        if self._begin:
+            taken, self._begin = self._begin[: size if size >= 0 else None], self._begin[size:] if size >= 0 else b""
+            return taken
+        return bytes(self._stream.read(size if size >= 0 else None))
 
 
 def _problem(shown: str, error: Exception, names: list[str]) -> WarnerError:
@@ -101,6 +153,12 @@ def _require_columns(path: str, names: list[str], found: list[str]) -> None:
     missing = [name for name in names if name not in found]
     if missing:
         raise FileError(message(path, f"has no column {missing[0]!r}", None, f"Needed: {', '.join(names)}"))
+
+
+def _refuse_twice(names: list[str], found: list[str]) -> None:
+    for name in names:
+        if found.count(name) > 1:
+            raise FileError(message(f"column {name!r}", "stands twice in the file", None, "Keep the one that holds the answers"))
 
 
 # What counts as a number in a text column; Arrow casts all of it.
@@ -136,6 +194,8 @@ def _encode(domain: Domain, column: Any, name: str, row: int, encode: Callable[[
     def refuse(bad: Any, rule: str, got: str) -> None:
         places = np.flatnonzero(bad.to_numpy(zero_copy_only=False))
         if places.size:
+            if got.startswith("a string") and pc.binary_length(column[int(places[0])]).as_py() == 0:
+                got = "an empty cell"
             raise ValuesError(int(places[0]) + row + 1, rule, got, domain.remedy[0].upper() + domain.remedy[1:], where)
 
     refuse(pc.is_null(column), f"not in the domain of {domain.size} values", "no answer")
@@ -151,7 +211,7 @@ def _encode(domain: Domain, column: Any, name: str, row: int, encode: Callable[[
     if isinstance(domain, Categorical) and text:
         labels = text_labels(domain)
         if all(isinstance(label, bool) for label in domain.labels):
-            column = pc.utf8_lower(column)
+            column = pc.ascii_lower(column)  # true and false; bytes that are no text are refused below, as any other value
         index = pc.index_in(pc.cast(column, pa.string()), value_set=pa.array(labels))
         refuse(pc.is_null(index), f"not in the domain of {domain.size} values", "a string")
         return index.to_numpy(zero_copy_only=False).astype(np.int64)

@@ -10,6 +10,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -20,7 +21,7 @@ from warner._exact import check_epsilon, realise
 from warner._random import Source
 from warner.channel import Channel, SupportChannel, SupportRows
 from warner.domain import LARGEST_SIZE, Domain, canonical
-from warner.guarantee import LDP, ApproximateLDP, Guarantee
+from warner.guarantee import LDP, ApproximateLDP, Guarantee, MetricLDP
 from warner.law import INFINITE, Law, apart, epsilon_of
 from warner.layout import Bits, Fields, Layout, Together, columns_from
 from warner.reports import Reports
@@ -81,6 +82,17 @@ class Mechanism(ABC):
     @property
     def guarantee(self) -> Guarantee:
         return LDP(self.epsilon)
+
+    def promised_at(self, epsilon: float) -> Guarantee:
+        """The guarantee that this mechanism would give at ``epsilon``, which is for values ``unit`` apart, as ``requested`` is.
+
+        A metric guarantee is per unit of distance: this is the one place that converts.
+        """
+        promised = self.guarantee
+        if isinstance(promised, MetricLDP):
+            assert self.unit is not None
+            return MetricLDP.at(epsilon, self.unit, promised.diameter)
+        return replace(promised, epsilon=epsilon)
 
     @property
     def sensitive(self) -> list[Any]:
@@ -169,7 +181,7 @@ class Mechanism(ABC):
         Args:
             values: n answers in the domain (list, array or column).
             rng: None for the operating system's randomness, which real answers need; a ``numpy.random.Generator`` makes
-                a repeatable simulation.
+                a repeatable simulation, and the reports are marked as simulated.
 
         Returns:
             Reports: n reports in the order of ``values``.
@@ -178,7 +190,8 @@ class Mechanism(ABC):
             ValuesError: an answer outside the domain, by position; nothing is sent then.
             EmptyError: no answers.
         """
-        return Reports(self.header, self.randomize_encoded(self.encode(values), Source(rng)))
+        source = Source(rng)
+        return Reports(self.header, self.randomize_encoded(self.encode(values), source), source.simulated)
 
     def encode(self, values: Any) -> np.ndarray:
         """Answers, checked, in the form that the sampler takes: their indices, except for mechanisms of numbers."""
@@ -225,8 +238,8 @@ class Mechanism(ABC):
         self.check(reports)
         if keep_reports and isinstance(self.layout, Bits):
             rows, seen = distinct(reports.columns["bits"], np.ones(len(reports), dtype=np.int64))
-            return Tally(self.header, "reports", seen, len(reports), rows)
-        return self.counted(reports.columns)
+            return Tally(self.header, "reports", seen, len(reports), rows, reports.simulated)
+        return self.counted(reports.columns).marked(reports.simulated)
 
     def counted(self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any) -> Tally:
         """The tally of checked columns, each row as often as ``seen`` (n,) says; ``how`` is for tuples of reports."""

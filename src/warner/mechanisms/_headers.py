@@ -12,6 +12,7 @@ from warner.domain import canonical, from_spec
 from warner.mechanisms._base import Mechanism
 from warner.tally import require_same
 
+LARGEST_PARTS = 10_000  # reports of one person, in all
 MECHANISMS: dict[str, type[Mechanism]] = {}  # filled in warner.mechanisms
 
 
@@ -27,11 +28,26 @@ def from_header(header: Mapping[str, Any]) -> Mechanism:
     True
     """
     try:
-        return _from_header(canonical(dict(header)))
-    except (TypeError, ValueError, RecursionError) as error:
+        found = dict(header)
+        if _parts(found) <= LARGEST_PARTS:
+            return _from_header(canonical(found))
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, WarnerError):
             raise
-    raise MismatchError(message("header", "is not a mechanism's header", None, "Was the file altered?"))
+    rule = f"is not a mechanism's header, or asks for more than {LARGEST_PARTS} reports of one person"
+    raise MismatchError(message("header", rule, None, "Was the file altered?"))
+
+
+def _parts(header: Mapping[str, Any]) -> int:
+    """How many reports of one person a header asks for, counted before anything is built."""
+    parts = header["parameters"].get("parts") if isinstance(header.get("parameters"), dict) else None
+    if not isinstance(parts, list):
+        return 1
+    total = 0
+    for first, second in parts:  # [header, times] or [name, header]
+        inner, times = (first, second) if isinstance(first, dict) else (second, 1)
+        total += _parts(inner) * times
+    return total
 
 
 @lru_cache(maxsize=64)
@@ -49,7 +65,8 @@ def _from_header(text: str) -> Mechanism:
     try:
         requested = float("inf") if header["requested"] == "inf" else header["requested"]
         mechanism = cls._rebuild(from_spec(header["domain"]), requested, header["parameters"])
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError):
-        raise MismatchError(message("header", f"does not describe a valid {name}", None, "Was the file altered?")) from None
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
+        why = f": {str(error).rstrip('.')}" if isinstance(error, WarnerError) else ""
+        raise MismatchError(message("header", f"does not describe a valid {name}{why}", None, "Was the file altered?")) from None
     require_same(mechanism.header, header, "header and the law it names")
     return mechanism

@@ -73,6 +73,15 @@ class PerAttribute(Combined):
         found: Guarantee = side_by_side(guarantees)
         return found
 
+    def distances(self, index: Any = None) -> np.ndarray | None:
+        if self.unit is None:
+            return None
+        # Only a single attribute keeps its metric guarantee; several are bounded for any two values.
+        (part,) = self.parts.values()
+        assert part.unit is not None
+        found = part.distances(index)
+        return None if found is None else found * part.unit
+
     @property
     def sensitive(self) -> list[Any]:
         """(attribute, value) pairs, where not all values are protected."""

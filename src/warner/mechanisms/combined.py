@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentError, message
+from warner._check import ArgumentError, integer, message
 from warner._random import Source
 from warner.domain import Domain
-from warner.guarantee import ApproximateLDP, Guarantee
+from warner.guarantee import ApproximateLDP, Guarantee, MetricLDP
 from warner.law import Independent
 from warner.layout import Together
 from warner.mechanisms._base import ENUMERABLE, Mechanism
+from warner.mechanisms._headers import LARGEST_PARTS
 from warner.mechanisms.keyvalue import KeyValue
 from warner.reports import Reports
 from warner.tally import Tally
@@ -39,12 +39,16 @@ class Combined(Mechanism):
                 # One pair of hers is drawn per report, and padding with it: neither several reports nor tuples of answers have that draw.
                 rule, remedy = "draws one of several pairs of a person, which only goes alone", "Leave pairs out, or collect these reports apart"
                 raise ArgumentError(message(f"mechanisms[{name!r}]", rule, f"pairs={part.pairs}", remedy))
+        several = sum(len(part.parts) if isinstance(part, Combined) else 1 for part in parts.values())
+        integer("number of reports", several, 1, LARGEST_PARTS, "Use fewer reports of one person")
         self.domain, self.parts = domain, dict(parts)
         self.layout = Together({name: part.layout for name, part in parts.items()})
         self.law = Independent(tuple(part.law for part in parts.values()))
         self.binned = any(part.binned for part in parts.values())
         self._promised = self.spent({name: part.guarantee for name, part in parts.items()})
-        self.requested = self.spent({name: replace(part.guarantee, epsilon=part.requested) for name, part in parts.items()}).epsilon
+        self.requested = self.spent({name: part.promised_at(part.requested) for name, part in parts.items()}).epsilon
+        # Epsilons were converted to nats per unit of distance before they were added.
+        self.unit = 1.0 if isinstance(self._promised, MetricLDP) else None
 
     @abstractmethod
     def spent(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
@@ -106,7 +110,7 @@ class Combined(Mechanism):
             ArgumentError: tables that would be too large; the message says which ``ways`` fit.
         """
         self.check(reports)
-        return self.counted(reports.columns, ways=self.kept(ways, keep_reports))
+        return self.counted(reports.columns, ways=self.kept(ways, keep_reports)).marked(reports.simulated)
 
     def kept(self, ways: int | None, keep_reports: bool = False) -> int | None:
         """Of how many attributes a tally keeps tables that is asked for ``ways``."""

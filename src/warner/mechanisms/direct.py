@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, BudgetError, message
+from warner._check import ArgumentError, BudgetError, message, numbers_of
 from warner._exact import ONE, SMALLEST, check_representable, divide, down, exp
 from warner._random import Source
 from warner.channel import DenseChannel, DirectChannel
@@ -124,10 +124,7 @@ class ChannelMechanism(Mechanism):
 
     def __init__(self, domain: Domain, matrix: Any, epsilon: float | None = None, sensitive: Sequence[Any] | None = None) -> None:
         self._start(domain, 1.0 if epsilon is None else epsilon, infinite=True)
-        try:
-            array = np.array(matrix, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ArgumentTypeError(message("matrix", "must be an array of numbers, shape (reports, values)")) from None
+        array = numbers_of("matrix", matrix, "must be an array of numbers, shape (reports, values)")
         DenseChannel(array)  # checks shape, signs and sums
         if array.shape[1] != domain.size:
             raise ArgumentError(message("matrix", f"must have one column per value, {domain.size}", str(array.shape)))

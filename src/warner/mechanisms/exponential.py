@@ -14,7 +14,7 @@ from warner._check import ArgumentError, ArgumentTypeError, BudgetError, integer
 from warner._exact import exp, natural, share_of
 from warner._random import Edges, Source
 from warner.channel import DenseChannel
-from warner.domain import Domain, Interval
+from warner.domain import Domain, Grid, Integers, Points
 from warner.guarantee import MetricLDP
 from warner.law import ROUNDING, Table, apart, floats, fractions
 from warner.mechanisms._base import Mechanism
@@ -55,7 +55,7 @@ class Exponential(Mechanism):
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
         self._start(domain, epsilon)
-        if domain.points is None or isinstance(domain, Interval):
+        if not isinstance(domain, Integers | Grid | Points):
             raise ArgumentTypeError(
                 message("domain", "must have coordinates: Integers, Grid or Points", type(domain).__name__, "For labels use RandomizedResponse")
             )
@@ -93,9 +93,10 @@ class Exponential(Mechanism):
         total = 1 << 64 * words
         half = Fraction(self.requested) / 2
         weights = np.array([share_of(exp(-half * Fraction(d)), Decimal(1), total) for d in known.tolist()], dtype=object)
-        out = weights[place]
-        sums = out.sum(axis=0)
-        out = out * total // sums[None, :]
+        out = np.empty((size, size), dtype=object)
+        for x in range(size):  # one value at a time: the products are long, and many
+            own = weights[place[:, x]]
+            out[:, x] = own * total // own.sum()
         out[np.arange(size), np.arange(size)] += total - out.sum(axis=0)
         return out, words
 

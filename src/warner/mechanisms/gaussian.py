@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._check import ArgumentTypeError, BudgetError, message, probability, real
+from warner._check import ArgumentTypeError, BudgetError, integer, message, probability, real
 from warner._random import Edges, Source
 from warner.channel import Channel, DenseChannel, KhatriRaoChannel
 from warner.domain import Domain, Integers, Interval
@@ -20,6 +20,7 @@ from warner.mechanisms.numeric import Numeric
 from warner.reports import Fields
 
 _MOST_REPORTS = 2**22
+_MOST_VALUES = 2**14  # places whose pairs are compared
 _LEAST_DELTA = 1e-12  # below it sums of double precision say nothing
 _CUT = 1e-4  # of delta: the mass of the noise that reports do not go out to; it is reported as the last
 _FINEST = 2**15  # grid steps in one sigma
@@ -60,6 +61,9 @@ class Gaussian(Numeric):
 
     def __init__(self, domain: Domain, epsilon: float, delta: float, sigma: float | None = None) -> None:
         Mechanism._start(self, domain, epsilon)
+        if not isinstance(domain, Integers | Interval):
+            # Distances are of all pairs. Checked before the points of a large grid are made.
+            integer("number of values", domain.size, 2, _MOST_VALUES, "Use fewer values, or larger cells")
         if domain.points is None:
             raise ArgumentTypeError(
                 message(
@@ -75,6 +79,9 @@ class Gaussian(Numeric):
         self.binned = isinstance(domain, Interval)
         far = self._span if self.numeric else _diameter(domain.points)
         least = far * calibrate(self.requested, self.delta)
+        if not math.isfinite(least):
+            rule = f"is too wide for its noise to be a float: values lie up to {far:.3g} apart"
+            raise BudgetError(message("domain", rule, None, "Use a larger unit, or a larger epsilon"))
         if sigma is not None:
             enough = real("sigma", sigma) > 0.99 * least
             if enough:

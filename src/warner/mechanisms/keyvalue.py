@@ -13,7 +13,7 @@ from warner._check import ArgumentError, ArgumentTypeError, BudgetError, EmptyEr
 from warner._exact import ONE, check_representable, divide, down, exp, rational, up
 from warner._random import Source
 from warner.channel import TiedChannel
-from warner.domain import Domain, Padded, Product
+from warner.domain import Domain, Integers, Padded, Product
 from warner.law import Keyed
 from warner.layout import Digits, Fields
 from warner.mechanisms._base import Mechanism
@@ -22,6 +22,7 @@ from warner.mechanisms.numeric import Piecewise, StochasticRounding, Window
 from warner.reports import Reports
 
 _DIGITS = 2**22  # drawn at a time
+_FILLED = 2**20  # pairs up to which every person's list is filled up to one length
 _CELLS = 255  # with "nothing" 256 digits, a byte
 _KEY, _VALUE = "key", "value"
 
@@ -47,8 +48,9 @@ class KeyValue(Mechanism):
         value_epsilon: epsilon_2, at most epsilon, which is the default.
         cells: M of the piecewise mechanism, 255 if not given.
         pairs: l, for people who hold any number of pairs, at most one of a key: one of hers is drawn, and where she holds fewer than l,
-            padding stands in for those that lack. Then an answer is a list of pairs, and a frequency is l times the share of draws. Of people who
-            hold more than l, each pair is drawn w.p. 1 / (how many), and not 1 / l: frequencies come out too low by that.
+            padding stands in for those that lack, with a value drawn evenly from all. Then an answer is a list of pairs, and a frequency
+            is l times the share of draws. Of people who hold more than l, each pair is drawn w.p. 1 / (how many), and not 1 / l:
+            frequencies come out too low by that.
 
     Answers are pairs like those of a Product: a list of dicts with "key" and "value", or columns of these names.
 
@@ -163,7 +165,7 @@ class KeyValue(Mechanism):
         """Reports of n people, one pair each; with ``pairs``, of people with a list of pairs each, which may be empty. See Mechanism.randomize."""
         source = Source(rng)
         encoded = self.encode(values) if self.pairs is None else self._one_each(values, source)
-        return Reports(self.header, self.randomize_encoded(encoded, source))
+        return Reports(self.header, self.randomize_encoded(encoded, source), source.simulated)
 
     def _one_each(self, values: Any, source: Source) -> np.ndarray:
         """One pair of every person, drawn among max(l, how many she holds), encoded (n, 2): padding where the draw is beyond hers."""
@@ -177,8 +179,12 @@ class KeyValue(Mechanism):
             if not isinstance(person, list | tuple):
                 raise ValuesError(i, "must be a list of pairs", kind(person))
         held = np.array([len(person) for person in people])
-        ends = np.cumsum(held)
-        flat = [pair for person in people for pair in person]
+        # A short list is filled up with a pair that stands for none, so that time does not tell how many pairs a person holds.
+        bounds = np.maximum(held, self.pairs)
+        lengths = bounds if int(bounds.sum()) <= _FILLED else held
+        ends = np.cumsum(lengths)
+        filler = ({_KEY: self.keys.decode([0])[0], _VALUE: self.values.decode([0])[0]},)
+        flat = [pair for person, length in zip(people, lengths.tolist(), strict=True) for pair in (*person, *filler * (length - len(person)))]
         problem = None
         try:
             whole = self.encode(flat) if flat else np.zeros((0, 2))
@@ -187,18 +193,30 @@ class KeyValue(Mechanism):
             problem = error.moved("values: a pair of person", person - error.position)
         if problem is not None:
             raise problem
-        owner = np.repeat(np.arange(len(people)), held)
-        first = np.unique(np.stack([owner, whole[:, 0]], axis=1), axis=0)
-        if len(first) < len(flat):
-            often = np.bincount(owner) > np.bincount(first[:, 0].astype(np.int64), minlength=owner.max() + 1)
-            raise ValuesError(int(np.argmax(often)), "must have at most one pair of a key", "a key twice", "Take their mean, or one of them")
-        bounds, drawn = np.maximum(held, self.pairs), np.empty(len(people), dtype=np.int64)
-        for bound in np.unique(bounds):
-            drawn[bounds == bound] = source.uniform(int(bound), int(np.count_nonzero(bounds == bound)))
-        out = np.tile([self.keys.size, 0.5], (len(people), 1))
-        real = drawn < held
-        out[real] = whole[(ends - held + drawn)[real]]
-        return out
+        owner = np.repeat(np.arange(len(people)), lengths)
+        place = np.arange(len(flat)) - (ends - lengths)[owner]
+        # Each filler counts as a key of its own.
+        key = np.where(place < held[owner], whole[:, 0].astype(np.int64), self.keys.size + place)
+        order = np.lexsort((key, owner))
+        twice = (owner[order][1:] == owner[order][:-1]) & (key[order][1:] == key[order][:-1])
+        if twice.any():
+            person = int(owner[order][1:][np.argmax(twice)])
+            raise ValuesError(person, "must have at most one pair of a key", "a key twice", "Take their mean, or one of them")
+        drawn = source.uniform_each(bounds)
+        # Padding goes with a value too, drawn evenly from the domain: then every draw is a pair that the channel knows, and
+        # a report of padding is a mixture of those that its column of values describes. It is drawn for everyone, so that
+        # the random words used do not depend on how many pairs a person has.
+        padding = np.stack([np.full(len(people), float(self.keys.size)), self._anywhere(len(people), source)], axis=1)
+        if not flat:
+            return padding
+        chosen = whole[ends - lengths + np.minimum(drawn, lengths - 1)]
+        return np.where((drawn < held)[:, None], chosen, padding)
+
+    def _anywhere(self, n: int, source: Source) -> np.ndarray:
+        """Positions (n,) of values drawn evenly: of Interval between the ends, of Integers among them."""
+        if isinstance(self.values, Integers):
+            return source.uniform(self.values.size, n) / (self.values.size - 1)
+        return source.words(n, np.uint64) / 2.0**64
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         if not (int(index.min()) >= 0 and int(index.max()) < self.domain.size):

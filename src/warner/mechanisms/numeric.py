@@ -42,8 +42,7 @@ class Numeric(Mechanism):
         s = position * steps
         point = np.minimum(np.floor(s).astype(np.int64), steps - 1)
         point += source.words(len(s), np.uint64) < ((s - point) * 2.0**64).clip(max=2.0**64 - 2048).astype(np.uint64)
-        point[s >= steps] = steps  # at the upper end for certain
-        return point
+        return np.where(s >= steps, steps, point)  # at the upper end for certain
 
     def _spread(self, steps: int) -> Any:
         """S (steps + 1, K): how likely people with each value stand at each grid point."""

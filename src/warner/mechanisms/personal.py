@@ -16,6 +16,8 @@ from warner.domain import Tagged
 from warner.mechanisms.utility import UtilityOptimized
 from warner.reports import Reports
 
+_TABLE = 2**16  # values up to which a device looks answers up in a table
+
 
 class Personalized:
     """A utility-optimised mechanism common to all, and tags that stand in for what is sensitive for one person.
@@ -111,11 +113,21 @@ class Device:
                 raise ArgumentError(problem)
             bots |= dict.fromkeys(index.tolist(), domain.size + tags.index(tag))
 
+        # Secrets in order, and what is sent for each; after them a place for all other values, which stay themselves.
+        hidden = np.array([*sorted(bots), domain.size], dtype=np.int64)
+        sent = np.array([*(bots[value] for value in sorted(bots)), 0], dtype=np.int64)
+        small = domain.size <= _TABLE
+        table = np.arange(domain.size if small else 0, dtype=np.int64)
+        if small and bots:
+            table[hidden[:-1]] = sent[:-1]
+
         def encode(answers: Any) -> np.ndarray:
-            index = domain.encode(answers).copy()
-            for value, bot in bots.items():
-                index[index == value] = bot
-            return index
+            index = domain.encode(answers)
+            # The same operations for a secret answer as for any other, so that time does not tell them apart.
+            if small:
+                return table[index]
+            place = np.searchsorted(hidden, index)
+            return np.where(hidden[place] == index, sent[place], index)
 
         # In a closure, where no listing of attributes shows it.
         self.__encode = encode
@@ -126,7 +138,9 @@ class Device:
 
         See Mechanism.randomize.
         """
-        return Reports(self._mechanism.header, self._mechanism.randomize_index(self.__encode(values), Source(rng)))
+        source = Source(rng)
+        columns = self._mechanism.randomize_index(self.__encode(values), source)
+        return Reports(self._mechanism.header, columns, source.simulated)
 
     def __repr__(self) -> str:
         return "Device(secret)"

@@ -28,6 +28,9 @@ _LEAST, _MOST = 0.02, 600.0
 _LARGEST = 2**16  # cells
 _TAIL = 40.0  # nats: tails are summed until what is left is e^-40 of them
 _SLACK = 1e-11  # nats: more than the rounding of sums and tables moves any log-probability ratio
+_NEAR = 4  # cells: displacements that are compared whenever a large law is made
+# Another machine's table may differ from this one's by so much, relatively: a ratio of two entries then moves by less than _SLACK.
+_ALIKE = 4e-12
 
 
 class Planar(Mechanism):
@@ -73,8 +76,8 @@ class Planar(Mechanism):
         assert isinstance(self.domain, Grid)
         self.law = Displacements.of(self._table)
         found = self.law.slope() / self.domain.side if self.law.few else self.requested
-        if not self.law.few and self.law.neighbours() > self.requested * self.domain.side:
-            found = math.inf  # never by the derivation, which this watches
+        if not self.law.few and self.law.steepest(_NEAR) > self.requested * self.domain.side:
+            found = math.inf  # never by the derivation, which this watches; the audit compares all pairs
         self._found = math.nextafter(found, math.inf) if found < self.requested else found
         if self._found > self.requested:
             raise BudgetError(
@@ -117,7 +120,7 @@ class Planar(Mechanism):
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
         own, table = cls(domain, epsilon), np.array(parameters["table"], dtype=np.float64)
-        if table.shape != own._table.shape or not np.allclose(table, own._table, rtol=1e-9, atol=0):
+        if table.shape != own._table.shape or not np.allclose(table, own._table, rtol=_ALIKE, atol=0):
             raise MismatchError(message("header", f"does not hold the law of {cls.__name__}"))
         own._table = table
         own._settle()

@@ -15,7 +15,7 @@ from warner.domain import Domain
 from warner.guarantee import Guarantee, compose
 from warner.layout import Bits, Digits
 from warner.mechanisms._base import Mechanism
-from warner.mechanisms._headers import from_header
+from warner.mechanisms._headers import LARGEST_PARTS, from_header
 from warner.mechanisms.combined import Combined, typed
 from warner.reports import Reports, columns_of
 from warner.tally import Tally, distinct
@@ -30,7 +30,7 @@ class Repeated(Combined):
 
     Args:
         mechanism: one mechanism, or a list of mechanisms on one domain.
-        times: of one mechanism, how many reports.
+        times: of one mechanism, how many reports; 10,000 at most in all.
 
     A tally keeps the distinct tuples of reports. Their order among equal mechanisms tells nothing and is not kept. The estimate is made of
     each person's reports together: they are no independent people.
@@ -53,7 +53,7 @@ class Repeated(Combined):
                 raise ArgumentTypeError(message("times", "goes with one mechanism", "a list of them", "Leave it out"))
             parts = list(mechanism)
         else:
-            parts = [mechanism] * integer("times", times, 1, 10_000, "Or pass a list of mechanisms")
+            parts = [mechanism] * integer("times", times, 1, LARGEST_PARTS)
         if not parts:
             raise ArgumentError(message("mechanism", "must be at least one", "none"))
         for part in parts:
@@ -66,14 +66,13 @@ class Repeated(Combined):
             if part.domain != parts[0].domain:
                 raise MismatchError(message("mechanism", "must all be on one domain", f"{part.domain!r} and {parts[0].domain!r}"))
         # Equal ones stand together: which report came first tells nothing.
-        order = list(dict.fromkeys(repr(part.header) for part in parts))
-        parts.sort(key=lambda part: order.index(repr(part.header)))
+        texts = {id(part): repr(part.header) for part in {id(part): part for part in parts}.values()}
+        order = {text: i for i, text in enumerate(dict.fromkeys(texts[id(part)] for part in parts))}
+        parts.sort(key=lambda part: order[texts[id(part)]])
         self._assemble(parts[0].domain, {str(i + 1): part for i, part in enumerate(parts)})
-        self._runs = [len(list(run)) for _, run in groupby(parts, key=lambda part: repr(part.header))]
+        self._runs = [len(list(run)) for _, run in groupby(parts, key=lambda part: texts[id(part)])]
         guarded = [part.guarded for part in parts if part.guarded is not None]
         self.guarded = guarded[0] if guarded else None
-        units = {part.unit for part in parts}
-        self.unit = units.pop() if len(units) == 1 else None
 
     def spent(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
         found: Guarantee = compose(guarantees.values())

@@ -16,7 +16,7 @@ from warner._random import Source
 from warner.channel import SupportChannel
 from warner.domain import Domain
 from warner.law import TwoLevel
-from warner.mechanisms._base import Mechanism
+from warner.mechanisms._base import ENUMERABLE, Mechanism
 from warner.reports import Bits
 
 
@@ -51,11 +51,8 @@ class SubsetSelection(Mechanism):
         check_representable(self.requested, min(include, 1 - include), "leaving the true value out")
         self._include = down(include)
         self.layout = Bits(total, ones=self.subset)
-        # A subset with the true value is one of C(K-1, d-1), one without it one of C(K-1, d).
-        self.law = TwoLevel(
-            Fraction(self._include, ONE * math.comb(total - 1, self.subset - 1)),
-            Fraction(ONE - self._include, ONE * math.comb(total - 1, self.subset)),
-        )
+        # Up to the common factor of ``probabilities``: with many values its binomials take longer than all else.
+        self.law = TwoLevel(Fraction(self._include, self.subset), Fraction(ONE - self._include, total - self.subset))
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 
     def parameters(self) -> dict[str, Any]:
@@ -90,6 +87,11 @@ class SubsetSelection(Mechanism):
         return SupportChannel(self.domain.size, float(q), float(p - q), ones=d)
 
     @property
+    def listed(self) -> bool:
+        # There are at least K subsets: with more than 2^8 values their number need not be worked out.
+        return self.domain.size**2 <= ENUMERABLE and super().listed
+
+    @property
     def alphabet(self) -> int:
         return math.comb(self.domain.size, self.subset)
 
@@ -103,7 +105,11 @@ class SubsetSelection(Mechanism):
         return {"bits": np.packbits(self._members(), axis=1)}
 
     def probabilities(self) -> np.ndarray:
-        return self.law.table(self._members() == 1)
+        # A subset with the true value is one of C(K-1, d-1), one without it one of C(K-1, d).
+        others = self.domain.size - 1
+        high = Fraction(self._include, ONE * math.comb(others, self.subset - 1))
+        low = Fraction(ONE - self._include, ONE * math.comb(others, self.subset))
+        return TwoLevel(high, low).table(self._members() == 1)
 
 
 def _set_bits(packed: np.ndarray, rows: np.ndarray, bit: np.ndarray) -> None:

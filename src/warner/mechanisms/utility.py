@@ -88,23 +88,21 @@ class UtilityOptimizedRR(UtilityOptimized):
         return {"own": hex(self._own), "other": hex(self._other)}
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        """Members of S are numbered without the true value; the last cell is the true value itself."""
-        members = np.flatnonzero(self.guarded)
-        report = index.copy()
-        inside = self.guarded[index]
-        for rows, count, last in (
-            (np.flatnonzero(inside), self._members - 1, self._own),
-            (np.flatnonzero(~inside), self._members, self._own - self._other),
-        ):
-            if not rows.size:
-                continue
-            cell = source.cells(self._other, count, last, rows.size) if count else np.zeros(rows.size, dtype=np.int64)
-            moved = cell < count
-            place = cell[moved]
-            if count < self._members:
-                place = place + (place >= np.searchsorted(members, index[rows[moved]]))
-            report[rows[moved]] = members[place]
-        return {"report": report}
+        """Every value is drawn from the same cells: |S| of one width, then one of own - other.
+
+        A sensitive value takes the first |S| - 1 for the other members, numbered without itself, and the rest, which is as wide
+        as ``own``, for itself. Another value takes all |S| for the members, and the rest for itself. So no random word and
+        no operation depends on which kind a value is.
+        """
+        members, size = np.flatnonzero(self.guarded), self.domain.size
+        cell = source.cells(self._other, self._members, self._own - self._other, len(index))
+        # Where a value stands among the members; one that is none of them stands after all.
+        rank = np.full(size, self._members, dtype=cell.dtype)
+        rank[members] = np.arange(self._members)
+        cells = (self._members - self.guarded).astype(cell.dtype)[index]
+        named = members[np.minimum(cell + (cell >= rank[index]), self._members - 1)]
+        # By arithmetic: a choice by condition is faster where all conditions are alike, as those of a single member are.
+        return {"report": index + (cell < cells) * (named - index)}
 
     def channel(self) -> DirectChannel:
         return DirectChannel(self.domain.size, np.where(self.guarded, float(self.law.low), 0.0), float(self.law.high - self.law.low))
@@ -195,11 +193,9 @@ class UtilityOptimizedRappor(UtilityOptimized):
             packed[rows, held] = np.packbits(bits, axis=1)
         everyone, byte = np.arange(n), index >> 3
         mask = (128 >> (index & 7)).astype(np.uint8)
-        inside = self.guarded[index]
-        kept = np.empty(n, dtype=bool)
-        kept[inside] = source.below(self._keep, int(inside.sum()))
-        if not inside.all():
-            kept[~inside] = ~source.below(self._dropped, int((~inside).sum())) if self._dropped < ONE else False
+        # A value that is not sensitive keeps its bit where it is not dropped.
+        keep = np.where(self.guarded, np.uint64(self._keep), np.uint64(ONE - self._dropped))
+        kept = source.below_each(keep[index])
         packed[everyone, byte] = (packed[everyone, byte] & ~mask) | np.where(kept, mask, np.uint8(0))
         return {"bits": packed}
 
