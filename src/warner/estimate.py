@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner._check import IdentifiabilityError, choice, message
+from warner._check import ArgumentError, IdentifiabilityError, choice, message
+from warner.channel import StackChannel
 from warner.domain import Domain
 from warner.evidence import Evidence
 
@@ -34,6 +35,10 @@ class Status(Enum):
     STOPPED = (
         "stopped early, after the steps or at the tolerance asked for: a regularised estimate, not the maximum of the likelihood; "
         "the gap says how far it is"
+    )
+    NOT_MOVED = (
+        "not moved: the steps left the start as it was, the uniform distribution unless another was named, so the estimate says nothing "
+        "of the reports; allow more steps, or use MaximumLikelihood()"
     )
     REDUCED = "reduced: values of little weight share one estimate, or were left out; components says how many estimates there are"
     SHRUNK = (
@@ -328,10 +333,17 @@ class Estimate:
 
     @cached_property
     def has_intervals(self) -> bool:
-        """Whether the channel has an inverse, which Wald intervals are made from."""
+        """Whether the channel has an inverse that can be formed, which Wald intervals are made from."""
+        channel = self.evidence.channel
         try:
-            self.evidence.channel.invert(self.evidence.weights)
+            channel.invert(self.evidence.weights)
+            if isinstance(channel, StackChannel) and channel.together:
+                channel.variance(np.full(channel.shape[1], 1 / channel.shape[1]))
         except IdentifiabilityError:
+            return False
+        except ArgumentError:
+            if not isinstance(channel, StackChannel):
+                raise
             return False
         return True
 
