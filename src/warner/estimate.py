@@ -92,6 +92,7 @@ class Fit:
         unique: for a maximum, the text of whether it is the only one; see warner.estimators.uniqueness.
         seconds: how long an iterative method took.
         mean, mean_variance: where only the mean was estimated, it and the variance of one report's share in it, (d,).
+        mean_bias: (d,) how far the mean can be off on average, which its intervals allow for; None for no bias.
         draws: (count, rng) -> (count, K) distributions from the posterior, where the estimator has one; rows belong together, so
             quantiles of a function over the rows are an interval for it.
         by_draws: whether intervals are made of them where no kind is asked for. A prior that the same reports suggested may leave shares
@@ -113,6 +114,7 @@ class Fit:
     by_draws: bool = False
     mean: np.ndarray | None = None
     mean_variance: np.ndarray | None = field(default=None, repr=False)
+    mean_bias: np.ndarray | None = field(default=None, repr=False)
     frequencies: np.ndarray | None = None
     key_means: np.ndarray | None = None
 

@@ -163,7 +163,7 @@ class ParallelChannel(StackChannel):
 
     def second_moments(self, weights: np.ndarray) -> np.ndarray:
         """The squares of each part, and the products of the means of any two parts."""
-        total = cross = sums = 0.0
+        total, cross, sums = (np.zeros((len(weights), self.shape[1])) for _ in range(3))
         for channel, part in zip(self.channels, np.split(weights, self._ends[:-1], axis=1), strict=True):
             part = np.ascontiguousarray(part)
             means = channel.copies * channel.rmatvec(np.ascontiguousarray(part.T)).T

@@ -30,6 +30,7 @@ _LONG = 200  # steps from independence from which doubling them must gain a nat 
 _EVEN = 0.01  # of the uniform distribution in a start at the product of marginals: a share that starts at 0 stays there
 _CLOSED = (DirectChannel, SupportChannel, HadamardChannel)  # whose inverse is a closed form and not worse than the reports are
 _STEADY = 1e-8  # and where no step moves a share by more
+_STILL = 1e-3  # in l1, or one report's share if that is less: steps that move theta by less have not moved it
 _ROUNDING = 1e-13  # nats per row, by which rounding may lower a likelihood
 
 
@@ -102,7 +103,7 @@ class ExpectationMaximization(Estimator):
         for _ in range(steps):
             path.append((evidence.n * value, max(0.0, float(s.max()) - 1) * channel.copies))
             theta, s, value, pace = advance(rows, weights, theta, s, value, pace)
-        fit = moved_or_not(finish(evidence, theta / theta.sum(), Status.STOPPED, steps), first, evidence.n)
+        fit = moved_or_not(finish(evidence, theta / theta.sum(), Status.STOPPED, steps), first, evidence.n, min(_STILL, 1 / evidence.n))
         kept = None
         if self.keep_path:
             # Rows that tell the same were taken together, which moves every log-likelihood by one number.

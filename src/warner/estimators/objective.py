@@ -78,10 +78,10 @@ def advance(
         pace = max(1.0, pace / 2)
 
 
-def moved_or_not(fit: Fit, start: np.ndarray, n: int) -> Fit:
-    """The fit with the status NOT_MOVED where theta is within 1 / n of the start in l1 and the maximum is elsewhere."""
+def moved_or_not(fit: Fit, start: np.ndarray, n: int, least: float) -> Fit:
+    """The fit with the status NOT_MOVED where theta is within ``least`` of the start in l1 and the maximum is elsewhere."""
     missing = np.inf if fit.gap is None else fit.gap
-    still = float(np.abs(fit.shares - start).sum()) < 1 / n and n * missing > _NOTHING
+    still = float(np.abs(fit.shares - start).sum()) < least and n * missing > _NOTHING
     return replace(fit, status=Status.NOT_MOVED) if still else fit
 
 

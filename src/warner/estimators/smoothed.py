@@ -75,7 +75,7 @@ class SmoothedEM(Estimator):
             stopped = n * abs(new - value) < self.tolerance or float(np.abs(moved - theta).sum()) < 1 / n
             theta, value = moved, new
             count += 1
-        fit = moved_or_not(finish(evidence, theta, Status.STOPPED, count), start_at, n)
+        fit = moved_or_not(finish(evidence, theta, Status.STOPPED, count), start_at, n, 1 / n)
         return replace(fit, seconds=perf_counter() - start)
 
 

@@ -260,7 +260,7 @@ class Mechanism(ABC):
             raise MismatchError(message("tally", f"of single reports does not go with {type(self).__name__}"))
         self.layout.check({"bits": rows})
         assert isinstance(self.law, TwoLevel | OneHotBits)
-        factors = self.law.log_least(np.bitwise_count(rows).sum(axis=1), self.domain.size)
+        factors = self.law.log_least(np.bitwise_count(rows).sum(axis=1, dtype=np.int64), self.domain.size)
         gain = float(self.law.ratio() - 1)
         return SupportRows(rows, self.domain.size, 1.0, gain, support.q, support.gap, log_factors=factors, ones=support.ones)
 

@@ -218,7 +218,7 @@ class UtilityOptimizedRappor(UtilityOptimized):
         support = self.channel()
         base, gain = np.where(named, 0.0, 1.0), np.where(named, 1.0, float(self.law.ratio() - 1))
         # Bits of S are raised by all values alike, but for the value's own; the bit of a value outside S is dropped or kept.
-        ones = np.bitwise_count(rows & inside).sum(axis=1)
+        ones = np.bitwise_count(rows & inside).sum(axis=1, dtype=np.int64)
         raised, clear = math.log(self._raised / ONE), math.log(1 - self._raised / ONE)
         kept = np.where(named, (ONE - self._dropped) / ONE, (ONE - self._keep) / (ONE - self._raised))
         factors = ones * raised + (int(self.guarded.sum()) - ones) * clear + np.log(kept)
