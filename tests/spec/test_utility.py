@@ -16,10 +16,10 @@ import pytest
 import warner
 from warner import LDP, OSLDP, ULDP, Integers, Personalized, UtilityOptimizedRappor, UtilityOptimizedRR
 from warner._exact import log_ratio
-from warner.mechanisms import from_header
 from warner.audit import enumerated
 from warner.domain import Tagged, from_spec
 from warner.law import violation, worst_ratio
+from warner.mechanisms import from_header
 from warner.reports import Reports
 from warner.study import Study
 
