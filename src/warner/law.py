@@ -35,6 +35,10 @@ class TwoLevel:
         out[supported] = self.high
         return out
 
+    def log_least(self, ones: np.ndarray, size: int) -> np.ndarray:
+        """log Pr(report | a value that it does not support), of reports with so many (m,) of ``size`` bits set."""
+        return np.full(len(ones), math.log(self.low.numerator) - math.log(self.low.denominator))
+
     def ratio(self) -> Fraction:
         if self.low == 0:
             return INFINITE
@@ -49,6 +53,11 @@ class OneHotBits:
 
     keep: int
     raised: int
+
+    def log_least(self, ones: np.ndarray, size: int) -> np.ndarray:
+        """log Pr(report | a value whose bit is 0 in it), of reports with so many (m,) of ``size`` bits set."""
+        raised, clear, lost = (math.log(v / ONE) for v in (self.raised, ONE - self.raised, ONE - self.keep))
+        return np.asarray(ones * raised + (size - 1 - ones) * clear + lost, dtype=np.float64)
 
     def ratio(self) -> Fraction:
         """Values x and x' differ in two bits; the worst report takes the worst outcome of each."""
