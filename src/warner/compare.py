@@ -153,5 +153,6 @@ def _ranked(errors: Mapping[Estimator, np.ndarray]) -> tuple[Line, ...]:
         found = errors[method]
         behind = found - best
         margins = [float(v.std(ddof=1) / np.sqrt(runs)) for v in (found, behind)]
-        lines.append(Line(method, float(found.mean()), margins[0], float(behind.mean()), margins[1], float((found <= least * (1 + 1e-9) + 1e-15).mean())))
+        wins = float((found <= least * (1 + 1e-9) + 1e-15).mean())
+        lines.append(Line(method, float(found.mean()), margins[0], float(behind.mean()), margins[1], wins))
     return tuple(lines)

@@ -114,8 +114,25 @@ def test_variances_of_moments_are_those_of_single_reports(key: str, value: str) 
     table = theta.reshape(2, 4)
     assert mean[:, 1] == pytest.approx(table.sum(axis=1)) and mean[:, 0] == pytest.approx(table @ mechanism.values.points[:, 0])
     covariance = np.einsum("y,yki,ykj->kij", law, each, each) - np.einsum("ki,kj->kij", mean, mean)
-    n = 10**6
-    assert key_moments(Evidence(channel, channel.matvec(theta), n, mechanism.domain)).variance * (n - 1) == pytest.approx(covariance, abs=1e-9)
+    n = 10**12  # beside which the few reports that are added for small n are nothing
+    assert key_moments(Evidence(channel, channel.matvec(theta), n, mechanism.domain)).variance * n == pytest.approx(covariance, abs=1e-9)
+
+
+@pytest.mark.parametrize("key", ["unary", "direct"])
+@pytest.mark.parametrize("value", ["rounding", "piecewise"])
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("epsilon", [1.0, 20.0])
+def test_few_reports_that_are_alike_do_not_make_a_mean_certain(key: str, value: str, n: int, epsilon: float) -> None:
+    """Rejects the variance among the reports alone: five reports of the same were said to have a mean of 2, and no other."""
+    mechanism = KeyValue(Categorical(["a", "b", "c"]), warner.Integers(0, 2), epsilon, key=key, value=value)
+    for report in range(3):
+        each = mechanism.randomize({"key": ["a"], "value": [2]}, np.random.default_rng(report)).columns
+        alike = warner.Reports(mechanism.header, {name: np.repeat(column, n, axis=0) for name, column in each.items()})
+        tally = mechanism.tally(alike)
+        found = warner.estimate(tally)
+        for label in "abc":
+            low, high = found.conditional(label).mean().interval()
+            assert high - low > 0.05
 
 
 @pytest.mark.parametrize("key", ["unary", "direct"])
