@@ -331,8 +331,8 @@ def test_separable_solver_at_its_edges() -> None:
 def test_exact_likelihood_without_protection_is_the_histogram() -> None:
     open_ = warner.RandomizedResponse(warner.Integers(0, 3), float("inf"))
     result = warner.estimate(open_.tally(open_.randomize([0, 0, 1, 3])), warner.MaximumLikelihood())
-    assert result.probabilities.tolist() == [0.5, 0.25, 0, 0.25]
-    assert result.gap == 0 and result.status is warner.Status.CONVERGED
+    assert result.probabilities == pytest.approx([0.5, 0.25, 0, 0.25], abs=1e-12) and result.probabilities[2] == 0
+    assert result.gap is not None and result.gap <= 1e-12 and result.status is warner.Status.CONVERGED
 
 
 def test_impossible_reports_are_refused() -> None:
@@ -374,6 +374,5 @@ def test_values_that_lump_have_the_maximum_of_those_that_do_not(name: str, size:
     slow, _, reached = interior_point(channel, w, 1e-10)
     assert reached and fit.gap is not None and fit.gap <= 1e-9
     assert fit.log_likelihood == pytest.approx(n * log_likelihood(channel, w, slow), abs=1e-4)
-    assert (
-        warner.MaximumLikelihood().fit(evidence(mechanism.tally(mechanism.randomize(np.array([1]), rng), keep_reports=True))).probabilities.sum() == 1
-    )
+    alone = warner.MaximumLikelihood().fit(evidence(mechanism.tally(mechanism.randomize(np.array([1]), rng), keep_reports=True)))
+    assert alone.probabilities.sum() == pytest.approx(1, abs=1e-12)

@@ -20,12 +20,12 @@ ROOMS = [
     "mechanisms",
     "files", "evidence",
     "estimate", "estimators",
-    "intervals", "summaries", "conditional", "joint", "association", "choose", "compare", "personal", "theory", "weight", "audit", "plan", "schemes",
+    "intervals", "summaries", "given", "conditional", "joint", "association", "choose", "compare", "personal", "theory", "weight", "audit", "plan", "schemes",
     "plot", "study", "show", "demo",
     "cli",
 ]  # fmt: skip
 # Estimate.interval, .mean and its like, .conditional, .marginal, .cramers_v, .plot: the reader's convenience
-DOORS = {*(("estimate", door) for door in ("intervals", "summaries", "conditional", "joint", "association", "plot")), ("compare", "plot")}
+DOORS = {*(("estimate", door) for door in ("intervals", "summaries", "given", "conditional", "joint", "association", "plot")), ("compare", "plot")}
 DEVICE = ROOMS[: ROOMS.index("mechanisms") + 1]
 
 
