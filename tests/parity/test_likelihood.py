@@ -371,6 +371,6 @@ def test_values_that_lump_have_the_maximum_of_those_that_do_not(name: str, size:
     slow, _, reached = interior_point(channel, w, 1e-10)
     assert reached and fit.gap is not None and fit.gap <= 1e-9
     assert fit.log_likelihood == pytest.approx(n * log_likelihood(channel, w, slow), abs=1e-4)
-    assert (
-        warner.MaximumLikelihood().fit(evidence(mechanism.tally(mechanism.randomize(np.array([1]), rng), keep_reports=True))).probabilities.sum() == 1
-    )
+    # Shares sum to one up to rounding, which differs from processor to processor.
+    single = evidence(mechanism.tally(mechanism.randomize(np.array([1]), rng), keep_reports=True))
+    assert warner.MaximumLikelihood().fit(single).probabilities.sum() == pytest.approx(1, abs=1e-12)
