@@ -14,7 +14,7 @@ import warner
 ROOT = Path(warner.__file__).parent
 # From the street to the attic. A module imports only from rooms listed before its own.
 ROOMS = [
-    "_check", "_exact", "_random", "metrics",
+    "_check", "_exact", "_random", "_threads", "metrics",
     "domain", "guarantee", "hashing",
     "law", "uldp", "layout", "reports", "tally", "tuples", "channel",
     "mechanisms",
