@@ -381,6 +381,19 @@ def fractions(masses: np.ndarray, total: int) -> np.ndarray:
     return out
 
 
+def whole(table: np.ndarray) -> tuple[np.ndarray, int]:
+    """Exact probabilities as integers over one denominator, and that: integers add and compare fast.
+
+    >>> whole(np.array([Fraction(1, 2), Fraction(1, 3)], dtype=object))
+    (array([3, 2], dtype=object), 6)
+    """
+    exact = [Fraction(v) for v in table.ravel().tolist()]
+    total = math.lcm(*{v.denominator for v in exact})
+    out = np.empty(len(exact), dtype=object)
+    out[:] = [v.numerator * (total // v.denominator) for v in exact]
+    return out.reshape(table.shape), total
+
+
 def worst_slope_of(logs: np.ndarray, distances: np.ndarray) -> tuple[float, int, int, int]:
     """The same from the logarithms of probabilities, to double precision."""
     distances = np.where(distances > 0, distances, np.inf)
