@@ -239,9 +239,7 @@ def enumerated(
     return (worst_ratio(rows[safe]), None) if broken is None else (worst_ratio(rows, sensitive), broken)
 
 
-def _merged(
-    records: list[bytes], probabilities: np.ndarray, protected: np.ndarray | None, one: int = 1
-) -> tuple[np.ndarray, np.ndarray, str | None]:
+def _merged(records: list[bytes], probabilities: np.ndarray, protected: np.ndarray | None, one: int = 1) -> tuple[np.ndarray, np.ndarray, str | None]:
     """Probabilities of the different records, which of them are protected, and what is wrong. Certainty is ``one``."""
     place = {record: i for i, record in enumerate(dict.fromkeys(records))}
     rows = np.full((len(place), probabilities.shape[1]), Fraction(0) if one == 1 else 0, dtype=object)

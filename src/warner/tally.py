@@ -253,11 +253,13 @@ def kinds(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     padded = np.zeros((n, -(-width // 8) * 8), dtype=np.uint8)
     padded[:, :width] = rows
     first, place = np.zeros(min(n, 1), dtype=np.int64), np.zeros(n, dtype=np.int64)
-    for words in padded.view(">u8").T:
-        found, inverse = np.unique(words.astype(np.uint64), return_inverse=True)
-        # Numbers of pairs stay below n^2, and pairs are in the order of the bytes.
-        both = place * np.int64(found.size) + inverse.ravel()
-        _, first, inverse = np.unique(both, return_index=True, return_inverse=True)
+    for i, words in enumerate(padded.view(">u8").T):
+        numbers = words.astype(np.uint64)
+        if i:
+            # Numbers of pairs stay below n^2, and pairs are in the order of the bytes.
+            different, inverse = np.unique(numbers, return_inverse=True)
+            numbers = place.astype(np.uint64) * np.uint64(different.size) + inverse.ravel().astype(np.uint64)
+        _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
         place = inverse.ravel()
     return np.ascontiguousarray(rows[first]), place
 

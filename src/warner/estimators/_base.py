@@ -28,16 +28,16 @@ class Estimator(ABC):
             cls.fit = _small_on_one_thread(cls.fit)  # type: ignore[assignment, method-assign]
 
 
-def _small_on_one_thread(fit: Callable[[Any, Evidence], Fit]) -> Callable[[Any, Evidence], Fit]:
+def _small_on_one_thread(fit: Callable[..., Fit]) -> Callable[..., Fit]:
     """The same fit, on one thread where its products are small."""
 
     @wraps(fit)
-    def fitted(self: Any, evidence: Evidence) -> Fit:
+    def fitted(self: Any, evidence: Evidence, *args: Any, **kwargs: Any) -> Fit:
         rows, size = evidence.channel.shape
         if min(rows, evidence.n) * size**2 > SMALL:
-            return fit(self, evidence)
+            return fit(self, evidence, *args, **kwargs)
         with one_thread():
-            return fit(self, evidence)
+            return fit(self, evidence, *args, **kwargs)
 
     return fitted
 
