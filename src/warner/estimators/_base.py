@@ -25,7 +25,7 @@ class Estimator(ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "fit" in vars(cls):
-            cls.fit = _small_on_one_thread(cls.fit)  # type: ignore[assignment, method-assign]
+            cls.fit = _small_on_one_thread(cls.fit)  # type: ignore[method-assign]
 
 
 def _small_on_one_thread(fit: Callable[..., Fit]) -> Callable[..., Fit]:
