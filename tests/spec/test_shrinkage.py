@@ -180,7 +180,9 @@ def test_chosen_steps_are_repeatable_and_those_of_plain_em(name: str) -> None:
     again = ExpectationMaximization("auto").fit(facts)
     assert fit.iterations == again.iterations and (fit.probabilities == again.probabilities).all()
     assert fit.iterations is not None and fit.iterations > 1
-    assert (fit.probabilities == ExpectationMaximization(fit.iterations).fit(facts).probabilities).all()
+    # The number of steps is chosen on several tallies at once, whose products round otherwise.
+    plain = ExpectationMaximization(fit.iterations).fit(facts).probabilities
+    assert fit.probabilities == pytest.approx(plain, abs=1e-12)
 
 
 def test_steps_are_chosen_for_reports_of_several_mechanisms_and_for_one_report() -> None:
