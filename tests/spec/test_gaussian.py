@@ -120,7 +120,7 @@ def test_points_close_together_stay_apart() -> None:
 
 
 def test_points_close_to_each_other_and_far_from_others_take_little_memory() -> None:
-    """The wrong program builds a column for each of 12,000 grid points between three points: 4 GB."""
+    """The wrong program builds a column for each of the 4,097 grid points: 4 GB."""
     mechanism = Gaussian(Points([[0.0], [0.001], [5.0]]), 3.0, 1e-4)
     assert len(mechanism.law.masses) > 10_000
     tracemalloc.start()
