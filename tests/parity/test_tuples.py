@@ -12,6 +12,7 @@ from tests.registry import COMBINED, PER_ATTRIBUTE
 from warner.channel import KroneckerChannel, SupportRows
 from warner.evidence import evidence
 from warner.layout import Bits, Fields
+from warner.tally import kinds
 from warner.tuples import cells, picked, tables
 
 PARTS = {"a": Fields(("seed", "bucket"), (3, 2)), "b": Bits(3), "c": Fields(("report",), (4,)), "d": Bits(9)}
@@ -146,3 +147,16 @@ def test_rows_of_reports_of_bits_are_read_off_and_not_multiplied_out(monkeypatch
     want = channel.dense()[[3, 0, 8]]
     monkeypatch.setattr(SupportRows, "rmatvec", None)
     assert channel.rows(np.array([3, 0, 8])) == pytest.approx(want, rel=1e-12)
+
+
+@pytest.mark.parametrize("width", [1, 2, 7, 8, 9, 16, 21])
+def test_kinds_of_rows_are_those_of_byte_strings(width: int) -> None:
+    """Few different rows among many, which differ in any of their bytes."""
+    rng = np.random.default_rng(width)
+    rows = rng.integers(0, 256, (12, width), dtype=np.uint8)[rng.integers(0, 12, 300)]
+    rows[:, -1] ^= rng.integers(0, 2, 300, dtype=np.uint8)
+    found, place = kinds(rows)
+    strings = [row.tobytes() for row in rows]
+    assert [row.tobytes() for row in found] == sorted(set(strings))
+    assert [found[i].tobytes() for i in place] == strings
+    assert [part.shape for part in kinds(rows[:0])] == [(0, width), (0,)]
