@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 import warner
 from warner import _threads
@@ -14,19 +15,23 @@ from warner.evidence import Evidence
 
 
 class Library:
-    """Stands for a library of linear algebra with four threads."""
+    """Stands for a library of linear algebra with four threads, and for the controller that limits it."""
 
     def __init__(self) -> None:
         self.threads = 4
 
-    def put(self, count: int) -> None:
-        self.threads = count
+    def limit(self, limits: int, user_api: str) -> Library:
+        self.threads = limits
+        return self
+
+    def restore_original_limits(self) -> None:
+        self.threads = 4
 
 
 @pytest.fixture
 def library(monkeypatch: pytest.MonkeyPatch) -> Library:
     made = Library()
-    monkeypatch.setattr(_threads, "_controls", lambda: [(lambda: made.threads, made.put)])
+    monkeypatch.setattr(_threads, "_controller", lambda _: made)
     return made
 
 
@@ -60,9 +65,8 @@ def test_the_outermost_user_restores_the_number_of_threads(library: Library) -> 
 
 
 def test_the_numbers_of_real_libraries_come_back() -> None:
-    """There may be none: other libraries than OpenBLAS are left alone."""
-    before = [get() for get, _ in _threads._controls()]
+    """There may be none: what is not found is left alone."""
+    before = [found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"]
     with _threads.one_thread():
-        assert all(get() == 1 for get, _ in _threads._controls())
-    assert [get() for get, _ in _threads._controls()] == before
-    assert _threads._control("no such library") is None
+        assert all(found["num_threads"] == 1 for found in threadpool_info() if found["user_api"] == "blas")
+    assert [found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"] == before
