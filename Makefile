@@ -34,7 +34,7 @@ demo: $(READY)
 	@$(BIN)/warner demo
 
 test: $(READY)
-	@$(BIN)/python -m pytest -n auto
+	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 check: $(READY)
 	$(BIN)/ruff format --check src tests bench

@@ -14,10 +14,11 @@ from warner._check import ArgumentError, ArgumentTypeError, integer, kind, messa
 from warner._random import Source
 from warner.domain import Grid, canonical
 from warner.guarantee import LDP, OSLDP, ULDP, ApproximateLDP, Guarantee, MetricLDP
-from warner.law import INFINITE, Displacements, apart, epsilon_of, image, log_worst, violation, worst_pair, worst_ratio, worst_slope
+from warner.law import INFINITE, Displacements, apart, epsilon_of, image, log_worst, violation, whole, worst_pair, worst_ratio, worst_slope
 from warner.mechanisms import Mechanism, guarded
 from warner.mechanisms.combined import Combined
 from warner.reports import Reports
+from warner.tally import kinds
 from warner.weight import report_weight
 
 _TWICE = 1e-12  # nats: slopes are found from rounded logarithms, and rounded up, so what they are held to may be that much below
@@ -271,7 +272,8 @@ def enumerated(
     and ``protected`` reports (m,), both conditions of ULDP are examined [P2 def 2]: every unprotected report names one
     non-sensitive value, and the ratio is that of the protected ones. Where the first fails the ratio is the one-sided one, of OSLDP.
     """
-    rows, safe, problem = _merged(records, probabilities, protected)
+    shares, total = whole(probabilities)
+    rows, safe, problem = _merged(records, shares, protected, total)
     if problem is not None:
         return INFINITE, problem
     if sensitive is None:
@@ -280,17 +282,17 @@ def enumerated(
     return (worst_ratio(rows[safe]), None) if broken is None else (worst_ratio(rows, sensitive), broken)
 
 
-def _merged(records: list[bytes], probabilities: np.ndarray, protected: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, str | None]:
-    """Probabilities of the different records, which of them are protected, and what is wrong."""
+def _merged(records: list[bytes], probabilities: np.ndarray, protected: np.ndarray | None, one: int = 1) -> tuple[np.ndarray, np.ndarray, str | None]:
+    """Probabilities of the different records, which of them are protected, and what is wrong. Certainty is ``one``."""
     place = {record: i for i, record in enumerate(dict.fromkeys(records))}
-    rows = np.full((len(place), probabilities.shape[1]), Fraction(0), dtype=object)
+    rows = np.full((len(place), probabilities.shape[1]), Fraction(0) if one == 1 else 0, dtype=object)
     safe = np.ones(len(place), dtype=bool)
     if len({len(record) for record in records}) != 1:
         return rows, safe, "serialised reports differ in length"
     for i, (record, row) in enumerate(zip(records, probabilities, strict=True)):
-        rows[place[record]] = rows[place[record]] + row
+        rows[place[record]] += row
         safe[place[record]] &= protected is None or bool(protected[i])
-    wrong = any(total != 1 for total in rows.sum(axis=0))
+    wrong = any(total != one for total in rows.sum(axis=0))
     return rows, safe, "the probabilities of all reports do not sum to one" if wrong else None
 
 
@@ -341,8 +343,7 @@ class _Event:
 def _most_telling(a: np.ndarray, b: np.ndarray) -> _Event:
     """The event whose odds under a and b look largest: one whole record, one byte or one bit of it."""
     width = a.shape[1]
-    records, inverse = np.unique(np.concatenate([a, b]), axis=0, return_inverse=True)
-    inverse = inverse.ravel()
+    records, inverse = kinds(np.concatenate([a, b]))
     seen_a, seen_b = (np.bincount(part, minlength=len(records)) for part in (inverse[: len(a)], inverse[len(a) :]))
     best = int(np.argmax(_cautious(seen_a, seen_b)))
     found = [(float(_cautious(seen_a[best], seen_b[best])), _Event(np.full(width, 255, np.uint8), records[best]))]

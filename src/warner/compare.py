@@ -148,7 +148,8 @@ def compare(
 
 def _ranked(errors: Mapping[Estimator, np.ndarray]) -> tuple[Line, ...]:
     """Methods by mean error over the runs (runs,) of each."""
-    order = sorted(errors, key=lambda m: float(errors[m].mean()))
+    # Errors that differ by rounding alone are equal: then the method named first stands first, on every machine.
+    order = sorted(errors, key=lambda m: float(f"{errors[m].mean():.9g}"))
     best, least = errors[order[0]], np.min(list(errors.values()), axis=0)
     runs = len(best)
     lines = []
@@ -156,5 +157,6 @@ def _ranked(errors: Mapping[Estimator, np.ndarray]) -> tuple[Line, ...]:
         found = errors[method]
         behind = found - best
         margins = [float(v.std(ddof=1) / np.sqrt(runs)) for v in (found, behind)]
-        lines.append(Line(method, float(found.mean()), margins[0], float(behind.mean()), margins[1], float((found <= least).mean())))
+        wins = float((found <= least * (1 + 1e-9) + 1e-15).mean())
+        lines.append(Line(method, float(found.mean()), margins[0], float(behind.mean()), margins[1], wins))
     return tuple(lines)

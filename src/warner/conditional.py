@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, IdentifiabilityError, ValuesError, choice, message, show
+from warner._check import ArgumentError, ArgumentTypeError, ValuesError, choice, message, show
 from warner.domain import Domain, Padded, Product
 from warner.estimators.fit import Status
-from warner.estimators.keyed import Moments, PerKey, is_keyed, key_moments, of_keys, parts_of
+from warner.estimators.keyed import Moments, PerKey, is_keyed, key_moments, of_keys
+from warner.given import shares_given
 from warner.intervals import TARGETS, holding, interval, normal_quantile, wald
+from warner.joint import marginal_estimate
 from warner.solution import Solution
-from warner.summaries import Cumulative, Linear, Quantile, Quantity, Ratio, mean, quantile, variance
+from warner.summaries import Cumulative, Quantile, Quantity, Ratio, mean, quantile, variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,26 +95,17 @@ class Conditional:
         return self._asked(quantile, q)
 
     def interval(self, level: float = 0.95, target: str = "population") -> np.ndarray:
-        """Confidence intervals (V, 2) for the shares of the key's values, one at a time, by Fieller; (0, 1) where nothing bounds a share."""
+        """Confidence intervals (V, 2) for the shares of the key's values, one at a time; (0, 1) where no share is ruled out.
+
+        They are Fieller's, with the variance at the share that is tested: see :mod:`warner.given`. They are widened to hold the estimates.
+        """
         z = normal_quantile(level)
-        choice("target", target, TARGETS)
-        if not is_keyed(self.estimate.evidence.channel):
-            block = np.eye(self.domain.size)
-            return interval(self.estimate, level, target, "bootstrap", _Given(Linear(block, (0.0, 1.0)), self._block))
-        parts, _, _ = parts_of(self.estimate.evidence, "this")
-        if len(parts) > 1:
-            raise ArgumentError(message("interval", "of values' shares takes reports of one mechanism", f"{len(parts)}", "Use mean().interval()"))
-        (channel, w, n), (a, b) = parts[0], (parts[0][0].keep, parts[0][0].sent)
-        try:
-            weights = channel.per_report
-        except IdentifiabilityError:
-            return np.tile([0.0, 1.0], (self.domain.size, 1))
-        seen = channel.each(w)[self.index]
-        h = ((np.arange(seen.size) > 0) - b) / (a - b)
-        f, shares = float(seen @ h), weights @ seen
-        variances = np.array([[weights**2 @ seen - shares**2, weights @ (seen * h) - shares * f], [weights @ (seen * h) - shares * f] * 2]) / n
-        variances[1, 1] = (seen @ h**2 - f**2) / n
-        return np.stack([Ratio(float(s), f, variances[:, :, v], (0.0, 1.0)).around(z) for v, s in enumerate(shares)])
+        respondents = choice("target", target, TARGETS) == "respondents"
+        shape = (_attributes(self.estimate)[0].size, self.domain.size)
+        bounds = shares_given(self.estimate.evidence, self.index, shape, z, respondents)
+        if self.estimate.fit.probabilities is None:
+            return bounds
+        return holding(bounds, np.clip(self.probabilities, 0.0, 1.0))
 
     def rows(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
         """One dict per value: value, estimate, low, high, n."""
@@ -191,12 +184,13 @@ def conditional(estimate: Solution, key: Any) -> Conditional:
 
 def frequencies(estimate: Solution, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
     """See Estimate.frequencies. Of people who hold several pairs, how many hold the key: shares of draws times the most pairs."""
-    keys, values = _attributes(estimate)
+    keys, _ = _attributes(estimate)
     shares, times = _shares(estimate), 1
     if is_keyed(estimate.evidence.channel):
         bounds = wald(of_keys(estimate.evidence), level, target)
     else:
-        bounds = interval(estimate, level, target, "bootstrap", np.kron(np.eye(keys.size), np.ones(values.size)))
+        assert isinstance(estimate.domain, Product)
+        bounds = interval(marginal_estimate(estimate, next(iter(estimate.domain.domains))), level, target)
     if isinstance(keys, Padded):
         times, shares, bounds = keys.pairs, shares[:-1], bounds[:-1]
         if estimate.fit.status is not Status.OUTSIDE_SIMPLEX:

@@ -84,15 +84,20 @@ def wald(evidence: Evidence, level: float = 0.95, target: str = "population") ->
     centre = evidence.channel.invert(evidence.weights)
     plausible = project(centre)
     variance = evidence.channel.variance(plausible)
-    # A value whose reports only it can make, and that nobody reported, has variance 0 at 0. It is taken at a share of z^2 / n
-    # at least, which in a binomial gives 0 the upper limit of Wilson's interval; noise makes that share negligible elsewhere.
-    least = min(1.0, z**2 / evidence.n)
-    own = evidence.channel.moments(plausible)[1]
-    null = evidence.channel.null_variance(plausible)
-    rare = (1 - least) * null + least * own - least**2
+    # A value whose reports only it can make has variance 0 where nobody reported it, or everybody. Its share is taken to be at least
+    # z^2 / (n + z^2) from 0 and from 1, which gives a binomial the limits of Wilson's interval there. Noise makes that negligible elsewhere.
+    least = z**2 / (evidence.n + z**2)
+    spread = (1 - least) * plausible + least / plausible.size  # some share for every value, so that each has others
+    own = evidence.channel.moments(spread)[1]
+    null = evidence.channel.null_variance(spread)
     if target == "respondents":
-        variance, rare = variance - (plausible - plausible**2), rare - (least - least**2)
-    variance = np.maximum(np.where(plausible < least, np.maximum(variance, rare), variance), 0.0)
+        variance = variance - (plausible - plausible**2)
+    for share, near in ((least, plausible < least), (1 - least, plausible > 1 - least)):
+        there = (1 - share) * null + share * own - share**2
+        if target == "respondents":
+            there = there - (share - share**2)
+        variance = np.where(near, np.maximum(variance, there), variance)
+    variance = np.maximum(variance, 0.0)
     half = z * np.sqrt(variance / evidence.n)
     centre = np.clip(centre, 0.0, 1.0)
     return np.clip(np.stack([centre - half, centre + half], axis=1), 0.0, 1.0)
@@ -139,7 +144,9 @@ def bootstrap(
     rng = _generator(rng)
     facts = solution.evidence
     function, lowest, highest = _function(weights, facts.domain.size)
-    centre = project(solution.probabilities) if (solution.probabilities < 0).any() else solution.probabilities
+    centre = solution.probabilities
+    if (centre < 0).any() or not centre.sum() > 0:  # unbiased estimates of few reports may all be 0
+        centre = project(centre)
     chances = centre / centre.sum()
     middle = function(centre)
     errors = np.empty((replicates, middle.size))

@@ -39,7 +39,9 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     if alone:
         fit = estimate.estimator.fit(evidence)
         shares = fit.shares
-    status = Status.EXACT if fit.status is Status.OUTSIDE_SIMPLEX and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-9 else fit.status
+    status = fit.status
+    if status is Status.OUTSIDE_SIMPLEX and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-9:
+        status, shares = Status.EXACT, shares / shares.sum()
     whole = None if alone else Sums(estimate, domain.shape, keep, usual)
     named = estimate.attribute if len(keep) > 1 else list(domain.domains)[keep[0]]
     # Draws of shares one by one do not know how the noise of neighbouring cells cancels in their sums.

@@ -35,6 +35,10 @@ class TwoLevel:
         out[supported] = self.high
         return out
 
+    def log_least(self, ones: np.ndarray, size: int) -> np.ndarray:
+        """log Pr(report | a value that it does not support), of reports with so many (m,) of ``size`` bits set."""
+        return np.full(len(ones), math.log(self.low.numerator) - math.log(self.low.denominator))
+
     def ratio(self) -> Fraction:
         if self.low == 0:
             return INFINITE
@@ -49,6 +53,11 @@ class OneHotBits:
 
     keep: int
     raised: int
+
+    def log_least(self, ones: np.ndarray, size: int) -> np.ndarray:
+        """log Pr(report | a value whose bit is 0 in it), of reports with so many (m,) of ``size`` bits set."""
+        raised, clear, lost = (math.log(v / ONE) for v in (self.raised, ONE - self.raised, ONE - self.keep))
+        return np.asarray(ones * raised + (size - 1 - ones) * clear + lost, dtype=np.float64)
 
     def ratio(self) -> Fraction:
         """Values x and x' differ in two bits; the worst report takes the worst outcome of each."""
@@ -372,8 +381,8 @@ def worst_pair(table: np.ndarray, above: np.ndarray | None = None) -> tuple[Frac
         if high and not low:
             worst, place = INFINITE, y
             break
-        if high and (ratio := Fraction(high) / Fraction(low)) > worst:
-            worst, place = ratio, y
+        if high * worst.denominator > low * worst.numerator:
+            worst, place = Fraction(high) / Fraction(low), y
     if not len(table):
         return worst, 0, 0, 0
     return worst, place, int(chosen[np.argmax(table[place, chosen])]), int(np.argmin(table[place]))
@@ -409,6 +418,19 @@ def fractions(masses: np.ndarray, total: int) -> np.ndarray:
     """The same exactly, as Fractions."""
     out: np.ndarray = np.vectorize(lambda v: Fraction(v, total), otypes=[object])(masses)
     return out
+
+
+def whole(table: np.ndarray) -> tuple[np.ndarray, int]:
+    """Exact probabilities as integers over one denominator, and that: integers add and compare fast.
+
+    >>> whole(np.array([Fraction(1, 2), Fraction(1, 3)], dtype=object))
+    (array([3, 2], dtype=object), 6)
+    """
+    exact = table.ravel().tolist()
+    total = math.lcm(*{v.denominator for v in exact})
+    out = np.empty(len(exact), dtype=object)
+    out[:] = [v.numerator * (total // v.denominator) for v in exact]
+    return out.reshape(table.shape), total
 
 
 def worst_slope_of(logs: np.ndarray, distances: np.ndarray) -> tuple[float, int, int, int]:

@@ -158,7 +158,7 @@ def compare_schemes(
             left_out[name] = str(problem)
     if not lines:
         raise BudgetError(message("epsilon", "suits no scheme on this domain", repr(epsilon), next(iter(left_out.values()))))
-    return SchemeComparison(tuple(sorted(lines, key=lambda line: line.error)), loss, runs, n, epsilon, left_out)
+    return SchemeComparison(tuple(sorted(lines, key=lambda line: float(f"{line.error:.9g}"))), loss, runs, n, epsilon, left_out)
 
 
 def _schemes(domain: Product, theta: np.ndarray, groups: Sequence[Sequence[str]] | None) -> Iterator[tuple[str, list[list[int]], list[Estimator]]]:

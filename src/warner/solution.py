@@ -11,7 +11,7 @@ import numpy as np
 
 from warner._check import ArgumentError, ArgumentTypeError, IdentifiabilityError, message
 from warner._check import kind as kind_of
-from warner.channel import lifted, summed
+from warner.channel import StackChannel, lifted, summed
 from warner.domain import Domain
 from warner.estimators import Estimator
 from warner.estimators.evidence import Evidence
@@ -86,10 +86,17 @@ class Solution:
 
     @cached_property
     def has_intervals(self) -> bool:
-        """Whether the channel has an inverse, which Wald intervals are made from."""
+        """Whether the channel has an inverse that can be formed, which Wald intervals are made from."""
+        channel = self.evidence.channel
         try:
-            self.evidence.channel.invert(self.evidence.weights)
+            channel.invert(self.evidence.weights)
+            if isinstance(channel, StackChannel) and channel.together:
+                channel.variance(np.full(channel.shape[1], 1 / channel.shape[1]))
         except IdentifiabilityError:
+            return False
+        except ArgumentError:
+            if not isinstance(channel, StackChannel):
+                raise
             return False
         return True
 

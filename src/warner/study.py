@@ -305,6 +305,8 @@ def _build(name: str, spec: Any) -> Mechanism:
     # Several pairs a person are lists in Python, which no column of a file holds.
     allowed = [p for p in inspect.signature(cls).parameters if p not in ("domain", "epsilon", *(("keys", "values", "pairs") if keyed else ()))]
     options = dict(spec.model_extra or {})
+    if spec.tags is not None and issubclass(cls, UtilityOptimized):
+        options.setdefault("sensitive", [])  # with tags, nothing need be sensitive for everyone
     missing = [p for p in allowed if inspect.signature(cls).parameters[p].default is inspect.Parameter.empty and p not in options]
     if missing:
         raise StudyError(message(f"attributes.{name}.{missing[0]}", f"is needed by {spec.mechanism}"))
@@ -330,7 +332,8 @@ def _build(name: str, spec: Any) -> Mechanism:
         if keyed:
             text_labels(held := Categorical(spec.keys))
             return KeyValue(held, domain, spec.epsilon, **options)
-        mechanism: Any = cls(domain, epsilon=spec.epsilon, **options)  # type: ignore[call-arg]
-        return mechanism if spec.tags is None else Personalized(mechanism, spec.tags).mechanism
+        if spec.tags is not None and issubclass(cls, UtilityOptimized):
+            return Personalized.of(cls, domain, spec.epsilon, spec.tags, **options).mechanism
+        return cls(domain, epsilon=spec.epsilon, **options)  # type: ignore[call-arg]
     except (WarnerError, TypeError) as error:
         raise StudyError(f"attributes.{name}: {error}") from None

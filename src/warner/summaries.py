@@ -110,15 +110,16 @@ class Quantity(float):
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """A mean that was estimated by itself, its variance, and the least and the largest value: (1,)."""
+    """A mean that was estimated by itself, its variance, the least and the largest value, and the most that it is off on average."""
 
     value: float
     variance: float
     limits: tuple[float, float]
+    bias: float = 0.0
 
     def around(self, z: float) -> np.ndarray:
-        """value +- z sd, within the limits."""
-        half = z * np.sqrt(self.variance)
+        """value +- (z sd + bias), within the limits."""
+        half = z * np.sqrt(self.variance) + self.bias
         return np.clip([self.value - half, self.value + half], *self.limits)
 
 
@@ -236,8 +237,11 @@ def mean(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
     """See Estimate.mean."""
     points = _points(estimate.domain, "mean")
     if estimate.fit.mean is not None and estimate.fit.mean_variance is not None:
-        given = zip(points.T, estimate.fit.mean, estimate.fit.mean_variance, strict=True)
-        found = tuple(Quantity(float(m), estimate, Sampled(float(m), float(v / estimate.n), _ends(estimate.domain, c))) for c, m, v in given)
+        bias = np.zeros(len(points.T)) if estimate.fit.mean_bias is None else estimate.fit.mean_bias
+        given = zip(points.T, estimate.fit.mean, estimate.fit.mean_variance, bias, strict=True)
+        found = tuple(
+            Quantity(float(m), estimate, Sampled(float(m), float(v / estimate.n), _ends(estimate.domain, c), float(b))) for c, m, v, b in given
+        )
         return found[0] if len(found) == 1 else found
     return _each(estimate, [Linear(c, _ends(estimate.domain, c)) for c in points.T])
 

@@ -266,12 +266,33 @@ def bins(index: np.ndarray, size: int, seen: np.ndarray | None = None) -> np.nda
 
 def distinct(rows: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The different rows (m, bytes), sorted as byte strings, and the sum of ``counts`` (int64) of each."""
-    width = rows.shape[1]
-    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, width))).ravel()
-    found, inverse = np.unique(whole, return_inverse=True)
-    total = np.zeros(found.size, dtype=np.int64)
-    np.add.at(total, inverse.ravel(), counts)
-    return found.view(np.uint8).reshape(-1, width), total
+    found, place = kinds(rows)
+    total = np.zeros(len(found), dtype=np.int64)
+    np.add.at(total, place, counts)
+    return found, total
+
+
+def kinds(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different rows (m, bytes) of bytes (n, bytes), sorted as byte strings, and which of them each row is, (n,).
+
+    Eight bytes at a time are sorted as a number, which is many times faster than to sort byte strings.
+
+    >>> kinds(np.array([[2, 1], [1, 9], [2, 1]], dtype=np.uint8))[1].tolist()
+    [1, 0, 1]
+    """
+    n, width = rows.shape
+    padded = np.zeros((n, -(-width // 8) * 8), dtype=np.uint8)
+    padded[:, :width] = rows
+    first, place = np.zeros(min(n, 1), dtype=np.int64), np.zeros(n, dtype=np.int64)
+    for i, words in enumerate(padded.view(">u8").T):
+        numbers = words.astype(np.uint64)
+        if i:
+            # Numbers of pairs stay below n^2, and pairs are in the order of the bytes.
+            different, inverse = np.unique(numbers, return_inverse=True)
+            numbers = place.astype(np.uint64) * np.uint64(different.size) + inverse.ravel().astype(np.uint64)
+        _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+        place = inverse.ravel()
+    return np.ascontiguousarray(rows[first]), place
 
 
 def bit_sums(packed: np.ndarray, width: int) -> np.ndarray:

@@ -112,8 +112,15 @@ def test_files_are_counted_as_memory_is(name: str, suffix: str, tmp_path: Path) 
     assert tally_file(path) == dict.fromkeys(("a b", "quoted\"'"), mechanism.tally(reports))
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("backend", ["pyarrow", "polars", "pandas"])
+# Every mechanism in one library, and every layout of reports in the others.
+FRAMES = [
+    *((name, "pyarrow") for name in NAMES),
+    *((next(n for n in NAMES if type(smallest(n).layout) is layout), backend)
+      for layout in dict.fromkeys(type(smallest(n).layout) for n in NAMES) for backend in ("polars", "pandas")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, backend", FRAMES)
 def test_frames_of_any_library_are_counted(name: str, backend: str) -> None:
     mechanism = smallest(name)
     reports = _reports(mechanism)

@@ -32,7 +32,8 @@ def _oracle(channel: Channel, w: np.ndarray) -> float:
     seen = w > 0
     rows = channel.dense()[seen] * channel.copies
     problem = cp.Problem(cp.Maximize(w[seen] @ cp.log(rows @ theta)), [theta >= 0, cp.sum(theta) == 1])
-    return channel.copies * problem.solve(solver=cp.CLARABEL)
+    factors = w[seen] @ np.broadcast_to(channel.log_factors, w.shape)[seen]
+    return channel.copies * (problem.solve(solver=cp.CLARABEL) + factors)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -79,7 +80,9 @@ def test_em_is_the_textbooks_step_for_step(name: str) -> None:
     values = []
     for steps in range(1, 8):
         posterior = dense * theta / (dense @ theta)[:, None]
-        theta = w @ posterior
+        # Rows that are parts of reports: the step is as many times as long as a report has rows.
+        theta = theta + facts.channel.copies * (w @ posterior - theta)
+        theta = theta / theta.sum()
         fit = warner.ExpectationMaximization(steps).fit(facts)
         assert fit.probabilities == pytest.approx(theta, abs=1e-12)
         assert fit.status is warner.Status.STOPPED and fit.iterations == steps
@@ -268,7 +271,7 @@ def test_worked_examples_of_three_values() -> None:
     """METHODS 4.5: 3-RR (1/2, 1/4, 1/4). Reports 1,2,2,2,3: on the border, not stationary. 1,2,2,3: the degenerate one."""
     channel = DirectChannel(3, 0.25, 0.25)
     border = direct(channel, np.array([1, 3, 1]) / 5)
-    assert border.tolist() == [0, 1, 0]
+    assert border == pytest.approx([0, 1, 0], abs=1e-15)
     assert 5 * score(channel, np.array([1, 3, 1]) / 5, border) == pytest.approx([4.5, 5, 4.5])
     assert channel.invert(np.array([1, 3, 1]) / 5) == pytest.approx([-0.2, 1.4, -0.2])
     degenerate = direct(channel, np.array([1, 2, 1]) / 4)
@@ -329,8 +332,8 @@ def test_separable_solver_at_its_edges() -> None:
 def test_exact_likelihood_without_protection_is_the_histogram() -> None:
     open_ = warner.RandomizedResponse(warner.Integers(0, 3), float("inf"))
     result = warner.estimate(open_.tally(open_.randomize([0, 0, 1, 3])), warner.MaximumLikelihood())
-    assert result.probabilities.tolist() == [0.5, 0.25, 0, 0.25]
-    assert result.gap == 0 and result.status is warner.Status.CONVERGED
+    assert result.probabilities == pytest.approx([0.5, 0.25, 0, 0.25], abs=1e-12) and result.probabilities[2] == 0
+    assert result.gap is not None and result.gap <= 1e-12 and result.status is warner.Status.CONVERGED
 
 
 def test_impossible_reports_are_refused() -> None:
@@ -372,6 +375,5 @@ def test_values_that_lump_have_the_maximum_of_those_that_do_not(name: str, size:
     slow, _, reached = interior_point(channel, w, 1e-10)
     assert reached and fit.gap is not None and fit.gap <= 1e-9
     assert fit.log_likelihood == pytest.approx(n * log_likelihood(channel, w, slow), abs=1e-4)
-    assert (
-        warner.MaximumLikelihood().fit(evidence(mechanism.tally(mechanism.randomize(np.array([1]), rng), keep_reports=True))).probabilities.sum() == 1
-    )
+    alone = warner.MaximumLikelihood().fit(evidence(mechanism.tally(mechanism.randomize(np.array([1]), rng), keep_reports=True)))
+    assert alone.probabilities.sum() == pytest.approx(1, abs=1e-12)

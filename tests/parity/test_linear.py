@@ -15,6 +15,7 @@ import warner
 from warner import hashing
 from warner.channel import walsh
 from warner.channel.hashed import _collisions
+from warner.estimators.evidence import Evidence
 from warner.estimators.simplex import base_cut, normalize, project, threshold
 from warner.reports import Fields
 from warner.tally import bit_sums, count
@@ -136,3 +137,25 @@ def test_pure_python_projection() -> None:
         middle = (low + high) / 2
         low, high = (middle, high) if np.maximum(v - middle, 0).sum() > 1 else (low, middle)
     assert project(v) == pytest.approx(np.maximum(v - low, 0), abs=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e6, 1e12, 1e18])
+def test_projections_sum_to_one_at_every_scale(scale: float) -> None:
+    """Rejects the sum without the largest taken off first: it loses the 1 in entries of 1e6, and finds nothing to keep in those of 1e18."""
+    for seed in range(20):
+        v = scale * np.random.default_rng(seed).normal(size=5)
+        for entries in (v, v - v.mean(), v + 1 - v.sum(), np.repeat(v[:1], 5)):
+            found = project(entries)
+            assert abs(found.sum() - 1) <= 1e-12 and (found >= 0).all()
+            assert found.argmax() == entries.argmax() or found.max() == found[entries.argmax()]
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3])
+def test_an_unbiased_estimate_inside_the_simplex_sums_to_one(epsilon: float) -> None:
+    """Entries of 1e6 cancel: without a division by the sum it is off by 1e-10."""
+    coin = warner.RandomizedResponse(warner.Integers(0, 1), epsilon)
+    channel = coin.channel()
+    for constraint in (None, "project", "normalize", "base-cut", "threshold"):
+        fit = warner.Inversion(constraint).fit(Evidence(channel, np.array([0.5, 0.5]), 2, coin.domain))
+        assert abs(fit.shares.sum() - 1) <= 1e-12 and fit.shares == pytest.approx([0.5, 0.5], abs=1e-6)
+        assert fit.status is warner.Status.EXACT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -116,6 +117,19 @@ def test_points_close_together_stay_apart() -> None:
     assert abs(x - 0.302) < 6.5 * sd and abs(y - 0.3) < 6.5 * sd
     fit = warner.estimate(mechanism.tally(mechanism.randomize(values, rng)), warner.MaximumLikelihood(gap=1e-6))
     assert fit.gap is not None and fit.gap <= 1e-6 and fit.probabilities[2] == pytest.approx(0.3, abs=0.05)
+
+
+def test_points_close_to_each_other_and_far_from_others_take_little_memory() -> None:
+    """The wrong program builds a column for each of the 4,097 grid points: 4 GB."""
+    mechanism = Gaussian(Points([[0.0], [0.001], [5.0]]), 3.0, 1e-4)
+    assert len(mechanism.law.masses) > 10_000
+    tracemalloc.start()
+    try:
+        mechanism.channel()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2**26
 
 
 def test_noise_has_the_variance_it_says() -> None:

@@ -12,7 +12,7 @@ import warner
 from tests.registry import METRIC, PLACES, smallest
 from warner import Exponential, Geometric, Grid, Integers, Interval, Laplace, PlanarGeometric, PlanarLaplace, Points, TruncatedGeometric
 from warner.channel import DenseChannel, PlanarChannel
-from warner.evidence import Evidence
+from warner.estimators.evidence import Evidence
 from warner.law import Displacements, worst_slope
 from warner.mechanisms import from_header
 

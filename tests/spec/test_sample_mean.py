@@ -9,6 +9,7 @@ import pytest
 
 import warner
 from warner import Gaussian, Geometric, Grid, Integers, Interval, Laplace, Piecewise, PlanarGeometric, SampleMean, SquareWave, StochasticRounding
+from warner.estimators.evidence import Evidence
 from warner.evidence import evidence
 
 MAKERS = {
@@ -133,3 +134,48 @@ def test_a_mean_that_is_only_nearly_affine_is_not_taken_as_such() -> None:
     facts = evidence(mechanism.tally(mechanism.randomize([0])))
     mean = SampleMean().fit(type(facts)(channel, channel.matvec(theta), 100, mechanism.domain)).mean
     assert mean is not None and mean[0] == pytest.approx(0, abs=1e-9)
+
+
+PLACES = np.random.default_rng(0).random((30, 2))
+
+
+@pytest.mark.parametrize("domain", [warner.Points(PLACES), Grid(3, 7)], ids=["points that are no lattice", "a grid that is none of the device's"])
+def test_the_mean_of_places_with_noise_added_needs_no_inverse(domain: warner.Domain) -> None:
+    """The device rounds places to its grid. The wrong program inverts the channel then: its means are off by thousands of diameters."""
+    points = domain.points
+    assert points is not None
+    mechanism, rng = Gaussian(domain, 1.0, delta=1e-6), np.random.default_rng(1)
+    index = rng.integers(0, domain.size, 10_000)
+    result = warner.estimate(mechanism.tally(mechanism.randomize(domain.decode(index), rng)), SampleMean())
+    means = result.mean()
+    assert isinstance(means, tuple)
+    for found, truth in zip(means, points[index].mean(axis=0), strict=True):
+        low, high = found.interval(level=1 - 1e-9)
+        assert abs(found - truth) < 6.2 * mechanism.sigma / math.sqrt(10_000) + np.ptp(points) / 64
+        assert low <= truth <= high
+        assert found.interval()[0] <= found <= found.interval()[1] or not points.min() <= found <= points.max()
+    assert result.fit.mean_bias is not None and (result.fit.mean_bias <= np.ptp(points, axis=0).max() / 64).all()
+
+
+def test_the_bias_of_rounded_places_is_at_most_what_intervals_are_widened_by() -> None:
+    """Exact frequencies of every place alone: the mean is off by no more than the bias that is stated, and some place by all of it."""
+    mechanism = Gaussian(warner.Points(PLACES), 1.0, delta=1e-6)
+    channel = mechanism.channel()
+    off = []
+    for x in range(30):
+        fit = SampleMean().fit(Evidence(channel, channel.matvec(np.eye(30)[x]), 10_000, mechanism.domain))
+        assert fit.mean is not None and fit.mean_bias is not None
+        off.append(np.abs(fit.mean - PLACES[x]) / fit.mean_bias)
+    assert np.max(off, axis=0) == pytest.approx(np.ones(2), abs=1e-6)
+
+
+def test_an_inverse_is_taken_where_rounding_matters_more_than_noise() -> None:
+    """Three places far apart against the noise and very many people: without the bias. The wrong program never inverts."""
+    places = np.array([[0.0, 0.0], [1.0, 0.003], [0.503, 1.0]])
+    mechanism = Gaussian(warner.Points(places), 8.0, delta=1e-3)
+    channel = mechanism.channel()
+    theta = np.array([0.1, 0.2, 0.7])
+    few, many = (SampleMean().fit(Evidence(channel, channel.matvec(theta), n, mechanism.domain)) for n in (100, 10**9))
+    assert few.mean_bias is not None and (few.mean_bias > 0).any()
+    assert many.mean_bias is not None and (many.mean_bias == 0).any()
+    assert many.mean == pytest.approx(theta @ places, abs=1e-7)

@@ -19,6 +19,7 @@ from warner._exact import log_ratio
 from warner.audit import enumerated
 from warner.domain import Tagged, from_spec
 from warner.law import violation, worst_ratio
+from warner.mechanisms import from_header
 from warner.reports import Reports
 from warner.study import Study
 
@@ -425,7 +426,7 @@ def test_studies_name_sensitive_values_and_tags() -> None:
     assert study.guarantee == OSLDP(study.epsilon, (("place", "clinic"), ("place", "@home"), ("age", 3), ("age", 4)))
     assert Study.parse(study.to_json()).digest == study.digest
     for old, new in (
-        ('sensitive = ["clinic"]', "sensitive = []"),
+        ('sensitive = ["clinic"]\ntags = ["home"]', "sensitive = []"),
         ('["clinic"]\ntags', '["moon"]\ntags'),
         ('tags = ["home"]', 'tags = ["home", "home"]'),
     ):
@@ -433,6 +434,39 @@ def test_studies_name_sensitive_values_and_tags() -> None:
             Study.parse(STUDY.replace(old, new))
     with pytest.raises(warner.StudyError, match="go with UtilityOptimizedRR"):
         Study.parse(STUDY.replace("UtilityOptimizedRR", "RandomizedResponse").replace('sensitive = ["clinic"]\n', ""))
+
+
+@pytest.mark.parametrize("kind, options", [(UtilityOptimizedRR, {}), (UtilityOptimizedRappor, {"keep": "optimized"})])
+def test_nothing_need_be_sensitive_for_everyone_where_people_have_tags(kind: type, options: dict[str, str]) -> None:
+    """[P2 sec 5.1]: then the bots alone are sensitive. Values without a tag may be recognised; no value may be protected by nothing."""
+    city = Personalized.of(kind, DOMAIN, 1.0, ["home", "work"], **options)
+    assert city.common is None and city.guarantee.sensitive == ("@home", "@work") and city.epsilon <= 1.0
+    check = warner.audit(city.mechanism)
+    assert check.holds and check.epsilon == pytest.approx(1.0, abs=1e-9)
+    rng = np.random.default_rng(0)
+    device = city.device({"home": [DOMAIN.labels[1]]})
+    reports = device.randomize([DOMAIN.labels[1]] * 6000, rng)
+    open_ = city.device().randomize([DOMAIN.labels[0]] * 4000, rng)
+    result = warner.estimate([city.tally(reports), city.tally(open_)], warner.Inversion("project"))
+    known = np.eye(DOMAIN.size)[1]
+    shares = warner.redistribute(result, {"home": known}).probabilities
+    assert shares[:2] == pytest.approx([0.4, 0.6], abs=0.1)
+    assert from_header(city.mechanism.header).header == city.mechanism.header
+    assert eval(repr(city), {**vars(warner)}).mechanism.header == city.mechanism.header
+    with pytest.raises(warner.ArgumentError, match="sensitive"):
+        kind(DOMAIN, 1.0, sensitive=[])
+    with pytest.raises(warner.ArgumentTypeError, match="mechanism"):
+        Personalized.of(warner.RandomizedResponse, DOMAIN, 1.0, ["home"])  # type: ignore[arg-type]
+
+
+def test_a_study_with_tags_need_name_no_sensitive_value() -> None:
+    for text in (STUDY.replace('sensitive = ["clinic"]', "sensitive = []"), STUDY.replace('sensitive = ["clinic"]\n', "")):
+        study = Study.parse(text)
+        assert study.mechanisms["place"].sensitive == ["@home"]
+        assert Study.parse(study.to_json()).digest == study.digest
+    assert Personalized.of(UtilityOptimizedRR, DOMAIN, 1.0, ["home"], sensitive=[3]).mechanism.header == (
+        Personalized(UtilityOptimizedRR(DOMAIN, 1.0, [3]), ["home"]).mechanism.header
+    )
 
 
 def test_a_plan_ranks_mechanisms_and_counts_people() -> None:

@@ -25,11 +25,18 @@ class Channel(ABC):
         shape: (m, K).
         dtype: float64.
         copies: how many rows one report counts for: 1, except where a report is taken as several (see SupportChannel).
+        log_factors: (m,) or one number: log Pr(report | value) = log(copies A) + log_factors. It is 0 where a row times
+            ``copies`` is a probability, and something else where rows are only known up to a factor.
     """
 
     shape: tuple[int, int]
     dtype = np.dtype(np.float64)
     copies: float = 1
+    log_factors: np.ndarray | float = 0.0
+
+    def log_factors_of(self, rows: np.ndarray) -> np.ndarray | float:
+        """``log_factors`` of some rows, given by number or as booleans."""
+        return self.log_factors[rows] if isinstance(self.log_factors, np.ndarray) else self.log_factors
 
     @abstractmethod
     def matvec(self, theta: np.ndarray) -> np.ndarray:
@@ -65,6 +72,19 @@ class Channel(ABC):
         self._whole()
         squares = self._inverse**2
         return squares @ self.matvec(theta), np.einsum("xy,yx->x", squares, self._dense)
+
+    def whole(self) -> Channel:
+        """A channel with a row for every report that there can be: this one, except where rows are those of reports seen."""
+        return self
+
+    def placed(self, w: np.ndarray) -> np.ndarray:
+        """Weights (m,) as weights of the rows of ``whole()``."""
+        return w
+
+    def second_moments(self, weights: np.ndarray) -> np.ndarray:
+        """E[g^2 | value], (r, K), of g = the sum of ``weights`` (r, m) over the rows that one report counts for."""
+        self._whole()
+        return np.asarray(weights**2 @ self._dense)
 
     def variance(self, theta: np.ndarray) -> np.ndarray:
         """Variance (K,) of ``invert`` per report, for users drawn independently from theta; divide by n."""
@@ -218,6 +238,15 @@ class Channel(ABC):
         inverse = np.zeros(self.shape[::-1])
         inverse[:, rows] = np.linalg.pinv(scaled) / np.sqrt(spread[rows])
         return inverse
+
+
+def has_inverse(channel: Channel) -> bool:
+    """Whether distributions are told apart by the reports that they make through this channel."""
+    try:
+        channel.invert(np.full(channel.shape[0], 1 / channel.shape[0]))
+    except IdentifiabilityError:
+        return False
+    return True
 
 
 def one_by_one(product: Callable[[Any, np.ndarray], np.ndarray]) -> Callable[[Any, np.ndarray], np.ndarray]:

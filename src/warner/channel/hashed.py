@@ -74,6 +74,11 @@ class HashChannel(Channel):
     def invert(self, w: np.ndarray) -> np.ndarray:
         return self._support_inverse @ self._gather(w)
 
+    def functional(self, c: np.ndarray) -> np.ndarray:
+        """A report (s, b) adds the sum of u = inverse' c over the values in its bucket: matvec with q' = 0 and p = the pool's size."""
+        plain = HashChannel(self.shape[1], self.seeds, self.count, 0.0, float(self.seeds))
+        return plain.matvec(self._support_inverse.T @ c)
+
     def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Exact over the pool where that costs at most 5e10 multiplications.
 

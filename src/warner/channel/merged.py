@@ -25,6 +25,7 @@ class MergedChannel(Channel):
         self.sizes = np.bincount(labels[labels >= 0])
         self.shape = (channel.shape[0], self.sizes.size)
         self.copies = channel.copies
+        self.log_factors = channel.log_factors
         # One more component of weight 0 at the end is where the label -1 points.
         self._scale = np.append(1 / self.sizes, 0.0)
 

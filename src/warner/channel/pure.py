@@ -57,7 +57,7 @@ class _Pure(Channel):
 
     def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         size, shares = self.shape[1], self.shares(w)
-        return SupportChannel(size, self.q, self.gap), np.concatenate([shares, 1 - shares]) / size
+        return SupportChannel(size, self.q, self.gap, getattr(self, "ones", None)), np.concatenate([shares, 1 - shares]) / size
 
 
 class DirectChannel(_Pure):
@@ -121,6 +121,27 @@ class SupportChannel(_Pure):
 
     def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         return self, w
+
+    def second_moments(self, weights: np.ndarray) -> np.ndarray:
+        """With u the weights of bits that are 1 less those of 0, g = c + sum_j u_j b_j, c the sum of the latter.
+
+        Bits are independent given the value v, with means q_j and p_v = q_v + gap_v. Where k bits of each report are 1, the
+        value's own is one of them with probability p_v, and the others are drawn without replacement.
+        """
+        yes, no = weights[:, : self._size], weights[:, self._size :]
+        u, c = yes - no, no.sum(axis=1, keepdims=True)
+        if self.ones is None:
+            p, own = self.q + self.gap, self.q * (1 - self.q)
+            mean = c + (u @ self.q)[:, None] + u * self.gap
+            spread_ = (u**2 @ own)[:, None] + u**2 * (p * (1 - p) - own)
+            return np.asarray(mean**2 + spread_)
+        others, total = self._size - 1, 0.0
+        middle = (u.sum(axis=1, keepdims=True) - u) / others
+        around = np.maximum((u**2).sum(axis=1, keepdims=True) - u**2 - others * middle**2, 0.0) / max(others - 1, 1)
+        for chance, own_bit in ((self.q + self.gap, 1), (1 - self.q - self.gap, 0)):
+            k = self.ones - own_bit
+            total = total + chance * ((c + own_bit * u + k * middle) ** 2 + k * (1 - k / others) * around)
+        return np.asarray(total)
 
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
         return self.rerandomize(rng.multinomial(n, theta / theta.sum()), rng)

@@ -9,7 +9,7 @@ import numpy as np
 
 from warner._check import ArgumentError, message
 from warner.channel.base import Channel, one_by_one
-from warner.channel.pure import _Pure
+from warner.channel.pure import SupportChannel, _Pure
 
 _BLOCK = 2**20  # elements of a block of rows that are unpacked at a time
 # Bit k of a byte, most significant first: (256, 8).
@@ -29,12 +29,26 @@ class SupportRows(_Pure):
             reports or (m,): base 0 and gain 1 for a report that only one value can have made [P2 def 5].
         q, gap: support probabilities of the unbiased estimate, (S_x - q) / gap.
         counted: (m, ceil(K / 8)) the bits that S_x counts, where they are not those of the likelihood.
+        log_factors: (m,) what turns the rows into probabilities, see Channel; 0 where they are probabilities.
+        ones: how many bits of a report are 1, where that is fixed.
     """
 
-    def __init__(self, bits: np.ndarray, size: int, base: Any, gain: Any, q: Any = 0.0, gap: Any = 1.0, counted: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        bits: np.ndarray,
+        size: int,
+        base: Any,
+        gain: Any,
+        q: Any = 0.0,
+        gap: Any = 1.0,
+        counted: np.ndarray | None = None,
+        log_factors: np.ndarray | float = 0.0,
+        ones: int | None = None,
+    ) -> None:
         self.shape = (len(bits), size)
         self.bits = np.asfortranarray(bits)
         self.base, self.gain = (np.broadcast_to(np.asarray(v, dtype=np.float64), (len(bits),)) for v in (base, gain))
+        self.log_factors, self.ones = log_factors, ones
         self.steady = self.base > 0  # rows that hardly change with theta
         self.counted = self.bits if counted is None else np.asfortranarray(counted)
         self._supported(size, q, gap)
@@ -48,6 +62,12 @@ class SupportRows(_Pure):
         for table, column in zip(tables, self.bits.T, strict=True):
             out += np.take(table, column)
         return self.base * theta.sum() + self.gain * out
+
+    def whole(self) -> Channel:
+        return SupportChannel(self.shape[1], self.q, self.gap, self.ones)
+
+    def placed(self, w: np.ndarray) -> np.ndarray:
+        return self.supports(w)[1]
 
     @one_by_one
     def shares(self, w: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from warner._check import ArgumentError, message
-from warner.channel.base import Channel
+from warner.channel.base import Channel, has_inverse
 
 _MOST_DEALT = 10**9  # people that numpy deals out without replacement
 
@@ -38,6 +38,9 @@ class StackChannel(Channel):
         self.shares = rows / rows.sum()
         self.copies = float(rows.sum() / self.people.sum())
         self.shape = (sum(c.shape[0] for c in channels), channels[0].shape[1])
+        # Rows of group g times ``copies`` are n_g / n of the probabilities of its own reports.
+        factors = [c.log_factors - np.log(n / self.people.sum()) for c, n in zip(self.channels, self.people, strict=True)]
+        self.log_factors = np.concatenate([np.broadcast_to(f, c.shape[:1]) for f, c in zip(factors, self.channels, strict=True)])
         self._ends = np.cumsum([c.shape[0] for c in channels])
 
     def equally(self) -> StackChannel:
@@ -122,7 +125,77 @@ class StackChannel(Channel):
         precision = self.people[:, None] / variances
         return precision / precision.sum(axis=0)
 
+    @cached_property
+    def together(self) -> bool:
+        """Whether the inverse is that of all rows together, because some group's channel has none of its own.
+
+        It is ``Channel._inverse`` of the stack, weighted least squares with weights 1 / d, d = A theta at the uniform theta. A group's
+        frequencies have the covariance (diag d_g - d_g d_g') / n_g. Among weights L with L A = I those of least variance
+        under it are also those of least variance under diag d_g / n_g: adding a constant to the weights of one group and taking it
+        from another's changes neither L A nor the true variance, and the best such constants make L_g d_g = theta n_g / n.
+        """
+        return not self.equal and len(self.channels) > 1 and not all(has_inverse(channel) for channel in self.channels)
+
+    def whole(self) -> Channel:
+        return self if self._listed else StackChannel([c.whole() for c in self.channels], [int(n) for n in self.people], self.equal)
+
+    def placed(self, w: np.ndarray) -> np.ndarray:
+        if self._listed:
+            return w
+        parts = zip(self.shares, self.channels, self.split(w), strict=True)
+        whole = self.whole()
+        assert isinstance(whole, StackChannel)
+        return whole.stack([channel.placed(part / share) for share, channel, part in parts])
+
+    @cached_property
+    def _listed(self) -> bool:
+        return all(channel.whole() is channel for channel in self.channels)
+
+    @cached_property
+    def _everything(self) -> StackChannel:
+        """The stack whose rows are all reports that there can be, which is inverted."""
+        whole = self.whole()
+        assert isinstance(whole, StackChannel)
+        return whole
+
+    def each_weights(self) -> list[np.ndarray]:
+        """Of every group, what the rows of one of its reports add to the estimate times n, (K, m_g)."""
+        return [np.ascontiguousarray(part) / self.copies for part in np.split(self._inverse, self._ends[:-1], axis=1)]
+
+    def _moments_together(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of the inverse of all rows together. The mean of a group's reports alone, m_g = G_g theta, is not theta; their sum is.
+
+            V = sum_g [ (n_g / n) E_g l^2 - (n / n_g) m_g^2 ]
+
+        Where x has the share t and the rest is as in theta, m_g is linear in t, and V is what Channel.null_variance takes it for.
+        """
+        if theta.ndim > 1:
+            parts = [self._moments_together(column) for column in theta.T]
+            return np.stack([total for total, _ in parts], axis=1), np.stack([own for _, own in parts], axis=1)
+        if not self._listed:
+            return self._everything._moments_together(theta)
+        rest = np.where(theta < 1, 1 - theta, 1.0)
+        n = self.people.sum()
+        variance, none, some, bend = (np.zeros(theta.size) for _ in range(4))
+        for channel, weights, people in zip(self.channels, self.each_weights(), self.people, strict=True):
+            share = people / n
+            squares = channel.second_moments(weights)
+            # The mean of one report's weights by value, times the group's share.
+            means = share * channel.copies * channel.rmatvec(np.ascontiguousarray(weights.T)).T
+            second, own = share * (squares @ theta), share * squares.diagonal()
+            first, at_one = means @ theta, means.diagonal()
+            at_none = (first - theta * at_one) / rest
+            variance += second - first**2 / share
+            none += (second - theta * own) / rest - at_none**2 / share
+            some += own - at_one**2 / share
+            bend += (at_one - at_none) ** 2 / share
+        total = np.maximum(variance, 0.0) + theta**2
+        # V(t) = (1 - t) none + t some + t (1 - t) bend.
+        return total, some + 1 + (1 - theta) * (bend - 1)
+
     def invert(self, w: np.ndarray) -> np.ndarray:
+        if self.together:
+            return Channel.invert(self._everything, self.placed(w))
         parts = zip(self._mixture, self.channels, self.split(w), self.shares, strict=True)
         return np.sum([(mixed * channel.invert(part / share).T).T for mixed, channel, part, share in parts], axis=0)
 
@@ -133,6 +206,8 @@ class StackChannel(Channel):
         of that are n / n_g times the group's, and its mean share theta is squared once, not once a group: each group's variance,
         total - theta^2, is mixed, and theta^2 added back.
         """
+        if self.together:
+            return self._moments_together(theta)
         parts = [channel.moments(theta) for channel in self.channels]
         scale = self._mixture**2 * (self.people.sum() / self.people)[:, None]
         excess = 1 - scale.sum(axis=0)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import fields
+from functools import wraps
 from typing import Any
 
 from warner._check import ArgumentError, message
+from warner._threads import SMALL, one_thread
 from warner.domain import Domain
 from warner.estimators.evidence import Evidence
 from warner.estimators.fit import Fit
@@ -18,6 +21,25 @@ class Estimator(ABC):
     @abstractmethod
     def fit(self, evidence: Evidence) -> Fit:
         """Estimate the distribution over the K values of ``evidence.domain``."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "fit" in vars(cls):
+            cls.fit = _small_on_one_thread(cls.fit)  # type: ignore[method-assign]
+
+
+def _small_on_one_thread(fit: Callable[..., Fit]) -> Callable[..., Fit]:
+    """The same fit, on one thread where its products are small."""
+
+    @wraps(fit)
+    def fitted(self: Any, evidence: Evidence, *args: Any, **kwargs: Any) -> Fit:
+        rows, size = evidence.channel.shape
+        if min(rows, evidence.n) * size**2 > SMALL:
+            return fit(self, evidence, *args, **kwargs)
+        with one_thread():
+            return fit(self, evidence, *args, **kwargs)
+
+    return fitted
 
 
 def repr_of_changes(estimator: Any) -> str:

@@ -134,9 +134,16 @@ class Noise:
         r = np.sqrt(self.slope**2 + 4 * self.null)
         return np.sqrt(self.n) * np.arcsin(np.clip((2 * np.clip(t, 0.0, 1.0) - self.slope) / np.maximum(r, _TINY), -1.0, 1.0))
 
+    def _kinds(self) -> np.ndarray:
+        """null and slope (2, K), rounded to 12 digits of the largest, so that values of one kind have one."""
+        each = np.stack([self.null, self.slope])
+        largest = np.abs(each).max(axis=1, keepdims=True)
+        return np.round(each / np.where(largest > 0, largest, 1.0), 12)
+
     def atoms(self, mean: float) -> np.ndarray:
         """(J,) shares that the prior may have: 0, even steps of the noise near the data, in proportion to each other below its resolution."""
-        laws, kinds = np.unique(np.stack([self.null, self.slope]).round(12), axis=1, return_inverse=True)
+        _, first, kinds = np.unique(self._kinds(), axis=1, return_index=True, return_inverse=True)
+        laws = np.stack([self.null, self.slope])[:, first]
         if laws.shape[1] > _KINDS:  # the least noise stands for all
             laws, kinds = laws[:, :1], np.zeros(self.y.size, dtype=np.int64)
         even, finest = [], np.inf
@@ -166,7 +173,7 @@ class Noise:
         guess = np.zeros(1) if self.guess is None else self.guess.value / np.sqrt(self.guess.variance)
         own = [(group.share - group.q) / group.gap / np.sqrt(self.variance(self.y)) for group in self.groups]
         seen = [np.broadcast_to(np.round(v / _WIDTH), place.shape) for v in (place, guess, *own)]
-        keys = np.stack([*seen, self.null.round(12), self.slope.round(12)])
+        keys = np.stack([*seen, *self._kinds()])
         order = np.argsort(self.y, kind="stable")
         _, rows, counts = np.unique(keys[:, order], axis=1, return_inverse=True, return_counts=True)
         back = np.empty(order.size, dtype=np.int64)

@@ -18,7 +18,7 @@ from warner.estimators.evidence import Evidence
 from warner.estimators.fit import Fit, Status
 from warner.estimators.independent import Independent
 from warner.estimators.inversion import Inversion
-from warner.estimators.objective import assess, finish, log_likelihood, over, require_possible
+from warner.estimators.objective import advance, assess, finish, log_likelihood, moved_or_not, over, relaxed, require_possible
 
 _FOLDS = 5
 _CLEAR = 2.0  # standard errors by which held-out reports must be likelier than under the uniform distribution, or one step is taken
@@ -30,12 +30,18 @@ _LONG = 200  # steps from independence from which doubling them must gain _GAIN 
 _GAIN, _NOTHING = 1.0, 0.01  # that many nats; from the uniform start, from _LEAST steps on, ever smaller gains end it too
 _EVEN = 0.01  # of the uniform distribution in a start at the product of marginals: a share that starts at 0 stays there
 _CLOSED = (DirectChannel, SupportChannel, HadamardChannel)  # whose inverse is a closed form and not worse than the reports are
-_STEADY = 1e-8  # and where no score is further from 1 on any share, in this many nats per row
+_STEADY = 1e-8  # and where no step moves a share by more
+_STILL = 1e-3  # in l1, or one report's share if that is less: steps that move theta by less have not moved it
+_ROUNDING = 1e-13  # nats per row, by which rounding may lower a likelihood
 
 
 @dataclass(frozen=True)
 class ExpectationMaximization(Estimator):
     """``steps`` steps theta <- theta * A' (w / A theta) from a start (iterative Bayesian update, IBU).
+
+    Where the tally knows reports by their bit sums only, a report counts for several rows, and this step is too short by
+    their number. It is then made that many times as long, and shortened again where the quasi-likelihood would fall, so that a
+    number of steps means what it means on whole reports (``warner.estimators.objective.advance``).
 
     Plain EM needs 10^4 to 10^5 steps to come near the maximiser, so the number of steps is a choice of how much to smooth;
     the fit's ``gap`` says how far from the maximum it stopped. For the maximum itself use MaximumLikelihood.
@@ -92,15 +98,16 @@ class ExpectationMaximization(Estimator):
             begin = lambda v: _apart(replace(evidence, channel=rows, weights=v))
         steps = chosen_steps(rows, weights, evidence.n, begin) if isinstance(self.steps, str) else self.steps
         theta = np.full(channel.shape[1], 1 / channel.shape[1]) if begin is None else begin(weights)
+        first, pace = theta, rows.copies
         path = []
+        s, value = assess(rows, weights, theta)
         for _ in range(steps):
-            s, value = assess(rows, weights, theta)
             path.append((evidence.n * value, max(0.0, float(s.max()) - 1) * channel.copies))
-            theta = theta * s
-        fit = finish(evidence, theta / theta.sum(), Status.STOPPED, steps)
+            theta, s, value, pace = advance(rows, weights, theta, s, value, pace)
+        fit = moved_or_not(finish(evidence, theta / theta.sum(), Status.STOPPED, steps), first, evidence.n, min(_STILL, 1 / evidence.n))
         kept = None
         if self.keep_path:
-            # Rows that tell the same were taken together, which moves every log-likelihood by one and the same number.
+            # Rows that tell the same were taken together, which moves every log-likelihood by one number.
             moved = (fit.log_likelihood or 0.0) - evidence.n * log_likelihood(rows, weights, fit.shares)
             kept = np.array([*((value + moved, gap) for value, gap in path), (fit.log_likelihood, fit.gap)])
         return replace(fit, path=kept, seconds=perf_counter() - start)
@@ -163,9 +170,10 @@ def chosen_steps(channel: Channel, w: np.ndarray, n: int, begin: Callable[[np.nd
     best, best_value, following, clear = least, -np.inf, float(least), False
     doubled, then, gained = (_LEAST, -np.inf, _NOTHING) if begin is None else (_LONG, -np.inf, _GAIN)
     seen = folds > 0
-    even = np.log(np.maximum(channel.matvec(thetas)[seen], 1e-300))
+    d = channel.matvec(thetas)
+    even = np.log(np.maximum(d[seen], 1e-300))
+    paces = np.full(thetas.shape[1], float(channel.copies))
     for step in range(_MOST + 1):
-        d = channel.matvec(thetas)
         if step >= following:
             gain = np.log(np.maximum(d[seen], 1e-300)) - even
             value = float(folds[seen] @ gain)
@@ -179,21 +187,42 @@ def chosen_steps(channel: Channel, w: np.ndarray, n: int, begin: Callable[[np.nd
                 doubled, then = 2 * step, value
             following = max(step + 1, step * _OFTEN)
         s = channel.rmatvec(over(rest, d))
-        thetas = thetas * s
-        if float((thetas * np.abs(s - 1)).max()) < _STEADY:
+        if channel.copies == 1:
+            thetas = thetas * s
+            d = channel.matvec(thetas)
+        else:
+            thetas, d, paces = _advanced(channel, rest, thetas, s, d, paces)
+        if float((thetas * np.abs(s - 1)).max()) * channel.copies < _STEADY:
             break
     if begin is not None:
         return min(_MOST, _BEYOND * best)
     return best if clear else 1
 
 
+def _advanced(
+    channel: Channel, w: np.ndarray, thetas: np.ndarray, s: np.ndarray, d: np.ndarray, paces: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """``objective.advance`` of several columns at once: (thetas, A thetas, paces) after one step."""
+    moved, d_moved, paces = thetas.copy(), d.copy(), paces.copy()
+    left = np.arange(thetas.shape[1])
+    while left.size:
+        columns = [relaxed(thetas[:, f], s[:, f], paces[f]) for f in left]
+        moved[:, left] = np.stack(columns, axis=1)
+        d_moved[:, left] = channel.matvec(np.ascontiguousarray(moved[:, left]))
+        ratio = np.maximum(d_moved[:, left], 1e-300) / np.maximum(d[:, left], 1e-300)
+        gain = (w[:, left] * np.log(ratio)).sum(axis=0)
+        left = left[(gain < -_ROUNDING) & (paces[left] > 1)]
+        paces[left] = np.maximum(1.0, paces[left] / 2)
+    return moved, d_moved, np.minimum(channel.copies, 2 * paces)
+
+
 def climb(channel: Channel, w: np.ndarray, n: int, theta: np.ndarray, tolerance: float, most: int) -> tuple[np.ndarray, float, int, Status]:
     """EM from theta until a step raises the log-likelihood of all n reports by less than ``tolerance``: (theta, l, steps, how it ended)."""
     s, value = assess(channel, w, theta)
+    pace = channel.copies
     for step in range(1, most + 1):
-        theta = theta * s
         before = value
-        s, value = assess(channel, w, theta)
+        theta, s, value, pace = advance(channel, w, theta, s, value, pace)
         if value == -np.inf or n * (value - before) < tolerance:
             return theta / theta.sum(), value, step, Status.STOPPED
     return theta / theta.sum(), value, most, Status.STEP_LIMIT

@@ -24,6 +24,10 @@ class Status(Enum):
         "stopped early, after the steps or at the tolerance asked for: a regularised estimate, not the maximum of the likelihood; "
         "the gap says how far it is"
     )
+    NOT_MOVED = (
+        "not moved: the steps left the start as it was, the uniform distribution unless another was named, so the estimate says nothing "
+        "of the reports; allow more steps, or use MaximumLikelihood()"
+    )
     REDUCED = "reduced: values of little weight share one estimate, or were left out; components says how many estimates there are"
     SHRUNK = (
         "posterior under a prior learnt from the shares themselves: pulled towards what is common, so that all shares together err least; "
@@ -76,6 +80,7 @@ class Fit:
         unique: for a maximum, the text of whether it is the only one; see warner.estimators.uniqueness.
         seconds: how long an iterative method took.
         mean, mean_variance: where only the mean was estimated, it and the variance of one report's share in it, (d,).
+        mean_bias: (d,) how far the mean can be off on average, which its intervals allow for; None for no bias.
         draws: (count, rng) -> (count, K) distributions from the posterior, where the estimator has one; rows belong together, so
             quantiles of a function over the rows are an interval for it.
         by_draws: whether intervals are made of them where no kind is asked for. A prior that the same reports suggested may leave shares
@@ -97,6 +102,7 @@ class Fit:
     by_draws: bool = False
     mean: np.ndarray | None = None
     mean_variance: np.ndarray | None = field(default=None, repr=False)
+    mean_bias: np.ndarray | None = field(default=None, repr=False)
     frequencies: np.ndarray | None = None
     key_means: np.ndarray | None = None
 

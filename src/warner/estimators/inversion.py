@@ -66,14 +66,15 @@ class Inversion(Estimator):
         raw = channel.invert(evidence.weights)
         if self.constraint is None:
             inside = (raw >= 0).all() and abs(raw.sum() - 1) < 1e-9
-            return Fit(raw, Status.EXACT if inside else Status.OUTSIDE_SIMPLEX)
+            return Fit(raw / raw.sum(), Status.EXACT) if inside else Fit(raw, Status.OUTSIDE_SIMPLEX)
         if self.constraint == "project":
             return Fit(project(raw), Status.EXACT)
         if self.constraint == "normalize":
             return Fit(normalize(raw), Status.EXACT if (raw > 0).any() else Status.NO_POSITIVE_MASS)
         if self.constraint == "base-cut":
             shares = base_cut(raw)
-            return Fit(shares, Status.EXACT if abs(shares.sum() - 1) < 1e-9 else Status.OUTSIDE_SIMPLEX)
+            whole = abs(shares.sum() - 1) < 1e-9
+            return Fit(shares / shares.sum(), Status.EXACT) if whole else Fit(shares, Status.OUTSIDE_SIMPLEX)
         sd = np.sqrt(channel.null_variance(project(raw)) / evidence.n)
         return Fit(threshold(raw, sd), Status.EXACT)
 

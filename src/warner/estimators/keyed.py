@@ -19,6 +19,8 @@ from warner.estimators.objective import finish
 from warner.estimators.simplex import project
 from warner.estimators.spline import LogSpline
 
+_MORE = 4  # about z^2 of an interval of 95 %, as by Agresti and Coull (1998)
+
 
 @dataclass(frozen=True, eq=False)
 class Moments:
@@ -100,9 +102,13 @@ def key_moments(evidence: Evidence, name: str = "this") -> Moments:
         h = ((np.arange(numbers.size) > 0) - b) / (a - b)
         g = (numbers - (1 - h) * float(channel.dummy @ numbers[1:])) / a
         both = np.stack([g, h], axis=1)
-        mean = seen @ both
-        squares = np.einsum("ky,yi,yj->kij", seen, both, both) - np.einsum("ki,kj->kij", mean, mean)
-        means, variance = means + share * mean, variance + share**2 * squares / max(n - 1, 1)
+        means = means + share * (seen @ both)
+        # Few reports that are all alike have no variance of their own, so _MORE are added to them, as a uniform distribution makes them.
+        even = channel.each(channel.matvec(np.full(channel.shape[1], 1 / channel.shape[1])))
+        law = (n * seen + _MORE * even) / (n + _MORE)
+        mean = law @ both
+        squares = np.einsum("ky,yi,yj->kij", law, both, both) - np.einsum("ki,kj->kij", mean, mean)
+        variance = variance + share**2 * squares / n
     low, high = (values.low, values.high) if isinstance(values, Interval) else (float(points.min()), float(points.max()))
     assert isinstance(means, np.ndarray) and isinstance(variance, np.ndarray)
     return Moments(means[:, 1], means[:, 0], variance, (low, high))

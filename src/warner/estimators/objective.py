@@ -2,11 +2,14 @@
 
     maximise l(theta) = sum_y w_y log (A theta)_y   over the simplex
 
+where rows are probabilities of reports; otherwise a factor of each row turns them into probabilities (Channel.log_factors).
 The score s = A' (w / A theta) has theta . s = 1, and by concavity no distribution beats theta by more than
 gap = max_x s_x - 1 nats per row. Every solver stops on that number, and every fit reports it.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +19,9 @@ from warner.estimators.evidence import Evidence
 from warner.estimators.fit import Fit, Status
 
 WHOLE, SUPPORTS = "likelihood of the reports", "quasi-likelihood of the support counts"
+_MOST_LOST = 0.9  # of a share, in one relaxed step
+_ROUNDING = 1e-13  # of a likelihood, by which rounding may lower it
+_NOTHING = 1e-3  # nats over all reports: a start that is so close to the maximum needs no step
 
 
 def over(w: np.ndarray, d: np.ndarray) -> np.ndarray:
@@ -26,14 +32,57 @@ def over(w: np.ndarray, d: np.ndarray) -> np.ndarray:
 def assess(channel: Channel, w: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, float]:
     """The score s = A' (w / A theta), (K,), and l(theta); rows that were not seen do not count.
 
-    l is in nats per report up to a constant, -inf where a seen report has probability 0. Where reports count for several rows,
-    rows are rescaled to be probabilities: log(copies * row).
+    l is in nats per report, the mean of the logarithms of the reports' own probabilities, and -inf where a seen report has
+    probability 0. A row is the probability of a report divided by ``copies`` and by the channel's factor for that row.
     """
     seen = w > 0
     d = channel.matvec(theta)
     s = channel.rmatvec(over(w, d))
     some = d[seen] * channel.copies
-    return s, float(channel.copies * (w[seen] @ np.log(some))) if (some > 0).all() else -np.inf
+    if not (some > 0).all():
+        return s, -np.inf
+    return s, float(channel.copies * (w[seen] @ (np.log(some) + channel.log_factors_of(seen))))
+
+
+def relaxed(theta: np.ndarray, s: np.ndarray, pace: float) -> np.ndarray:
+    """theta (1 + pace (s - 1)), the EM step made ``pace`` times as long; it sums to one as theta does, (K,).
+
+    Where that step would take more than nine tenths from a share, it is shortened, but never below EM's own.
+    """
+    if pace <= 1:
+        return theta * s
+    lowest = float(s[theta > 0].min(initial=1.0))
+    if lowest < 1:
+        pace = max(1.0, min(pace, _MOST_LOST / (1 - lowest)))
+    moved = theta * (1 + pace * (s - 1))
+    # The sum is one but for rounding, which a step from a sum of 1 + r would make 1 + (1 - pace) r.
+    return np.asarray(moved / moved.sum())
+
+
+def advance(
+    channel: Channel, w: np.ndarray, theta: np.ndarray, s: np.ndarray, value: float, pace: float
+) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """One step of EM from theta with score s and likelihood l = value: (theta, s, l, pace) after it.
+
+    Where a report counts for several rows, EM over rows takes every row for a person's whole report, and its steps are
+    ``copies`` times too short. EM over whole reports moves theta by theta (S - 1), S the score of whole reports. To first
+    order S - 1 = copies (s - 1): for unary encoding, as K grows, and for subset selection but for a factor K / (K - 1). So the
+    step is ``relaxed`` by the pace ``copies``. EM's own step never lowers the likelihood; while a longer step does,
+    the pace is halved, down to 1. The next step starts from twice the pace that was accepted.
+    """
+    while True:
+        moved = relaxed(theta, s, pace)
+        s_moved, value_moved = assess(channel, w, moved)
+        if pace <= 1 or value_moved >= value - _ROUNDING * abs(value):
+            return moved, s_moved, value_moved, min(channel.copies, 2 * pace)
+        pace = max(1.0, pace / 2)
+
+
+def moved_or_not(fit: Fit, start: np.ndarray, n: int, least: float) -> Fit:
+    """The fit with the status NOT_MOVED where theta is within ``least`` of the start in l1 and the maximum is elsewhere."""
+    missing = np.inf if fit.gap is None else fit.gap
+    still = float(np.abs(fit.shares - start).sum()) < least and n * missing > _NOTHING
+    return replace(fit, status=Status.NOT_MOVED) if still else fit
 
 
 def score(channel: Channel, w: np.ndarray, theta: np.ndarray) -> np.ndarray:
@@ -42,7 +91,7 @@ def score(channel: Channel, w: np.ndarray, theta: np.ndarray) -> np.ndarray:
 
 
 def log_likelihood(channel: Channel, w: np.ndarray, theta: np.ndarray) -> float:
-    """l(theta) = sum_y w_y log (A theta)_y in nats per report."""
+    """l(theta) in nats per report: times n, the sum of the logarithms of all reports' probabilities."""
     return assess(channel, w, theta)[1]
 
 

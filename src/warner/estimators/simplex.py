@@ -11,14 +11,17 @@ def project(v: np.ndarray) -> np.ndarray:
     """argmin |p - v|^2 over p >= 0, sum p = 1 (Norm-Sub, INV-P): subtract one number from all, clip at 0.
 
     The number is found by sorting: with the k largest kept it is (their sum - 1) / k, for the largest k that keeps them positive.
+    All is counted from the largest, and the result divided by its sum, so that shares sum to one however large the entries are.
 
     >>> project(np.array([0.9, 0.4, -0.3])).tolist()
     [0.75, 0.25, 0.0]
     """
-    ordered = np.sort(v)[::-1]
+    below = v - v.max()
+    ordered = np.sort(below)[::-1]
     shift = (np.cumsum(ordered) - 1) / np.arange(1, v.size + 1)
     kept = np.flatnonzero(ordered > shift)[-1]
-    return np.maximum(v - shift[kept], 0.0)
+    found = np.maximum(below - shift[kept], 0.0)
+    return np.asarray(found / found.sum())
 
 
 def normalize(v: np.ndarray) -> np.ndarray:
@@ -42,7 +45,8 @@ def base_cut(v: np.ndarray) -> np.ndarray:
     """
     order = np.argsort(-v, kind="stable")
     positive = np.maximum(v[order], 0.0)
-    keep = np.cumsum(positive) <= 1 + 1e-12 * v.size  # estimates that sum to 1 may miss it by rounding
+    # Estimates that sum to 1 may miss it by rounding, by more the larger the entries are.
+    keep = np.cumsum(positive) <= 1 + v.size * max(1e-12, 1e-14 * float(np.abs(v).max()))
     keep[0] = True
     out = np.zeros(v.size)
     out[order[keep]] = np.minimum(positive[keep], 1.0)

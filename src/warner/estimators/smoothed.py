@@ -11,7 +11,7 @@ from warner._check import ArgumentError, integer, message, real, show
 from warner.estimators._base import Estimator, require_order
 from warner.estimators.evidence import Evidence
 from warner.estimators.fit import Fit, Status
-from warner.estimators.objective import assess, finish, require_possible
+from warner.estimators.objective import advance, assess, finish, moved_or_not, require_possible
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,9 @@ class SmoothedEM(Estimator):
     The ends are the binomial weights (1, 2, 1) that fall inside the domain, divided by their sum, as in the code that Li et al. (2020)
     published; a row of S sums to one and a column need not, hence the division. It stops where a step changes the log-likelihood of all
     n reports by less than ``tolerance`` nats, at the first step that moves theta by less than 1 / n in l1, or after ``steps``.
+
+    Where the tally knows reports by their bit sums only, the step of EM is made as long as on whole reports
+    (``warner.estimators.objective.advance``), or smoothing would undo it every time.
 
     The fixed point maximises nothing: how much it smooths depends on the number of bins and not on n. LogSpline chooses
     how much to smooth from the reports.
@@ -59,15 +62,20 @@ class SmoothedEM(Estimator):
         n = evidence.n
         theta = np.full(rows.shape[1], 1 / rows.shape[1])
         s, value = assess(rows, weights, theta)
+        start_at, pace = theta, rows.copies
         count, stopped = 0, False
         while count < self.steps and not stopped:
-            moved = smooth(theta * s)
+            if rows.copies == 1:
+                moved = smooth(theta * s)
+            else:
+                raised, _, _, pace = advance(rows, weights, theta, s, value, pace)
+                moved = smooth(raised)
             s, new = assess(rows, weights, moved)
             # The likelihood may fall too: it is not what the fixed point maximises.
             stopped = n * abs(new - value) < self.tolerance or float(np.abs(moved - theta).sum()) < 1 / n
             theta, value = moved, new
             count += 1
-        fit = finish(evidence, theta, Status.STOPPED, count)
+        fit = moved_or_not(finish(evidence, theta, Status.STOPPED, count), start_at, n, 1 / n)
         return replace(fit, seconds=perf_counter() - start)
 
 

@@ -63,7 +63,9 @@ class WienerFilter(Estimator):
         noise = max(float(total.sum()) - 1, 0.0) / evidence.n
         found = filtered(raw, noise, self.steps)
         if self.constraint is None:
-            return Fit(found, Status.EXACT if (found >= 0).all() else Status.OUTSIDE_SIMPLEX, iterations=self.steps)
+            if (found >= 0).all():
+                return Fit(found / found.sum(), Status.EXACT, iterations=self.steps)
+            return Fit(found, Status.OUTSIDE_SIMPLEX, iterations=self.steps)
         return Fit(project(found), Status.EXACT, iterations=self.steps)
 
 

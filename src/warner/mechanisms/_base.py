@@ -22,7 +22,7 @@ from warner._random import Source
 from warner.channel import Channel, SupportChannel, SupportRows
 from warner.domain import LARGEST_SIZE, Domain, canonical
 from warner.guarantee import LDP, ApproximateLDP, Guarantee, MetricLDP
-from warner.law import INFINITE, Law, apart, epsilon_of
+from warner.law import INFINITE, Law, OneHotBits, TwoLevel, apart, epsilon_of
 from warner.layout import Bits, Fields, Layout, Together, columns_from
 from warner.reports import Reports
 from warner.tally import Tally, count, distinct, require_same
@@ -272,7 +272,10 @@ class Mechanism(ABC):
         if not isinstance(support, SupportChannel):
             raise MismatchError(message("tally", f"of single reports does not go with {type(self).__name__}"))
         self.layout.check({"bits": rows})
-        return SupportRows(rows, self.domain.size, 1.0, float(self.law.ratio() - 1), support.q, support.gap)
+        assert isinstance(self.law, TwoLevel | OneHotBits)
+        factors = self.law.log_least(np.bitwise_count(rows).sum(axis=1, dtype=np.int64), self.domain.size)
+        gain = float(self.law.ratio() - 1)
+        return SupportRows(rows, self.domain.size, 1.0, gain, support.q, support.gap, log_factors=factors, ones=support.ones)
 
     def check(self, reports: Reports) -> None:
         """Refuse what is not reports of this mechanism, to the last bit of its law, with the columns and values it can send."""

@@ -202,21 +202,30 @@ class Gaussian(Numeric):
         return columns
 
     def _tables(self, masses: np.ndarray) -> list[np.ndarray]:
-        """Per axis, the law of reports (m_k, grid points): noise moved to the point, its tails at the two ends, in groups."""
+        """Per axis, the law of reports, (m_k, places): noise moved to a place, its tails at the two ends, in groups.
+
+        Numbers may lie at every grid point. Points lie at few of many, and only those have a column.
+        """
         tables = []
         below, above = np.cumsum(masses), np.cumsum(masses[::-1])[::-1]
-        for steps in self.steps:
-            places, last = np.arange(int(steps) + 1), int(steps) + 2 * self._beyond
-            at = np.arange(last + 1)[:, None] - self._beyond - places[None, :] + self.law.reach
-            table = masses[at]
-            table[0], table[-1] = below[at[0]], above[at[-1]]
-            tables.append(np.add.reduceat(table, np.arange(0, last + 1, self._group), axis=0))
+        for axis, steps in enumerate(self.steps):
+            last = int(steps) + 2 * self._beyond
+            groups = np.arange(0, last + 1, self._group)
+            places = np.arange(int(steps) + 1) if self._places is None else self._places[:, axis]
+            used, column = np.unique(places, return_inverse=True)
+            table = np.empty((len(groups), len(used)), dtype=masses.dtype)
+            for k, place in enumerate(used.tolist()):
+                first = self.law.reach - self._beyond - place
+                law = masses[first : first + last + 1].copy()
+                law[0], law[-1] = below[first], above[first + last]
+                table[:, k] = np.add.reduceat(law, groups)
+            tables.append(table[:, column])
         return tables
 
     def channel(self) -> Channel:
         tables, size = self._tables(self.law.floats()), self.domain.size
         if self._places is not None:
-            return KhatriRaoChannel([table[:, place] for table, place in zip(tables, self._places.T, strict=True)])
+            return KhatriRaoChannel(tables)
         steps = int(self.steps[0])
         cell = np.arange(len(tables[0])) * self._group + (self._group - 1) / 2 - self._beyond
         return DenseChannel(tables[0] @ self._spread(steps), nearest=np.clip((cell / steps * size).astype(np.int64), 0, size - 1))
@@ -228,8 +237,8 @@ class Gaussian(Numeric):
             columns = [sum(w * tables[0][:, k] for k, w in self._points_of(x, int(self.steps[0])).items()) for x in range(self.domain.size)]
             return np.stack(columns, axis=1)
         out = np.ones((1, self.domain.size), dtype=object)
-        for table, place in zip(tables, self._places.T, strict=True):
-            out = (out[:, None, :] * table[None, :, place]).reshape(-1, self.domain.size)
+        for table in tables:
+            out = (out[:, None, :] * table[None, :, :]).reshape(-1, self.domain.size)
         return out
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from warner._check import ArgumentError, ArgumentTypeError, EmptyError, ValuesError, kind, message
 from warner._random import Source
-from warner.domain import Tagged
+from warner.domain import Domain, Tagged
 from warner.mechanisms.utility import UtilityOptimized
 from warner.reports import Reports
 
@@ -27,12 +27,14 @@ class Personalized:
     common mechanism: they say what tags there are, and nothing of any map.
 
     Args:
-        common: UtilityOptimizedRR or UtilityOptimizedRappor on the plain domain, with what is sensitive for everyone.
+        common: UtilityOptimizedRR or UtilityOptimizedRappor on the plain domain, with what is sensitive for everyone. Where nothing
+            is, there is no such mechanism: use :meth:`of`.
         tags: names, such as "home", "work", "other".
 
     Attributes:
         mechanism: the common mechanism over values and bots, for its ``channel``, ``header`` and audit. It knows no map: real answers
             go through a ``device``.
+        common: the mechanism on the plain domain, None where nothing is sensitive for everyone.
         guarantee: ULDP of the common sensitive values and the bots; for each person also of her own secret values [P2 prop 11].
 
     Source: [P2 sec 5.1, 5.2].
@@ -47,12 +49,47 @@ class Personalized:
     def __init__(self, common: UtilityOptimized, tags: Sequence[str]) -> None:
         if not isinstance(common, UtilityOptimized):
             raise ArgumentTypeError(message("common", "must be UtilityOptimizedRR or UtilityOptimizedRappor", kind(common)))
-        self.common, self.domain = common, common.domain
-        extended = Tagged(common.domain, tags)
-        bots = extended.decode(np.arange(common.domain.size, extended.size))
-        arguments: dict[str, Any] = {**common.common(), "sensitive": [*common.sensitive, *bots]}
-        self.mechanism = type(common)(extended, common.requested, **arguments)  # type: ignore[call-arg]
-        self.tags = extended.tags
+        self.common: UtilityOptimized | None = common
+        self._extend(type(common), common.domain, common.requested, tags, list(common.sensitive), common.common())
+
+    @classmethod
+    def of(
+        cls, mechanism: type[UtilityOptimized], domain: Domain, epsilon: float, tags: Sequence[str], sensitive: Any = (), **options: Any
+    ) -> Personalized:
+        """Personalised protection by a class of mechanism: with no ``sensitive`` values, only what a person declares secret is protected.
+
+        Args:
+            mechanism: UtilityOptimizedRR or UtilityOptimizedRappor, the class.
+            domain: the plain domain.
+            epsilon: nats.
+            tags: at least one.
+            sensitive: what is sensitive for everyone, if anything.
+            options: further arguments of ``mechanism``, such as ``keep``.
+
+        Source: [P2 sec 5.1], where the values that are sensitive for everyone may be none.
+
+        >>> from warner import Integers, UtilityOptimizedRR
+        >>> city = Personalized.of(UtilityOptimizedRR, Integers(0, 99), 1.0, ["home"])
+        >>> city.guarantee.sensitive
+        ('@home',)
+        """
+        if not (isinstance(mechanism, type) and issubclass(mechanism, UtilityOptimized)):
+            raise ArgumentTypeError(message("mechanism", "must be UtilityOptimizedRR or UtilityOptimizedRappor, the class", kind(mechanism)))
+        if not isinstance(sensitive, str) and hasattr(sensitive, "__len__") and len(sensitive) == 0:
+            made = cls.__new__(cls)
+            made.common = None
+            made._extend(mechanism, domain, epsilon, tags, [], options)
+            return made
+        return cls(mechanism(domain, epsilon, sensitive=sensitive, **options), tags)  # type: ignore[call-arg]
+
+    def _extend(
+        self, made_by: type[UtilityOptimized], domain: Domain, epsilon: float, tags: Sequence[str], sensitive: list[Any], options: Mapping[str, Any]
+    ) -> None:
+        """Make the common mechanism over values and bots."""
+        extended = Tagged(domain, tags)
+        bots = extended.decode(np.arange(domain.size, extended.size))
+        self.mechanism = made_by(extended, epsilon, sensitive=[*sensitive, *bots], **options)  # type: ignore[call-arg]
+        self.domain, self.tags = domain, extended.tags
 
     @property
     def guarantee(self) -> Any:
@@ -80,7 +117,11 @@ class Personalized:
         return self.mechanism.channel()
 
     def __repr__(self) -> str:
-        return f"Personalized({self.common!r}, {list(self.tags)!r})"
+        if self.common is not None:
+            return f"Personalized({self.common!r}, {list(self.tags)!r})"
+        made = self.mechanism
+        options = "".join(f", {name}={value!r}" for name, value in made.common().items())
+        return f"Personalized.of({type(made).__name__}, {self.domain!r}, {made.requested!r}, {list(self.tags)!r}{options})"
 
 
 class Device:
@@ -105,7 +146,7 @@ class Device:
                 continue  # a tag that this person has no use for
             except (ValuesError, ArgumentTypeError):
                 problem = message(f"secret {tag}", "has values that are not in the domain")
-            if problem is None and personalized.common.guarded[index].any():
+            if problem is None and personalized.mechanism.guarded[index].any():
                 problem = message(f"secret {tag}", "has a value that is sensitive for everyone", None, "It is protected already: leave it out")
             if problem is None and any(x in bots for x in index.tolist()):
                 problem = message(f"secret {tag}", "shares a value with another tag", None, "Give each value one tag")

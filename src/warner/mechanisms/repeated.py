@@ -18,7 +18,7 @@ from warner.mechanisms._base import Mechanism
 from warner.mechanisms._headers import LARGEST_PARTS, from_header
 from warner.mechanisms.combined import Combined, typed
 from warner.reports import Reports, columns_of
-from warner.tally import Tally, distinct
+from warner.tally import Tally, distinct, kinds
 
 _LARGEST_ROWS = 2**22  # entries of the channel of all tuples of reports of one value
 
@@ -151,9 +151,9 @@ class Repeated(Combined):
         index = []
         for name, part in self.parts.items():
             if isinstance(part.layout, Bits):
-                kinds, place = np.unique(split[name]["bits"], axis=0, return_inverse=True)
-                channels.append(part.report_channel(kinds))
-                index.append(place.ravel())
+                different, place = kinds(split[name]["bits"])
+                channels.append(part.report_channel(different))
+                index.append(place)
             else:
                 assert not isinstance(part.layout, Digits)
                 channels.append(part.channel())

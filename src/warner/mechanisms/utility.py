@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -212,8 +213,13 @@ class UtilityOptimizedRappor(UtilityOptimized):
         bits = np.where(named[:, None], rows & outside, rows & inside)
         support = self.channel()
         base, gain = np.where(named, 0.0, 1.0), np.where(named, 1.0, float(self.law.ratio() - 1))
+        # Bits of S are raised by all values alike, but for the value's own; the bit of a value outside S is dropped or kept.
+        ones = np.bitwise_count(rows & inside).sum(axis=1, dtype=np.int64)
+        raised, clear = math.log(self._raised / ONE), math.log(1 - self._raised / ONE)
+        kept = np.where(named, (ONE - self._dropped) / ONE, (ONE - self._keep) / (ONE - self._raised))
+        factors = ones * raised + (int(self.guarded.sum()) - ones) * clear + np.log(kept)
         # The inversion counts all bits, those of S in a report that names its value too.
-        return SupportRows(bits, self.domain.size, base, gain, support.q, support.gap, counted=rows)
+        return SupportRows(bits, self.domain.size, base, gain, support.q, support.gap, counted=rows, log_factors=factors)
 
     def _masks(self) -> tuple[np.ndarray, np.ndarray]:
         """Packed bits of the sensitive values, and of the others."""
