@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from warner import Integers, Product
-from warner.channel import DirectChannel, KroneckerChannel
+from warner.channels import DirectChannel, KroneckerChannel
 
 
 def kept(sizes: Sequence[int], share: float = 0.5) -> KroneckerChannel:

@@ -47,7 +47,7 @@ from warner import (
     Uniform,
     WienerFilter,
 )
-from warner.domain import Domain
+from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.estimators.evidence import Evidence
 from warner.metrics import jensen_shannon, mean_absolute_error, mean_squared_error, total_variation

@@ -30,7 +30,7 @@ from warner import (
     RandomizedResponse,
     Uniform,
 )
-from warner.channel import StackChannel
+from warner.channels import StackChannel
 from warner.estimators import Estimator
 from warner.estimators.evidence import Evidence
 from warner.metrics import jensen_shannon, sum_of_squares

@@ -22,10 +22,10 @@ import numpy as np
 from _data import rows
 from _measure import SEED, claim
 from warner import Categorical, Interval, KeyMeans, KeyValue, MaximumLikelihood, MixtureReduction, PerKey
-from warner._random import Source
+from warner._core.sampling import Source
 from warner.estimators import Estimator
-from warner.evidence import evidence
-from warner.reports import Reports
+from warner.reports.reports import Reports
+from warner.results.evidence import evidence
 
 RUNS = 30
 N = 43_386

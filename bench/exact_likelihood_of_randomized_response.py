@@ -12,8 +12,8 @@ import numpy as np
 
 from _measure import SEED, alternate, claim
 from warner import Integers, MaximumLikelihood, RandomizedResponse
-from warner.estimators.objective import gap, log_likelihood
-from warner.evidence import evidence
+from warner.estimators.mle.objective import gap, log_likelihood
+from warner.results.evidence import evidence
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -11,8 +11,8 @@ import numpy as np
 
 from _measure import SEED, claim
 from warner import HadamardResponse, Integers, LocalHashing, MaximumLikelihood, Mechanism, RandomizedResponse, UnaryEncoding
-from warner.estimate import Estimate
 from warner.estimators.evidence import Evidence
+from warner.results.estimate import Estimate
 
 RUNS, EPSILON, REPLICATES = 1000, 2.0, 100
 TRUTH = np.array([0.25, 0.2, 0.15, 0.12, 0.1, 0.08, 0.05, 0.05])

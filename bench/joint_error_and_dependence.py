@@ -14,10 +14,10 @@ from _data import rows
 from _joint import coded, family, kept, product
 from _measure import SEED, claim
 from warner import Independent, Integers, Inversion, RandomizedResponse
-from warner.channel import KroneckerChannel
+from warner.channels import KroneckerChannel
+from warner.design.theory import inversion_squares
 from warner.estimators.evidence import Evidence
 from warner.metrics import cramers_v
-from warner.theory import inversion_squares
 
 RUNS = 200
 MODES = ("exact", "rounded", "sampled")

@@ -33,9 +33,9 @@ from warner import (
     UtilityOptimizedRR,
     estimate,
 )
-from warner.evidence import evidence
-from warner.hashing import buckets
-from warner.reports import Bits
+from warner._core.hash_family import buckets
+from warner.reports.reports import Bits
+from warner.results.evidence import evidence
 
 PASSES, MEMORY = 60, 100
 

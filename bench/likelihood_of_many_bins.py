@@ -10,9 +10,9 @@ import numpy as np
 
 from _measure import SEED, alternate, claim
 from warner import Integers, MaximumLikelihood
-from warner.channel import BandChannel, windows
+from warner.channels import BandChannel, windows
 from warner.estimators.evidence import Evidence
-from warner.estimators.objective import log_likelihood
+from warner.estimators.mle.objective import log_likelihood
 
 BINS, N = 1024, 10**5
 STOP = 1e-3

@@ -12,7 +12,7 @@ import numpy as np
 
 from _measure import alternate, claim
 from warner import Geometric, Grid, Integers, Interval, Laplace, Piecewise, PlanarGeometric, SquareWave
-from warner.channel import Channel
+from warner.channels import Channel
 
 SIZES = [2**k for k in range(8, 17, 2)]
 MAKERS: dict[str, Callable[[int], Channel]] = {

@@ -28,11 +28,11 @@ from warner import (
     UtilityOptimizedRR,
     redistribute,
 )
-from warner.estimate import Estimate
+from warner.design.theory import expected_loss
 from warner.estimators import Estimator
 from warner.estimators.evidence import Evidence
 from warner.metrics import total_variation
-from warner.theory import expected_loss
+from warner.results.estimate import Estimate
 
 RUNS, TABLE_RUNS = 20, 100
 METHODS: dict[str, Estimator] = {"emp": Inversion(), "emp+thr": Inversion("threshold"), "MLE": MaximumLikelihood(1e-7)}

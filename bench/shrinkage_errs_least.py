@@ -12,9 +12,9 @@ import numpy as np
 
 from _measure import SEED, claim
 from warner import EmpiricalBayes, Integers, Inversion, LocalHashing, MaximumLikelihood, Mechanism, RandomizedResponse, UnaryEncoding
-from warner.channel import Channel
+from warner.channels import Channel
 from warner.estimators.evidence import Evidence
-from warner.estimators.objective import over
+from warner.estimators.mle.objective import over
 
 CELLS, SIZES, PEOPLE, EPSILONS = 84, (5, 12, 60, 250, 1000), (10**3, 10**4, 10**5, 10**6), (0.5, 1.0, 2.0, 4.0)
 STEPS = (10, 100, 1000)

@@ -25,7 +25,7 @@ def make(kind: str, path: str) -> None:
     import numpy as np
 
     from warner import Integers, RandomizedResponse, UnaryEncoding
-    from warner.files import ReportWriter
+    from warner.io import ReportWriter
 
     n, size, _, _ = CASES[kind]
     domain = Integers(0, size - 1)
@@ -56,7 +56,7 @@ def measure(kind: str) -> list[tuple[str, bool, str]]:
         print(f"{kind}: made in {seconds:.1f} s, peak {megabytes:.0f} MB")
     print(f"{kind}: {n:,} reports, K = {size}, file of {path.stat().st_size / 1e6:,.1f} MB")
     ways = {
-        "warner tally": [sys.executable, "-m", "warner.cli", "tally", str(path), "-o", str(tally)],
+        "warner tally": [sys.executable, "-m", "warner.app.cli", "tally", str(path), "-o", str(tally)],
         "pyarrow and bincount": [sys.executable, __file__, "naive", str(path)],
     }
     for command in ways.values():

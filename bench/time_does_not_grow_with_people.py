@@ -10,7 +10,7 @@ import numpy as np
 
 from _measure import SEED, alternate, claim
 from warner import Integers, LocalHashing, MaximumLikelihood, RandomizedResponse
-from warner.channel import Channel, GeometricChannel, windows
+from warner.channels import Channel, GeometricChannel, windows
 from warner.estimators.evidence import Evidence
 
 

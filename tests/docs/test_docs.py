@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import warner
-from warner.cli import main
+from warner.app.cli import main
 
 ROOT = Path(__file__).parents[2]
 MODULES = ["warner", *(m.name for m in pkgutil.walk_packages(warner.__path__, "warner."))]
@@ -69,7 +69,7 @@ def test_readme_study_is_valid() -> None:
 
 def test_the_study_of_every_mechanism_has_every_mechanism() -> None:
     study = warner.Study.load(ROOT / "docs" / "every_mechanism.toml")
-    assert {type(m).__name__ for m in study.mechanisms.values()} == set(warner.study.MECHANISMS)
+    assert {type(m).__name__ for m in study.mechanisms.values()} == set(warner.app.study.MECHANISMS)
     assert all(warner.audit(m).holds for m in study.mechanisms.values())
 
 

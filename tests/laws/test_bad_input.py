@@ -12,9 +12,9 @@ import pytest
 import warner
 from tests.registry import BAD_EPSILONS, DOMAINS, MECHANISMS, smallest
 from warner import Domain, Integers
-from warner.domain import from_spec
-from warner.files import tally_file, write_reports
-from warner.tally import Tally, load_tallies
+from warner.domains import from_spec
+from warner.io import tally_file, write_reports
+from warner.reports.tally import Tally, load_tallies
 
 SECRET = "a-secret-answer-7391"
 

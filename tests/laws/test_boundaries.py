@@ -11,14 +11,14 @@ import pytest
 import warner
 from tests.registry import ESTIMATORS, KEYED, MECHANISMS, PLACES
 from warner import Categorical, Estimate, Grid, Integers, Mechanism, Status, WarnerError
-from warner.channel import Channel
-from warner.compare import compare
+from warner.channels import Channel
+from warner.design.comparison import compare
+from warner.design.theory import expected_loss
 from warner.estimators import Estimator
 from warner.estimators.evidence import Evidence
-from warner.estimators.objective import WHOLE
-from warner.evidence import evidence
+from warner.estimators.mle.objective import WHOLE
 from warner.metrics import earth_movers, quantiles, sum_of_squares
-from warner.theory import expected_loss
+from warner.results.evidence import evidence
 
 pytestmark = pytest.mark.filterwarnings("error")
 ROUNDING = 1e-12  # shares sum to one within this

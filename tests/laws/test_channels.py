@@ -8,9 +8,9 @@ import pytest
 import warner
 from tests.registry import ALL, KEYED, MECHANISMS, PLACES, SEEING, smallest
 from warner import Mechanism
-from warner.channel import Channel
-from warner.evidence import evidence
-from warner.reports import Reports
+from warner.channels import Channel
+from warner.reports.reports import Reports
+from warner.results.evidence import evidence
 
 NAMES = list(MECHANISMS)
 INVERTED = [*SEEING, *PLACES, *(name for name in KEYED if "rounding" not in name)]

@@ -19,13 +19,13 @@ import warner
 from tests.laws.test_channels import _rows
 from tests.registry import ALL, COMBINED, ESTIMATORS, KEYED, MECHANISMS, PER_ATTRIBUTE, PLACES, REPEATED, SENSITIVITIES
 from warner import Mechanism, Reports, Tally
-from warner._exact import log_ratio
-from warner.audit import enumerated, hockey_stick
-from warner.evidence import evidence
-from warner.files import read_reports, reports_frame, tally_file, tally_frame, write_reports
-from warner.law import INFINITE
+from warner._core.exact import log_ratio
+from warner.design.auditing import enumerated, hockey_stick
+from warner.io import read_reports, reports_frame, tally_file, tally_frame, write_reports
 from warner.mechanisms import from_header
-from warner.mechanisms.combined import Combined
+from warner.mechanisms.composite import Combined
+from warner.privacy.report_laws import INFINITE
+from warner.results.evidence import evidence
 
 NAMES = list(COMBINED)
 FIXED = [n for n in NAMES if n not in ("geometric x RR", "geometric twice", "Gaussian x RR")]  # whose epsilon is for any two values

@@ -10,11 +10,11 @@ import pytest
 
 import warner
 from tests.registry import ALL, MECHANISMS, METRIC, TIGHT, smallest
-from warner._exact import ONE, log_ratio
-from warner.audit import enumerated
-from warner.law import INFINITE, OneHotBits
+from warner._core.exact import ONE, log_ratio
+from warner.design.auditing import enumerated
 from warner.mechanisms import from_header
-from warner.reports import Reports
+from warner.privacy.report_laws import INFINITE, OneHotBits
+from warner.reports.reports import Reports
 
 EPSILONS = [1e-3, 0.1, 1.0, math.log(3), 4.0, 10.0]
 

@@ -11,7 +11,7 @@ import pytest
 
 import warner
 from tests.registry import ALL, smallest
-from warner._random import _TABLE_DRAWS, Edges, Source
+from warner._core.sampling import _TABLE_DRAWS, Edges, Source
 from warner.mechanisms import Mechanism
 
 TOP = 2**64 - 1
@@ -245,7 +245,7 @@ def test_a_device_maps_the_same_values_with_a_table_and_without(monkeypatch: pyt
     personal = warner.Personalized(warner.UtilityOptimizedRR(warner.Integers(0, 9), 1.0, sensitive=[3]), ["home", "work"])
     found = []
     for table in (2**16, 1):
-        monkeypatch.setattr("warner.mechanisms.personal._TABLE", table)
+        monkeypatch.setattr("warner.mechanisms.personalized._TABLE", table)
         for secret in ({}, {"work": [8, 2], "home": [0, 9]}):
             encoded = personal.device(secret)._Device__encode(range(10))  # type: ignore[attr-defined]
             found.append(encoded.tolist())
@@ -270,7 +270,7 @@ def test_lists_of_pairs_are_drawn_alike_filled_up_or_not(monkeypatch: pytest.Mon
     rng = np.random.default_rng(3)
     people = [[{"key": "abcd"[k], "value": float(rng.random())} for k in rng.permutation(4)[: rng.integers(0, 5)]] for _ in range(300)]
     found = [mechanism._one_each(people, Source(np.random.default_rng(1)))]
-    monkeypatch.setattr("warner.mechanisms.keyvalue._FILLED", 0)
+    monkeypatch.setattr("warner.mechanisms.key_value._FILLED", 0)
     found.append(mechanism._one_each(people, Source(np.random.default_rng(1))))
     assert np.array_equal(*found)
     assert mechanism._one_each([[], []], Source(None))[:, 0].tolist() == [4, 4]

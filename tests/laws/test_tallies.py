@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import warner
 from tests.registry import ALL, BLIND, ESTIMATORS, MECHANISMS, smallest
 from warner import Mechanism, Reports, Tally
-from warner.files import read_reports, reports_frame, tally_file, tally_frame, write_reports
-from warner.tally import load_tallies, save_tallies
+from warner.io import read_reports, reports_frame, tally_file, tally_frame, write_reports
+from warner.reports.tally import load_tallies, save_tallies
 
 NAMES = ALL
 

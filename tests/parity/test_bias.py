@@ -9,11 +9,11 @@ import pytest
 
 import warner
 from warner import BiasCorrection, Categorical, Inversion, Mechanism, RandomizedResponse
-from warner.channel import Channel, DirectChannel, StackChannel
-from warner.estimators.bias import second_order
-from warner.estimators.em import climb
+from warner.channels import Channel, DirectChannel, StackChannel
+from warner.estimators.em.bias_correction import second_order
+from warner.estimators.em.expectation_maximization import climb
 from warner.estimators.evidence import Evidence
-from warner.evidence import evidence
+from warner.results.evidence import evidence
 
 LABELS = Categorical([f"v{x}" for x in range(5)])
 BUDGETS = (0.5, 2.0, math.log(5), math.inf)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from warner import Categorical, Integers, KeyValue, LocalHashing, Product, RandomizedResponse, UnaryEncoding
-from warner.channel import Channel, DenseChannel, DirectChannel, KroneckerChannel, StackChannel, SupportChannel
+from warner.channels import Channel, DenseChannel, DirectChannel, KroneckerChannel, StackChannel, SupportChannel
 from warner.estimators.evidence import Evidence
-from warner.given import _terms, shares_given
+from warner.results.given import _terms, shares_given
 
 PAIR = Product(key=Categorical(["a", "b"]), value=Integers(0, 2))
 SHAPE = (2, 3)

@@ -9,11 +9,11 @@ import warner
 from tests.parity.test_structured_channels import _geometric, _utility
 from tests.registry import MECHANISMS
 from warner import Integers, Product
-from warner.association import Pair
-from warner.channel import Channel, DenseChannel, DirectChannel, HadamardChannel, KroneckerChannel, SummedChannel, lifted, marginal, summed
-from warner.evidence import evidence
-from warner.reports import Reports
-from warner.theory import expected_loss, inversion_squares
+from warner.channels import Channel, DenseChannel, DirectChannel, HadamardChannel, KroneckerChannel, SummedChannel, lifted, marginal, summed
+from warner.design.theory import expected_loss, inversion_squares
+from warner.reports.reports import Reports
+from warner.results.association import Pair
+from warner.results.evidence import evidence
 
 SHAPE = (3, 4, 2)
 

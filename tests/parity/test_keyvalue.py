@@ -10,12 +10,12 @@ import pytest
 
 import warner
 from warner import Categorical, Interval, KeyValue
-from warner._exact import log_ratio
-from warner.channel import DilutedChannel, StackChannel, TiedChannel
+from warner._core.exact import log_ratio
+from warner.channels import DilutedChannel, StackChannel, TiedChannel
 from warner.estimators.evidence import Evidence
-from warner.estimators.keyed import key_moments, of_keys, of_values
-from warner.estimators.simplex import project
-from warner.law import Keyed, TwoLevel
+from warner.estimators.key_value import key_moments, of_keys, of_values
+from warner.metrics.simplex import project
+from warner.privacy.report_laws import Keyed, TwoLevel
 
 
 def _ratio(law: Keyed, keys: int) -> Fraction:
@@ -107,7 +107,7 @@ def test_variances_of_moments_are_those_of_single_reports(key: str, value: str) 
     single = []
     for i in range(len(reports)):
         tally = mechanism.tally(reports[i : i + 1])
-        found = key_moments(warner.evidence.evidence(tally))
+        found = key_moments(warner.results.evidence.evidence(tally))
         single.append(np.stack([found.total, found.frequency], axis=1))
     each = np.array(single)
     mean = np.einsum("y,yki->ki", law, each)

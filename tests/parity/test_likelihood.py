@@ -11,12 +11,12 @@ import pytest
 
 import warner
 from tests.registry import MECHANISMS, SEEING
-from warner.channel import Channel, DenseChannel, DirectChannel, StackChannel
-from warner.estimators.closed import budgets, direct, separable
+from warner.channels import Channel, DenseChannel, DirectChannel, StackChannel
 from warner.estimators.evidence import Evidence
-from warner.estimators.newton import interior_point, nonnegative_quadratic, sequential
-from warner.estimators.objective import gap, log_likelihood, score
-from warner.evidence import evidence
+from warner.estimators.mle.closed_forms import budgets, direct, separable
+from warner.estimators.mle.newton import interior_point, nonnegative_quadratic, sequential
+from warner.estimators.mle.objective import gap, log_likelihood, score
+from warner.results.evidence import evidence
 
 
 def _evidence(name: str, size: int, n: int, epsilon: float, seed: int = 0) -> Evidence:
@@ -347,7 +347,7 @@ def test_impossible_reports_are_refused() -> None:
 def test_a_gap_that_is_not_reached_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     facts = _evidence("HadamardResponse", 12, 2000, 1.0)
     assert interior_point(facts.channel, facts.weights, 1e-12)[2]
-    monkeypatch.setattr("warner.estimators.newton._STEPS", 1)
+    monkeypatch.setattr("warner.estimators.mle.newton._STEPS", 1)
     fit = warner.MaximumLikelihood(1e-9).fit(facts)
     assert fit.status is warner.Status.STEP_LIMIT and fit.iterations == 2  # one of each solver that was tried
     assert fit.gap is not None and fit.gap > 1e-9

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from scipy.linalg import hadamard
 
 import warner
-from warner import hashing
-from warner.channel import walsh
-from warner.channel.hashed import _collisions
+from warner._core import hash_family as hashing
+from warner.channels import walsh
+from warner.channels.hashed import _collisions
 from warner.estimators.evidence import Evidence
-from warner.estimators.simplex import base_cut, normalize, project, threshold
-from warner.reports import Fields
-from warner.tally import bit_sums, count
+from warner.metrics.simplex import base_cut, normalize, project, threshold
+from warner.reports.reports import Fields
+from warner.reports.tally import bit_sums, count
 
 
 @pytest.mark.parametrize("n", [1, 254, 255, 256, 5000])
@@ -91,12 +91,12 @@ def test_hash_channel_in_blocks_is_the_whole(monkeypatch: pytest.MonkeyPatch) ->
     channel = warner.LocalHashing(warner.Integers(0, 19), 1.0, seeds=64).channel()
     theta, r = np.random.default_rng(0).dirichlet(np.ones(20)), np.random.default_rng(1).random(256)
     whole = channel.matvec(theta), channel.rmatvec(r), channel.variance(theta), channel.gram(r)
-    monkeypatch.setattr("warner.channel.hashed._BLOCK", 130)
-    monkeypatch.setattr("warner.channel.hashed._HASH_CACHE", 0)
+    monkeypatch.setattr("warner.channels.hashed._BLOCK", 130)
+    monkeypatch.setattr("warner.channels.hashed._HASH_CACHE", 0)
     again = warner.LocalHashing(warner.Integers(0, 19), 1.0, seeds=64).channel()
     for a, b in zip(whole, (again.matvec(theta), again.rmatvec(r), again.variance(theta), again.gram(r)), strict=True):
         assert a == pytest.approx(b, abs=1e-12)
-    monkeypatch.setattr("warner.channel.hashed._VARIANCE_WORK", 32 * 4 * 400)
+    monkeypatch.setattr("warner.channels.hashed._VARIANCE_WORK", 32 * 4 * 400)
     assert again.variance(theta) == pytest.approx(whole[2], rel=0.4)
 
 

@@ -8,11 +8,11 @@ import pytest
 import warner
 from tests.registry import COMBINED, KEYED, MECHANISMS, PLACES, REPEATED, smallest
 from warner import Integers, Mechanism, Reports
-from warner._random import Source
-from warner.channel import SupportChannel
-from warner.estimators.objective import log_likelihood
-from warner.evidence import evidence
-from warner.layout import Bits
+from warner._core.sampling import Source
+from warner.channels import SupportChannel
+from warner.estimators.mle.objective import log_likelihood
+from warner.reports.schema import Bits
+from warner.results.evidence import evidence
 
 PEOPLE = 40
 

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 import warner
 from warner import metrics
 from warner.estimators.fit import Fit, Status
-from warner.evidence import evidence
+from warner.results.evidence import evidence
 
 
 def _programme(p: np.ndarray, q: np.ndarray, points: np.ndarray) -> float:

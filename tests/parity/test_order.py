@@ -9,12 +9,12 @@ import pytest
 from scipy.stats import dirichlet
 
 from warner import Categorical, EmpiricalBayes, LocalHashing, UnaryEncoding
-from warner.channel import SupportChannel
+from warner.channels import SupportChannel
 from warner.estimators import _few, _order
-from warner.estimators._few import Few
-from warner.estimators._noise import Noise
+from warner.estimators.empirical_bayes.estimator import _uncrossed
+from warner.estimators.empirical_bayes.few_values import Few
+from warner.estimators.empirical_bayes.noise import Noise
 from warner.estimators.evidence import Evidence
-from warner.estimators.shrinkage import _uncrossed
 
 
 def test_gains_are_those_of_the_loop_over_frequencies() -> None:
@@ -139,6 +139,6 @@ def test_a_guess_changes_rows_apart_by_little() -> None:
     whole = EmpiricalBayes()
     coarse = whole._posterior(noise).shares
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("warner.estimators._noise._WIDTH", 1e-6)
+        patch.setattr("warner.estimators.empirical_bayes.noise._WIDTH", 1e-6)
         fine = whole._posterior(noise).shares
     assert coarse == pytest.approx(fine, abs=float(np.sqrt(noise.variance(theta)).min()) / 20)

@@ -12,13 +12,13 @@ import pytest
 import warner
 from tests.registry import MECHANISMS
 from warner import Categorical, Domain, Integers, Interval, Mechanism
-from warner.channel import DenseChannel, DirectChannel, MergedChannel, SupportChannel
+from warner.channels import DenseChannel, DirectChannel, MergedChannel, SupportChannel
+from warner.estimators.em.mixture_reduction import averaged, deviations
 from warner.estimators.evidence import Evidence
-from warner.estimators.objective import log_likelihood
-from warner.estimators.reduction import averaged, deviations
-from warner.estimators.simplex import base_cut, project, threshold
+from warner.estimators.mle.objective import log_likelihood
 from warner.estimators.wiener import filtered
-from warner.evidence import evidence
+from warner.metrics.simplex import base_cut, project, threshold
+from warner.results.evidence import evidence
 
 
 def _facts(mechanism: Mechanism, n: int, seed: int = 0, kept: bool = False) -> Evidence:

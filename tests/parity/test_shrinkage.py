@@ -11,12 +11,12 @@ from scipy.stats import gamma
 import warner
 from tests.registry import MECHANISMS, SEEING
 from warner import Integers
-from warner.channel import StackChannel, SupportChannel
-from warner.estimators._noise import Noise
-from warner.estimators._prior import Prior, families, fit_prior, tilted, with_mean
+from warner.channels import StackChannel, SupportChannel
+from warner.estimators.empirical_bayes.estimator import _common_quantile, _sharpened
+from warner.estimators.empirical_bayes.noise import Noise
+from warner.estimators.empirical_bayes.prior import Prior, families, fit_prior, tilted, with_mean
 from warner.estimators.evidence import Evidence
-from warner.estimators.shrinkage import _common_quantile, _sharpened
-from warner.evidence import evidence
+from warner.results.evidence import evidence
 
 
 def _noise(size: int = 8, n: int = 3000, seed: int = 0) -> Noise:

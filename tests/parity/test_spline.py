@@ -12,11 +12,11 @@ from scipy.stats import multivariate_t, norm
 import warner
 from tests.registry import MECHANISMS
 from warner import Integers, Interval
-from warner.channel import BandChannel
+from warner.channels import BandChannel
+from warner.estimators.em.smoothed import SmoothedEM
 from warner.estimators.evidence import Evidence
-from warner.estimators.smoothed import SmoothedEM
-from warner.estimators.spline import Likelihood, Prior, _grid, ascend, derivatives, design, explore, posterior, softmax
-from warner.evidence import evidence
+from warner.estimators.log_spline import Likelihood, Prior, _grid, ascend, derivatives, design, explore, posterior, softmax
+from warner.results.evidence import evidence
 
 
 def _window(bins: int = 48, epsilon: float = 1.0, n: int = 5_000) -> Likelihood:

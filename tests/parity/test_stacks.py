@@ -11,8 +11,8 @@ import pytest
 
 import warner
 from warner import ChannelMechanism, Integers, Mechanism
-from warner.channel import DenseChannel, StackChannel, SupportChannel
-from warner.evidence import evidence
+from warner.channels import DenseChannel, StackChannel, SupportChannel
+from warner.results.evidence import evidence
 
 DOMAIN = Integers(0, 4)
 # Two pairs of values that each make the same reports [P4 sec V].

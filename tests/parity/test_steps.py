@@ -9,9 +9,9 @@ import pytest
 
 import warner
 from warner import ExpectationMaximization, Integers, Mechanism, SmoothedEM, Status
-from warner.channel import SupportChannel
+from warner.channels import SupportChannel
 from warner.estimators.evidence import Evidence
-from warner.evidence import evidence
+from warner.results.evidence import evidence
 
 BITS: dict[str, Callable[[Integers, float], Mechanism]] = {
     "OUE": lambda domain, epsilon: warner.UnaryEncoding(domain, epsilon, keep="optimized"),

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 import warner
 from tests.registry import MECHANISMS
-from warner.channel import (
+from warner.channels import (
     BandChannel,
     Channel,
     DenseChannel,
@@ -29,10 +29,10 @@ from warner.channel import (
     TiedChannel,
     windows,
 )
-from warner.estimators.accelerated import accelerated
 from warner.estimators.evidence import Evidence
-from warner.estimators.newton import _peaks, constrained, interior_point
-from warner.estimators.objective import gap, log_likelihood, score
+from warner.estimators.mle.newton import _peaks, constrained, interior_point
+from warner.estimators.mle.objective import gap, log_likelihood, score
+from warner.estimators.mle.squarem import accelerated
 
 REACH = 80  # displacements that matter at the budgets below
 

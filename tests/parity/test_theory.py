@@ -9,7 +9,7 @@ import pytest
 
 import warner
 from warner import Integers, RandomizedResponse, UnaryEncoding, UtilityOptimizedRappor, UtilityOptimizedRR
-from warner.theory import expected_loss, minimax_rate, worst_case_loss
+from warner.design.theory import expected_loss, minimax_rate, worst_case_loss
 
 N = 20_000
 CASES = [(20, 4, 1.0), (20, 4, 0.3), (50, 2, 3.0), (8, 5, 1.5), (12, 12, 1.0)]  # K, |S|, epsilon

@@ -9,11 +9,11 @@ import pytest
 
 import warner
 from tests.registry import COMBINED, PER_ATTRIBUTE
-from warner.channel import KroneckerChannel, SupportRows
-from warner.evidence import evidence
-from warner.layout import Bits, Fields
-from warner.tally import kinds
-from warner.tuples import cells, picked, tables
+from warner.channels import KroneckerChannel, SupportRows
+from warner.reports.marginal_tables import cells, picked, tables
+from warner.reports.schema import Bits, Fields
+from warner.reports.tally import kinds
+from warner.results.evidence import evidence
 
 PARTS = {"a": Fields(("seed", "bucket"), (3, 2)), "b": Bits(3), "c": Fields(("report",), (4,)), "d": Bits(9)}
 
@@ -121,7 +121,7 @@ def test_small_products_are_multiplied_as_large_ones_are(monkeypatch: pytest.Mon
     assert isinstance(channel, KroneckerChannel) and channel._small is not None
     rng = np.random.default_rng(0)
     theta, r = rng.random((channel.shape[1], 3)), rng.random((channel.shape[0], 3))
-    monkeypatch.setattr("warner.channel.kronecker._SMALL", 0)
+    monkeypatch.setattr("warner.channels.kronecker._SMALL", 0)
     large = KroneckerChannel(channel.channels)
     assert large._small is None
     for several in (slice(None), 0):

@@ -10,9 +10,9 @@ import pytest
 
 import warner
 from warner import BiasCorrection, Categorical, Inversion, MaximumLikelihood, RandomizedResponse, Status, UnaryEncoding
-from warner.channel import StackChannel
+from warner.channels import StackChannel
 from warner.estimators.evidence import Evidence
-from warner.evidence import evidence
+from warner.results.evidence import evidence
 
 LABELS = Categorical([f"v{x}" for x in range(40)])
 

@@ -15,10 +15,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import warner
-from warner.cli import main
-from warner.files import ReportWriter, open_reports, read_reports, read_values, tally_file, write_reports
-from warner.files._format import seal
-from warner.tally import load_tallies
+from warner.app.cli import main
+from warner.io import ReportWriter, open_reports, read_reports, read_values, tally_file, write_reports
+from warner.io.seal import seal
+from warner.reports.tally import load_tallies
 
 STUDY = """
 title = "test"

@@ -25,7 +25,7 @@ def test_the_ranking_is_that_of_the_errors_on_the_same_tallies() -> None:
     raw = next(line for line in found.lines if line.method == Inversion())
     truth = warner.estimate(tally, Inversion("project")).probabilities
     mechanism = RandomizedResponse(Categorical([f"v{i}" for i in range(30)]), 1.0)
-    assert abs(raw.error - warner.theory.expected_loss(mechanism, truth, 3000, "l2")) < 5 * raw.margin
+    assert abs(raw.error - warner.design.theory.expected_loss(mechanism, truth, 3000, "l2")) < 5 * raw.margin
     assert found.best.behind == 0 and found.best.behind_margin == 0 and raw.behind > 0
     assert 0 <= raw.wins <= 1 and sum(line.wins for line in found.lines) >= 1
 
@@ -83,7 +83,7 @@ def test_the_command_prints_a_table_and_json(tmp_path: object) -> None:
 
     from click.testing import CliRunner
 
-    from warner.cli import main
+    from warner.app.cli import main
 
     path = str(Path(str(tmp_path)) / "t.json")
     _tally(Categorical(["a", "b", "c"])).save(path)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import warner
-from warner import Categorical, intervals
-from warner.demo import held
+from warner import Categorical
+from warner.app.demo import held
+from warner.results import intervals
 
 
 def test_the_intervals_that_are_counted_are_those_that_are_shown() -> None:

@@ -18,13 +18,13 @@ from click.testing import CliRunner
 
 import warner
 from warner import Categorical, Grid, Integers
-from warner.cli import main
-from warner.domain import canonical
-from warner.files import open_reports, read_reports, read_values, tally_file, tally_frame, write_reports
-from warner.files._format import UNSEALED, seal
-from warner.files.frames import _groups
+from warner.app.cli import main
+from warner.domains import canonical
+from warner.io import open_reports, read_reports, read_values, tally_file, tally_frame, write_reports
+from warner.io.frames import _groups
+from warner.io.seal import UNSEALED, seal
 from warner.mechanisms import Mechanism, from_header
-from warner.tally import Tally
+from warner.reports.tally import Tally
 
 YES = Categorical(["no", "yes"])
 COIN = warner.RandomizedResponse(YES, 1.0)
@@ -128,7 +128,7 @@ def test_names_of_folders_are_no_columns(folder: str, suffix: str, tmp_path: Pat
 
 
 def test_many_columns_are_counted_in_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warner.files.read._QUERIES", 2)
+    monkeypatch.setattr("warner.io.read_reports._QUERIES", 2)
     mechanism = warner.UnaryEncoding(Integers(0, 30), 1.0)
     reports = mechanism.randomize(np.arange(31))
     write_reports(reports, str(tmp_path / "r.parquet"))
@@ -177,7 +177,7 @@ def test_the_number_of_reports_of_one_person_is_bounded(monkeypatch: pytest.Monk
     daily = warner.Repeated(COIN, 2)
     deep = {**daily.header, "parameters": {"parts": [[COIN.header, 10_001]]}}
     nested = {**daily.header, "parameters": {"parts": [[deep, 1000], [deep, 1000]]}}
-    monkeypatch.setattr("warner.mechanisms._headers._from_header", lambda text: pytest.fail("was built"))
+    monkeypatch.setattr("warner.mechanisms.headers._from_header", lambda text: pytest.fail("was built"))
     for forged in (deep, nested, {**daily.header, "parameters": {"parts": [[COIN.header, 3_000_000]]}}):
         with pytest.raises(warner.MismatchError, match="more than 10000 reports"):
             from_header(forged)
@@ -210,16 +210,16 @@ def test_a_few_bytes_do_not_make_gigabytes(name: str, suffix: str, tmp_path: Pat
     path = sealed(str(tmp_path / f"r.{suffix}"), mechanism, typed, 1)
     study = tmp_path / "s.toml"
     study.write_text('[attributes.a]\nvalues = ["no", "yes"]\nepsilon = 1.0\nmechanism = "RandomizedResponse"\n')
-    monkeypatch.setattr("warner.files.read.file_columns", lambda *_: pytest.fail("names were made"))
+    monkeypatch.setattr("warner.io.read_reports.file_columns", lambda *_: pytest.fail("names were made"))
     with pytest.raises(warner.FileError, match=said):
         tally_file(path)
     assert said in run("tally", path, ok=False) and said in run("estimate", path, ok=False)
-    monkeypatch.setattr("warner.files.read.from_header", lambda _: pytest.fail("was built"))
+    monkeypatch.setattr("warner.io.read_reports.from_header", lambda _: pytest.fail("was built"))
     assert "do not belong together" in run("tally", path, "--study", str(study), ok=False)
 
 
 def test_a_study_may_ask_for_more_than_a_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warner.files.read.LARGEST", 1)
+    monkeypatch.setattr("warner.io.read_reports.LARGEST", 1)
     path = str(tmp_path / "r.csv")
     write_reports(COIN.reports([0, 1]), path)
     with pytest.raises(warner.FileError, match="--study"):
@@ -254,7 +254,7 @@ def test_memory_that_is_not_enough_is_one_line(tmp_path: Path, monkeypatch: pyte
     def fail(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("warner.cli.load_tallies", fail)
+    monkeypatch.setattr("warner.app.cli.load_tallies", fail)
     assert "memory: is not enough" in run("estimate", str(tmp_path / "t.json"), ok=False)
 
 
@@ -270,7 +270,7 @@ def test_frames_of_bits_are_grouped_column_by_column(monkeypatch: pytest.MonkeyP
         sizes.append(len(found[1]))
         return found
 
-    monkeypatch.setattr("warner.files.frames._groups", watched)
+    monkeypatch.setattr("warner.io.frames._groups", watched)
     for mechanism in (
         warner.UnaryEncoding(Integers(0, 29), 1.0),
         warner.SubsetSelection(Integers(0, 29), 1.0),
@@ -278,7 +278,7 @@ def test_frames_of_bits_are_grouped_column_by_column(monkeypatch: pytest.MonkeyP
     ):
         sizes.clear()
         reports = mechanism.randomize(np.arange(3000) % 30, np.random.default_rng(5))
-        assert tally_frame(mechanism, warner.files.reports_frame(reports)) == mechanism.tally(reports)
+        assert tally_frame(mechanism, warner.io.reports_frame(reports)) == mechanism.tally(reports)
         assert len(sizes) == 4 and max(sizes) <= 256
 
 

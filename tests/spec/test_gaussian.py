@@ -10,7 +10,7 @@ import pytest
 
 import warner
 from warner import Gaussian, Grid, Integers, Interval, Points
-from warner.audit import hockey_stick
+from warner.design.auditing import hockey_stick
 from warner.mechanisms import from_header
 from warner.mechanisms.gaussian import calibrate, divergence
 
@@ -79,7 +79,7 @@ def test_cut_tails_are_counted(epsilon: float, delta: float) -> None:
 
 def test_reports_stop_at_the_ends() -> None:
     """Noise drawn at its very ends is reported as the first and the last, not around the corner."""
-    from warner._random import Edges, Source
+    from warner._core.sampling import Edges, Source
 
     mechanism = Gaussian(Interval(0, 1, 4), 1.0, 1e-4)
     for widths, expected in (([1 << 64, 0], 0), ([0, 1 << 64], mechanism.alphabet - 1)):
@@ -176,4 +176,4 @@ def test_points_check_what_they_are_given() -> None:
     for bad in ([[1, 1]], [(0,)], ["00"], [None], [[True, False]], [[math.nan, 0]], np.zeros((2, 3)), 3):
         with pytest.raises(warner.WarnerError):
             domain.encode(bad)
-    assert warner.domain.from_spec(domain.spec()) == domain
+    assert warner.domains.from_spec(domain.spec()) == domain

@@ -12,7 +12,7 @@ import pytest
 
 import warner
 from tests.spec.test_command_line import run
-from warner.files import read_reports, read_values
+from warner.io import read_reports, read_values
 
 STUDY = """
 [attributes.place]

@@ -9,12 +9,12 @@ import pytest
 
 import warner
 from warner import Categorical, Estimate, Independent, Integers, Interval, Inversion, MaximumLikelihood, Product, RandomizedResponse, Status
-from warner.channel import DirectChannel, KroneckerChannel, StackChannel
-from warner.clusters import clusters, clusters_of
+from warner.channels import DirectChannel, KroneckerChannel, StackChannel
+from warner.design.clusters import clusters, clusters_of
+from warner.design.schemes import compare_schemes
 from warner.estimators import Estimator
 from warner.estimators.evidence import Evidence
 from warner.metrics import cramers_v
-from warner.schemes import compare_schemes
 
 DOMAIN = Product(sex=Categorical(["f", "m"]), age=Integers(0, 3), pay=Interval(0.0, 9.0, 3))
 SHAPE = DOMAIN.shape
@@ -30,7 +30,7 @@ def family(marginal: np.ndarray, v: float) -> np.ndarray:
     return (1 - v) * np.outer(marginal, marginal) + v * np.diag(marginal)
 
 
-def seen(channel: warner.channel.Channel, theta: np.ndarray, n: int, domain: Product = DOMAIN, seed: int = 0) -> Evidence:
+def seen(channel: warner.channels.Channel, theta: np.ndarray, n: int, domain: Product = DOMAIN, seed: int = 0) -> Evidence:
     return Evidence(channel, channel.simulate(theta, n, np.random.default_rng(seed)), n, domain)
 
 
@@ -294,7 +294,7 @@ def test_a_start_from_independence_needs_no_inverse() -> None:
 def test_steps_from_independence_do_not_depend_on_the_order_of_attributes() -> None:
     whole, _ = fitted(warner.ExpectationMaximization("auto", start="independent"))
     order = [2, 0, 1]
-    found = warner.channel.marginal(whole.evidence.channel, whole.evidence.weights, SHAPE, order)
+    found = warner.channels.marginal(whole.evidence.channel, whole.evidence.weights, SHAPE, order)
     assert found is not None
     names = list(DOMAIN.domains)
     turned = Product(**{names[axis]: DOMAIN.domains[names[axis]] for axis in order})

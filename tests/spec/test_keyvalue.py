@@ -15,12 +15,12 @@ from scipy.stats import chi2
 import warner
 from tests.registry import KEYED
 from warner import Categorical, Integers, Interval, KeyMeans, KeyValue, MaximumLikelihood, MixtureReduction, PerKey, Status
-from warner.cli import main
+from warner.app.cli import main
 from warner.estimators.evidence import Evidence
-from warner.evidence import evidence
-from warner.intervals import normal_quantile
 from warner.mechanisms import from_header
-from warner.summaries import Ratio
+from warner.results.evidence import evidence
+from warner.results.intervals import normal_quantile
+from warner.results.summaries import Ratio
 
 KEYS, PAY = Categorical(["a", "b", "c", "d"]), Interval(-1, 1, 8)
 F = np.array([0.4, 0.35, 0.25, 0.0])

@@ -18,13 +18,13 @@ from click.testing import CliRunner
 
 import warner
 from warner import Categorical, Estimate, Integers, KeyValue, Product, Study
-from warner._check import unreadable, visible
-from warner.cli import main
-from warner.domain import Tagged, from_spec
-from warner.files import open_reports, write_reports
-from warner.files._format import seal
-from warner.show import as_cell, csv_of, show_estimate
-from warner.tally import Tally, canonical, dump_tallies, parse_tallies
+from warner._core.checks import unreadable, visible
+from warner.app.cli import main
+from warner.app.terminal import as_cell, csv_of, show_estimate
+from warner.domains import Tagged, from_spec
+from warner.io import open_reports, write_reports
+from warner.io.seal import seal
+from warner.reports.tally import Tally, canonical, dump_tallies, parse_tallies
 
 BAD = [
     "\x00",
@@ -175,7 +175,7 @@ for suffix in ("svg", "png", "html", "json"):
 
 
 def test_long_labels_are_cut_in_pictures_and_stay_apart() -> None:
-    from warner.plot import _distinct
+    from warner.results.charts import _distinct
 
     labels = _distinct(["x" * 500 + "a", "x" * 500 + "b", "short"])
     assert len(set(labels)) == 3 and max(map(len, labels)) < 220 and labels[2] == "short"

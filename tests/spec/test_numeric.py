@@ -106,7 +106,7 @@ def test_numbers_are_checked_and_clipped_only_on_request() -> None:
     for bad in (float("nan"), float("inf")):
         with pytest.raises(warner.ValuesError):
             clipped.position([bad])
-    assert warner.domain.from_spec(clipped.spec()) == clipped != domain
+    assert warner.domains.from_spec(clipped.spec()) == clipped != domain
     for make in MAKERS:
         for wrong in (warner.Categorical(["a", "b"]), warner.Grid(2, 2)):
             with pytest.raises(warner.ArgumentTypeError, match="Integers or Interval"):
@@ -124,7 +124,7 @@ def test_numbers_are_checked_and_clipped_only_on_request() -> None:
 
 
 def test_numbers_go_through_files(tmp_path: Path) -> None:
-    from warner.files import read_values
+    from warner.io import read_values
 
     (tmp_path / "v.csv").write_text("income\n12.5\n99\n0\n")
     mechanism = SquareWave(Interval(0, 100, 4), 1.0)

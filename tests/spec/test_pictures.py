@@ -11,8 +11,8 @@ import pytest
 
 import warner
 from warner import Categorical, Estimate, Grid, Integers, Interval, Product
-from warner.domain import Tagged
-from warner.plot import _SHADES, _TRUTH, chart
+from warner.domains import Tagged
+from warner.results.charts import _SHADES, _TRUTH, chart
 
 
 def _result(domain: warner.Domain, method: Any = None, name: str | None = None, n: int = 2000) -> Estimate:

@@ -11,10 +11,10 @@ import pytest
 import warner
 from tests.registry import METRIC, PLACES, smallest
 from warner import Exponential, Geometric, Grid, Integers, Interval, Laplace, PlanarGeometric, PlanarLaplace, Points, TruncatedGeometric
-from warner.channel import DenseChannel, PlanarChannel
+from warner.channels import DenseChannel, PlanarChannel
 from warner.estimators.evidence import Evidence
-from warner.law import Displacements, worst_slope
 from warner.mechanisms import from_header
+from warner.privacy.report_laws import Displacements, worst_slope
 
 
 def _brute(grid: Grid, epsilon: float, reach: int) -> np.ndarray:

@@ -11,10 +11,10 @@ import pytest
 import warner
 from tests.registry import KEYED, MECHANISMS
 from warner import Categorical, Integers, Interval, MixtureReduction, Status, WienerFilter
-from warner.channel import DirectChannel, KroneckerChannel, StackChannel
+from warner.channels import DirectChannel, KroneckerChannel, StackChannel
 from warner.estimators.evidence import Evidence
-from warner.evidence import evidence
 from warner.metrics import mean_squared_error
+from warner.results.evidence import evidence
 
 LABELS = Categorical([f"v{x}" for x in range(20)])
 

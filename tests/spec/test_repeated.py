@@ -9,7 +9,7 @@ import pytest
 
 import warner
 from warner import Categorical, Integers, RandomizedResponse, Repeated, UnaryEncoding, estimate
-from warner.evidence import evidence
+from warner.results.evidence import evidence
 
 SEX, AGE = Categorical(["f", "m"]), Integers(0, 3)
 

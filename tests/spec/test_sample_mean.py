@@ -10,7 +10,7 @@ import pytest
 import warner
 from warner import Gaussian, Geometric, Grid, Integers, Interval, Laplace, Piecewise, PlanarGeometric, SampleMean, SquareWave, StochasticRounding
 from warner.estimators.evidence import Evidence
-from warner.evidence import evidence
+from warner.results.evidence import evidence
 
 MAKERS = {
     "StochasticRounding": lambda d: StochasticRounding(d, 1.5),

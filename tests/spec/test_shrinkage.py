@@ -8,11 +8,11 @@ import pytest
 import warner
 from tests.registry import MECHANISMS, SEEING
 from warner import EmpiricalBayes, ExpectationMaximization, Integers, Mechanism
-from warner.channel import Channel
+from warner.channels import Channel
 from warner.estimators import Estimator, method
 from warner.estimators.evidence import Evidence
 from warner.estimators.fit import Fit
-from warner.evidence import evidence
+from warner.results.evidence import evidence
 
 BOTH = [EmpiricalBayes(), EmpiricalBayes("absolute")]
 COUNTED = ["RandomizedResponse", "UnaryEncoding optimized", "LocalHashing optimized", "HadamardResponse", "SubsetSelection", "UtilityOptimizedRR"]

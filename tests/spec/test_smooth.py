@@ -10,12 +10,12 @@ import pytest
 
 import warner
 from warner import Integers, Interval, LogSpline, Piecewise, RandomizedResponse, SmoothedEM, SquareWave, Status
-from warner.channel import StackChannel
+from warner.channels import StackChannel
 from warner.estimators import Estimator
+from warner.estimators.em.smoothed import smooth
 from warner.estimators.evidence import Evidence
-from warner.estimators.smoothed import smooth
-from warner.evidence import evidence
 from warner.metrics import wasserstein1
+from warner.results.evidence import evidence
 
 BOTH: list[Estimator] = [SmoothedEM(), LogSpline()]
 
@@ -45,7 +45,7 @@ def test_values_without_order_are_refused(estimator: Estimator, domain: warner.D
 
 @pytest.mark.parametrize("estimator", BOTH, ids=repr)
 def test_impossible_reports_are_refused(estimator: Estimator) -> None:
-    channel = warner.channel.DenseChannel(np.array([[0.5, 0.5], [0.5, 0.5], [0.0, 0.0]]))
+    channel = warner.channels.DenseChannel(np.array([[0.5, 0.5], [0.5, 0.5], [0.0, 0.0]]))
     with pytest.raises(warner.ImpossibleReportError):
         estimator.fit(Evidence(channel, np.array([0.5, 0.4, 0.1]), 10, Integers(0, 1)))
 

@@ -9,8 +9,8 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import warner
-from warner import _threads
-from warner.channel import DirectChannel
+from warner._core import threads as _threads
+from warner.channels import DirectChannel
 from warner.estimators.evidence import Evidence
 
 

@@ -14,9 +14,9 @@ import warner
 from tests.registry import COMBINED, PER_ATTRIBUTE
 from tests.spec.test_house import BLOCK, _fresh
 from warner import Categorical, Integers, Interval, Mechanism, PerAttribute, Product, RandomizedResponse, Repeated, UnaryEncoding, estimate
-from warner.cli import main
-from warner.files import read_reports, tally_file, write_reports
-from warner.tally import Tally, load_tallies
+from warner.app.cli import main
+from warner.io import read_reports, tally_file, write_reports
+from warner.reports.tally import Tally, load_tallies
 
 SEX, AGE = Categorical(["f", "m"]), Integers(0, 3)
 BOTH = Product(sex=SEX, age=AGE)
@@ -369,7 +369,7 @@ def test_tables_of_many_people_are_made_in_parts(monkeypatch: pytest.MonkeyPatch
     whole = survey.tally(reports)
     seen = np.arange(500) % 3
     weighted = survey.counted(reports.columns, seen)
-    monkeypatch.setattr("warner.tuples._MARKS", 20 * 64)
+    monkeypatch.setattr("warner.reports.marginal_tables._MARKS", 20 * 64)
     assert survey.tally(reports) == whole
     assert survey.counted(reports.columns, seen) == weighted
 

@@ -15,13 +15,13 @@ import pytest
 
 import warner
 from warner import LDP, OSLDP, ULDP, Integers, Personalized, UtilityOptimizedRappor, UtilityOptimizedRR
-from warner._exact import log_ratio
-from warner.audit import enumerated
-from warner.domain import Tagged, from_spec
-from warner.law import violation, worst_ratio
+from warner._core.exact import log_ratio
+from warner.app.study import Study
+from warner.design.auditing import enumerated
+from warner.domains import Tagged, from_spec
 from warner.mechanisms import from_header
-from warner.reports import Reports
-from warner.study import Study
+from warner.privacy.report_laws import violation, worst_ratio
+from warner.reports.reports import Reports
 
 DOMAIN = Integers(0, 9)
 
@@ -164,16 +164,16 @@ def test_post_processing_keeps_the_guarantee_only_where_it_keeps_data_types() ->
     channel = UtilityOptimizedRR(Integers(0, 3), 1.0, [0, 1]).probabilities().astype(float)
     guarded = np.array([True, True, False, False])
     blur = np.array([[0.7, 0.4, 0, 0], [0.3, 0.6, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
-    after = warner.uldp.post_process(blur, channel, guarded, guarded)
+    after = warner.privacy.postprocessing.post_process(blur, channel, guarded, guarded)
     assert after == pytest.approx(blur @ channel) and (after[:2].max(axis=1) / after[:2].min(axis=1) <= np.e + 1e-12).all()
     mixing = np.array([[1.0, 0, 0.5, 0], [0, 1, 0, 0], [0, 0, 0.5, 0], [0, 0, 0, 1]])
-    assert not warner.uldp.preserves_data_types(mixing, guarded, guarded)
+    assert not warner.privacy.postprocessing.preserves_data_types(mixing, guarded, guarded)
     with pytest.raises(warner.ArgumentError, match="guarantee is not kept"):
-        warner.uldp.post_process(mixing, channel, guarded, guarded)
+        warner.privacy.postprocessing.post_process(mixing, channel, guarded, guarded)
     with pytest.raises(warner.ArgumentError, match="not utility-optimised"):
-        warner.uldp.post_process(np.eye(2), np.array([[1.0, 0.5, 0.5], [0, 0.5, 0.5]]), [True, False, False], [True, False])
+        warner.privacy.postprocessing.post_process(np.eye(2), np.array([[1.0, 0.5, 0.5], [0, 0.5, 0.5]]), [True, False, False], [True, False])
     with pytest.raises(warner.WarnerError):
-        warner.uldp.post_process([[2.0]], channel, guarded, guarded)
+        warner.privacy.postprocessing.post_process([[2.0]], channel, guarded, guarded)
 
 
 @pytest.mark.parametrize("factor", [1.0, 1 - 1e-14, 1 - 1e-10])
@@ -181,11 +181,11 @@ def test_decomposition_survives_rounding(factor: float) -> None:
     """Columns all alike but for rounding: what a value says more often than any other is then rounding too."""
     column = np.random.default_rng(0).dirichlet(np.ones(1000)) * factor
     channel = np.stack([column, column * (1 + 1e-16), column], axis=1)
-    uldp, _, post = warner.uldp.decompose(channel, [True, False, False])
+    uldp, _, post = warner.privacy.postprocessing.decompose(channel, [True, False, False])
     assert post.sum(axis=0) == pytest.approx(np.ones(post.shape[1])) and post @ uldp == pytest.approx(channel / channel.sum(axis=0), abs=1e-12)
     for wrong in ([1, 0, 0], [True], "abc", None, [False] * 3, [[True], [True, False]]):
         with pytest.raises(warner.ArgumentError, match="booleans"):
-            warner.uldp.decompose(channel, wrong)
+            warner.privacy.postprocessing.decompose(channel, wrong)
 
 
 @pytest.mark.parametrize("make", [UtilityOptimizedRR, UtilityOptimizedRappor])
@@ -212,7 +212,7 @@ def test_one_sided_mechanisms_are_utility_optimised_ones_and_a_post_processing(s
     channel /= channel.sum(axis=0)
     seen = channel[:, guarded].max(axis=1) > 0
     epsilon = np.log(np.max(channel[seen][:, guarded].max(axis=1) / channel[seen].min(axis=1)))
-    uldp, protected, post = warner.uldp.decompose(channel, guarded)
+    uldp, protected, post = warner.privacy.postprocessing.decompose(channel, guarded)
     assert post @ uldp == pytest.approx(channel, abs=1e-12)
     assert uldp.sum(axis=0) == pytest.approx(np.ones(size)) and post.sum(axis=0) == pytest.approx(np.ones(len(uldp))) and (post >= 0).all()
     assert violation(uldp, guarded, protected) is None
@@ -478,14 +478,14 @@ def test_a_plan_ranks_mechanisms_and_counts_people() -> None:
     assert best.people is not None and best.mechanism is not None
     uniform = np.full(100, 0.01)
     assert (
-        warner.theory.expected_loss(best.mechanism, uniform, best.people)
+        warner.design.theory.expected_loss(best.mechanism, uniform, best.people)
         <= 0.1
-        < warner.theory.expected_loss(best.mechanism, uniform, best.people - 1)
+        < warner.design.theory.expected_loss(best.mechanism, uniform, best.people - 1)
     )
     squares = warner.plan(Integers(1, 100), 1.0, 10_000, error=1e-3, loss="l2")
     option = squares.best
     assert option.people is not None and option.mechanism is not None and squares.open.people is not None
-    assert warner.theory.expected_loss(option.mechanism, uniform, option.people, "l2") <= 1e-3
+    assert warner.design.theory.expected_loss(option.mechanism, uniform, option.people, "l2") <= 1e-3
     assert not any(o.name.startswith("Utility") for o in squares.options)
     assert "LocalHashing" in warner.plan(Integers(1, 5000), 1.0, 10).left_out
     for wrong in (

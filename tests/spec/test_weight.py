@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 import warner
 from tests.registry import ALL, BLIND, COMBINED, smallest
-from warner.cli import main
-from warner.weight import report_weight
+from warner.app.cli import main
+from warner.design.report_weight import report_weight
 
 
 @pytest.mark.parametrize("name", [n for n in ALL if n not in BLIND and not n.startswith("KeyValue")])
@@ -117,7 +117,7 @@ def test_matrices_that_would_lose_a_part_are_refused() -> None:
         with pytest.raises(warner.WarnerError, match=f"matrix: must .*{rule}"):
             warner.ChannelMechanism(domain, matrix)
         with pytest.raises(warner.WarnerError, match=f"matrix: must .*{rule}"):
-            warner.uldp.decompose(matrix, [True, False])
+            warner.privacy.postprocessing.decompose(matrix, [True, False])
     assert warner.ChannelMechanism(domain, np.ma.array(plain)).header == warner.ChannelMechanism(domain, plain).header
 
 

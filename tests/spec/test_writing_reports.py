@@ -21,13 +21,14 @@ from click.testing import CliRunner, Result
 from scipy.stats import chi2
 
 import warner
-from warner import _shuffle, cli
-from warner._random import Source
-from warner._shuffle import Shuffle, permutation, rows_at_a_time
-from warner.domain import canonical
-from warner.files import ReportWriter, open_reports, read_reports, read_values, tally_file, values, write, write_reports
-from warner.reports import Reports, write_whole
-from warner.study import Study
+from warner._core import shuffle as _shuffle
+from warner._core.sampling import Source
+from warner._core.shuffle import Shuffle, permutation, rows_at_a_time
+from warner.app import cli
+from warner.app.study import Study
+from warner.domains import canonical
+from warner.io import ReportWriter, open_reports, read_reports, read_values, tally_file, values, write, write_reports
+from warner.reports.reports import Reports, write_whole
 
 LONG = "yes, for many years and every day"
 STUDY = f"""
@@ -444,7 +445,7 @@ def test_long_files_and_pipes_are_read_alike(here: Path, small: None) -> None:
 
 def test_standard_input_is_not_replaced(here: Path) -> None:
     Path("same.csv").write_text("q\nno\nyes\n")
-    code = "from warner.cli import main; main()"
+    code = "from warner.app.cli import main; main()"
     with open("same.csv") as answers:
         command = [sys.executable, "-c", code, "randomize", "one.toml", "-", "-o", "same.csv"]
         done = subprocess.run(command, stdin=answers, capture_output=True, text=True, check=False)

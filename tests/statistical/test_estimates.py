@@ -10,10 +10,10 @@ from scipy.stats import chi2
 
 import warner
 from tests.registry import MECHANISMS, SEEING
-from warner.channel.pure import _others
+from warner.channels.pure import _others
 from warner.estimators.evidence import Evidence
-from warner.evidence import evidence
-from warner.intervals import wald
+from warner.results.evidence import evidence
+from warner.results.intervals import wald
 
 
 def test_a_small_pool_of_seeds_has_the_theoretical_error_at_ten_million() -> None:

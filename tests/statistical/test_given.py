@@ -8,11 +8,11 @@ from scipy.stats import binom
 
 from tests.statistical.test_samplers import ALPHA
 from warner import Categorical, Integers, Product
-from warner.channel import Channel, DirectChannel, KroneckerChannel
+from warner.channels import Channel, DirectChannel, KroneckerChannel
 from warner.estimators.evidence import Evidence
-from warner.estimators.simplex import project
-from warner.given import shares_given
-from warner.intervals import normal_quantile
+from warner.metrics.simplex import project
+from warner.results.given import shares_given
+from warner.results.intervals import normal_quantile
 
 PAIR = Product(key=Categorical(["a", "b"]), value=Integers(0, 2))
 THETA = np.array([[0.02, 0.38, 0.6], [0.2, 0.3, 0.5]]) / 2

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from warner import Estimate, Independent, Integers, Inversion, Product
-from warner.association import Pair, cramers_v
-from warner.channel import DirectChannel, KroneckerChannel, summed
+from warner.channels import DirectChannel, KroneckerChannel, summed
+from warner.design.theory import inversion_squares
 from warner.estimators.evidence import Evidence
-from warner.intervals import normal_quantile
 from warner.metrics import cramers_v as plain
-from warner.theory import inversion_squares
+from warner.results.association import Pair, cramers_v
+from warner.results.intervals import normal_quantile
 
 LAMBDA = 1 / np.arange(2, 7) / (1 / np.arange(2, 7)).sum()  # [P5 sec 4.1]
 PAIR = Product(a=Integers(1, 5), b=Integers(1, 5))

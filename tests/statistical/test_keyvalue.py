@@ -9,14 +9,14 @@ from scipy.stats import binom, chisquare
 from tests.registry import KEYED, smallest
 from tests.statistical.test_samplers import ALPHA, Sampler, _honest, _p_value
 from warner import Categorical, Integers, KeyValue, Mechanism
-from warner._exact import ONE
-from warner._random import Source
-from warner.channel import TiedChannel
+from warner._core.exact import ONE
+from warner._core.sampling import Source
+from warner.channels import TiedChannel
 from warner.estimators.evidence import Evidence
-from warner.estimators.keyed import key_moments
-from warner.intervals import normal_quantile
+from warner.estimators.key_value import key_moments
 from warner.mechanisms.direct import direct_sample
-from warner.summaries import Ratio
+from warner.results.intervals import normal_quantile
+from warner.results.summaries import Ratio
 
 
 def _dummies_carry_the_value(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.ndarray]:

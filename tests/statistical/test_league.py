@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import warner
-from warner.choose import recommended
+from warner.results.recommend import recommended
 
 BENCH = Path(__file__).parents[2] / "bench"
 CELLS = [("GRR", "Zipf", 10_000, 2.0), ("OUE", "normal-shaped", 1000, 1.0), ("OUE", "Dirichlet", None, 0.5), ("OLH", "log-normal", 1000, 1.0)]

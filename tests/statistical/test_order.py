@@ -8,7 +8,7 @@ import pytest
 import warner
 from warner import Categorical, EmpiricalBayes
 from warner.estimators import _noise, _order, shrinkage
-from warner.estimators._noise import Noise
+from warner.estimators.empirical_bayes.noise import Noise
 from warner.estimators.evidence import Evidence
 
 

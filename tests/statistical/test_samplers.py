@@ -15,13 +15,13 @@ from scipy.stats import chisquare
 import warner
 from tests.registry import ALL, smallest
 from warner import Mechanism
-from warner._exact import ONE
-from warner._random import Source
-from warner.audit import sampled_bound
-from warner.hashing import buckets
+from warner._core.exact import ONE
+from warner._core.hash_family import buckets
+from warner._core.sampling import Source
+from warner.design.auditing import sampled_bound
 from warner.mechanisms.direct import direct_sample
-from warner.reports import Reports
-from warner.tally import distinct
+from warner.reports.reports import Reports
+from warner.reports.tally import distinct
 
 N = 200_000
 ALPHA = 1e-9

@@ -7,7 +7,7 @@ import pytest
 
 import warner
 from warner import EmpiricalBayes, Integers
-from warner.channel import StackChannel
+from warner.channels import StackChannel
 from warner.estimators import _noise, _prior, shrinkage
 from warner.estimators.evidence import Evidence
 

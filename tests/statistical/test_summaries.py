@@ -50,7 +50,7 @@ def _covered(
     return hits / runs
 
 
-def _asked(target: str, replicates: int) -> Callable[[warner.Estimate, warner.summaries.Quantity, np.random.Generator], np.ndarray]:
+def _asked(target: str, replicates: int) -> Callable[[warner.Estimate, warner.results.summaries.Quantity, np.random.Generator], np.ndarray]:
     return lambda _, quantity, rng: quantity.interval(0.95, target, replicates=replicates, rng=rng)
 
 

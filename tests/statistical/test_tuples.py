@@ -9,9 +9,9 @@ import warner
 from tests.registry import COMBINED
 from tests.statistical.test_samplers import ALPHA, _honest, _p_value
 from warner import Mechanism
-from warner._random import Source
-from warner.channel import Channel, DirectChannel, KroneckerChannel, SupportChannel
-from warner.channel.drawn import marked_table, whole_table
+from warner._core.sampling import Source
+from warner.channels import Channel, DirectChannel, KroneckerChannel, SupportChannel
+from warner.channels.simulated_tables import marked_table, whole_table
 
 SAMPLED = ["RR x OUE x OLH", "RR x SquareWave", "uRR x RR", "uRAP x OUE", "subsets x RR", "RR three times", "OUE twice", "RR, OUE, RR", "uRR twice"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warner.channel import Channel
-from warner.domain import Domain
+from warner.channels import Channel
+from warner.domains import Domain
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from enum import Enum
 
 import numpy as np
 
-from warner._check import IdentifiabilityError, message
+from warner._core.checks import IdentifiabilityError, message
 
 
 class Status(Enum):
@@ -77,7 +77,7 @@ class Fit:
         likelihood: which likelihood that is.
         components: how many estimates there are, where several values share one; None where every value has its own.
         path: log-likelihood and gap after every step of an early-stopped path, where it was asked for.
-        unique: for a maximum, the text of whether it is the only one; see warner.estimators.uniqueness.
+        unique: for a maximum, the text of whether it is the only one; see warner.estimators.mle.uniqueness.
         seconds: how long an iterative method took.
         mean, mean_variance: where only the mean was estimated, it and the variance of one report's share in it, (d,).
         mean_bias: (d,) how far the mean can be off on average, which its intervals allow for; None for no bias.
@@ -85,7 +85,7 @@ class Fit:
             quantiles of a function over the rows are an interval for it.
         by_draws: whether intervals are made of them where no kind is asked for. A prior that the same reports suggested may leave shares
             that are unlike the rest uncovered, and then they are not.
-        frequencies, key_means: where only those were estimated, of keys (d,) and of their values (d,); see warner.conditional.
+        frequencies, key_means: where only those were estimated, of keys (d,) and of their values (d,); see warner.results.conditional.
     """
 
     probabilities: np.ndarray | None

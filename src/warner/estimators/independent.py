@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, kind, message, show
-from warner.channel import Channel, marginal, summed
-from warner.domain import Product
-from warner.estimators._base import Estimator
+from warner._core.checks import ArgumentError, ArgumentTypeError, kind, message, show
+from warner.channels import Channel, marginal, summed
+from warner.domains import Product
+from warner.estimators.base import Estimator
 from warner.estimators.evidence import Evidence
 from warner.estimators.fit import Fit, Status
 from warner.estimators.inversion import Inversion

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import choice
-from warner.channel import StackChannel
-from warner.estimators._base import Estimator
+from warner._core.checks import choice
+from warner.channels import StackChannel
+from warner.estimators.base import Estimator
 from warner.estimators.evidence import Evidence
 from warner.estimators.fit import Fit, Status
-from warner.estimators.simplex import base_cut, normalize, project, threshold
+from warner.metrics.simplex import base_cut, normalize, project, threshold
 
 # Established names of the same things.
 SYNONYMS = {

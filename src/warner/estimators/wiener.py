@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import choice, integer
-from warner.estimators._base import Estimator
+from warner._core.checks import choice, integer
+from warner.estimators.base import Estimator
 from warner.estimators.evidence import Evidence
 from warner.estimators.fit import Fit, Status
-from warner.estimators.simplex import project
+from warner.metrics.simplex import project
 
 
 @dataclass(frozen=True)

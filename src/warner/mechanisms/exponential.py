@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, BudgetError, integer, message
-from warner._exact import exp, natural, share_of
-from warner._random import Edges, Source
-from warner.channel import DenseChannel
-from warner.domain import Domain, Grid, Integers, Points
-from warner.guarantee import MetricLDP
-from warner.law import ROUNDING, Table, apart, floats, fractions
-from warner.mechanisms._base import Mechanism
-from warner.reports import Fields, smallest_dtype
+from warner._core.checks import ArgumentError, ArgumentTypeError, BudgetError, integer, message
+from warner._core.exact import exp, natural, share_of
+from warner._core.sampling import Edges, Source
+from warner.channels import DenseChannel
+from warner.domains import Domain, Grid, Integers, Points
+from warner.mechanisms.base import Mechanism
+from warner.privacy.guarantees import MetricLDP
+from warner.privacy.report_laws import ROUNDING, Table, apart, floats, fractions
+from warner.reports.reports import Fields, smallest_dtype
 
 _DISTANCES = 2**16  # each is an exponential in decimal arithmetic
 _CLOSE = 1e-9  # nats: closer values would need more digits than are of use

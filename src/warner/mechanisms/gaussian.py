@@ -9,15 +9,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._check import ArgumentTypeError, BudgetError, integer, message, probability, real
-from warner._random import Edges, Source
-from warner.channel import Channel, DenseChannel, KhatriRaoChannel
-from warner.domain import Domain, Integers, Interval
-from warner.guarantee import ApproximateLDP
-from warner.law import Rounded, fractions
-from warner.mechanisms._base import Mechanism
+from warner._core.checks import ArgumentTypeError, BudgetError, integer, message, probability, real
+from warner._core.sampling import Edges, Source
+from warner.channels import Channel, DenseChannel, KhatriRaoChannel
+from warner.domains import Domain, Integers, Interval
+from warner.mechanisms.base import Mechanism
 from warner.mechanisms.numeric import Numeric
-from warner.reports import Fields
+from warner.privacy.guarantees import ApproximateLDP
+from warner.privacy.report_laws import Rounded, fractions
+from warner.reports.reports import Fields
 
 _MOST_REPORTS = 2**22
 _MOST_VALUES = 2**14  # places whose pairs are compared

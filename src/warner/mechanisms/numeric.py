@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import integer
-from warner._exact import ONE, check_representable, divide, down, exp
-from warner._random import Source
-from warner.channel import BandChannel, rounded, rounded_at, spread_over, windows, windows_at
-from warner.domain import Domain, Integers, Interval
-from warner.law import TwoLevel
-from warner.mechanisms._base import Mechanism
-from warner.reports import Fields
+from warner._core.checks import integer
+from warner._core.exact import ONE, check_representable, divide, down, exp
+from warner._core.sampling import Source
+from warner.channels import BandChannel, rounded, rounded_at, spread_over, windows, windows_at
+from warner.domains import Domain, Integers, Interval
+from warner.mechanisms.base import Mechanism
+from warner.privacy.report_laws import TwoLevel
+from warner.reports.reports import Fields
 
 
 class Numeric(Mechanism):

@@ -8,17 +8,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, MismatchError, integer, kind, message
-from warner._random import Source
-from warner.channel import Channel, KhatriRaoChannel, RepeatedRows
-from warner.domain import Domain
-from warner.guarantee import Guarantee, compose
-from warner.layout import Bits, Digits
-from warner.mechanisms._base import Mechanism
-from warner.mechanisms._headers import LARGEST_PARTS, from_header
-from warner.mechanisms.combined import Combined, typed
-from warner.reports import Reports, columns_of
-from warner.tally import Tally, distinct, kinds
+from warner._core.checks import ArgumentError, ArgumentTypeError, MismatchError, integer, kind, message
+from warner._core.sampling import Source
+from warner.channels import Channel, KhatriRaoChannel, RepeatedRows
+from warner.domains import Domain
+from warner.mechanisms.base import Mechanism
+from warner.mechanisms.composite import Combined, typed
+from warner.mechanisms.headers import LARGEST_PARTS, from_header
+from warner.privacy.guarantees import Guarantee, compose
+from warner.reports.reports import Reports, columns_of
+from warner.reports.schema import Bits, Digits
+from warner.reports.tally import Tally, distinct, kinds
 
 _LARGEST_ROWS = 2**22  # entries of the channel of all tuples of reports of one value
 
