@@ -34,7 +34,9 @@ from warner import (
     estimate,
 )
 from warner._core.hash_family import buckets
-from warner.reports.reports import Bits
+from warner.reports.schema import (
+    Bits,
+)
 from warner.results.evidence import evidence
 
 PASSES, MEMORY = 60, 100

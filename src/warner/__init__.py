@@ -6,7 +6,7 @@ values --randomize--> Reports --tally--> Tally --estimate--> Estimate
 from __future__ import annotations
 
 from warner import metrics
-from warner._core.checks import (
+from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     BudgetError,

@@ -17,7 +17,9 @@ from warner.channels import walsh
 from warner.channels.hashed import _collisions
 from warner.estimators.evidence import Evidence
 from warner.metrics.simplex import base_cut, normalize, project, threshold
-from warner.reports.reports import Fields
+from warner.reports.schema import (
+    Fields,
+)
 from warner.reports.tally import bit_sums, count
 
 

@@ -18,8 +18,10 @@ from click.testing import CliRunner
 
 import warner
 from warner import Categorical, Grid, Integers
+from warner._core.canonical_json import (
+    canonical,
+)
 from warner.app.cli import main
-from warner.domains import canonical
 from warner.io import open_reports, read_reports, read_values, tally_file, tally_frame, write_reports
 from warner.io.frames import _groups
 from warner.io.seal import UNSEALED, seal

@@ -18,7 +18,10 @@ from click.testing import CliRunner
 
 import warner
 from warner import Categorical, Estimate, Integers, KeyValue, Product, Study
-from warner._core.checks import unreadable, visible
+from warner._core.text import (
+    unreadable,
+    visible,
+)
 from warner.app.cli import main
 from warner.app.terminal import as_cell, csv_of, show_estimate
 from warner.domains import Tagged, from_spec

@@ -22,13 +22,18 @@ from scipy.stats import chi2
 
 import warner
 from warner._core import shuffle as _shuffle
+from warner._core.atomic_files import (
+    write_whole,
+)
+from warner._core.canonical_json import (
+    canonical,
+)
 from warner._core.sampling import Source
 from warner._core.shuffle import Shuffle, permutation, rows_at_a_time
 from warner.app import cli
 from warner.app.study import Study
-from warner.domains import canonical
 from warner.io import ReportWriter, open_reports, read_reports, read_values, tally_file, values, write, write_reports
-from warner.reports.reports import Reports, write_whole
+from warner.reports.reports import Reports
 
 LONG = "yes, for many years and every day"
 STUDY = f"""

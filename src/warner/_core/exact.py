@@ -12,7 +12,10 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from warner._core.checks import BudgetError, message
+from warner._core.errors import (
+    BudgetError,
+    message,
+)
 
 ONE = 2**64
 # One step of 2**-64 moves ln(probability) by 2**-64 / probability; at 5e-11 that is 1.1e-9 of epsilon, so this is

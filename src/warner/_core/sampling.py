@@ -18,7 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentTypeError, kind, message
+from warner._core.checks import kind
+from warner._core.errors import (
+    ArgumentTypeError,
+    message,
+)
 from warner._core.exact import doubling
 
 _LOW48 = 2**48 - 1

@@ -8,9 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, FileError, message
+from warner._core.atomic_files import (
+    read_whole,
+)
+from warner._core.errors import (
+    ArgumentError,
+    FileError,
+    message,
+)
 from warner.domains import Tagged
-from warner.reports.reports import read_whole
 from warner.results.solution import Solution
 from warner.results.tables import as_text
 

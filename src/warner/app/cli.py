@@ -15,7 +15,15 @@ from typing import Any
 import click
 
 from warner import io as files
-from warner._core.checks import ArgumentError, MismatchError, WarnerError, message
+from warner._core.atomic_files import (
+    write_whole,
+)
+from warner._core.errors import (
+    ArgumentError,
+    MismatchError,
+    WarnerError,
+    message,
+)
 from warner._core.sampling import Source
 from warner.app.background_files import backgrounds
 from warner.app.study import Study
@@ -27,7 +35,6 @@ from warner.domains import Tagged
 from warner.estimators import METHODS, Estimator, method
 from warner.mechanisms import Mechanism, from_header
 from warner.privacy.guarantees import LDP, OSLDP, ULDP, MetricLDP
-from warner.reports.reports import write_whole
 from warner.reports.tally import Tally, dump_tallies, load_tallies, parse_tallies, require_same_origin, save_tallies
 from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_tally

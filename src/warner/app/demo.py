@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 
 from warner import io as files
+from warner._core.atomic_files import (
+    write_whole,
+)
 from warner._core.sampling import Source
 from warner.app.study import Study
 from warner.app.terminal import console, csv_of, show_estimate
 from warner.metrics import total_variation
-from warner.reports.reports import write_whole
 from warner.reports.tally import save_tallies
 from warner.results.estimate import Estimate, estimate
 

@@ -40,16 +40,37 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
 
-from warner._core.checks import StudyError, WarnerError, message, show, unreadable
+from warner._core.atomic_files import (
+    read_whole,
+)
+from warner._core.canonical_json import (
+    canonical,
+)
+from warner._core.checks import show
+from warner._core.errors import (
+    StudyError,
+    WarnerError,
+    message,
+)
 from warner._core.sampling import Source
-from warner.domains import Categorical, Domain, Grid, Integers, Interval, Product, canonical
+from warner._core.text import (
+    unreadable,
+)
+from warner.domains import (
+    Categorical,
+    Domain,
+    Grid,
+    Integers,
+    Interval,
+    Product,
+)
 from warner.io.read_answers import answer_columns, text_labels
 from warner.mechanisms import MECHANISMS as _ALL
 from warner.mechanisms import KeyValue, Mechanism, PerAttribute, Personalized
 from warner.mechanisms.composite import Combined
 from warner.mechanisms.utility_optimized import UtilityOptimized
 from warner.privacy.guarantees import ApproximateLDP, Guarantee, MetricLDP, add_up, side_by_side
-from warner.reports.reports import Reports, read_whole
+from warner.reports.reports import Reports
 
 # Those of one attribute and one report: a study has several attributes of its own.
 MECHANISMS = {name: cls for name, cls in _ALL.items() if not issubclass(cls, Combined)}

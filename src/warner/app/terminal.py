@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner._core.checks import IdentifiabilityError, visible
+from warner._core.errors import (
+    IdentifiabilityError,
+)
+from warner._core.text import (
+    visible,
+)
 from warner.design.comparison import LOSSES, Comparison
 from warner.design.planning import Plan
 from warner.design.theory import expected_loss

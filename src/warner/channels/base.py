@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, IdentifiabilityError, message
+from warner._core.errors import (
+    ArgumentError,
+    IdentifiabilityError,
+    message,
+)
 
 _BLOCK = 2**22  # elements of an array of unit vectors
 LARGEST_DENSE = 2**26  # entries of a channel that is made a matrix

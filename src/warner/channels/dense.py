@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, message
+from warner._core.errors import (
+    ArgumentError,
+    message,
+)
 from warner.channels.base import Channel
 
 

@@ -7,7 +7,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, IdentifiabilityError, message
+from warner._core.errors import (
+    ArgumentError,
+    IdentifiabilityError,
+    message,
+)
 from warner._core.hash_family import buckets
 from warner.channels.base import Channel, one_by_one
 from warner.channels.dense import DenseChannel

@@ -6,7 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from warner._core.checks import IdentifiabilityError, message
+from warner._core.errors import (
+    IdentifiabilityError,
+    message,
+)
 from warner.channels.base import Channel
 from warner.channels.pure import DirectChannel, SupportChannel
 

@@ -7,7 +7,10 @@ from math import prod
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, message
+from warner._core.errors import (
+    ArgumentError,
+    message,
+)
 from warner.channels.base import LARGEST_DENSE, Channel
 from warner.channels.hashed import HashChannel
 from warner.channels.kronecker import KroneckerChannel

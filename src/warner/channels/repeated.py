@@ -8,7 +8,10 @@ from math import prod
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, message
+from warner._core.errors import (
+    ArgumentError,
+    message,
+)
 from warner.channels.base import Channel, has_inverse, one_by_one
 from warner.channels.dense import DenseChannel
 from warner.channels.stack import StackChannel

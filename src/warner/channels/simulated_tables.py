@@ -7,7 +7,10 @@ from math import prod
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, message
+from warner._core.errors import (
+    ArgumentError,
+    message,
+)
 from warner.channels.base import Channel
 from warner.channels.pure import SupportChannel
 

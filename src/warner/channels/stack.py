@@ -7,7 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, message
+from warner._core.errors import (
+    ArgumentError,
+    message,
+)
 from warner.channels.base import Channel, has_inverse
 
 _MOST_DEALT = 10**9  # people that numpy deals out without replacement

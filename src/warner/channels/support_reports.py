@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, message
+from warner._core.errors import (
+    ArgumentError,
+    message,
+)
 from warner.channels.base import Channel, one_by_one
 from warner.channels.pure import SupportChannel, _Pure
 

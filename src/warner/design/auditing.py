@@ -10,10 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, integer, kind, message
+from warner._core.canonical_json import (
+    canonical,
+)
+from warner._core.checks import integer, kind
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    message,
+)
 from warner._core.sampling import Source
 from warner.design.report_weight import report_weight
-from warner.domains import Grid, canonical
+from warner.domains import Grid
 from warner.mechanisms import Mechanism, guarded
 from warner.mechanisms.composite import Combined
 from warner.privacy.guarantees import LDP, OSLDP, ULDP, ApproximateLDP, Guarantee, MetricLDP

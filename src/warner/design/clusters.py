@@ -8,7 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, integer, message, real, show
+from warner._core.checks import integer, real, show
+from warner._core.errors import (
+    ArgumentError,
+    message,
+)
 from warner.channels import summed
 from warner.domains import Product
 from warner.estimators.evidence import Evidence

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from warner import metrics
-from warner._core.checks import ArgumentError, ArgumentTypeError, IdentifiabilityError, choice, integer, kind, message
+from warner._core.checks import choice, integer, kind
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    IdentifiabilityError,
+    message,
+)
 from warner.estimators import Estimator
 from warner.metrics.simplex import project
 from warner.reports.tally import Tally

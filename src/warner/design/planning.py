@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import (
-    ArgumentError,
-    ArgumentTypeError,
-    BudgetError,
-    IdentifiabilityError,
     choice,
     distribution,
     integer,
     kind,
-    message,
     real,
+)
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BudgetError,
+    IdentifiabilityError,
+    message,
 )
 from warner.design.report_weight import report_weight
 from warner.design.theory import LOSSES, MOST, expected_loss

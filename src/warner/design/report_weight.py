@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, IdentifiabilityError, kind, message
+from warner._core.checks import kind
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    IdentifiabilityError,
+    message,
+)
 from warner.channels import Channel, GeometricChannel, HashChannel, KroneckerChannel, TiedChannel
 from warner.mechanisms import KeyValue, Mechanism
 

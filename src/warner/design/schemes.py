@@ -17,7 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, BudgetError, choice, distribution, integer, kind, message
+from warner._core.checks import (
+    choice,
+    distribution,
+    integer,
+    kind,
+)
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BudgetError,
+    message,
+)
 from warner.channels import Channel, KroneckerChannel, lifted, summed
 from warner.design.clusters import clusters_of
 from warner.design.comparison import LOSSES

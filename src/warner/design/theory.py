@@ -17,7 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, choice, distribution, integer, kind, message, real
+from warner._core.checks import (
+    choice,
+    distribution,
+    integer,
+    kind,
+    real,
+)
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    message,
+)
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
 

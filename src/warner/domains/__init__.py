@@ -8,8 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from warner._core.checks import ArgumentError, message, show
-from warner.domains.base import LARGEST_SIZE, Domain, canonical
+from warner._core.canonical_json import (
+    canonical,
+)
+from warner._core.checks import show
+from warner._core.errors import (
+    ArgumentError,
+    message,
+)
+from warner.domains.base import LARGEST_SIZE, Domain
 from warner.domains.composite import Padded, Product, Tagged
 from warner.domains.simple import Categorical, Grid, Integers, Interval, Points
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -11,15 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, EmptyError, ValuesError, kind, message, show
+from warner._core.checks import kind, show
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    ValuesError,
+    message,
+)
 
 # Beyond this many values neither a table of labels nor an estimate per value is sensible on one machine.
 LARGEST_SIZE = 2**26
-
-
-def canonical(value: Any) -> str:
-    """The one JSON text of a value: sorted keys, no spaces. What hashes are taken of."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+from warner._core.canonical_json import canonical
 
 
 class Domain(ABC):

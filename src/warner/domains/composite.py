@@ -8,7 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, EmptyError, ValuesError, integer, kind, legible, message, show
+from warner._core.checks import (
+    integer,
+    kind,
+    legible,
+    show,
+)
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    ValuesError,
+    message,
+)
 from warner.domains.base import LARGEST_SIZE, Domain, sequence
 from warner.domains.simple import Categorical
 

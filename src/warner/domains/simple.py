@@ -8,7 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, ValuesError, as_float, choice, integer, kind, legible, message, real, show
+from warner._core.checks import (
+    as_float,
+    choice,
+    integer,
+    kind,
+    legible,
+    real,
+    show,
+)
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ValuesError,
+    message,
+)
 from warner.domains.base import LARGEST_SIZE, Domain, flat, sequence, wrong_type
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from warner._core.checks import ArgumentError, message
+from warner._core.errors import (
+    ArgumentError,
+    message,
+)
 from warner.estimators.base import Estimator
 from warner.estimators.em.bias_correction import BiasCorrection
 from warner.estimators.em.expectation_maximization import ExpectationMaximization

@@ -8,7 +8,10 @@ from dataclasses import fields
 from functools import wraps
 from typing import Any
 
-from warner._core.checks import ArgumentError, message
+from warner._core.errors import (
+    ArgumentError,
+    message,
+)
 from warner._core.threads import SMALL, one_thread
 from warner.domains import Domain
 from warner.estimators.evidence import Evidence

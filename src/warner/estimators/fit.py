@@ -8,7 +8,10 @@ from enum import Enum
 
 import numpy as np
 
-from warner._core.checks import IdentifiabilityError, message
+from warner._core.errors import (
+    IdentifiabilityError,
+    message,
+)
 
 
 class Status(Enum):

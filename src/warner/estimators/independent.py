@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, kind, message, show
+from warner._core.checks import kind, show
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    message,
+)
 from warner.channels import Channel, marginal, summed
 from warner.domains import Product
 from warner.estimators.base import Estimator

@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, choice, kind, message
+from warner._core.checks import choice, kind
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    message,
+)
 from warner.channels import Channel, StackChannel, TiedChannel, groups_of
 from warner.domains import Domain, Interval, Product
 from warner.estimators.base import Estimator

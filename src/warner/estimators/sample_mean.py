@@ -6,7 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, IdentifiabilityError, message
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    IdentifiabilityError,
+    message,
+)
 from warner.channels import Channel, KhatriRaoChannel
 from warner.estimators.base import Estimator
 from warner.estimators.evidence import Evidence

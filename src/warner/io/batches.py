@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import FileError, ReportError, message
+from warner._core.errors import (
+    FileError,
+    ReportError,
+    message,
+)
 from warner.io.seal import CSV_END
 from warner.reports.schema import smallest_dtype
 

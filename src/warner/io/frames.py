@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from warner._core.checks import (
+from warner._core.checks import kind
+from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     EmptyError,
     ReportError,
-    kind,
     message,
 )
 from warner.io.seal import file_columns, from_file, from_histograms, to_file

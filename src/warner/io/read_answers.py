@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from warner._core.checks import (
+from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     EmptyError,

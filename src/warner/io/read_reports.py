@@ -19,13 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner._core.checks import (
+from warner._core.checks import show
+from warner._core.errors import (
     ArgumentError,
     FileError,
     MismatchError,
     ReportError,
     message,
-    show,
+)
+from warner._core.text import (
     unreadable,
 )
 from warner.domains import Product

@@ -16,7 +16,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from warner._core.checks import ReportError, message
+from warner._core.errors import (
+    ReportError,
+    message,
+)
 from warner.reports.schema import Bits, Digits, Layout
 
 SCHEMA = 1

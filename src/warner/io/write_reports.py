@@ -18,20 +18,28 @@ from typing import Self
 
 import numpy as np
 
-from warner._core.checks import (
+from warner._core.atomic_files import (
+    whole_file,
+)
+from warner._core.canonical_json import (
+    canonical,
+)
+from warner._core.checks import legible
+from warner._core.errors import (
     ArgumentError,
     EmptyError,
     MismatchError,
-    legible,
     message,
 )
 from warner._core.sampling import Source
 from warner._core.shuffle import Pieces, Shuffle, rows_at_a_time
-from warner.domains import canonical
 from warner.io.seal import CSV_END, CSV_START, FORMATS, SCHEMA, UNSEALED, file_columns, seal, to_file
 from warner.mechanisms import Mechanism, from_header
-from warner.reports.reports import Reports, columns_of, smallest_dtype, whole_file
-from warner.reports.schema import width
+from warner.reports.reports import Reports, columns_of
+from warner.reports.schema import (
+    smallest_dtype,
+    width,
+)
 
 _ROW_GROUP = 2**20  # rows
 

@@ -13,7 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, BudgetError, integer, message, real, show
+from warner._core.checks import integer, real, show
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BudgetError,
+    message,
+)
 from warner._core.exact import ONE, check_representable, exp, realise, up
 from warner._core.sampling import Source
 from warner.channels import Channel, GeometricChannel, SpreadChannel
@@ -22,7 +28,9 @@ from warner.mechanisms.base import Mechanism
 from warner.mechanisms.numeric import Numeric
 from warner.privacy.guarantees import LDP, Guarantee, MetricLDP
 from warner.privacy.report_laws import Steps
-from warner.reports.reports import Fields
+from warner.reports.schema import (
+    Fields,
+)
 
 _MOST_REPORTS = 2**22
 _TAIL = 40  # binary digits: noise beyond the default reach has probability below 2^-40

@@ -16,11 +16,23 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, EmptyError, MismatchError, ReportError, ValuesError, budget, kind, message, show
+from warner._core.canonical_json import (
+    canonical,
+)
+from warner._core.checks import budget, kind, show
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    MismatchError,
+    ReportError,
+    ValuesError,
+    message,
+)
 from warner._core.exact import check_epsilon, realise
 from warner._core.sampling import Source
 from warner.channels import Channel, SupportChannel, SupportRows
-from warner.domains import LARGEST_SIZE, Domain, canonical
+from warner.domains import LARGEST_SIZE, Domain
 from warner.privacy.guarantees import LDP, ApproximateLDP, Guarantee, MetricLDP
 from warner.privacy.report_laws import INFINITE, Law, OneHotBits, TwoLevel, apart, epsilon_of
 from warner.reports.reports import Reports

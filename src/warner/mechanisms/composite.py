@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, integer, message
+from warner._core.checks import integer
+from warner._core.errors import (
+    ArgumentError,
+    message,
+)
 from warner._core.sampling import Source
 from warner.domains import Domain
 from warner.mechanisms.base import ENUMERABLE, Mechanism

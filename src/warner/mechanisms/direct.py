@@ -11,15 +11,26 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, BudgetError, message, numbers_of
+from warner._core.canonical_json import (
+    canonical,
+)
+from warner._core.checks import numbers_of
+from warner._core.errors import (
+    ArgumentError,
+    BudgetError,
+    message,
+)
 from warner._core.exact import ONE, SMALLEST, check_representable, divide, down, exp
 from warner._core.sampling import Source
 from warner.channels import DenseChannel, DirectChannel
-from warner.domains import Domain, canonical
+from warner.domains import Domain
 from warner.mechanisms.base import Mechanism, guarded
 from warner.privacy.guarantees import LDP, OSLDP, ULDP, Guarantee
 from warner.privacy.report_laws import Table, TwoLevel, epsilon_of, fractions
-from warner.reports.reports import Fields, smallest_dtype
+from warner.reports.schema import (
+    Fields,
+    smallest_dtype,
+)
 
 
 def direct_cells(size: int, epsilon: float) -> tuple[int, int]:

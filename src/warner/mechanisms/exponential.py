@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, BudgetError, integer, message
+from warner._core.checks import integer
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BudgetError,
+    message,
+)
 from warner._core.exact import exp, natural, share_of
 from warner._core.sampling import Edges, Source
 from warner.channels import DenseChannel
@@ -18,7 +24,10 @@ from warner.domains import Domain, Grid, Integers, Points
 from warner.mechanisms.base import Mechanism
 from warner.privacy.guarantees import MetricLDP
 from warner.privacy.report_laws import ROUNDING, Table, apart, floats, fractions
-from warner.reports.reports import Fields, smallest_dtype
+from warner.reports.schema import (
+    Fields,
+    smallest_dtype,
+)
 
 _DISTANCES = 2**16  # each is an exponential in decimal arithmetic
 _CLOSE = 1e-9  # nats: closer values would need more digits than are of use

@@ -9,7 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._core.checks import ArgumentTypeError, BudgetError, integer, message, probability, real
+from warner._core.checks import integer, probability, real
+from warner._core.errors import (
+    ArgumentTypeError,
+    BudgetError,
+    message,
+)
 from warner._core.sampling import Edges, Source
 from warner.channels import Channel, DenseChannel, KhatriRaoChannel
 from warner.domains import Domain, Integers, Interval
@@ -17,7 +22,9 @@ from warner.mechanisms.base import Mechanism
 from warner.mechanisms.numeric import Numeric
 from warner.privacy.guarantees import ApproximateLDP
 from warner.privacy.report_laws import Rounded, fractions
-from warner.reports.reports import Fields
+from warner.reports.schema import (
+    Fields,
+)
 
 _MOST_REPORTS = 2**22
 _MOST_VALUES = 2**14  # places whose pairs are compared

@@ -13,7 +13,9 @@ from warner.channels import HadamardChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.privacy.report_laws import TwoLevel
-from warner.reports.reports import Fields
+from warner.reports.schema import (
+    Fields,
+)
 
 
 class HadamardResponse(Mechanism):

@@ -7,8 +7,16 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from warner._core.checks import MismatchError, WarnerError, message, show
-from warner.domains import canonical, from_spec
+from warner._core.canonical_json import (
+    canonical,
+)
+from warner._core.checks import show
+from warner._core.errors import (
+    MismatchError,
+    WarnerError,
+    message,
+)
+from warner.domains import from_spec
 from warner.mechanisms.base import Mechanism
 from warner.reports.tally import require_same
 

@@ -9,7 +9,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, BudgetError, EmptyError, ValuesError, budget, choice, kind, message, show
+from warner._core.checks import (
+    budget,
+    choice,
+    kind,
+    show,
+)
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BudgetError,
+    EmptyError,
+    ValuesError,
+    message,
+)
 from warner._core.exact import ONE, check_representable, divide, down, exp, rational, up
 from warner._core.sampling import Source
 from warner.channels import TiedChannel

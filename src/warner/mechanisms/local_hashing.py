@@ -16,7 +16,9 @@ from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.direct import direct_cells, direct_law, direct_sample
 from warner.privacy.report_laws import TwoLevel
-from warner.reports.reports import Fields
+from warner.reports.schema import (
+    Fields,
+)
 
 _LARGEST_TABLE = 2**26  # counts in a tally, seeds * buckets
 

@@ -16,7 +16,9 @@ from warner.channels import BandChannel, rounded, rounded_at, spread_over, windo
 from warner.domains import Domain, Integers, Interval
 from warner.mechanisms.base import Mechanism
 from warner.privacy.report_laws import TwoLevel
-from warner.reports.reports import Fields
+from warner.reports.schema import (
+    Fields,
+)
 
 
 class Numeric(Mechanism):

@@ -8,7 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, MismatchError, ValuesError, kind, message
+from warner._core.checks import kind
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    MismatchError,
+    ValuesError,
+    message,
+)
 from warner._core.sampling import Source
 from warner.channels import Channel, KroneckerChannel
 from warner.domains import LARGEST_SIZE, Domain, Product

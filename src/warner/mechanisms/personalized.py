@@ -10,7 +10,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, EmptyError, ValuesError, kind, message
+from warner._core.checks import kind
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    ValuesError,
+    message,
+)
 from warner._core.sampling import Source
 from warner.domains import Domain, Tagged
 from warner.mechanisms.utility_optimized import UtilityOptimized

@@ -14,14 +14,22 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._core.checks import ArgumentTypeError, BudgetError, MismatchError, integer, message
+from warner._core.checks import integer
+from warner._core.errors import (
+    ArgumentTypeError,
+    BudgetError,
+    MismatchError,
+    message,
+)
 from warner._core.sampling import Edges, Source
 from warner.channels import PlanarChannel
 from warner.domains import Domain, Grid
 from warner.mechanisms.base import Mechanism
 from warner.privacy.guarantees import MetricLDP
 from warner.privacy.report_laws import Displacements, fractions
-from warner.reports.reports import Fields
+from warner.reports.schema import (
+    Fields,
+)
 
 # Nats per cell: below, the tails to sum reach over more than 2^11 cells; above, over the whole grid, they are no floats.
 _LEAST, _MOST = 0.02, 600.0

@@ -8,7 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, MismatchError, integer, kind, message
+from warner._core.checks import integer, kind
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    MismatchError,
+    message,
+)
 from warner._core.sampling import Source
 from warner.channels import Channel, KhatriRaoChannel, RepeatedRows
 from warner.domains import Domain

@@ -17,7 +17,9 @@ from warner.channels import SupportChannel
 from warner.domains import Domain
 from warner.mechanisms.base import ENUMERABLE, Mechanism
 from warner.privacy.report_laws import TwoLevel
-from warner.reports.reports import Bits
+from warner.reports.schema import (
+    Bits,
+)
 
 
 class SubsetSelection(Mechanism):

@@ -9,14 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, message, probability, show
+from warner._core.checks import probability, show
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    message,
+)
 from warner._core.exact import ONE, check_representable, divide, down, exp, up
 from warner._core.sampling import Source
 from warner.channels import SupportChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.privacy.report_laws import OneHotBits
-from warner.reports.reports import Bits
+from warner.reports.schema import (
+    Bits,
+)
 
 
 def keep_probability(keep: Any, epsilon: float) -> tuple[str | float, Decimal]:

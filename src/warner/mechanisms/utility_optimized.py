@@ -17,7 +17,10 @@ from warner.mechanisms.base import Mechanism, guarded
 from warner.mechanisms.unary_encoding import bit_thresholds
 from warner.privacy.guarantees import ULDP
 from warner.privacy.report_laws import GuardedBits, TwoLevel
-from warner.reports.reports import Bits, Fields
+from warner.reports.schema import (
+    Bits,
+    Fields,
+)
 
 _CELLS = 2**22  # bits that are placed at a time
 

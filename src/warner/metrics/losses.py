@@ -10,7 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, MissingExtraError, distribution, integer, kind, message, probability, real, show
+from warner._core.checks import (
+    distribution,
+    integer,
+    kind,
+    probability,
+    real,
+    show,
+)
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    MissingExtraError,
+    message,
+)
 
 
 def _pair(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:

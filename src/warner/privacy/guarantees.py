@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from warner._core.checks import ArgumentTypeError, BudgetError, EmptyError, MismatchError, kind, message, show
+from warner._core.checks import kind, show
+from warner._core.errors import (
+    ArgumentTypeError,
+    BudgetError,
+    EmptyError,
+    MismatchError,
+    message,
+)
 
 
 @dataclass(frozen=True)

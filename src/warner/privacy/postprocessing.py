@@ -6,7 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, message, numbers_of
+from warner._core.checks import numbers_of
+from warner._core.errors import (
+    ArgumentError,
+    message,
+)
 from warner.privacy.report_laws import image, violation
 
 

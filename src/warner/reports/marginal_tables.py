@@ -14,7 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, integer, kind, message
+from warner._core.checks import integer, kind
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    message,
+)
 from warner.reports.schema import Bits, Digits, Layout
 from warner.reports.tally import bins
 

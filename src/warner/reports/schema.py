@@ -21,7 +21,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, EmptyError, ReportError, kind, message
+from warner._core.checks import kind
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    ReportError,
+    message,
+)
 
 
 def smallest_dtype(size: int) -> np.dtype[Any]:

@@ -21,9 +21,24 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentTypeError, EmptyError, FileError, MismatchError, legible, message, show, unreadable
-from warner.domains import canonical
-from warner.reports.reports import read_whole, write_whole
+from warner._core.atomic_files import (
+    read_whole,
+    write_whole,
+)
+from warner._core.canonical_json import (
+    canonical,
+)
+from warner._core.checks import legible, show
+from warner._core.errors import (
+    ArgumentTypeError,
+    EmptyError,
+    FileError,
+    MismatchError,
+    message,
+)
+from warner._core.text import (
+    unreadable,
+)
 from warner.reports.schema import Bits, Digits, Fields
 
 SCHEMA = 2  # 1 knows no tables of tuples; what needs none is still written as 1

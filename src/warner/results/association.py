@@ -18,7 +18,12 @@ from math import prod
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, EmptyError, choice, integer, message, probability
+from warner._core.checks import choice, integer, probability
+from warner._core.errors import (
+    ArgumentError,
+    EmptyError,
+    message,
+)
 from warner.channels import LARGEST_DENSE, Channel, KroneckerChannel, SummedChannel, marginal
 from warner.domains import Product
 from warner.estimators.evidence import Evidence

@@ -15,9 +15,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, MissingExtraError, distribution, message, visible
+from warner._core.atomic_files import (
+    write_whole,
+)
+from warner._core.checks import distribution
+from warner._core.errors import (
+    ArgumentError,
+    MissingExtraError,
+    message,
+)
+from warner._core.text import (
+    visible,
+)
 from warner.domains import Domain, Grid, Integers, Interval, Product
-from warner.reports.reports import write_whole
 from warner.results.intervals import available_kind
 from warner.results.solution import Solution
 from warner.results.tables import as_text, rows

@@ -14,7 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, ValuesError, choice, message, show
+from warner._core.checks import choice, show
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ValuesError,
+    message,
+)
 from warner.domains import Domain, Padded, Product
 from warner.estimators.fit import Status
 from warner.estimators.key_value import Moments, PerKey, is_keyed, key_moments, of_keys

@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, kind, message
+from warner._core.checks import kind
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    message,
+)
 from warner.estimators import Estimator, LogSpline, MaximumLikelihood
 from warner.reports.tally import Tally
 from warner.results import charts as plot

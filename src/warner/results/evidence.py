@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from warner._core.checks import ArgumentTypeError, EmptyError, MismatchError, kind, message
+from warner._core.canonical_json import (
+    canonical,
+)
+from warner._core.checks import kind
+from warner._core.errors import (
+    ArgumentTypeError,
+    EmptyError,
+    MismatchError,
+    message,
+)
 from warner.channels import StackChannel
-from warner.domains import canonical
 from warner.estimators.evidence import Evidence
 from warner.mechanisms import from_header
 from warner.reports.reports import Reports

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warner._core.checks import IdentifiabilityError
+from warner._core.errors import (
+    IdentifiabilityError,
+)
 from warner.channels import Channel, KroneckerChannel, RepeatedRows, StackChannel, SupportChannel, SupportRows, TiedChannel, summed
 from warner.estimators.evidence import Evidence
 from warner.metrics.simplex import project

@@ -9,7 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, IdentifiabilityError, choice, integer, kind, message, probability
+from warner._core.checks import (
+    choice,
+    integer,
+    kind,
+    probability,
+)
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    IdentifiabilityError,
+    message,
+)
 from warner.estimators.evidence import Evidence
 from warner.estimators.fit import Status
 from warner.estimators.mle.objective import WHOLE

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, message, show
 from warner._core.checks import kind as kind_of
+from warner._core.checks import show
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    message,
+)
 from warner.channels import StackChannel, SummedChannel, marginal, summed
 from warner.domains import Domain, Product
 from warner.estimators.evidence import Evidence

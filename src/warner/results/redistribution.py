@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, MismatchError, distribution, kind, message, real
+from warner._core.checks import distribution, kind, real
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    MismatchError,
+    message,
+)
 from warner.domains import Domain, Tagged
 from warner.results.intervals import interval
 from warner.results.solution import Solution

@@ -9,8 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, IdentifiabilityError, message
 from warner._core.checks import kind as kind_of
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    IdentifiabilityError,
+    message,
+)
 from warner.channels import StackChannel, lifted, summed
 from warner.domains import Domain
 from warner.estimators import Estimator

@@ -18,7 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, ArgumentTypeError, choice, message, real, show
+from warner._core.checks import choice, real, show
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    message,
+)
 from warner.channels import SummedChannel
 from warner.domains import Domain, Integers, Interval, Product
 from warner.estimators import LogSpline

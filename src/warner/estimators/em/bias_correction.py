@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, choice, kind, message, real, show
+from warner._core.checks import (
+    choice,
+    kind,
+    real,
+    show,
+)
+from warner._core.errors import (
+    ArgumentError,
+    message,
+)
 from warner.channels import Channel, DirectChannel, groups_of
 from warner.estimators.base import Estimator, repr_of_changes
 from warner.estimators.em.expectation_maximization import climb

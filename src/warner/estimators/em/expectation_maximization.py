@@ -10,7 +10,11 @@ from typing import Literal
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, choice, integer, message
+from warner._core.checks import choice, integer
+from warner._core.errors import (
+    ArgumentError,
+    message,
+)
 from warner.channels import Channel, DirectChannel, HadamardChannel, SupportChannel, marginal, summed
 from warner.domains import Domain, Product
 from warner.estimators.base import Estimator

@@ -8,7 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, IdentifiabilityError, choice, integer, kind, message, real, show
+from warner._core.checks import (
+    choice,
+    integer,
+    kind,
+    real,
+    show,
+)
+from warner._core.errors import (
+    ArgumentError,
+    IdentifiabilityError,
+    message,
+)
 from warner.channels import Channel, DirectChannel, MergedChannel, SupportChannel
 from warner.domains import Integers
 from warner.estimators.base import Estimator, repr_of_changes

@@ -7,7 +7,11 @@ from time import perf_counter
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, integer, message, real, show
+from warner._core.checks import integer, real, show
+from warner._core.errors import (
+    ArgumentError,
+    message,
+)
 from warner.estimators.base import Estimator, require_order
 from warner.estimators.evidence import Evidence
 from warner.estimators.fit import Fit, Status

@@ -9,7 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import ArgumentError, MismatchError, choice, message, real, show
+from warner._core.checks import choice, real, show
+from warner._core.errors import (
+    ArgumentError,
+    MismatchError,
+    message,
+)
 from warner.channels import LARGEST_DENSE, Channel, DirectChannel, StackChannel, SupportChannel, SupportRows
 from warner.estimators.base import Estimator
 from warner.estimators.evidence import Evidence

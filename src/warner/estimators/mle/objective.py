@@ -13,7 +13,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from warner._core.checks import ImpossibleReportError, message
+from warner._core.errors import (
+    ImpossibleReportError,
+    message,
+)
 from warner.channels import Channel
 from warner.estimators.evidence import Evidence
 from warner.estimators.fit import Fit, Status
