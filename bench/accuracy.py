@@ -49,7 +49,7 @@ from warner import (
 )
 from warner.domains import Domain
 from warner.estimators import Estimator
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.metrics import jensen_shannon, mean_absolute_error, mean_squared_error, total_variation
 
 MAKERS: dict[str, Callable[[Domain, float], Mechanism]] = {
@@ -140,8 +140,8 @@ def judge(job: tuple[Cell, int, tuple[str, ...]]) -> dict[str, object]:
     losses: dict[str, list[list[float]]] = {m: [] for m in chosen}
     seconds = dict.fromkeys(chosen, 0.0)
     for _ in range(runs):
-        w = channel.rerandomize(counts, rng) if n is None else channel.simulate(truth, n, rng)
-        facts = Evidence(channel, w, people, domain)
+        w = channel.simulate_from_values(counts, rng) if n is None else channel.simulate(truth, n, rng)
+        facts = LikelihoodData(channel, w, people, domain)
         for method, estimator in chosen.items():
             start = perf_counter()
             theta = estimator.fit(facts).shares

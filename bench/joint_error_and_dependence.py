@@ -16,7 +16,7 @@ from _measure import SEED, claim
 from warner import Independent, Integers, Inversion, RandomizedResponse
 from warner.channels import KroneckerChannel
 from warner.design.theory import inversion_squares
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.metrics import cramers_v
 
 RUNS = 200
@@ -41,7 +41,7 @@ def errors(
 ) -> dict[str, tuple[float, float]]:
     """MAE and MSE over cells of RR-Independent and RR-Ind-Joint."""
     domain = product(["a", "b"], sizes)
-    drawn = [Evidence(channel, w, n, domain) for w in weights(mode, channel, theta, n, rng)]
+    drawn = [LikelihoodData(channel, w, n, domain) for w in weights(mode, channel, theta, n, rng)]
     found = {}
     for name, method in (("RR-Independent", Independent(method=Inversion())), ("RR-Ind-Joint", Inversion())):
         off = np.array([method.fit(each).shares - theta for each in drawn])

@@ -15,13 +15,13 @@ import numpy as np
 from _joint import kept, product
 from _measure import SEED, alternate, claim, faster, peak, run_json
 from warner import EmpiricalBayes, Estimate, ExpectationMaximization, Independent, Inversion, MaximumLikelihood
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 
 SIZE, PEOPLE = 100, 1_000_000
 JOBS = ("inversion", "projected", "em:10", "independent", "intervals", "marginal", "association", "em:10 from independence")
 
 
-def facts(sizes: list[int], n: int) -> Evidence:
+def facts(sizes: list[int], n: int) -> LikelihoodData:
     """A tally of people whose attributes depend on each other."""
     rng = np.random.default_rng(SEED)
     parts = [rng.dirichlet(np.ones(size)) for size in sizes]
@@ -30,7 +30,7 @@ def facts(sizes: list[int], n: int) -> Evidence:
         theta = np.multiply.outer(theta, part).ravel()
     theta = 0.7 * theta + 0.3 * np.where(np.arange(theta.size) % (sizes[-1] + 1) == 0, 1.0, 0.0) / np.ceil(theta.size / (sizes[-1] + 1))
     channel = kept(sizes)
-    return Evidence(channel, channel.simulate(theta, n, rng), n, product([f"a{i}" for i in range(len(sizes))], sizes))
+    return LikelihoodData(channel, channel.simulate(theta, n, rng), n, product([f"a{i}" for i in range(len(sizes))], sizes))
 
 
 def work(job: str) -> dict[str, float]:

@@ -35,7 +35,7 @@ from warner import (
 )
 from warner._core.hash_family import buckets
 from warner.reports.schema import (
-    Bits,
+    BitVector,
 )
 from warner.results.evidence import evidence
 
@@ -120,7 +120,7 @@ def every_mechanism(rng: np.random.Generator) -> None:
         ):
             reports = mechanism.randomize(values, rng)
             parts = [mechanism.tally(reports)]
-            if isinstance(mechanism.layout, Bits):
+            if isinstance(mechanism.schema, BitVector):
                 parts.append(mechanism.tally(reports, keep_reports=True))
             for tally in parts:
                 result = estimate(tally, MaximumLikelihood())

@@ -11,7 +11,7 @@ import numpy as np
 from _measure import SEED, alternate, claim
 from warner import Integers, MaximumLikelihood
 from warner.channels import BandChannel, windows
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.mle.objective import log_likelihood
 
 BINS, N = 1024, 10**5
@@ -45,7 +45,7 @@ def main() -> None:
         for epsilon in (0.5, 1.0, 2.0):
             channel = make(epsilon)
             w = channel.simulate(truth, N, rng)
-            facts = Evidence(channel, w, N, Integers(1, BINS))
+            facts = LikelihoodData(channel, w, N, Integers(1, BINS))
             matrix = channel.dense()
             found: dict[str, tuple[np.ndarray, int]] = {}
 

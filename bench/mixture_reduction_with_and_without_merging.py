@@ -33,7 +33,7 @@ from warner import (
     WienerFilter,
 )
 from warner.estimators import Estimator
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.metrics import mean_absolute_error, mean_squared_error
 
 RUNS = 20
@@ -88,7 +88,7 @@ def _errors(counts: np.ndarray, mechanism: Mechanism, methods: dict[str, Estimat
     channel, truth, n = mechanism.channel(), counts / counts.sum(), int(counts.sum())
     total, left = np.zeros((len(methods), len(LOSSES))), 0.0
     for _ in range(RUNS):
-        facts = Evidence(channel, channel.rerandomize(counts, rng), n, mechanism.domain)
+        facts = LikelihoodData(channel, channel.simulate_from_values(counts, rng), n, mechanism.domain)
         for row, (name, method) in zip(total, methods.items(), strict=True):
             fit = method.fit(facts)
             row += [loss(truth, fit.probabilities) for loss in LOSSES.values()]

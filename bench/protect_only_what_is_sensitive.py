@@ -30,7 +30,7 @@ from warner import (
 )
 from warner.design.theory import expected_loss
 from warner.estimators import Estimator
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.metrics import total_variation
 from warner.results.estimate import Estimate
 
@@ -60,7 +60,7 @@ def _sets(rng: np.random.Generator) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 def _estimate(mechanism: Mechanism, people: np.ndarray, method: Estimator, rng: np.random.Generator) -> Estimate:
     channel = mechanism.channel()
-    facts = Evidence(channel, channel.rerandomize(people, rng), int(people.sum()), mechanism.domain)
+    facts = LikelihoodData(channel, channel.simulate_from_values(people, rng), int(people.sum()), mechanism.domain)
     return Estimate(method.fit(facts), facts, method)
 
 

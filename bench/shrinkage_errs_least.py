@@ -13,7 +13,7 @@ import numpy as np
 from _measure import SEED, claim
 from warner import EmpiricalBayes, Integers, Inversion, LocalHashing, MaximumLikelihood, Mechanism, RandomizedResponse, UnaryEncoding
 from warner.channels import Channel
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.mle.objective import over
 
 CELLS, SIZES, PEOPLE, EPSILONS = 84, (5, 12, 60, 250, 1000), (10**3, 10**4, 10**5, 10**6), (0.5, 1.0, 2.0, 4.0)
@@ -47,7 +47,7 @@ def law(kind: int, size: int, rng: np.random.Generator) -> np.ndarray:
 def rivals(channel: Channel, weights: np.ndarray, n: int) -> dict[str, np.ndarray]:
     """Every other method's estimates (K, B) of the weights (m, B)."""
     size, count = channel.shape[1], weights.shape[1]
-    facts = [Evidence(channel, w, n, Integers(1, size)) for w in weights.T]
+    facts = [LikelihoodData(channel, w, n, Integers(1, size)) for w in weights.T]
     methods = {str(c): Inversion(c) for c in (None, "project", "base-cut", "normalize", "threshold")} | {"mle": MaximumLikelihood()}
     found = {name: np.stack([method.fit(f).probabilities for f in facts], axis=1) for name, method in methods.items()}
     raw, shares = found["None"], found["project"]
@@ -85,7 +85,7 @@ def main() -> None:
         weights = np.stack([channel.simulate(theta, n, rng) for _ in range(int(np.clip(1200 / size, 8, 60)) if kind < 2 else 20)], axis=1)
         others = rivals(channel, weights, n)
         for loss, error in (("squared", np.square), ("absolute", np.abs)):
-            ours = [EmpiricalBayes(loss).fit(Evidence(channel, w, n, Integers(1, size))).probabilities for w in weights.T]
+            ours = [EmpiricalBayes(loss).fit(LikelihoodData(channel, w, n, Integers(1, size))).probabilities for w in weights.T]
             errors = {name: float(error(p - theta[:, None]).mean()) for name, p in others.items()}
             best = min(errors.values())
             errors["empirical Bayes"] = float(error(np.stack(ours, axis=1) - theta[:, None]).mean())

@@ -74,9 +74,9 @@ def test_the_study_of_every_mechanism_has_every_mechanism() -> None:
 
 
 def test_references_are_numbered_and_used() -> None:
-    listed = set(re.findall(r"^\[(\w+)\] ", (ROOT / "docs" / "references.md").read_text(), flags=re.M))
+    is_enumerable = set(re.findall(r"^\[(\w+)\] ", (ROOT / "docs" / "references.md").read_text(), flags=re.M))
     used = {m for p in (ROOT / "src").rglob("*.py") for m in re.findall(r"\[(P\d)[ \]]", p.read_text())}
-    assert used <= listed
+    assert used <= is_enumerable
 
 
 def test_the_manual_is_current() -> None:

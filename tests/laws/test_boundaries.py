@@ -15,7 +15,7 @@ from warner.channels import Channel
 from warner.design.comparison import compare
 from warner.design.theory import expected_loss
 from warner.estimators import Estimator
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.mle.objective import WHOLE
 from warner.metrics import earth_movers, quantiles, sum_of_squares
 from warner.results.evidence import evidence
@@ -41,7 +41,7 @@ def _mechanism(name: str, size: int, epsilon: float) -> Mechanism | None:
         return None
 
 
-def _extremes(mechanism: Mechanism) -> Iterator[Evidence]:
+def _extremes(mechanism: Mechanism) -> Iterator[LikelihoodData]:
     """One report; two reports of one value, which everybody has."""
     for n, value in ((1, mechanism.domain.labels[-1]), (2, mechanism.domain.labels[0])):
         yield evidence(mechanism.tally(mechanism.randomize([value] * n, np.random.default_rng(n))))
@@ -49,12 +49,12 @@ def _extremes(mechanism: Mechanism) -> Iterator[Evidence]:
 
 def _likeliest(channel: Channel, w: np.ndarray) -> float:
     """A lower bound of the maximum in nats per report, by plain EM on the matrix and all distributions of one value: no code of ours."""
-    rows = channel.dense()[w > 0] * channel.copies
+    rows = channel.dense()[w > 0] * channel.rows_per_report
     seen = w[w > 0]
 
     def value(theta: np.ndarray) -> float:
         d = rows @ theta
-        return float(channel.copies * (seen @ np.log(d))) if (d > 0).all() else -np.inf
+        return float(channel.rows_per_report * (seen @ np.log(d))) if (d > 0).all() else -np.inf
 
     theta = np.full(rows.shape[1], 1 / rows.shape[1])
     for _ in range(15):
@@ -63,7 +63,7 @@ def _likeliest(channel: Channel, w: np.ndarray) -> float:
     return max([value(theta), *(value(one) for one in np.eye(theta.size))])
 
 
-def _holds(facts: Evidence, method: Estimator, best: float) -> Estimate | None:
+def _holds(facts: LikelihoodData, method: Estimator, best: float) -> Estimate | None:
     """What every estimate must be; None where the method refuses the evidence, with an error of its own."""
     try:
         fit = method.fit(facts)
@@ -78,8 +78,8 @@ def _holds(facts: Evidence, method: Estimator, best: float) -> Estimate | None:
         assert (theta >= 0).all() and abs(theta.sum() - 1) <= ROUNDING, (method, fit.status, theta.sum() - 1)
     if fit.gap is not None:
         assert np.isfinite(fit.gap) and fit.gap >= 0, method
-        own = facts.channel.copies * (
-            facts.weights[facts.weights > 0] @ np.log(facts.channel.copies * facts.channel.matvec(theta)[facts.weights > 0])
+        own = facts.channel.rows_per_report * (
+            facts.weights[facts.weights > 0] @ np.log(facts.channel.rows_per_report * facts.channel.matvec(theta)[facts.weights > 0])
         )
         assert best - own <= fit.gap + 1e-12 * max(1.0, abs(best)), (method, best - own, fit.gap)
         if fit.likelihood == WHOLE and fit.log_likelihood is not None:
@@ -148,7 +148,7 @@ def test_unbiased_estimates_that_are_all_zero_have_a_bootstrap() -> None:
     """As many reports for every value as against it. Rejects a plug-in that is the estimate divided by its sum."""
     mechanism = warner.HadamardResponse(Integers(0, 2), 1.0)
     channel = mechanism.channel()
-    facts = Evidence(channel, np.full(channel.shape[0], 1 / channel.shape[0]), 4, mechanism.domain)
+    facts = LikelihoodData(channel, np.full(channel.shape[0], 1 / channel.shape[0]), 4, mechanism.domain)
     found = Estimate(warner.Inversion().fit(facts), facts, warner.Inversion())
     assert found.probabilities.tolist() == [0, 0, 0] and found.status is Status.OUTSIDE_SIMPLEX
     assert np.isfinite(found.interval(kind="bootstrap", replicates=20, rng=np.random.default_rng(0))).all()

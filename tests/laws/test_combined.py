@@ -90,7 +90,7 @@ def test_rows_of_repeated_reports_are_the_law(name: str) -> None:
 def test_serialised_tuples_have_the_epsilon_of_the_parts_together(name: str, epsilon: float) -> None:
     mechanism = COMBINED[name](epsilon)
     records = Reports(mechanism.header, mechanism.outputs()).records()
-    assert len(set(records)) == len(records) == mechanism.alphabet
+    assert len(set(records)) == len(records) == mechanism.n_reports
     result = warner.audit(mechanism)
     assert result.holds, result
     assert result.epsilon <= mechanism.requested
@@ -100,11 +100,11 @@ def test_serialised_tuples_have_the_epsilon_of_the_parts_together(name: str, eps
         return
     assert result.epsilon == pytest.approx(mechanism.epsilon, rel=1e-9) == pytest.approx(mechanism.requested, abs=1e-8)
     if name in FIXED:
-        ratio, _ = enumerated(records, mechanism.probabilities(), mechanism.guarded, mechanism.protected())
+        ratio, _ = enumerated(records, mechanism.probabilities(), mechanism.sensitive_mask, mechanism.protected())
         law = mechanism.law.ratio()
         # A bin is the average of its numbers, a small pool may never separate two labels, and OSLDP bounds less than ULDP of the parts.
         assert ratio != INFINITE and ratio <= law and log_ratio(law, 1) <= mechanism.requested
-        if not mechanism.binned and name not in ("RR x OUE x OLH", "RR, OUE, OLH"):
+        if not mechanism.represents_interval and name not in ("RR x OUE x OLH", "RR, OUE, OLH"):
             assert ratio == law
 
 
@@ -134,15 +134,15 @@ def test_tuples_survive_every_wire_and_are_counted_from_it_alike(name: str, tmp_
     mechanism = COMBINED[name](1.0)
     reports = _reports(mechanism)
     reports.save(tmp_path / "r.warner", keep_order=True)
-    copies = [Reports.load(tmp_path / "r.warner")]
+    rows_per_report = [Reports.load(tmp_path / "r.warner")]
     for suffix in ("parquet", "csv"):
         path = str(tmp_path / f"r.{suffix}")
         write_reports(reports, path, keep_order=True)
-        copies.append(read_reports(path)["value"])
+        rows_per_report.append(read_reports(path)["value"])
         assert tally_file(path) == {"value": mechanism.tally(reports)}
         for how in _ways(mechanism) if isinstance(mechanism, warner.PerAttribute) else []:
             assert tally_file(path, **how) == {"value": mechanism.tally(reports, **how)}
-    for copy in copies:
+    for copy in rows_per_report:
         assert copy.header == reports.header and copy.to_bytes(keep_order=True) == reports.to_bytes(keep_order=True)
     for how in _ways(mechanism):
         tally = mechanism.tally(reports, **how)
@@ -239,7 +239,7 @@ def _small(name: str) -> Mechanism:
 def _enumerated(name: str) -> tuple[Mechanism, np.ndarray, np.ndarray, np.ndarray]:
     """The mechanism, its table of probabilities (m, K) in floats, which reports are protected and which values are."""
     mechanism = _small(name)
-    sensitive = np.ones(mechanism.domain.size, dtype=bool) if mechanism.guarded is None else mechanism.guarded
+    sensitive = np.ones(mechanism.domain.size, dtype=bool) if mechanism.sensitive_mask is None else mechanism.sensitive_mask
     return mechanism, mechanism.probabilities().astype(float), mechanism.protected(), sensitive
 
 
@@ -265,7 +265,7 @@ def test_audits_of_two_mechanisms_are_those_of_all_tuples_enumerated(first: str,
         table = np.multiply.outer(one, other).transpose(0, 2, 1, 3).reshape(len(one) * len(other), -1)
         sensitive = np.logical_and.outer(inside_a, inside_b).ravel()
         found = _nats(table[np.logical_and.outer(safe_a, safe_b).ravel()], sensitive)
-        assert result.holds and result.unit is None and result.total == result.epsilon <= both.requested, second
+        assert result.holds and result.distance_unit is None and result.total == result.epsilon <= both.requested, second
         assert found <= result.epsilon * (1 + 1e-12), second
         # What slopes and bins leave open: nothing, where the most distant values have the steepest slope.
         loose = {"Exponential", "PlanarLaplace", "PlanarGeometric", "SquareWave", "Piecewise", "StochasticRounding"} & {first, second}
@@ -281,7 +281,7 @@ def test_two_reports_of_noise_at_any_sensitivity(sensitivity: float) -> None:
     total = 3 / sensitivity
     alone = warner.audit(noise)
     assert alone.holds and alone.total == pytest.approx(total, abs=1e-8)
-    assert alone.epsilon == pytest.approx(1.0, abs=1e-9) and alone.unit == (None if sensitivity == 3 else sensitivity)
+    assert alone.epsilon == pytest.approx(1.0, abs=1e-9) and alone.distance_unit == (None if sensitivity == 3 else sensitivity)
     for several, times in (
         (warner.Repeated(noise, 2), 2),
         (warner.PerAttribute(warner.Product(a=noise.domain), {"a": noise}), 1),
@@ -291,7 +291,9 @@ def test_two_reports_of_noise_at_any_sensitivity(sensitivity: float) -> None:
         assert result.holds and "enumerated" in result.how and result.total == pytest.approx(times * total, abs=1e-8)
         assert _nats(several.probabilities().astype(float), np.ones(several.domain.size, dtype=bool)) == pytest.approx(result.total, abs=1e-8)
         if isinstance(several.guarantee, warner.MetricLDP):
-            assert result.unit == 1 and result.epsilon == pytest.approx(times / sensitivity, abs=1e-9) == pytest.approx(several.requested, abs=1e-8)
+            assert result.distance_unit == 1 and result.epsilon == pytest.approx(times / sensitivity, abs=1e-9) == pytest.approx(
+                several.requested, abs=1e-8
+            )
 
 
 def test_tuples_that_spend_more_than_their_parts_say_are_found() -> None:

@@ -24,8 +24,8 @@ EPSILONS = [1e-3, 0.1, 1.0, math.log(3), 4.0, 10.0]
 def test_serialised_reports_have_the_epsilon_of_the_law(name: str, epsilon: float) -> None:
     mechanism = smallest(name, epsilon)
     records = Reports(mechanism.header, mechanism.outputs()).records()
-    assert len(records) == mechanism.alphabet == len(set(records))
-    ratio, problem = enumerated(records, mechanism.probabilities(), mechanism.guarded, mechanism.protected())
+    assert len(records) == mechanism.n_reports == len(set(records))
+    ratio, problem = enumerated(records, mechanism.probabilities(), mechanism.sensitive_mask, mechanism.protected())
     assert problem is None
     assert ratio == mechanism.law.ratio()
     result = warner.audit(mechanism)
@@ -47,7 +47,7 @@ def test_realised_epsilon_is_the_requested_one_from_below(name: str, epsilon: fl
         # ... and the mechanism is not private at anything clearly smaller.
         assert log_ratio(mechanism.law.ratio(), 1) > most - 0.01
     kind = warner.MetricLDP if name in METRIC and not (size == 2 and name.startswith("Laplace")) else warner.LDP
-    assert mechanism.guarantee.epsilon == mechanism.epsilon and isinstance(mechanism.guarantee, kind) == (mechanism.guarded is None)
+    assert mechanism.guarantee.epsilon == mechanism.epsilon and isinstance(mechanism.guarantee, kind) == (mechanism.sensitive_mask is None)
 
 
 @pytest.mark.parametrize("name", [n for n in TIGHT if not n.startswith("Laplace")])

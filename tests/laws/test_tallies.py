@@ -95,8 +95,11 @@ def test_reports_survive_the_wire(name: str, tmp_path: Path) -> None:
     reports.save(tmp_path / "reports.warner", keep_order=True)
     for suffix in ("parquet", "csv"):
         write_reports(reports, str(tmp_path / f"reports.{suffix}"), keep_order=True)
-    copies = [Reports.load(tmp_path / "reports.warner"), *(read_reports(str(tmp_path / f"reports.{s}"))["value"] for s in ("parquet", "csv"))]
-    for copy in copies:
+    rows_per_report = [
+        Reports.load(tmp_path / "reports.warner"),
+        *(read_reports(str(tmp_path / f"reports.{s}"))["value"] for s in ("parquet", "csv")),
+    ]
+    for copy in rows_per_report:
         assert copy.header == reports.header
         assert copy.to_bytes(keep_order=True) == reports.to_bytes(keep_order=True)
         assert mechanism.tally(copy) == mechanism.tally(reports)
@@ -115,8 +118,8 @@ def test_files_are_counted_as_memory_is(name: str, suffix: str, tmp_path: Path) 
 # Every mechanism in one library, and every layout of reports in the others.
 FRAMES = [
     *((name, "pyarrow") for name in NAMES),
-    *((next(n for n in NAMES if type(smallest(n).layout) is layout), backend)
-      for layout in dict.fromkeys(type(smallest(n).layout) for n in NAMES) for backend in ("polars", "pandas")),
+    *((next(n for n in NAMES if type(smallest(n).schema) is schema), backend)
+      for schema in dict.fromkeys(type(smallest(n).schema) for n in NAMES) for backend in ("polars", "pandas")),
 ]  # fmt: skip
 
 

@@ -12,14 +12,14 @@ from warner import BiasCorrection, Categorical, Inversion, Mechanism, Randomized
 from warner.channels import Channel, DirectChannel, StackChannel
 from warner.estimators.em.bias_correction import second_order
 from warner.estimators.em.expectation_maximization import climb
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.results.evidence import evidence
 
 LABELS = Categorical([f"v{x}" for x in range(5)])
 BUDGETS = (0.5, 2.0, math.log(5), math.inf)
 
 
-def _facts(counts: tuple[int, ...] = (60, 40, 20, 10), seed: int = 0) -> Evidence:
+def _facts(counts: tuple[int, ...] = (60, 40, 20, 10), seed: int = 0) -> LikelihoodData:
     """Randomised response with several budgets, by way of tallies."""
     rng = np.random.default_rng(seed)
     shares = np.array([0.4, 0.3, 0.15, 0.1, 0.05])
@@ -31,7 +31,7 @@ def _facts(counts: tuple[int, ...] = (60, 40, 20, 10), seed: int = 0) -> Evidenc
     return evidence(tallies)
 
 
-def _scores(facts: Evidence, theta: np.ndarray) -> np.ndarray:
+def _scores(facts: LikelihoodData, theta: np.ndarray) -> np.ndarray:
     """s_n = g_n / theta.g_n of every person, one row each."""
     matrix = facts.channel.dense()
     counts = np.rint(facts.weights * facts.n).astype(int)
@@ -70,7 +70,7 @@ def test_any_channel_of_whole_reports_has_a_correction(mechanism: Mechanism) -> 
     rng = np.random.default_rng(1)
     facts = evidence(mechanism.tally(mechanism.randomize(LABELS.decode(rng.integers(0, 5, 80)), rng), keep_reports=True))
     theta = np.array([0.5, 0.2, 0.1, 0.15, 0.05])
-    rows, w = facts.channel.seen(facts.weights)
+    rows, w = facts.channel.restrict_to_observed(facts.weights)
     fast = second_order(rows, w, theta, facts.n)
     assert fast == pytest.approx(literal(_scores(facts, theta), 1e-3), rel=1e-9, abs=1e-13)
 
@@ -78,7 +78,7 @@ def test_any_channel_of_whole_reports_has_a_correction(mechanism: Mechanism) -> 
 def test_the_whole_method_is_algorithm_2() -> None:
     """Mutants: alpha of another run, the correction added, projected instead of clipped and renormalised."""
     facts = _facts()
-    theta, _, steps, _ = climb(facts.channel, facts.weights, facts.n, facts.channel.observed(facts.weights), 1e-3, 10**5)
+    theta, _, steps, _ = climb(facts.channel, facts.weights, facts.n, facts.channel.naive_estimate(facts.weights), 1e-3, 10**5)
     a = literal(_scores(facts, theta), 1e-3)
     for alpha in (0.0, 0.9, 40.0, 400.0):
         clipped = np.maximum(theta - alpha * a, 0)

@@ -9,7 +9,7 @@ import pytest
 
 from warner import Categorical, Integers, KeyValue, LocalHashing, Product, RandomizedResponse, UnaryEncoding
 from warner.channels import Channel, DenseChannel, DirectChannel, KroneckerChannel, StackChannel, SupportChannel
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.results.given import _terms, shares_given
 
 PAIR = Product(key=Categorical(["a", "b"]), value=Integers(0, 2))
@@ -38,9 +38,9 @@ def test_bits_have_the_moments_of_all_their_reports(ones: int | None) -> None:
     keep = 0.7
     other = 0.3 if ones is None else (ones - keep) / 5
     channel = SupportChannel(6, other, keep - other, ones)
-    listed = _bits(keep, other, ones)
-    g = (listed[:, :6] - other) / (keep - other)
-    law = listed[:, 6:] @ _columns()
+    is_enumerable = _bits(keep, other, ones)
+    g = (is_enumerable[:, :6] - other) / (keep - other)
+    law = is_enumerable[:, 6:] @ _columns()
     h = g[:, 3:].sum(axis=1)
     assert g.T @ law == pytest.approx(_columns())  # the inverse is unbiased, so the list is right
     found = _terms(channel, channel.matvec(THETA.ravel()), 1, SHAPE, _columns())
@@ -75,14 +75,14 @@ def test_what_a_report_of_a_pool_adds_is_the_inverse() -> None:
     channel = LocalHashing(PAIR, 2.0, seeds=16).channel()
     rng = np.random.default_rng(0)
     c, w = rng.normal(size=(6, 2)), rng.dirichlet(np.ones(channel.shape[0]))
-    assert channel.functional(c).T @ w == pytest.approx(c.T @ channel.invert(w))
+    assert channel.influence(c).T @ w == pytest.approx(c.T @ channel.invert(w))
 
 
 @pytest.mark.parametrize("clear", [0.02, 0.5])
 def test_without_noise_the_interval_is_wilsons(clear: float) -> None:
     n, z = 1000, 1.959963984540054
     theta = np.array([[clear / 2, 0.0, clear / 2], [0.0, 1 - clear, 0.0]])
-    facts = Evidence(DirectChannel(6, 0.0, 1.0), theta.ravel(), n, PAIR)
+    facts = LikelihoodData(DirectChannel(6, 0.0, 1.0), theta.ravel(), n, PAIR)
     people, share = clear * n, theta[0] / clear
     middle = (share + z**2 / (2 * people)) / (1 + z**2 / people)
     half = z / (1 + z**2 / people) * np.sqrt(share * (1 - share) / people + z**2 / (4 * people**2))
@@ -94,11 +94,11 @@ def test_without_noise_the_interval_is_wilsons(clear: float) -> None:
 
 def test_a_key_that_noise_hides_says_nothing_and_a_lone_value_is_certain() -> None:
     coin = RandomizedResponse(PAIR, 0.1).channel()
-    facts = Evidence(coin, coin.matvec(THETA.ravel()), 100, PAIR)
+    facts = LikelihoodData(coin, coin.matvec(THETA.ravel()), 100, PAIR)
     assert shares_given(facts, 0, SHAPE, 1.96, respondents=False).tolist() == [[0.0, 1.0]] * 3
     assert shares_given(facts, 0, (6, 1), 1.96, respondents=False).tolist() == [[1.0, 1.0]]
     blind = DenseChannel(np.full((2, 6), 0.5))
-    assert shares_given(Evidence(blind, np.full(2, 0.5), 100, PAIR), 0, SHAPE, 1.96, respondents=False).tolist() == [[0.0, 1.0]] * 3
+    assert shares_given(LikelihoodData(blind, np.full(2, 0.5), 100, PAIR), 0, SHAPE, 1.96, respondents=False).tolist() == [[0.0, 1.0]] * 3
 
 
 @pytest.mark.parametrize("kind", ["reports", "keys"])
@@ -109,8 +109,8 @@ def test_several_mechanisms_make_a_narrower_interval_than_each(kind: str) -> Non
     else:
         parts = [RandomizedResponse(PAIR, 3.0).channel(), UnaryEncoding(PAIR, 3.0).channel()]
     theta = THETA.ravel()
-    alone = [shares_given(Evidence(c, c.matvec(theta), 20_000, PAIR), 0, SHAPE, 1.96, respondents=False) for c in parts]
+    alone = [shares_given(LikelihoodData(c, c.matvec(theta), 20_000, PAIR), 0, SHAPE, 1.96, respondents=False) for c in parts]
     stack = StackChannel(parts, [20_000, 20_000])
-    both = shares_given(Evidence(stack, stack.matvec(theta), 40_000, PAIR), 0, SHAPE, 1.96, respondents=False)
+    both = shares_given(LikelihoodData(stack, stack.matvec(theta), 40_000, PAIR), 0, SHAPE, 1.96, respondents=False)
     assert (np.diff(both) < np.minimum(*(np.diff(each) for each in alone))).all()
     assert ((both[:, 0] <= THETA[0] / 0.4) & (THETA[0] / 0.4 <= both[:, 1])).all()

@@ -65,13 +65,13 @@ def test_functionals_are_those_of_the_inverse_as_a_matrix(name: str) -> None:
     inverse = channel.invert(np.eye(channel.shape[0]))
     for trailing in ((), (3,)):
         c = np.random.default_rng(0).random((24, *trailing))
-        assert channel.functional(c) == pytest.approx(inverse.T @ c, abs=1e-9)
+        assert channel.influence(c) == pytest.approx(inverse.T @ c, abs=1e-9)
 
 
 def test_the_functional_of_hadamard_response_is_that_of_its_own_inverse_for_any_weights() -> None:
     channel = HadamardChannel(5, 8, 0.5)
     w, c = np.random.default_rng(0).dirichlet(np.ones(8)), np.random.default_rng(1).random((5, 2))
-    assert channel.functional(c).T @ w == pytest.approx(c.T @ channel.invert(w))
+    assert channel.influence(c).T @ w == pytest.approx(c.T @ channel.invert(w))
 
 
 PAIR = Product(a=Integers(0, 1), b=Integers(0, 2))

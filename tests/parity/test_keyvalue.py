@@ -12,7 +12,7 @@ import warner
 from warner import Categorical, Interval, KeyValue
 from warner._core.exact import log_ratio
 from warner.channels import DilutedChannel, StackChannel, TiedChannel
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.key_value import key_moments, of_keys, of_values
 from warner.metrics.simplex import project
 from warner.privacy.report_laws import Keyed, TwoLevel
@@ -82,7 +82,7 @@ def test_what_reports_of_a_key_say_is_their_conditional_law(key: str) -> None:
     channel = mechanism.channel()
     f, rest = np.array([0.2, 0.5, 0.3]), np.random.default_rng(0).dirichlet(np.ones(6), 3)
     w = channel.matvec((f[:, None] * rest).ravel())
-    facts = Evidence(channel, w, 1000, mechanism.domain)
+    facts = LikelihoodData(channel, w, 1000, mechanism.domain)
     for k in range(3):
         seen = channel.each(w)[k, 1:]
         part = of_values(facts, k, float(f[k]))
@@ -115,7 +115,7 @@ def test_variances_of_moments_are_those_of_single_reports(key: str, value: str) 
     assert mean[:, 1] == pytest.approx(table.sum(axis=1)) and mean[:, 0] == pytest.approx(table @ mechanism.values.points[:, 0])
     covariance = np.einsum("y,yki,ykj->kij", law, each, each) - np.einsum("ki,kj->kij", mean, mean)
     n = 10**12  # beside which the few reports that are added for small n are nothing
-    assert key_moments(Evidence(channel, channel.matvec(theta), n, mechanism.domain)).variance * n == pytest.approx(covariance, abs=1e-9)
+    assert key_moments(LikelihoodData(channel, channel.matvec(theta), n, mechanism.domain)).variance * n == pytest.approx(covariance, abs=1e-9)
 
 
 @pytest.mark.parametrize("key", ["unary", "direct"])
@@ -148,8 +148,8 @@ def test_products_of_several_vectors_are_those_of_one() -> None:
     thetas = np.random.default_rng(1).dirichlet(np.ones(8), 3).T
     w = channel.matvec(thetas)
     assert channel.invert(w) == pytest.approx(thetas, abs=1e-10)
-    assert channel.functional(thetas).T @ w[:, 0] == pytest.approx(thetas.T @ channel.invert(w[:, 0]), abs=1e-10)
-    assert channel.moments(thetas)[0][:, 1] == pytest.approx(channel.moments(thetas[:, 1])[0])
+    assert channel.influence(thetas).T @ w[:, 0] == pytest.approx(thetas.T @ channel.invert(w[:, 0]), abs=1e-10)
+    assert channel.inverse_moments(thetas)[0][:, 1] == pytest.approx(channel.inverse_moments(thetas[:, 1])[0])
 
 
 # Found by review: changes to these lines broke no test.
@@ -193,9 +193,9 @@ def test_mechanisms_are_mixed_by_what_their_reports_are_worth() -> None:
     keys, values = warner.Categorical(["a", "b"]), warner.Integers(0, 2)
     parts = [warner.KeyValue(keys, values, epsilon) for epsilon in (0.5, 4.0)]
     theta = np.full(6, 1 / 6)
-    single = [Evidence(m.channel(), m.channel().matvec(theta), 1000, m.domain) for m in parts]
+    single = [LikelihoodData(m.channel(), m.channel().matvec(theta), 1000, m.domain) for m in parts]
     channel = StackChannel([e.channel for e in single], [1000, 1000])
-    both = Evidence(channel, channel.stack([e.weights for e in single]), 2000, parts[0].domain)
+    both = LikelihoodData(channel, channel.stack([e.weights for e in single]), 2000, parts[0].domain)
     variances = [key_moments(e).variance[:, 1, 1] for e in (*single, both)]
     assert (variances[2] < np.minimum(variances[0], variances[1])).all()
 

@@ -12,14 +12,14 @@ import pytest
 import warner
 from tests.registry import MECHANISMS, SEEING
 from warner.channels import Channel, DenseChannel, DirectChannel, StackChannel
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.mle.closed_forms import budgets, direct, separable
 from warner.estimators.mle.newton import interior_point, nonnegative_quadratic, sequential
 from warner.estimators.mle.objective import gap, log_likelihood, score
 from warner.results.evidence import evidence
 
 
-def _evidence(name: str, size: int, n: int, epsilon: float, seed: int = 0) -> Evidence:
+def _evidence(name: str, size: int, n: int, epsilon: float, seed: int = 0) -> LikelihoodData:
     mechanism = MECHANISMS[name](warner.Integers(1, size), epsilon)
     rng = np.random.default_rng(seed)
     values = 1 + rng.choice(size, n, p=rng.dirichlet(np.full(size, 0.3)))
@@ -30,10 +30,10 @@ def _oracle(channel: Channel, w: np.ndarray) -> float:
     """max l in nats per report, by Clarabel."""
     theta = cp.Variable(channel.shape[1])
     seen = w > 0
-    rows = channel.dense()[seen] * channel.copies
+    rows = channel.dense()[seen] * channel.rows_per_report
     problem = cp.Problem(cp.Maximize(w[seen] @ cp.log(rows @ theta)), [theta >= 0, cp.sum(theta) == 1])
     factors = w[seen] @ np.broadcast_to(channel.log_factors, w.shape)[seen]
-    return channel.copies * (problem.solve(solver=cp.CLARABEL) + factors)
+    return channel.rows_per_report * (problem.solve(solver=cp.CLARABEL) + factors)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -53,7 +53,7 @@ def test_maximum_is_the_oracles(name: str, size: int, n: int, epsilon: float) ->
 @pytest.mark.parametrize("name", SEEING)
 def test_closed_forms_agree_with_the_interior_point(name: str) -> None:
     facts = _evidence(name, 12, 2000, 1.0)
-    theta, _, reached = interior_point(facts.channel, facts.weights, 1e-10 / facts.channel.copies)
+    theta, _, reached = interior_point(facts.channel, facts.weights, 1e-10 / facts.channel.rows_per_report)
     exact = warner.MaximumLikelihood(1e-10).fit(facts).probabilities
     assert reached
     assert theta == pytest.approx(exact, abs=1e-4)
@@ -81,7 +81,7 @@ def test_em_is_the_textbooks_step_for_step(name: str) -> None:
     for steps in range(1, 8):
         posterior = dense * theta / (dense @ theta)[:, None]
         # Rows that are parts of reports: the step is as many times as long as a report has rows.
-        theta = theta + facts.channel.copies * (w @ posterior - theta)
+        theta = theta + facts.channel.rows_per_report * (w @ posterior - theta)
         theta = theta / theta.sum()
         fit = warner.ExpectationMaximization(steps).fit(facts)
         assert fit.probabilities == pytest.approx(theta, abs=1e-12)
@@ -97,7 +97,7 @@ def test_em_is_the_textbooks_step_for_step(name: str) -> None:
 BITS = ["UnaryEncoding symmetric", "UnaryEncoding optimized", "SubsetSelection", "UtilityOptimizedRappor", "UtilityOptimizedRappor keep 0.7"]
 
 
-def _kept(name: str, size: int, n: int, epsilon: float) -> tuple[Evidence, np.ndarray]:
+def _kept(name: str, size: int, n: int, epsilon: float) -> tuple[LikelihoodData, np.ndarray]:
     """Evidence of whole reports, and their exact law up to a factor per row, one report at a time."""
     mechanism = MECHANISMS[name](warner.Integers(1, size), epsilon)
     rng = np.random.default_rng(4)
@@ -175,7 +175,7 @@ def test_sequential_and_interior_point_agree(size: int, seeds: int, n: int) -> N
     rng = np.random.default_rng(size)
     values = 1 + rng.choice(size, n, p=rng.dirichlet(np.full(size, 0.1)))
     facts = evidence(mechanism.tally(mechanism.randomize(values, rng)))
-    rows, w = facts.channel.seen(facts.weights)
+    rows, w = facts.channel.restrict_to_observed(facts.weights)
     fast, steps, reached = sequential(rows, w, 1e-10)
     slow, _, certain = interior_point(rows, w, 1e-10)
     assert reached and certain and steps < 40
@@ -230,8 +230,8 @@ def test_several_mechanisms_are_one_stacked_channel(names: list[str], epsilons: 
     assert fit.status is warner.Status.CONVERGED and fit.gap is not None and fit.gap <= 1e-9 and str(fit.unique).startswith("unique")
     assert fit.log_likelihood / facts.n == pytest.approx(_oracle(channel, facts.weights), abs=1e-6)
     parts = [evidence(t) for t in tallies]
-    scores = [p.n * p.channel.copies * score(p.channel, p.weights, theta) for p in parts]
-    assert score(channel, facts.weights, theta) * facts.n * channel.copies == pytest.approx(np.sum(scores, axis=0), rel=1e-9)
+    scores = [p.n * p.channel.rows_per_report * score(p.channel, p.weights, theta) for p in parts]
+    assert score(channel, facts.weights, theta) * facts.n * channel.rows_per_report == pytest.approx(np.sum(scores, axis=0), rel=1e-9)
     for method in (warner.Inversion("threshold"), warner.ExpectationMaximization(5), warner.Uniform()):
         assert warner.estimate(tallies, method).probabilities.sum() == pytest.approx(1)
 
@@ -326,7 +326,7 @@ def test_separable_solver_at_its_edges() -> None:
         w = np.concatenate([s, 1 - s]) / 4
         theta = separable(channel, w)
         assert gap(channel, w, theta) <= 1e-9
-        assert channel.copies * (w[w > 0] @ np.log(channel.matvec(theta)[w > 0] * 4)) == pytest.approx(_oracle(channel, w), abs=1e-6)
+        assert channel.rows_per_report * (w[w > 0] @ np.log(channel.matvec(theta)[w > 0] * 4)) == pytest.approx(_oracle(channel, w), abs=1e-6)
 
 
 def test_exact_likelihood_without_protection_is_the_histogram() -> None:
@@ -338,7 +338,7 @@ def test_exact_likelihood_without_protection_is_the_histogram() -> None:
 
 def test_impossible_reports_are_refused() -> None:
     never = np.array([[0.5, 0.5], [0.5, 0.5], [0.0, 0.0]])
-    facts = Evidence(DenseChannel(never), np.array([0.5, 0.25, 0.25]), 4, warner.Integers(0, 1))
+    facts = LikelihoodData(DenseChannel(never), np.array([0.5, 0.25, 0.25]), 4, warner.Integers(0, 1))
     for method in (warner.MaximumLikelihood(), warner.ExpectationMaximization(3)):
         with pytest.raises(warner.ImpossibleReportError, match="probability 0"):
             method.fit(facts)
@@ -357,7 +357,7 @@ def test_a_likelihood_of_minus_infinity_is_said_and_never_nan() -> None:
     channel = DenseChannel(np.array([[0.5, 0.0], [0.5, 0.2], [0.0, 0.8]]))
     w, theta = np.array([0.5, 0.25, 0.25]), np.array([0.0, 1.0])
     assert log_likelihood(channel, w, theta) == -np.inf and gap(channel, w, theta) == np.inf
-    fit = warner.MaximumLikelihood().fit(Evidence(channel, w, 4, warner.Integers(0, 1)))
+    fit = warner.MaximumLikelihood().fit(LikelihoodData(channel, w, 4, warner.Integers(0, 1)))
     assert np.isfinite(fit.probabilities).all() and fit.gap is not None and fit.gap <= 1e-9 and np.isfinite(float(fit.log_likelihood or 0))
 
 
@@ -369,7 +369,7 @@ def test_values_that_lump_have_the_maximum_of_those_that_do_not(name: str, size:
     values = 1 + rng.choice(size, n, p=rng.dirichlet(np.full(size, 0.5)))
     facts = evidence(mechanism.tally(mechanism.randomize(values, rng), keep_reports=True))
     channel, w = facts.channel, facts.weights
-    lumped = channel.lump(w)
+    lumped = channel.merge_unsupported_values(w)
     assert lumped is not None and lumped[0].shape[1] < size
     fit = warner.MaximumLikelihood(1e-10).fit(facts)
     slow, _, reached = interior_point(channel, w, 1e-10)

@@ -15,10 +15,10 @@ import warner
 from warner._core import hash_family as hashing
 from warner.channels import walsh
 from warner.channels.hashed import _collisions
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.metrics.simplex import base_cut, normalize, project, threshold
 from warner.reports.schema import (
-    Fields,
+    IntegerColumns,
 )
 from warner.reports.tally import bit_sums, count
 
@@ -39,7 +39,7 @@ def test_bit_sums_of_all_ones_do_not_overflow_their_lanes() -> None:
 def test_histograms_count_tuples() -> None:
     rng = np.random.default_rng(0)
     seed, bucket = rng.integers(0, 7, 1000), rng.integers(0, 3, 1000)
-    kind, table = count(Fields(("seed", "bucket"), (7, 3)), {"seed": seed.astype(np.uint8), "bucket": bucket.astype(np.uint8)})
+    kind, table = count(IntegerColumns(("seed", "bucket"), (7, 3)), {"seed": seed.astype(np.uint8), "bucket": bucket.astype(np.uint8)})
     assert kind == "histogram"
     assert table.tolist() == [[sum((seed == s) & (bucket == b)) for b in range(3)] for s in range(7)]
 
@@ -158,6 +158,6 @@ def test_an_unbiased_estimate_inside_the_simplex_sums_to_one(epsilon: float) -> 
     coin = warner.RandomizedResponse(warner.Integers(0, 1), epsilon)
     channel = coin.channel()
     for constraint in (None, "project", "normalize", "base-cut", "threshold"):
-        fit = warner.Inversion(constraint).fit(Evidence(channel, np.array([0.5, 0.5]), 2, coin.domain))
+        fit = warner.Inversion(constraint).fit(LikelihoodData(channel, np.array([0.5, 0.5]), 2, coin.domain))
         assert abs(fit.shares.sum() - 1) <= 1e-12 and fit.shares == pytest.approx([0.5, 0.5], abs=1e-6)
         assert fit.status is warner.Status.EXACT

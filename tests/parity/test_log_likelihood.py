@@ -11,7 +11,7 @@ from warner import Integers, Mechanism, Reports
 from warner._core.sampling import Source
 from warner.channels import SupportChannel
 from warner.estimators.mle.objective import log_likelihood
-from warner.reports.schema import Bits
+from warner.reports.schema import BitVector
 from warner.results.evidence import evidence
 
 PEOPLE = 40
@@ -47,7 +47,7 @@ def test_the_log_likelihood_is_the_sum_of_the_logarithms_of_all_reports(name: st
     mechanism = smallest(name)
     reports, theta = _drawn(mechanism)
     whole = _sum_of_logs(mechanism, reports, theta)
-    bits = isinstance(mechanism.layout, Bits)
+    bits = isinstance(mechanism.schema, BitVector)
     for keep in (False, True) if bits else (False,):
         facts = evidence(mechanism.tally(reports, keep_reports=keep))
         expected = _of_bits(mechanism, reports, theta) if bits and not keep else whole
@@ -93,7 +93,7 @@ def test_several_mechanisms_add_up(kind: str) -> None:
         mechanism = MECHANISMS[name](Integers(0, 3), epsilon)
         reports, _ = _drawn(mechanism, i)
         tallies.append(mechanism.tally(reports, keep_reports=keep))
-        of = _of_bits if isinstance(mechanism.layout, Bits) and not keep else _sum_of_logs
+        of = _of_bits if isinstance(mechanism.schema, BitVector) and not keep else _sum_of_logs
         total += of(mechanism, reports, theta)
     facts = evidence(tallies)
     assert facts.n * log_likelihood(facts.channel, facts.weights, theta) == pytest.approx(total, rel=1e-9)

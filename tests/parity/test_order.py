@@ -14,7 +14,7 @@ from warner.estimators import _few, _order
 from warner.estimators.empirical_bayes.estimator import _uncrossed
 from warner.estimators.empirical_bayes.few_values import Few
 from warner.estimators.empirical_bayes.noise import Noise
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 
 
 def test_gains_are_those_of_the_loop_over_frequencies() -> None:
@@ -96,7 +96,7 @@ def test_draws_of_few_values_have_their_laws() -> None:
     rng = np.random.default_rng(3)
     channel = SupportChannel(4, 0.25, 0.3)
     w = channel.simulate(np.array([0.6, 0.3, 0.1, 0.0]), 800, rng)
-    noise = Noise.of(Evidence(channel, w, 800, Categorical(list("abcd"))), "binomial")
+    noise = Noise.of(LikelihoodData(channel, w, 800, Categorical(list("abcd"))), "binomial")
     few = Few.of(noise.likelihood(np.arange(257) / 256))
     draws = few.draws(20_000, rng)
     assert draws.sum(axis=1) == pytest.approx(np.ones(20_000), abs=1e-12)
@@ -113,7 +113,7 @@ def test_counts_less_what_others_have_in_them_are_those_of_the_collisions() -> N
     rng = np.random.default_rng(2)
     theta = rng.dirichlet(np.ones(30))
     w = channel.simulate(theta, 4000, rng)
-    facts = Evidence(channel, w, 4000, mechanism.domain)
+    facts = LikelihoodData(channel, w, 4000, mechanism.domain)
     noise = Noise.of(facts, "binomial")
     posterior = EmpiricalBayes()._posterior(noise)
     clearer = _uncrossed(facts, noise, posterior)
@@ -134,7 +134,7 @@ def test_a_guess_changes_rows_apart_by_little() -> None:
     theta /= theta.sum()
     channel = UnaryEncoding(Categorical([str(i) for i in range(120)]), 2.0, keep="optimized").channel()
     w = channel.simulate(theta, 20_000, rng)
-    noise = Noise.of(Evidence(channel, w, 20_000, Categorical([str(i) for i in range(120)])), "binomial").in_order()
+    noise = Noise.of(LikelihoodData(channel, w, 20_000, Categorical([str(i) for i in range(120)])), "binomial").in_order()
     assert noise.guess is not None
     whole = EmpiricalBayes()
     coarse = whole._posterior(noise).shares

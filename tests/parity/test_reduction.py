@@ -14,14 +14,14 @@ from tests.registry import MECHANISMS
 from warner import Categorical, Domain, Integers, Interval, Mechanism
 from warner.channels import DenseChannel, DirectChannel, MergedChannel, SupportChannel
 from warner.estimators.em.mixture_reduction import averaged, deviations
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.mle.objective import log_likelihood
 from warner.estimators.wiener import filtered
 from warner.metrics.simplex import base_cut, project, threshold
 from warner.results.evidence import evidence
 
 
-def _facts(mechanism: Mechanism, n: int, seed: int = 0, kept: bool = False) -> Evidence:
+def _facts(mechanism: Mechanism, n: int, seed: int = 0, kept: bool = False) -> LikelihoodData:
     rng = np.random.default_rng(seed)
     labels = mechanism.domain.labels
     shares = rng.dirichlet(np.full(len(labels), 0.3))
@@ -36,9 +36,9 @@ def _unordered(size: int) -> Domain:
 class Slow:
     """[P3 algs 1, 2, 3] word by word: lists of lists of values, dense rows, one loop a line."""
 
-    def __init__(self, facts: Evidence, select: str, operation: str = "merge", k_min: int | None = None, factor: float = 2.0) -> None:
+    def __init__(self, facts: LikelihoodData, select: str, operation: str = "merge", k_min: int | None = None, factor: float = 2.0) -> None:
         self.rows = facts.channel.dense()
-        self.w, self.n, self.copies = facts.weights, facts.n, facts.channel.copies
+        self.w, self.n, self.rows_per_report = facts.weights, facts.n, facts.channel.rows_per_report
         self.size = self.rows.shape[1]
         self.operation, self.k_min = operation, -(-self.size // 4) if k_min is None else k_min
         self.tau = factor * deviations(facts, facts.channel, facts.weights)
@@ -74,11 +74,11 @@ class Slow:
         seen = self.w > 0
         if not (columns @ np.array(weights))[seen].all():
             return -math.inf
-        return float(self.n * self.copies * (self.w[seen] @ np.log(self.copies * (columns @ np.array(weights))[seen])))
+        return float(self.n * self.rows_per_report * (self.w[seen] @ np.log(self.rows_per_report * (columns @ np.array(weights))[seen])))
 
     def em(self, groups: list[list[int]], weights: list[float]) -> tuple[list[float], float]:
         columns = np.stack([self.rows[:, g].mean(axis=1) for g in groups], axis=1)
-        value, pace = self.log_likelihood(columns, weights), float(self.copies)
+        value, pace = self.log_likelihood(columns, weights), float(self.rows_per_report)
         while True:
             if value == -math.inf:
                 return weights, math.inf
@@ -94,7 +94,7 @@ class Slow:
                 if pace == 1 or value >= before - 1e-13 * self.n * abs(before / self.n):
                     break
                 pace = max(1.0, pace / 2)
-            pace = min(float(self.copies), 2 * pace)
+            pace = min(float(self.rows_per_report), 2 * pace)
             if value - before < 1e-3:
                 return weights, -2 * value + len(groups) * math.log(self.n)
 
@@ -159,16 +159,16 @@ def test_merging_by_mean_counts_is_the_merged_channel(kind: str, seed: int) -> N
     rng = np.random.default_rng(seed)
     size, n = 12, 4000
     channel = DirectChannel(size, 0.05, 0.4) if kind == "direct" else SupportChannel(size, 0.2, 0.3)
-    w = channel.rerandomize(rng.multinomial(n, rng.dirichlet(np.full(size, 0.2))), rng)
+    w = channel.simulate_from_values(rng.multinomial(n, rng.dirichlet(np.full(size, 0.2))), rng)
     labels = np.unique(rng.integers(0, 6, size), return_inverse=True)[1]
     merged = MergedChannel(channel, labels)
     counts = averaged(channel, w, merged)
     assert counts is not None
     domain = _unordered(size)
-    fast = warner.MaximumLikelihood(1e-12).fit(Evidence(channel, counts, n, domain))
+    fast = warner.MaximumLikelihood(1e-12).fit(LikelihoodData(channel, counts, n, domain))
     matrix = np.stack([channel.dense()[:, labels == j].mean(axis=1) for j in range(merged.shape[1])], axis=1)
-    dense = DenseChannel(matrix, copies=channel.copies)
-    slow = warner.MaximumLikelihood(1e-12).fit(Evidence(dense, w, n, _unordered(merged.shape[1])))
+    dense = DenseChannel(matrix, rows_per_report=channel.rows_per_report)
+    slow = warner.MaximumLikelihood(1e-12).fit(LikelihoodData(dense, w, n, _unordered(merged.shape[1])))
     assert merged.spread(slow.probabilities) == pytest.approx(fast.probabilities, abs=1e-6)
     assert log_likelihood(channel, w, fast.probabilities) == pytest.approx(log_likelihood(dense, w, slow.probabilities), abs=1e-11)
     assert fast.log_likelihood == pytest.approx(n * log_likelihood(channel, w, fast.probabilities)), "merging changes no constant"
@@ -188,12 +188,12 @@ def test_merged_channels_multiply_like_their_matrix(kind: str) -> None:
     name = {"direct": "RandomizedResponse", "hashed": "LocalHashing optimized", "square wave": "SquareWave"}.get(kind, "UnaryEncoding optimized")
     facts = _facts(MECHANISMS[name](Integers(1, 9), 1.0), 300, kept=kind == "whole reports")
     for labels in (np.arange(9), np.array([0, 1, 0, 2, 2, 2, 3, 1, 4]), np.array([0, -1, 0, 1, -1, 2, 2, 3, -1])):
-        merged, w = MergedChannel(facts.channel, labels).seen(facts.weights)
+        merged, w = MergedChannel(facts.channel, labels).restrict_to_observed(facts.weights)
         matrix = np.zeros((9, merged.shape[1]))
         for x, j in enumerate(labels):
             if j >= 0:
                 matrix[x, j] = 1 / np.count_nonzero(labels == j)
-        dense = facts.channel.seen(facts.weights)[0].dense() @ matrix
+        dense = facts.channel.restrict_to_observed(facts.weights)[0].dense() @ matrix
         assert merged.dense() == pytest.approx(dense, abs=1e-14)
         several, r = rng.random((merged.shape[1], 3)), rng.random((len(w), 3))
         assert merged.matvec(several) == pytest.approx(dense @ several, abs=1e-12)

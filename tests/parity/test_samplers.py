@@ -106,7 +106,7 @@ def test_the_systems_randomness_is_the_operating_systems(monkeypatch: pytest.Mon
     assert Source(None).words(4, np.uint8).tolist() == [0, 1, 2, 3]
 
 
-class Digits(Source):
+class DigitVector(Source):
     """Plays back bits by binary digit: the k-th call is answered with the k-th digit of each outcome's word."""
 
     def __init__(self, outcomes: np.ndarray) -> None:
@@ -133,7 +133,7 @@ def test_packed_bits_are_comparisons_of_64_bits(threshold: int, monkeypatch: pyt
         [t for t in (threshold - 1, threshold, threshold + 1, threshold ^ 1 << 40, threshold ^ 1 << 3) if 0 <= t < 2**64], dtype=np.uint64
     )
     outcomes[:: 512 // len(near) + 1] = near[: len(outcomes[:: 512 // len(near) + 1])]
-    source = Digits(outcomes)
+    source = DigitVector(outcomes)
     # The sampler gathers the bytes that are still open; the playback has to follow it.
     original = np.flatnonzero
 

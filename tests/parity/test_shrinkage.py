@@ -15,7 +15,7 @@ from warner.channels import StackChannel, SupportChannel
 from warner.estimators.empirical_bayes.estimator import _common_quantile, _sharpened
 from warner.estimators.empirical_bayes.noise import Noise
 from warner.estimators.empirical_bayes.prior import Prior, families, fit_prior, tilted, with_mean
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.results.evidence import evidence
 
 
@@ -23,7 +23,7 @@ def _noise(size: int = 8, n: int = 3000, seed: int = 0) -> Noise:
     channel = SupportChannel(size, 0.25, 0.3)
     rng = np.random.default_rng(seed)
     w = channel.simulate(rng.dirichlet(np.full(size, 0.7)), n, rng)
-    return Noise.of(Evidence(channel, w, n, Integers(1, size)), "binomial")
+    return Noise.of(LikelihoodData(channel, w, n, Integers(1, size)), "binomial")
 
 
 def test_posterior_means_are_the_integrals() -> None:
@@ -108,7 +108,7 @@ def test_the_noise_has_the_channels_variance(name: str, likelihood: str) -> None
     mechanism = MECHANISMS[name](Integers(1, 7), 1.0)
     channel, n = mechanism.channel(), 1000
     theta = np.random.default_rng(0).dirichlet(np.ones(7))
-    noise = Noise.of(Evidence(channel, channel.matvec(theta), n, mechanism.domain), likelihood)
+    noise = Noise.of(LikelihoodData(channel, channel.matvec(theta), n, mechanism.domain), likelihood)
     assert noise.y == pytest.approx(theta, abs=1e-9)
     exact = np.maximum(channel.variance(theta) / n, 1e-6)
     if "Hashing" in name and likelihood == "binomial":
@@ -156,7 +156,7 @@ def test_likelihoods_of_several_budgets_are_products_of_binomial_laws() -> None:
     parts = [SupportChannel(5, 0.25, 0.3), SupportChannel(5, 0.1, 0.5)]
     channel, rng = StackChannel(parts, people), np.random.default_rng(4)
     w = channel.simulate(rng.dirichlet(np.ones(5)), sum(people), rng)
-    noise = Noise.of(Evidence(channel, w, sum(people), domain), "binomial")
+    noise = Noise.of(LikelihoodData(channel, w, sum(people), domain), "binomial")
     atoms, moved = np.linspace(0, 0.8, 9), noise.y - channel.invert(w)
     logs = np.zeros((5, 9))
     for part, own, share, n in zip(parts, channel.split(w), channel.shares, people, strict=True):

@@ -14,7 +14,7 @@ from tests.registry import MECHANISMS
 from warner import Integers, Interval
 from warner.channels import BandChannel
 from warner.estimators.em.smoothed import SmoothedEM
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.log_spline import Likelihood, Prior, _grid, ascend, derivatives, design, explore, posterior, softmax
 from warner.results.evidence import evidence
 
@@ -93,8 +93,8 @@ def test_derivatives_are_numerical_ones_on_every_channel(name: str) -> None:
     mechanism = MECHANISMS[name](Integers(0, 9), 1.5)
     rng = np.random.default_rng(2)
     facts = evidence(mechanism.tally(mechanism.randomize(rng.choice(10, 3_000), rng)))
-    rows, weights = facts.channel.seen(facts.weights)
-    likelihood = Likelihood(rows, weights, facts.n * rows.copies)
+    rows, weights = facts.channel.restrict_to_observed(facts.weights)
+    likelihood = Likelihood(rows, weights, facts.n * rows.rows_per_report)
     columns = design(10, 10, 2).columns
     phi = rng.normal(size=columns.shape[1]) / 3
 
@@ -134,7 +134,7 @@ def test_many_reports_of_bits_are_expanded_without_loss(epsilon: float) -> None:
     rng = np.random.default_rng(5)
     values = rng.choice(16, 3_000, p=truth / truth.sum())
     facts = evidence(mechanism.tally(mechanism.randomize(values, rng), keep_reports=True))
-    rows, weights = facts.channel.seen(facts.weights)
+    rows, weights = facts.channel.restrict_to_observed(facts.weights)
     assert rows.shape[0] > 4 * 16
     models = explore(Likelihood(rows, weights, facts.n))
     slow = posterior(models) @ np.stack([m.theta for m in models])
@@ -177,7 +177,7 @@ def test_smoothed_em_is_the_published_code() -> None:
         steps += 1
         if abs(value - last) < 1e-3 or np.abs(theta - before).sum() < 1 / n:
             break
-    fit = SmoothedEM().fit(Evidence(channel, w, n, Interval(0, 1, bins)))
+    fit = SmoothedEM().fit(LikelihoodData(channel, w, n, Interval(0, 1, bins)))
     assert fit.iterations == steps
     assert fit.probabilities == pytest.approx(theta, abs=1e-12)
 

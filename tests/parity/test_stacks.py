@@ -134,7 +134,7 @@ def test_the_variance_of_a_stack_is_that_of_its_simulated_estimates() -> None:
     rng = np.random.default_rng(5)
     runs = np.array([stack.invert(stack.simulate(SHARES, 3000, rng)) for _ in range(2000)])
     assert runs.var(axis=0) / (stack.variance(SHARES) / 3000) == pytest.approx(np.ones(5), abs=6.1 * np.sqrt(2 / 2000))
-    null = stack.null_variance(np.array([0.0, 0.5, 0.2, 0.2, 0.1]))[0]
+    null = stack.variance_at_zero(np.array([0.0, 0.5, 0.2, 0.2, 0.1]))[0]
     assert null == pytest.approx(stack.variance(np.array([0.0, 0.5, 0.2, 0.2, 0.1]))[0], rel=1e-9)
 
 

@@ -10,7 +10,7 @@ import pytest
 import warner
 from warner import ExpectationMaximization, Integers, Mechanism, SmoothedEM, Status
 from warner.channels import SupportChannel
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.results.evidence import evidence
 
 BITS: dict[str, Callable[[Integers, float], Mechanism]] = {
@@ -20,7 +20,7 @@ BITS: dict[str, Callable[[Integers, float], Mechanism]] = {
 }
 
 
-def _both(name: str, shares: np.ndarray, n: int, epsilon: float, seed: int) -> tuple[Evidence, Evidence]:
+def _both(name: str, shares: np.ndarray, n: int, epsilon: float, seed: int) -> tuple[LikelihoodData, LikelihoodData]:
     """Evidence of the same reports, known by their bit sums and whole."""
     mechanism, rng = BITS[name](Integers(0, shares.size - 1), epsilon), np.random.default_rng(seed)
     reports = mechanism.randomize(rng.choice(shares.size, n, p=shares), rng)
@@ -106,11 +106,11 @@ def test_a_method_that_has_not_moved_from_its_start_says_so() -> None:
     domain = Integers(0, 99)
     channel = SupportChannel(100, 0.5, 1e-5)
     rng = np.random.default_rng(0)
-    facts = Evidence(channel, channel.simulate(np.eye(100)[3], 10_000, rng), 10_000, domain)
+    facts = LikelihoodData(channel, channel.simulate(np.eye(100)[3], 10_000, rng), 10_000, domain)
     for method in (SmoothedEM(), ExpectationMaximization(3)):
         fit = method.fit(facts)
         assert fit.status is Status.NOT_MOVED and "MaximumLikelihood" in fit.status.value
         assert fit.shares == pytest.approx(np.full(100, 0.01), abs=1e-4)
     exact = SupportChannel(4, 0.25, 0.5)
-    even = Evidence(exact, exact.matvec(np.full(4, 0.25)), 1000, Integers(0, 3))
+    even = LikelihoodData(exact, exact.matvec(np.full(4, 0.25)), 1000, Integers(0, 3))
     assert SmoothedEM().fit(even).status is Status.STOPPED, "where the start is the maximum, there is nowhere to move"

@@ -29,7 +29,7 @@ from warner.channels import (
     TiedChannel,
     windows,
 )
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.mle.newton import _peaks, constrained, interior_point
 from warner.estimators.mle.objective import gap, log_likelihood, score
 from warner.estimators.mle.squarem import accelerated
@@ -174,9 +174,9 @@ def test_inverse_and_its_moments_are_those_of_its_weights(name: str) -> None:
     assert channel.invert(channel.matvec(theta)) == pytest.approx(theta, abs=1e-8)
     several = np.random.default_rng(2).random((dense.shape[0], 2))
     assert channel.invert(several) == pytest.approx(weights @ several, rel=1e-7, abs=1e-9)
-    if channel.copies > 1:
+    if channel.rows_per_report > 1:
         return  # rows are parts of reports there: tests/laws checks those by enumerating whole reports
-    total, own = channel.moments(theta)
+    total, own = channel.inverse_moments(theta)
     assert total == pytest.approx(weights**2 @ (dense @ theta), rel=1e-7)
     assert own == pytest.approx((weights**2 * dense.T).sum(axis=1), rel=1e-7)
 
@@ -214,8 +214,8 @@ def test_rows_of_several_reports_of_one_person_are_products(name: str) -> None:
     theta = rng.dirichlet(np.ones(size))
     single = np.mean([np.stack([c.invert(unit) for unit in np.eye(c.shape[0])])[every[:, t]] for t, c in enumerate(channels)], axis=0)
     assert rows.invert(law @ theta) == pytest.approx(theta, abs=1e-10)
-    assert rows.moments(theta)[0] == pytest.approx((law @ theta) @ single**2, rel=1e-9)
-    assert rows.moments(theta)[1] == pytest.approx((law * single**2).sum(axis=0), rel=1e-9)
+    assert rows.inverse_moments(theta)[0] == pytest.approx((law @ theta) @ single**2, rel=1e-9)
+    assert rows.inverse_moments(theta)[1] == pytest.approx((law * single**2).sum(axis=0), rel=1e-9)
     assert times == rows.reports.shape[1]
 
 
@@ -232,13 +232,13 @@ def test_maximum_is_the_oracles_by_every_solver(name: str, n: int) -> None:
     channel, dense = CHANNELS[name]()
     rng = np.random.default_rng(n)
     drawn = rng.dirichlet(np.full(dense.shape[1], 0.4))
-    known = channel.copies == 1 or name in ("stack", "supports, utility-optimised")
+    known = channel.rows_per_report == 1 or name in ("stack", "supports, utility-optimised")
     w = channel.simulate(drawn, n, rng) if known else rng.multinomial(n, dense @ drawn) / n
     theta = cp.Variable(dense.shape[1])
     seen = w > 0
-    problem = cp.Problem(cp.Maximize(w[seen] @ cp.log(channel.copies * dense[seen] @ theta)), [theta >= 0, cp.sum(theta) == 1])
-    best = channel.copies * (problem.solve(solver=cp.CLARABEL) + w @ np.broadcast_to(channel.log_factors, w.shape))
-    fit = warner.MaximumLikelihood().fit(Evidence(channel, w, n, warner.Integers(1, dense.shape[1])))
+    problem = cp.Problem(cp.Maximize(w[seen] @ cp.log(channel.rows_per_report * dense[seen] @ theta)), [theta >= 0, cp.sum(theta) == 1])
+    best = channel.rows_per_report * (problem.solve(solver=cp.CLARABEL) + w @ np.broadcast_to(channel.log_factors, w.shape))
+    fit = warner.MaximumLikelihood().fit(LikelihoodData(channel, w, n, warner.Integers(1, dense.shape[1])))
     assert fit.status is warner.Status.CONVERGED and fit.gap is not None and fit.gap <= 1e-9
     assert fit.log_likelihood / n == pytest.approx(best, abs=1e-6)
     for solve, target, limit in ((constrained, 1e-9, 60), (interior_point, 1e-9, 60), (accelerated, 1e-5, 5000)):
@@ -254,7 +254,7 @@ def test_rows_of_several_reports_have_their_maximum() -> None:
     rng = np.random.default_rng(0)
     reports = rng.choice(channel.shape[0], (1, 40), p=channel.columns(np.array([3]))[:, 0])
     rows = RepeatedRows([channel] * 40, reports)
-    fit = warner.MaximumLikelihood().fit(Evidence(rows, np.ones(1), 1, warner.Integers(1, 5)))
+    fit = warner.MaximumLikelihood().fit(LikelihoodData(rows, np.ones(1), 1, warner.Integers(1, 5)))
     assert fit.probabilities.argmax() == rows.dense().argmax() and fit.probabilities.max() == pytest.approx(1, abs=1e-6)
 
 
@@ -276,14 +276,14 @@ def test_parts_of_reports_have_no_joint_law() -> None:
     channel = KroneckerChannel([_tied(3, True)[0], DirectChannel(2, 0.2, 0.6)])
     theta, rng = np.full(channel.shape[1], 1 / channel.shape[1]), np.random.default_rng(0)
     people = np.ones(theta.size, dtype=int)
-    for call in (lambda: channel.simulate(theta, 10, rng), lambda: channel.rerandomize(people, rng)):
+    for call in (lambda: channel.simulate(theta, 10, rng), lambda: channel.simulate_from_values(people, rng)):
         with pytest.raises(warner.ArgumentError, match="parts of reports"):
             call()
 
 
 def test_reports_beyond_the_values_count_for_the_nearest() -> None:
     channel = GeometricChannel(3, 0.5, 1, 2)
-    assert channel.observed(np.array([0.1, 0.2, 0.3, 0.1, 0.2, 0.1])) == pytest.approx([0.3, 0.3, 0.4])
+    assert channel.naive_estimate(np.array([0.1, 0.2, 0.3, 0.1, 0.2, 0.1])) == pytest.approx([0.3, 0.3, 0.4])
     with pytest.raises(warner.ArgumentError, match="ratio"):
         GeometricChannel(1, 0.5)
 
@@ -291,17 +291,17 @@ def test_reports_beyond_the_values_count_for_the_nearest() -> None:
 def test_uniqueness_is_not_lost_to_rounding() -> None:
     """A degenerate maximum with a share of 1e-12 left by a solver; a row much rarer than the others; columns almost alike."""
     degenerate = DenseChannel(np.array([[0.5, 0.3, 0.2], [0.5, 0.7, 0.8]]))
-    fit = warner.MaximumLikelihood().fit(Evidence(degenerate, np.array([0.5, 0.5]), 2, warner.Integers(1, 3)))
+    fit = warner.MaximumLikelihood().fit(LikelihoodData(degenerate, np.array([0.5, 0.5]), 2, warner.Integers(1, 3)))
     assert fit.probabilities == pytest.approx([1, 0, 0], abs=1e-12) and str(fit.unique).startswith("unique")
     rare = np.full((6, 3), 1 / 6) + 0.1 * np.random.default_rng(0).normal(size=(6, 3))
     rare = np.abs(rare)
     rare[5] = [1e-7, 2e-7, 3e-7]
     channel = DenseChannel(rare / rare.sum(axis=0))
     w = channel.matvec(np.array([0.3, 0.3, 0.4]))
-    assert str(warner.MaximumLikelihood().fit(Evidence(channel, w, 1000, warner.Integers(1, 3))).unique).startswith("unique")
+    assert str(warner.MaximumLikelihood().fit(LikelihoodData(channel, w, 1000, warner.Integers(1, 3))).unique).startswith("unique")
     flat = GeometricChannel(50, 0.999)
     w = flat.matvec(np.full(50, 1 / 50))
-    assert not str(warner.MaximumLikelihood().fit(Evidence(flat, w, 10**12, warner.Integers(1, 50))).unique).startswith("not unique")
+    assert not str(warner.MaximumLikelihood().fit(LikelihoodData(flat, w, 10**12, warner.Integers(1, 50))).unique).startswith("not unique")
 
 
 def test_the_inverse_of_a_tall_matrix_is_the_one_of_least_variance() -> None:

@@ -11,11 +11,11 @@ import warner
 from tests.registry import COMBINED, PER_ATTRIBUTE
 from warner.channels import KroneckerChannel, SupportRows
 from warner.reports.marginal_tables import cells, picked, tables
-from warner.reports.schema import Bits, Fields
+from warner.reports.schema import BitVector, IntegerColumns
 from warner.reports.tally import kinds
 from warner.results.evidence import evidence
 
-PARTS = {"a": Fields(("seed", "bucket"), (3, 2)), "b": Bits(3), "c": Fields(("report",), (4,)), "d": Bits(9)}
+PARTS = {"a": IntegerColumns(("seed", "bucket"), (3, 2)), "b": BitVector(3), "c": IntegerColumns(("report",), (4,)), "d": BitVector(9)}
 
 
 def _columns(n: int) -> dict[str, dict[str, np.ndarray]]:
@@ -30,11 +30,11 @@ def _columns(n: int) -> dict[str, dict[str, np.ndarray]]:
 
 def _rows_of(name: str, columns: dict[str, np.ndarray], i: int) -> list[int]:
     """The rows that person i's report of one attribute counts for."""
-    layout = PARTS[name]
-    if isinstance(layout, Bits):
-        bits = np.unpackbits(columns["bits"][i])[: layout.width]
-        return [k if bit else layout.width + k for k, bit in enumerate(bits)]
-    return [int(np.ravel_multi_index([columns[c][i] for c in layout.names], layout.sizes))]
+    schema = PARTS[name]
+    if isinstance(schema, BitVector):
+        bits = np.unpackbits(columns["bits"][i])[: schema.width]
+        return [k if bit else schema.width + k for k, bit in enumerate(bits)]
+    return [int(np.ravel_multi_index([columns[c][i] for c in schema.names], schema.sizes))]
 
 
 @pytest.mark.parametrize("ways", [1, 2, 3, 4])
@@ -86,8 +86,8 @@ def test_estimates_of_tuples_are_those_of_the_dense_law(name: str) -> None:
     longest = found / t - 1
     step = dense.T @ (facts.weights / (dense @ t)) - 1
     pace = float(longest @ step / (step @ step))
-    assert longest == pytest.approx(pace * step, abs=1e-10) and 1 <= pace <= facts.channel.copies + 1e-9
-    if facts.channel.copies == 1:
+    assert longest == pytest.approx(pace * step, abs=1e-10) and 1 <= pace <= facts.channel.rows_per_report + 1e-9
+    if facts.channel.rows_per_report == 1:
         for _ in range(5):
             t = t * (dense.T @ (facts.weights / (dense @ t)))
         assert warner.estimate(tally, warner.ExpectationMaximization(5)).probabilities == pytest.approx(t, abs=1e-10)
@@ -98,7 +98,7 @@ def test_one_attribute_of_a_tuple_is_estimated_as_if_it_had_been_asked_alone(nam
     mechanism = COMBINED[name](2.0)
     rng = np.random.default_rng(0)
     reports = mechanism.randomize(mechanism.domain.decode(rng.integers(0, mechanism.domain.size, 500)), rng)
-    columns = mechanism.layout.split(reports.columns)
+    columns = mechanism.schema.split(reports.columns)
     for attribute, part in mechanism.parts.items():
         if isinstance(part, warner.Repeated):
             continue  # alone it keeps the tuples seen, here it has rows for all: other rows, one likelihood

@@ -11,18 +11,18 @@ import pytest
 import warner
 from warner import BiasCorrection, Categorical, Inversion, MaximumLikelihood, RandomizedResponse, Status, UnaryEncoding
 from warner.channels import StackChannel
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.results.evidence import evidence
 
 LABELS = Categorical([f"v{x}" for x in range(40)])
 
 
-def _facts(shares: Any, people: tuple[int, ...] = (200, 200, 20, 20), seed: int = 0) -> Evidence:
+def _facts(shares: Any, people: tuple[int, ...] = (200, 200, 20, 20), seed: int = 0) -> LikelihoodData:
     """P1's mixture of budgets."""
     channels = [RandomizedResponse(LABELS, e).channel() for e in (0.1, 2.0, math.log(40), math.inf)]
     stack = StackChannel([c for c, n in zip(channels, people, strict=True) if n], [n for n in people if n])
     weights = stack.simulate(np.asarray(shares) / np.sum(shares), sum(people), np.random.default_rng(seed))
-    return Evidence(stack, weights, sum(people), LABELS)
+    return LikelihoodData(stack, weights, sum(people), LABELS)
 
 
 STEEP, FLAT = 0.8 ** np.arange(40), np.ones(40)
@@ -32,7 +32,7 @@ STEEP, FLAT = 0.8 ** np.arange(40), np.ones(40)
 def test_the_same_tally_gives_the_same_estimate_and_another_another_simulation(method: BiasCorrection) -> None:
     facts = _facts(STEEP)
     assert method.fit(facts).shares == pytest.approx(method.fit(facts).shares, abs=1e-12)
-    rounded = Evidence(facts.channel, facts.weights * (1 + 1e-15), facts.n, facts.domain)
+    rounded = LikelihoodData(facts.channel, facts.weights * (1 + 1e-15), facts.n, facts.domain)
     assert method.weight(rounded) == method.weight(facts), "rounding of the weights changes no seed"
     assert len({method.weight(_facts(STEEP, (0, 0, 0, 60), seed=i)) for i in range(6)}) > 1
 
@@ -59,7 +59,7 @@ def test_the_paper_simulates_once_from_the_report_histogram_and_the_bootstrap_fr
     monkeypatch.setattr(StackChannel, "simulate", recorded)
     for method, times, truth in (
         (BiasCorrection(alpha=0.5), 0, None),
-        (BiasCorrection(), 1, facts.channel.observed(facts.weights)),
+        (BiasCorrection(), 1, facts.channel.naive_estimate(facts.weights)),
         (BiasCorrection(alpha="bootstrap"), 5, BiasCorrection(alpha=0).fit(facts).shares),
     ):
         truths.clear()
@@ -123,7 +123,7 @@ def test_what_cannot_be_is_refused() -> None:
         BiasCorrection(Inversion("project", weights="equal")).fit(_facts(STEEP, (200, 0, 0, 60)))
     wide = warner.Integers(0, 4096)
     with pytest.raises(warner.ArgumentError, match="at most 4096 values; got 4097"):
-        BiasCorrection().fit(Evidence(RandomizedResponse(wide, 1.0).channel(), np.full(4097, 1 / 4097), 4097, wide))
+        BiasCorrection().fit(LikelihoodData(RandomizedResponse(wide, 1.0).channel(), np.full(4097, 1 / 4097), 4097, wide))
     with pytest.raises(warner.ArgumentError, match="weights"):
         Inversion(weights="sizes")
     assert repr(BiasCorrection(alpha=0.3, ridge=0.01)) == "BiasCorrection(alpha=0.3, ridge=0.01)"

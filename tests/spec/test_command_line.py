@@ -208,7 +208,7 @@ def test_what_a_seal_does_not_stop_the_law_does(here: Path) -> None:
     words = {"n": "must hold 4 reports", "range": r"must lie in 0\.\.9", "padding": "padding bits must be 0", "size": "1 bits set"}
     for name, mechanism in mechanisms.items():
         write_reports(
-            mechanism.reports({c: np.array([[16, 0]] * 3) if c == "bits" else np.array([3] * 3) for c in mechanism.layout.empty(0)}), "f.csv"
+            mechanism.reports({c: np.array([[16, 0]] * 3) if c == "bits" else np.array([3] * 3) for c in mechanism.schema.empty(0)}), "f.csv"
         )
         assert tally_file("f.csv")["value"].n == 3
         _resealed("f.csv", changes[name])

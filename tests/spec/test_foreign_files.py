@@ -168,7 +168,7 @@ def header(mechanism: Mechanism, **changes: Any) -> dict[str, Any]:
 def test_subsets_of_a_million_values_cost_nothing() -> None:
     """The law is a ratio of two integers; the binomials with 280,000 factors are not worked out."""
     mechanism = warner.SubsetSelection(Integers(0, 2**20 - 1), 1.0)
-    assert mechanism.subset > 280_000 and 1 - 1e-9 < mechanism.epsilon <= 1 and not mechanism.listed
+    assert mechanism.subset > 280_000 and 1 - 1e-9 < mechanism.epsilon <= 1 and not mechanism.is_enumerable
     small = warner.SubsetSelection(Integers(0, 6), 1.0)
     table = small.probabilities()
     assert (table.sum(axis=0) == 1).all()

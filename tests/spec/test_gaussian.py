@@ -82,7 +82,7 @@ def test_reports_stop_at_the_ends() -> None:
     from warner._core.sampling import Edges, Source
 
     mechanism = Gaussian(Interval(0, 1, 4), 1.0, 1e-4)
-    for widths, expected in (([1 << 64, 0], 0), ([0, 1 << 64], mechanism.alphabet - 1)):
+    for widths, expected in (([1 << 64, 0], 0), ([0, 1 << 64], mechanism.n_reports - 1)):
         whole = [0] * len(mechanism.law.masses)
         whole[0], whole[-1] = widths
         mechanism.__dict__["_edges"] = Edges.of(whole)

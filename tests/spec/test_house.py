@@ -136,8 +136,8 @@ def test_public_names_are_what_can_be_imported() -> None:
     assert len(set(warner.__all__)) == len(warner.__all__)
     for name in warner.__all__:
         assert getattr(warner, name).__doc__
-    listed = {n for n in vars(warner) if not n.startswith("_") and n not in sys.modules and f"warner.{n}" not in sys.modules}
-    assert listed - {"annotations"} <= set(warner.__all__)
+    is_enumerable = {n for n in vars(warner) if not n.startswith("_") and n not in sys.modules and f"warner.{n}" not in sys.modules}
+    assert is_enumerable - {"annotations"} <= set(warner.__all__)
 
 
 def test_errors_refine_builtins() -> None:

@@ -13,7 +13,7 @@ from warner.channels import DirectChannel, KroneckerChannel, StackChannel
 from warner.design.clusters import clusters, clusters_of
 from warner.design.schemes import compare_schemes
 from warner.estimators import Estimator
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.metrics import cramers_v
 
 DOMAIN = Product(sex=Categorical(["f", "m"]), age=Integers(0, 3), pay=Interval(0.0, 9.0, 3))
@@ -30,8 +30,8 @@ def family(marginal: np.ndarray, v: float) -> np.ndarray:
     return (1 - v) * np.outer(marginal, marginal) + v * np.diag(marginal)
 
 
-def seen(channel: warner.channels.Channel, theta: np.ndarray, n: int, domain: Product = DOMAIN, seed: int = 0) -> Evidence:
-    return Evidence(channel, channel.simulate(theta, n, np.random.default_rng(seed)), n, domain)
+def restrict_to_observed(channel: warner.channels.Channel, theta: np.ndarray, n: int, domain: Product = DOMAIN, seed: int = 0) -> LikelihoodData:
+    return LikelihoodData(channel, channel.simulate(theta, n, np.random.default_rng(seed)), n, domain)
 
 
 def fitted(method: Estimator, n: int = 20_000, seed: int = 0) -> tuple[Estimate, np.ndarray]:
@@ -46,7 +46,7 @@ def fitted(method: Estimator, n: int = 20_000, seed: int = 0) -> tuple[Estimate,
 def test_the_worked_example_of_p5_gives_what_its_formula_gives() -> None:
     """METHODS 9.1: 0.45, 0.05, 0.05, 0.45, and a MAE of 0.075; the paper prints 0.375, 0.075, 0.275, 0.375, which sums to 1.1."""
     pair = Product(a=Integers(1, 2), b=Integers(1, 2))
-    facts = Evidence(KroneckerChannel([keep(2), keep(2)]), np.array([0.3, 0.2, 0.2, 0.3]), 10, pair)
+    facts = LikelihoodData(KroneckerChannel([keep(2), keep(2)]), np.array([0.3, 0.2, 0.2, 0.3]), 10, pair)
     joint = Inversion().fit(facts).shares
     assert joint == pytest.approx([0.45, 0.05, 0.05, 0.45], abs=1e-12)
     truth = np.array([0.4, 0.0, 0.2, 0.4])
@@ -298,7 +298,7 @@ def test_steps_from_independence_do_not_depend_on_the_order_of_attributes() -> N
     assert found is not None
     names = list(DOMAIN.domains)
     turned = Product(**{names[axis]: DOMAIN.domains[names[axis]] for axis in order})
-    fit = whole.estimator.fit(Evidence(found[0], found[1], whole.n, turned))
+    fit = whole.estimator.fit(LikelihoodData(found[0], found[1], whole.n, turned))
     assert fit.shares == pytest.approx(whole.probabilities.reshape(SHAPE).transpose(order).ravel(), rel=1e-9)
 
 

@@ -16,7 +16,7 @@ import warner
 from tests.registry import KEYED
 from warner import Categorical, Integers, Interval, KeyMeans, KeyValue, MaximumLikelihood, MixtureReduction, PerKey, Status
 from warner.app.cli import main
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.mechanisms import from_header
 from warner.results.evidence import evidence
 from warner.results.intervals import normal_quantile
@@ -42,10 +42,10 @@ def _means() -> np.ndarray:
     return table @ PAY.points[:, 0] / F[:3]
 
 
-def _facts(mechanism: KeyValue, n: int = 10**6) -> Evidence:
+def _facts(mechanism: KeyValue, n: int = 10**6) -> LikelihoodData:
     """What a tally would hold on average."""
     channel = mechanism.channel()
-    return Evidence(channel, channel.matvec(_theta()), n, mechanism.domain)
+    return LikelihoodData(channel, channel.matvec(_theta()), n, mechanism.domain)
 
 
 def _people(n: int, seed: int = 0) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def test_dummies_that_are_not_taken_out_bias_means() -> None:
     facts = _facts(_make("unary", "piecewise"))
     channel = facts.channel
     seen = channel.each(facts.weights)[0, 1:]
-    naive = MaximumLikelihood().fit(Evidence(channel.inner, seen / seen.sum(), 10**6, PAY))
+    naive = MaximumLikelihood().fit(LikelihoodData(channel.inner, seen / seen.sum(), 10**6, PAY))
     honest = PerKey(MaximumLikelihood()).fit(facts).shares[:8]
     middle = float(naive.shares @ PAY.points[:, 0])
     assert abs(float(honest @ PAY.points[:, 0] / honest.sum()) - _means()[0]) < 1e-4 < 0.1 < abs(middle - _means()[0])
@@ -212,7 +212,7 @@ def test_a_key_that_nobody_has_is_a_status_and_no_nan(key: str, value: str) -> N
     else:
         rows[0, 0] = 1
     for method in (KeyMeans(), KeyMeans(clip=False), PerKey(MaximumLikelihood()), MaximumLikelihood(), warner.ExpectationMaximization(5)):
-        whole = Evidence(facts.channel, nothing, 1000, facts.domain)
+        whole = LikelihoodData(facts.channel, nothing, 1000, facts.domain)
         one = warner.Estimate(method.fit(whole), whole, method).conditional("d")
         assert one.status is Status.KEY_ABSENT
         assert math.isfinite(one.mean()) and one.mean().interval().tolist() == [-1, 1]
@@ -519,7 +519,7 @@ def test_padding_is_sent_as_a_mixture_of_the_domains_values(values: Any, key: st
     channel = mechanism.channel()
     even = np.zeros(channel.shape[1])
     even[-values.size :] = 1 / values.size
-    law = (channel.matvec(even) * channel.copies).reshape(counts.shape)
+    law = (channel.matvec(even) * channel.rows_per_report).reshape(counts.shape)
     if key == "unary":  # each key reports by itself
         law, counts = law[-1], counts[-1]
     distance = float(((counts - n * law) ** 2 / (n * law)).sum())

@@ -12,7 +12,7 @@ import warner
 from tests.registry import METRIC, PLACES, smallest
 from warner import Exponential, Geometric, Grid, Integers, Interval, Laplace, PlanarGeometric, PlanarLaplace, Points, TruncatedGeometric
 from warner.channels import DenseChannel, PlanarChannel
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.mechanisms import from_header
 from warner.privacy.report_laws import Displacements, worst_slope
 
@@ -166,7 +166,7 @@ def test_folded_reports_say_as_much() -> None:
     """Reports beyond the values, taken together with the end: the same likelihood up to a constant, the same inversion and variance."""
     wide, narrow = Geometric(Integers(0, 7), 0.5, reach=9).channel(), TruncatedGeometric(Integers(0, 7), 0.5).channel()
     theta, w = np.random.default_rng(0).dirichlet(np.ones(8)), np.random.default_rng(1).dirichlet(np.ones(26))
-    folded, rows = wide.fold() or (None, None)
+    folded, rows = wide.merge_proportional_rows() or (None, None)
     assert folded is not None and rows is not None
     small = np.bincount(rows, w)
     assert folded.dense() == pytest.approx(narrow.dense())
@@ -366,7 +366,7 @@ def test_em_ends_when_more_steps_gain_nothing() -> None:
             return super().matvec(theta)
 
     mechanism, counts = PlanarLaplace(Grid(2, 2), 1.0), np.array([48, 45, 41, 66])
-    facts = Evidence(Counted(mechanism.channel().dense()), counts / 200, 200, mechanism.domain)
+    facts = LikelihoodData(Counted(mechanism.channel().dense()), counts / 200, 200, mechanism.domain)
     fit = warner.ExpectationMaximization("auto").fit(facts)
     assert Counted.products < 10_000 and fit.iterations == 1
 
@@ -375,6 +375,6 @@ def test_small_grids_are_multiplied_as_matrices() -> None:
     for side, wanted in ((2, DenseChannel), (16, DenseChannel), (17, PlanarChannel)):
         channel = PlanarLaplace(Grid(side, side), 0.7).channel()
         w = np.random.default_rng(side).dirichlet(np.ones(side**2))
-        rows, weights = channel.seen(w)
+        rows, weights = channel.restrict_to_observed(w)
         assert type(rows) is wanted and weights is w
         assert rows.rmatvec(w) == pytest.approx(channel.rmatvec(w), abs=1e-12) and rows.matvec(w) == pytest.approx(channel.matvec(w), abs=1e-12)

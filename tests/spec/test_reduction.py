@@ -12,19 +12,19 @@ import warner
 from tests.registry import KEYED, MECHANISMS
 from warner import Categorical, Integers, Interval, MixtureReduction, Status, WienerFilter
 from warner.channels import DirectChannel, KroneckerChannel, StackChannel
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.metrics import mean_squared_error
 from warner.results.evidence import evidence
 
 LABELS = Categorical([f"v{x}" for x in range(20)])
 
 
-def _facts(shares: Any, n: int = 20_000, epsilon: float = 1.0, seed: int = 0, domain: warner.Domain = LABELS) -> Evidence:
+def _facts(shares: Any, n: int = 20_000, epsilon: float = 1.0, seed: int = 0, domain: warner.Domain = LABELS) -> LikelihoodData:
     """Randomised response of people with these shares."""
     rng = np.random.default_rng(seed)
     channel = warner.RandomizedResponse(domain, epsilon).channel()
-    weights = channel.rerandomize(rng.multinomial(n, np.asarray(shares) / np.sum(shares)), rng)
-    return Evidence(channel, weights, n, domain)
+    weights = channel.simulate_from_values(rng.multinomial(n, np.asarray(shares) / np.sum(shares)), rng)
+    return LikelihoodData(channel, weights, n, domain)
 
 
 STEEP = 0.6 ** np.arange(20)
@@ -60,7 +60,7 @@ def test_it_reduces_through_the_channel_of_every_mechanism(name: str) -> None:
         mechanism = MECHANISMS[name](Integers(0, 19), 1.0)
     size, n, rng = mechanism.domain.size, 20_000, np.random.default_rng(3)
     people = rng.multinomial(n, 0.6 ** np.arange(size) / (0.6 ** np.arange(size)).sum())
-    facts = Evidence(channel := mechanism.channel(), channel.rerandomize(people, rng), n, mechanism.domain)
+    facts = LikelihoodData(channel := mechanism.channel(), channel.simulate_from_values(people, rng), n, mechanism.domain)
     fit, alone = MixtureReduction().fit(facts), MixtureReduction(operation=None).fit(facts)
     assert fit.components is not None and size / 4 <= fit.components < size and fit.status is Status.REDUCED
     assert fit.probabilities.sum() == pytest.approx(1) and len(np.unique(fit.probabilities.round(12))) <= fit.components
@@ -152,7 +152,7 @@ def test_several_budgets_and_several_attributes_are_reduced() -> None:
     stack = StackChannel([DirectChannel(20, 0.02, 0.6), DirectChannel(20, 0.04, 0.2)], [15_000, 5_000])
     pair = KroneckerChannel([DirectChannel(4, 0.1, 0.6), DirectChannel(5, 0.1, 0.5)])
     for channel in (stack, pair):
-        facts = Evidence(channel, channel.rerandomize(people, rng), 20_000, LABELS)
+        facts = LikelihoodData(channel, channel.simulate_from_values(people, rng), 20_000, LABELS)
         for inner in (None, "mle"):
             fit = MixtureReduction(inner).fit(facts)
             assert fit.components is not None and fit.components < 20

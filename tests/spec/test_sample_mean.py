@@ -9,7 +9,7 @@ import pytest
 
 import warner
 from warner import Gaussian, Geometric, Grid, Integers, Interval, Laplace, Piecewise, PlanarGeometric, SampleMean, SquareWave, StochasticRounding
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.results.evidence import evidence
 
 MAKERS = {
@@ -44,7 +44,7 @@ def test_intervals_of_the_mean_cover(name: str) -> None:
         tally = mechanism.tally(mechanism.randomize(values, rng))
         low, high = warner.estimate(tally, SampleMean()).mean().interval()
         hits += int(low <= 200 / 7 <= high)
-        raw = np.arange(mechanism.alphabet) @ tally.counts / n / (mechanism.alphabet - 1) * 100
+        raw = np.arange(mechanism.n_reports) @ tally.counts / n / (mechanism.n_reports - 1) * 100
         wrong += int(abs(raw - 200 / 7) < (high - low) / 2)
     assert abs(hits / 600 - 0.95) < 6 * 0.009
     assert wrong / 600 < 0.95 - 6 * 0.009
@@ -163,7 +163,7 @@ def test_the_bias_of_rounded_places_is_at_most_what_intervals_are_widened_by() -
     channel = mechanism.channel()
     off = []
     for x in range(30):
-        fit = SampleMean().fit(Evidence(channel, channel.matvec(np.eye(30)[x]), 10_000, mechanism.domain))
+        fit = SampleMean().fit(LikelihoodData(channel, channel.matvec(np.eye(30)[x]), 10_000, mechanism.domain))
         assert fit.mean is not None and fit.mean_bias is not None
         off.append(np.abs(fit.mean - PLACES[x]) / fit.mean_bias)
     assert np.max(off, axis=0) == pytest.approx(np.ones(2), abs=1e-6)
@@ -175,7 +175,7 @@ def test_an_inverse_is_taken_where_rounding_matters_more_than_noise() -> None:
     mechanism = Gaussian(warner.Points(places), 8.0, delta=1e-3)
     channel = mechanism.channel()
     theta = np.array([0.1, 0.2, 0.7])
-    few, many = (SampleMean().fit(Evidence(channel, channel.matvec(theta), n, mechanism.domain)) for n in (100, 10**9))
+    few, many = (SampleMean().fit(LikelihoodData(channel, channel.matvec(theta), n, mechanism.domain)) for n in (100, 10**9))
     assert few.mean_bias is not None and (few.mean_bias > 0).any()
     assert many.mean_bias is not None and (many.mean_bias == 0).any()
     assert many.mean == pytest.approx(theta @ places, abs=1e-7)

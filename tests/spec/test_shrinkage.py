@@ -10,7 +10,7 @@ from tests.registry import MECHANISMS, SEEING
 from warner import EmpiricalBayes, ExpectationMaximization, Integers, Mechanism
 from warner.channels import Channel
 from warner.estimators import Estimator, method
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit
 from warner.results.evidence import evidence
 
@@ -19,10 +19,10 @@ COUNTED = ["RandomizedResponse", "UnaryEncoding optimized", "LocalHashing optimi
 
 
 def _fit(estimator: Estimator, channel: Channel, w: np.ndarray, n: int) -> Fit:
-    return estimator.fit(Evidence(channel, w, n, Integers(1, channel.shape[1])))
+    return estimator.fit(LikelihoodData(channel, w, n, Integers(1, channel.shape[1])))
 
 
-def _reported(mechanism: Mechanism, theta: np.ndarray, n: int, seed: int = 3) -> Evidence:
+def _reported(mechanism: Mechanism, theta: np.ndarray, n: int, seed: int = 3) -> LikelihoodData:
     rng = np.random.default_rng(seed)
     values = np.array(mechanism.domain.labels)[rng.choice(theta.size, n, p=theta)]
     return evidence(mechanism.tally(mechanism.randomize(values, rng)))

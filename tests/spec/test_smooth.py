@@ -13,7 +13,7 @@ from warner import Integers, Interval, LogSpline, Piecewise, RandomizedResponse,
 from warner.channels import StackChannel
 from warner.estimators import Estimator
 from warner.estimators.em.smoothed import smooth
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.metrics import wasserstein1
 from warner.results.evidence import evidence
 
@@ -29,10 +29,10 @@ def _bell(bins: int) -> np.ndarray:
     return _shape(lambda x: np.exp(-((x - 0.4) ** 2) / 0.02), bins)
 
 
-def _facts(mechanism: warner.Mechanism, theta: np.ndarray, n: int, seed: int = 0, exact: bool = False) -> Evidence:
+def _facts(mechanism: warner.Mechanism, theta: np.ndarray, n: int, seed: int = 0, exact: bool = False) -> LikelihoodData:
     channel = mechanism.channel()
     w = channel.matvec(theta) if exact else channel.simulate(theta, n, np.random.default_rng(seed))
-    return Evidence(channel, w / w.sum(), n, mechanism.domain)
+    return LikelihoodData(channel, w / w.sum(), n, mechanism.domain)
 
 
 @pytest.mark.parametrize("estimator", BOTH, ids=repr)
@@ -47,7 +47,7 @@ def test_values_without_order_are_refused(estimator: Estimator, domain: warner.D
 def test_impossible_reports_are_refused(estimator: Estimator) -> None:
     channel = warner.channels.DenseChannel(np.array([[0.5, 0.5], [0.5, 0.5], [0.0, 0.0]]))
     with pytest.raises(warner.ImpossibleReportError):
-        estimator.fit(Evidence(channel, np.array([0.5, 0.4, 0.1]), 10, Integers(0, 1)))
+        estimator.fit(LikelihoodData(channel, np.array([0.5, 0.4, 0.1]), 10, Integers(0, 1)))
 
 
 @pytest.mark.parametrize("wrong", [{"tolerance": -1e-9}, {"tolerance": float("nan")}, {"tolerance": None}, {"steps": 0}, {"steps": 1.5}])
@@ -143,7 +143,7 @@ def test_one_report_or_one_kind_of_report_gives_a_distribution(size: int, report
     w = np.zeros(1024)
     w[report] = 1.0
     for estimator in BOTH:
-        fit = estimator.fit(Evidence(mechanism.channel(), w, n, mechanism.domain))
+        fit = estimator.fit(LikelihoodData(mechanism.channel(), w, n, mechanism.domain))
         assert np.isfinite(fit.probabilities).all() and (fit.probabilities >= 0).all()
         assert fit.probabilities.sum() == pytest.approx(1, abs=1e-12)
     assert fit.status is Status.PENALIZED
@@ -154,7 +154,7 @@ def test_one_report_changes_little() -> None:
     mechanism = SquareWave(Interval(0, 1, 64), 1.0)
     w = np.zeros(1024)
     w[300] = 1.0
-    fit = LogSpline().fit(Evidence(mechanism.channel(), w, 1, mechanism.domain))
+    fit = LogSpline().fit(LikelihoodData(mechanism.channel(), w, 1, mechanism.domain))
     assert fit.probabilities.max() < 10 / 64
 
 
@@ -167,7 +167,7 @@ def test_several_mechanisms_and_bit_sums_are_taken_together() -> None:
         (warner.LocalHashing(domain, 2.0, seeds=256), values[40_000:], {}),
     ]
     facts = evidence([m.tally(m.randomize(v, rng), **how) for m, v, how in parts])
-    assert isinstance(facts.channel, StackChannel) and facts.channel.copies > 1
+    assert isinstance(facts.channel, StackChannel) and facts.channel.rows_per_report > 1
     fit = LogSpline().fit(facts)
     assert fit.likelihood == "quasi-likelihood of the support counts"
     assert wasserstein1(fit.probabilities, truth) < 0.2  # index units
@@ -195,6 +195,6 @@ def test_any_number_of_reports_has_a_smooth_estimate(make: Any) -> None:
     truth /= truth.sum()
     weights = channel.matvec(truth)
     for n in (10**12, 9 * 10**18):
-        fit = LogSpline().fit(Evidence(channel, weights / weights.sum(), n, mechanism.domain))
+        fit = LogSpline().fit(LikelihoodData(channel, weights / weights.sum(), n, mechanism.domain))
         assert np.abs(fit.shares - truth).sum() < 1e-4
         assert fit.draws is not None and np.isfinite(fit.draws(5, np.random.default_rng(0))).all()

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info
 import warner
 from warner._core import threads as _threads
 from warner.channels import DirectChannel
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 
 
 class Library:
@@ -40,20 +40,20 @@ class Watching(warner.estimators.Estimator):
 
     def __init__(self, library: Library) -> None:
         self.library = library
-        self.seen: list[int] = []
+        self.restrict_to_observed: list[int] = []
 
-    def fit(self, evidence: Evidence) -> Any:
-        self.seen.append(self.library.threads)
+    def fit(self, evidence: LikelihoodData) -> Any:
+        self.restrict_to_observed.append(self.library.threads)
         raise RuntimeError("stop")
 
 
 @pytest.mark.parametrize("size, threads", [(500, 1), (2000, 4)])
 def test_small_fits_use_one_thread_and_large_fits_all(library: Library, size: int, threads: int) -> None:
-    facts = Evidence(DirectChannel(size, 0.0, 1.0), np.full(size, 1 / size), 10**6, warner.Integers(1, size))
+    facts = LikelihoodData(DirectChannel(size, 0.0, 1.0), np.full(size, 1 / size), 10**6, warner.Integers(1, size))
     watching = Watching(library)
     with pytest.raises(RuntimeError, match="stop"):
         watching.fit(facts)
-    assert watching.seen == [threads] and library.threads == 4
+    assert watching.restrict_to_observed == [threads] and library.threads == 4
 
 
 def test_the_outermost_user_restores_the_number_of_threads(library: Library) -> None:

@@ -254,10 +254,10 @@ def test_samples_find_parts_that_say_too_much() -> None:
     worse = warner.audit(PerAttribute(BOTH, {"sex": Blunt(SEX, 1.0), "age": RandomizedResponse(AGE, 1.0)}), samples=20_000)
     assert not worse.holds and "samples show" in str(worse.breaks)
     names = [f"q{i}" for i in range(9)]
-    guarded = PerAttribute(Product(**dict.fromkeys(names, AGE)), {k: lambda d: warner.UtilityOptimizedRR(d, 1.0, [0]) for k in names})
-    assert warner.audit(guarded).holds
+    sensitive_mask = PerAttribute(Product(**dict.fromkeys(names, AGE)), {k: lambda d: warner.UtilityOptimizedRR(d, 1.0, [0]) for k in names})
+    assert warner.audit(sensitive_mask).holds
     with pytest.raises(warner.ArgumentError, match="one by one"):
-        warner.audit(guarded, samples=1000)
+        warner.audit(sensitive_mask, samples=1000)
 
 
 # Files and the command line
@@ -368,10 +368,10 @@ def test_tables_of_many_people_are_made_in_parts(monkeypatch: pytest.MonkeyPatch
     reports = survey.randomize([{"a": i % 10, "b": "xy"[i % 2]} for i in range(500)], np.random.default_rng(1))
     whole = survey.tally(reports)
     seen = np.arange(500) % 3
-    weighted = survey.counted(reports.columns, seen)
+    weighted = survey.tally_columns(reports.columns, seen)
     monkeypatch.setattr("warner.reports.marginal_tables._MARKS", 20 * 64)
     assert survey.tally(reports) == whole
-    assert survey.counted(reports.columns, seen) == weighted
+    assert survey.tally_columns(reports.columns, seen) == weighted
 
 
 def test_attributes_that_are_no_names_are_refused_by_name() -> None:

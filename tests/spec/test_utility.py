@@ -35,11 +35,11 @@ def test_both_conditions_hold_exactly_and_tightly(epsilon: float, size: int, sen
     mechanism: warner.Mechanism = (
         UtilityOptimizedRR(domain, epsilon, sensitive) if keep is None else UtilityOptimizedRappor(domain, epsilon, sensitive, keep)
     )
-    table, guarded, protected = mechanism.probabilities(), np.isin(np.arange(size), sensitive), mechanism.protected()
+    table, sensitive_mask, protected = mechanism.probabilities(), np.isin(np.arange(size), sensitive), mechanism.protected()
     assert set(table.sum(axis=0)) == {Fraction(1)}
     for y in np.flatnonzero(~protected):
         (maker,) = np.flatnonzero(table[y] > 0)
-        assert not guarded[maker]
+        assert not sensitive_mask[maker]
     assert epsilon - 1e-9 <= log_ratio(worst_ratio(table[protected]), 1) <= epsilon
     assert mechanism.epsilon == log_ratio(worst_ratio(table[protected]), 1)
     assert isinstance(mechanism.guarantee, ULDP) and mechanism.guarantee.sensitive == tuple(sensitive)
@@ -154,26 +154,26 @@ def test_guarantees_compose_where_a_proposition_says_so() -> None:
     # The sum is really needed, by enumeration of pairs of reports [P2 prop 1].
     a, b = (UtilityOptimizedRR(Integers(0, 3), e, [0, 1]).probabilities() for e in (0.5, 1.0))
     pairs = np.array([[x * y for x, y in zip(r, s, strict=True)] for r in a for s in b])
-    guarded = np.array([True, True, False, False])
+    sensitive_mask = np.array([True, True, False, False])
     protected = np.array([y0 < 2 and y1 < 2 for y0 in range(4) for y1 in range(4)])
-    assert violation(pairs, guarded, protected) is None
+    assert violation(pairs, sensitive_mask, protected) is None
     assert log_ratio(worst_ratio(pairs[protected]), 1) == pytest.approx(1.5, abs=1e-12)
 
 
 def test_post_processing_keeps_the_guarantee_only_where_it_keeps_data_types() -> None:
     channel = UtilityOptimizedRR(Integers(0, 3), 1.0, [0, 1]).probabilities().astype(float)
-    guarded = np.array([True, True, False, False])
+    sensitive_mask = np.array([True, True, False, False])
     blur = np.array([[0.7, 0.4, 0, 0], [0.3, 0.6, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
-    after = warner.privacy.postprocessing.post_process(blur, channel, guarded, guarded)
+    after = warner.privacy.postprocessing.post_process(blur, channel, sensitive_mask, sensitive_mask)
     assert after == pytest.approx(blur @ channel) and (after[:2].max(axis=1) / after[:2].min(axis=1) <= np.e + 1e-12).all()
     mixing = np.array([[1.0, 0, 0.5, 0], [0, 1, 0, 0], [0, 0, 0.5, 0], [0, 0, 0, 1]])
-    assert not warner.privacy.postprocessing.preserves_data_types(mixing, guarded, guarded)
+    assert not warner.privacy.postprocessing.preserves_data_types(mixing, sensitive_mask, sensitive_mask)
     with pytest.raises(warner.ArgumentError, match="guarantee is not kept"):
-        warner.privacy.postprocessing.post_process(mixing, channel, guarded, guarded)
+        warner.privacy.postprocessing.post_process(mixing, channel, sensitive_mask, sensitive_mask)
     with pytest.raises(warner.ArgumentError, match="not utility-optimised"):
         warner.privacy.postprocessing.post_process(np.eye(2), np.array([[1.0, 0.5, 0.5], [0, 0.5, 0.5]]), [True, False, False], [True, False])
     with pytest.raises(warner.WarnerError):
-        warner.privacy.postprocessing.post_process([[2.0]], channel, guarded, guarded)
+        warner.privacy.postprocessing.post_process([[2.0]], channel, sensitive_mask, sensitive_mask)
 
 
 @pytest.mark.parametrize("factor", [1.0, 1 - 1e-14, 1 - 1e-10])
@@ -204,18 +204,18 @@ def test_one_sided_mechanisms_are_utility_optimised_ones_and_a_post_processing(s
     """[P2 prop 13] on random OSLDP channels: the product is the channel, and the first factor keeps both conditions at the same epsilon."""
     rng = np.random.default_rng(seed)
     size, reports, members = int(rng.integers(3, 8)), int(rng.integers(3, 9)), int(rng.integers(1, 3))
-    guarded = np.arange(size) < members
+    sensitive_mask = np.arange(size) < members
     channel = rng.dirichlet(np.full(reports, 0.7), size).T
     unseen = rng.random(reports) < 0.4  # what sensitive values never say
     unseen[0] = False
-    channel[np.ix_(unseen, guarded)] = 0
+    channel[np.ix_(unseen, sensitive_mask)] = 0
     channel /= channel.sum(axis=0)
-    seen = channel[:, guarded].max(axis=1) > 0
-    epsilon = np.log(np.max(channel[seen][:, guarded].max(axis=1) / channel[seen].min(axis=1)))
-    uldp, protected, post = warner.privacy.postprocessing.decompose(channel, guarded)
+    seen = channel[:, sensitive_mask].max(axis=1) > 0
+    epsilon = np.log(np.max(channel[seen][:, sensitive_mask].max(axis=1) / channel[seen].min(axis=1)))
+    uldp, protected, post = warner.privacy.postprocessing.decompose(channel, sensitive_mask)
     assert post @ uldp == pytest.approx(channel, abs=1e-12)
     assert uldp.sum(axis=0) == pytest.approx(np.ones(size)) and post.sum(axis=0) == pytest.approx(np.ones(len(uldp))) and (post >= 0).all()
-    assert violation(uldp, guarded, protected) is None
+    assert violation(uldp, sensitive_mask, protected) is None
     assert np.log((uldp[protected].max(axis=1) / uldp[protected].min(axis=1)).max()) <= epsilon + 1e-9
 
 
@@ -380,9 +380,9 @@ def test_background_knowledge_is_checked() -> None:
     for bad_loss in (-1, float("nan"), "x"):
         with pytest.raises(warner.WarnerError):
             warner.redistribute(result).bound(bad_loss)  # type: ignore[arg-type]
-    for listed in ([1], "home", 5):
+    for is_enumerable in ([1], "home", 5):
         with pytest.raises(warner.ArgumentTypeError, match="dict"):
-            warner.redistribute(result, listed)  # type: ignore[arg-type]
+            warner.redistribute(result, is_enumerable)  # type: ignore[arg-type]
     closed = Personalized(UtilityOptimizedRR(warner.Categorical(list("abc")), 0.1, list("abc")), ["h"])
     negative = warner.estimate(closed.tally(closed.device().randomize(["b"] * 100, np.random.default_rng(0))), warner.Inversion())
     shares = warner.redistribute(negative).matrix[:, -1]

@@ -27,7 +27,7 @@ def test_the_weight_is_the_largest_change_of_a_count_by_one_report(name: str) ->
     rows = range(0, len(outputs), max(1, len(outputs) // 40))
     counts = []
     for i in rows:
-        channel, seen, _ = mechanism.statistic(mechanism.tally(outputs[i : i + 1]))
+        channel, seen, _ = mechanism.channel_for(mechanism.tally(outputs[i : i + 1]))
         counts.append(channel.invert(seen / seen.sum()))
     found = float(np.ptp(np.stack(counts), axis=0).max())
     assert weight is not None and found <= weight * (1 + 1e-9)
@@ -58,7 +58,7 @@ def test_the_weight_of_keys_tuples_and_blind_channels() -> None:
     outputs = warner.Reports(both.header, both.outputs())
     counts = []
     for i in range(len(outputs)):
-        channel, seen, _ = both.statistic(both.tally(outputs[i : i + 1]))
+        channel, seen, _ = both.channel_for(both.tally(outputs[i : i + 1]))
         counts.append(channel.invert(seen / seen.sum()))
     weight = report_weight(both)
     assert weight is not None and 0.5 * weight < float(np.ptp(np.stack(counts), axis=0).max()) <= weight * (1 + 1e-9)

@@ -308,16 +308,16 @@ def test_simulated_reports_keep_their_mark_wherever_they_go(here: Path) -> None:
         assert reports.simulated is mark and reports[:1].simulated is mark
         assert Reports.from_bytes(reports.to_bytes()).simulated is mark
         reports.save("r.warner")
-        copies = [reports, Reports.load("r.warner")]
+        rows_per_report = [reports, Reports.load("r.warner")]
         for suffix in ("csv", "parquet"):
             write_reports(reports, f"r.{suffix}")
             assert open_reports(f"r.{suffix}").simulation is mark
-            copies.append(read_reports(f"r.{suffix}")["value"])
-            write_reports(copies[-1], f"again.{suffix}")
-            copies.append(read_reports(f"again.{suffix}")["value"])
+            rows_per_report.append(read_reports(f"r.{suffix}")["value"])
+            write_reports(rows_per_report[-1], f"again.{suffix}")
+            rows_per_report.append(read_reports(f"again.{suffix}")["value"])
             tally = tally_file(f"again.{suffix}")["value"]
             assert tally.simulated is mark
-        for copy in copies:
+        for copy in rows_per_report:
             assert copy.simulated is mark
             tally = COIN.tally(copy)
             tally.save("t.json")

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 import warner
 from tests.registry import MECHANISMS, SEEING
 from warner.channels.pure import _others
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.results.evidence import evidence
 from warner.results.intervals import wald
 
@@ -65,7 +65,7 @@ def test_error_of_the_inversion_is_its_variance(name: str) -> None:
 SIZE, PEOPLE, RUNS = 4, 2000, 500
 
 
-def _coverage(name: str, target: str, interval: Callable[[Evidence], np.ndarray], epsilon: float) -> tuple[float, float]:
+def _coverage(name: str, target: str, interval: Callable[[LikelihoodData], np.ndarray], epsilon: float) -> tuple[float, float]:
     """How often intervals hold the truth, averaged over SIZE values, and the standard error of that.
 
     Tallies are drawn from their law. Two other tests hold that law to the one of real reports.
@@ -77,9 +77,9 @@ def _coverage(name: str, target: str, interval: Callable[[Evidence], np.ndarray]
     hits = []
     for _ in range(RUNS):
         population = target == "population"
-        weights = channel.simulate(theta, PEOPLE, rng) if population else channel.rerandomize(people, rng)
+        weights = channel.simulate(theta, PEOPLE, rng) if population else channel.simulate_from_values(people, rng)
         truth = theta if population else people / PEOPLE
-        bounds = interval(Evidence(channel, weights, PEOPLE, mechanism.domain))
+        bounds = interval(LikelihoodData(channel, weights, PEOPLE, mechanism.domain))
         hits.append(((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])).mean())
     return float(np.mean(hits)), float(np.std(hits)) / RUNS**0.5
 
@@ -274,7 +274,7 @@ def test_reports_of_fixed_people_vary_as_their_intervals_say(name: str) -> None:
     channel, rng = mechanism.channel(), np.random.default_rng(6)
     people = np.array([900, 600, 300, 200, 100])
     n, theta = people.sum(), people / people.sum()
-    drawn = np.stack([channel.invert(channel.rerandomize(people, rng)) for _ in range(runs)])
+    drawn = np.stack([channel.invert(channel.simulate_from_values(people, rng)) for _ in range(runs)])
     variance = (channel.variance(theta) - theta * (1 - theta)) / n
     assert (np.abs(drawn.mean(axis=0) - theta) < 6.5 * np.sqrt(variance / runs)).all()
     ratio = ((drawn - theta) ** 2).mean(axis=0) / variance

@@ -8,7 +8,7 @@ import pytest
 from warner import Estimate, Independent, Integers, Inversion, Product
 from warner.channels import DirectChannel, KroneckerChannel, summed
 from warner.design.theory import inversion_squares
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.metrics import cramers_v as plain
 from warner.results.association import Pair, cramers_v
 from warner.results.intervals import normal_quantile
@@ -22,9 +22,9 @@ def _family(v: float, marginal: np.ndarray = LAMBDA) -> np.ndarray:
     return ((1 - v) * np.outer(marginal, marginal) + v * np.diag(marginal)).ravel()
 
 
-def _tallies(theta: np.ndarray, n: int, runs: int, seed: int) -> list[Evidence]:
+def _tallies(theta: np.ndarray, n: int, runs: int, seed: int) -> list[LikelihoodData]:
     rng = np.random.default_rng(seed)
-    return [Evidence(CHANNEL, CHANNEL.simulate(theta, n, rng), n, PAIR) for _ in range(runs)]
+    return [LikelihoodData(CHANNEL, CHANNEL.simulate(theta, n, rng), n, PAIR) for _ in range(runs)]
 
 
 @pytest.mark.parametrize("method", [Inversion(), Inversion("project")], ids=repr)

@@ -12,7 +12,7 @@ from warner import Categorical, Integers, KeyValue, Mechanism
 from warner._core.exact import ONE
 from warner._core.sampling import Source
 from warner.channels import TiedChannel
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.key_value import key_moments
 from warner.mechanisms.direct import direct_sample
 from warner.results.intervals import normal_quantile
@@ -77,7 +77,7 @@ def test_simulated_tallies_follow_the_law_of_every_key(name: str, kind: str) -> 
     assert isinstance(channel, TiedChannel)
     people = rng.multinomial(n, rng.dirichlet(np.ones(mechanism.domain.size)))
     theta = people / n
-    draw = (lambda: channel.simulate(theta, n, rng)) if kind == "simulate" else (lambda: channel.rerandomize(people, rng))
+    draw = (lambda: channel.simulate(theta, n, rng)) if kind == "simulate" else (lambda: channel.simulate_from_values(people, rng))
     total = sum((_counts(channel, draw(), n) for _ in range(50)), np.zeros((channel.keys, 1)))
     law = channel.each(channel.matvec(theta))
     raised = law + theta.reshape(channel.keys, -1).sum(axis=1, keepdims=True) * np.append(-channel.sent, channel.dummy)
@@ -97,7 +97,7 @@ def test_intervals_of_means_cover(key: str, value: str) -> None:
     channel, rng, z = mechanism.channel(), np.random.default_rng(5), normal_quantile(0.95)
     runs, hits, naive = 600, np.zeros(3), np.zeros(3)
     for _ in range(runs):
-        m = key_moments(Evidence(channel, channel.simulate(table.ravel(), 20_000, rng), 20_000, mechanism.domain))
+        m = key_moments(LikelihoodData(channel, channel.simulate(table.ravel(), 20_000, rng), 20_000, mechanism.domain))
         for k in range(3):
             low, high = Ratio(m.total[k], m.frequency[k], m.variance[k], (-99.0, 99.0)).around(z)
             hits[k] += low <= means[k] <= high

@@ -9,13 +9,13 @@ import warner
 from warner import Categorical, EmpiricalBayes
 from warner.estimators import _noise, _order, shrinkage
 from warner.estimators.empirical_bayes.noise import Noise
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 
 
-def _facts(theta: np.ndarray, n: int, epsilon: float, rng: np.random.Generator, mechanism: type = warner.UnaryEncoding) -> Evidence:
+def _facts(theta: np.ndarray, n: int, epsilon: float, rng: np.random.Generator, mechanism: type = warner.UnaryEncoding) -> LikelihoodData:
     domain = Categorical([str(i) for i in range(theta.size)])
     channel = mechanism(domain, epsilon).channel()
-    return Evidence(channel, channel.simulate(theta, n, rng), n, domain)
+    return LikelihoodData(channel, channel.simulate(theta, n, rng), n, domain)
 
 
 def _smooth(size: int) -> np.ndarray:
@@ -104,7 +104,7 @@ def test_a_pool_of_seeds_is_not_taken_for_independent_counts(monkeypatch: pytest
     rng = np.random.default_rng(7)
     theta = np.arange(1.0, 301) ** -1.0
     theta /= theta.sum()
-    facts = [Evidence(channel, channel.simulate(theta, 1000, rng), 1000, domain) for _ in range(10)]
+    facts = [LikelihoodData(channel, channel.simulate(theta, 1000, rng), 1000, domain) for _ in range(10)]
 
     def error() -> float:
         return float(np.mean([((EmpiricalBayes(order=False).fit(f).shares - theta) ** 2).sum() for f in facts]))
@@ -123,6 +123,6 @@ def test_the_noise_of_what_is_left_of_collisions_is_as_stated() -> None:
     theta = rng.dirichlet(np.full(200, 0.3))
     ratios = []
     for _ in range(30):
-        noise = Noise.of(Evidence(channel, channel.simulate(theta, 3000, rng), 3000, domain), "binomial")
+        noise = Noise.of(LikelihoodData(channel, channel.simulate(theta, 3000, rng), 3000, domain), "binomial")
         ratios.append(((noise.y - theta) ** 2).sum() / noise.variance(theta).sum())
     assert np.mean(ratios) == pytest.approx(1, abs=0.1)

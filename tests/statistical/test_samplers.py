@@ -34,7 +34,7 @@ def _honest(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str
 
 
 def _typed(mechanism: Mechanism, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name: columns[name].astype(empty.dtype) for name, empty in mechanism.layout.empty(0).items()}
+    return {name: columns[name].astype(empty.dtype) for name, empty in mechanism.schema.empty(0).items()}
 
 
 def _p_value(mechanism: Mechanism, sampler: Sampler) -> float:
@@ -228,12 +228,12 @@ def test_audit_by_sampling_catches_the_order_of_a_subset() -> None:
 
     def ordered(index: np.ndarray) -> np.ndarray:
         members = np.unpackbits(mechanism.randomize_index(index, source)["bits"], axis=1)[:, :100]
-        listed = np.nonzero(members)[1].reshape(len(index), -1)
+        is_enumerable = np.nonzero(members)[1].reshape(len(index), -1)
         has = members[np.arange(len(index)), index] == 1
-        first = np.argmax(listed == index[:, None], axis=1)
+        first = np.argmax(is_enumerable == index[:, None], axis=1)
         rows = np.arange(len(index))
-        listed[rows[has], first[has]], listed[rows[has], 0] = listed[rows[has], 0], index[has]
-        return listed.astype(np.uint8)
+        is_enumerable[rows[has], first[has]], is_enumerable[rows[has], 0] = is_enumerable[rows[has], 0], index[has]
+        return is_enumerable.astype(np.uint8)
 
     assert sampled_bound(mechanism, 50_000, ordered) > 3.5
     assert _bound(mechanism, 50_000) <= 1.0

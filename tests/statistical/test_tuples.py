@@ -27,7 +27,7 @@ def _one_draw_for_all(mechanism: Mechanism, index: np.ndarray, source: Source) -
     seed = int(source.words(1, np.uint32)[0])
     places = np.unravel_index(index, mechanism.domain.shape) if isinstance(mechanism, warner.PerAttribute) else [index] * len(mechanism.parts)
     pairs = zip(mechanism.parts.items(), places, strict=True)
-    return mechanism.layout.joined({name: part.randomize_index(x, Source(np.random.default_rng(seed))) for (name, part), x in pairs})
+    return mechanism.schema.join({name: part.randomize_index(x, Source(np.random.default_rng(seed))) for (name, part), x in pairs})
 
 
 @pytest.mark.parametrize("name", ["uRR x RR", "RR three times", "OUE twice"])
@@ -56,8 +56,8 @@ def _worst(channels: list[Channel], target: str, independent_rows: bool = False)
 
     def draw() -> np.ndarray:
         if independent_rows:
-            return rng.multinomial(PEOPLE * int(channel.copies), channel.matvec(theta)) / (PEOPLE * channel.copies)
-        return channel.simulate(theta, PEOPLE, rng) if target == "population" else channel.rerandomize(people, rng)
+            return rng.multinomial(PEOPLE * int(channel.rows_per_report), channel.matvec(theta)) / (PEOPLE * channel.rows_per_report)
+        return channel.simulate(theta, PEOPLE, rng) if target == "population" else channel.simulate_from_values(people, rng)
 
     found = np.stack([channel.invert(draw()) for _ in range(RUNS)])
     variance = (channel.variance(truth) - (0 if target == "population" else truth * (1 - truth))) / PEOPLE

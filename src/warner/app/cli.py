@@ -27,7 +27,7 @@ from warner._core.errors import (
 from warner._core.sampling import Source
 from warner.app.background_files import backgrounds
 from warner.app.study import Study
-from warner.app.terminal import console, counted, csv_of, grid, in_people, progress, show_comparison, show_estimate, show_plan, show_redistributed
+from warner.app.terminal import console, csv_of, grid, in_people, plural, progress, show_comparison, show_estimate, show_plan, show_redistributed
 from warner.design.auditing import audit as audit_mechanism
 from warner.design.comparison import compare as compare_methods
 from warner.design.planning import plan as make_plan
@@ -43,7 +43,7 @@ from warner.results.redistribution import redistribute
 _TARGETS = click.Choice(["population", "respondents"])
 _COMPARED_KEYS = ("pckv", "per-key", "mle", "em:auto")
 _COMPARED = ("inversion", "project", "base-cut", "threshold", "mle", "em:100", "em:auto", "eb", "spline", "uniform")  # what users would try
-_TOGETHER_HELP = "Of attributes counted together (warner tally --ways): these, jointly; may be repeated."
+_TOGETHER_HELP = "Of attributes plural together (warner tally --ways): these, jointly; may be repeated."
 _EQUAL_HELP = "Add inputs with equal counts: they are of different people, and equal by chance."
 _SIMULATED_HELP = "Add simulated reports to real ones; the sum counts as simulated."
 _METHOD_HELP = f"Estimator: {', '.join(METHODS)} (em takes steps or auto: em:100, em:auto). Default: the recommended one."
@@ -111,7 +111,7 @@ def randomize(study: str, values: str, output: str, bare: bool, seed: int | None
             writer.write(plan.randomize_encoded(batch, source))
             done += len(next(iter(batch.values())))
             step(done, None)
-    click.echo(f"{counted(done, 'person', 'people')}, each spends {_spent(plan)}", err=True)
+    click.echo(f"{plural(done, 'person', 'people')}, each spends {_spent(plan)}", err=True)
     if seed is not None:
         click.echo("A simulation: whoever knows the seed can undo the randomisation. The reports say so.", err=True)
 
@@ -120,7 +120,7 @@ def _spent(study: Study) -> str:
     open_ = [name for name, m in study.mechanisms.items() if m.guarantee.epsilon == float("inf")]
     if open_:
         return f"without limit: NO PROTECTION of {', '.join(open_)}, whose answers are sent as they are"
-    some = [name for name, m in study.mechanisms.items() if m.guarded is not None and not m.guarded.all()]
+    some = [name for name, m in study.mechanisms.items() if m.sensitive_mask is not None and not m.sensitive_mask.all()]
     scope = f" (of {', '.join(some)} only the sensitive values are protected)" if some else ""
     apart = [name for name, m in study.mechanisms.items() if isinstance(m.guarantee, MetricLDP)]
     scope += f" (of {', '.join(apart)} between the values furthest apart, less between others)" if apart else ""
@@ -187,7 +187,7 @@ def tally(reports: tuple[str, ...], output: str, study: str | None, ways: int | 
             if plan is not None:
                 opened = _of_study(opened, plan, ways is not None)
             if opened.end["sha256"] in seals:
-                raise ArgumentError(message("reports", "must not be counted twice", f"{path}, whose content was given before"))
+                raise ArgumentError(message("reports", "must not be plural twice", f"{path}, whose content was given before"))
             seals.add(opened.end["sha256"])
             if opened.simulation:
                 click.echo(f"{path}: reports of a simulation, made with a seed", err=True)
@@ -436,7 +436,7 @@ def _write_tallies(tallies: dict[str, Tally], path: str) -> None:
         click.echo(dump_tallies(tallies), nl=False)
     else:
         save_tallies(tallies, path)
-    click.echo(counted(next(iter(tallies.values())).n, "report", "reports"), err=True)
+    click.echo(plural(next(iter(tallies.values())).n, "report", "reports"), err=True)
 
 
 def _write(text: str, path: str) -> None:

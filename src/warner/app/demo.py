@@ -46,7 +46,7 @@ def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None
     randomised = time.perf_counter()
     tallies = files.tally_file(str(reports_file))
     save_tallies(tallies, tally_file)
-    counted = time.perf_counter()
+    plural = time.perf_counter()
     estimates = [replace(estimate(part), attribute=name) for name, part in tallies.items()]
     estimated = time.perf_counter()
 
@@ -68,7 +68,7 @@ def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None
     out.print(f"Each person spent epsilon {study.epsilon:.10g} ({spent}); nobody's answer left the device unrandomised.")
     out.print(
         f"{estimates[0].n:,} people in {estimated - start:.2f} s: randomise and write {randomised - start:.2f} s, "
-        f"read and count {counted - randomised:.2f} s, estimate {estimated - counted:.3f} s."
+        f"read and count {plural - randomised:.2f} s, estimate {estimated - plural:.3f} s."
     )
     names = ("study.toml", "reports.parquet", "tally.json", "estimate.json", "estimate.csv", "shares.png")
     made = ", ".join(name for name in names if (folder / name).exists())

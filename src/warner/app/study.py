@@ -192,7 +192,7 @@ class Study:
         over = sum(Fraction(part.epsilon) for part in parts.values()) - min(Fraction(self.budget), _decimal(self.budget))
         for name in sorted(parts, key=lambda name: -parts[name].epsilon):
             before, promised = self.mechanisms[name], self.mechanisms[name].guarantee
-            scale = Fraction(promised.diameter) / Fraction(before.unit or 1.0) if isinstance(promised, MetricLDP) else Fraction(1)
+            scale = Fraction(promised.diameter) / Fraction(before.distance_unit or 1.0) if isinstance(promised, MetricLDP) else Fraction(1)
             least = Fraction(before.requested) - over / scale
             for steps in range(4):  # sums and products of floats are rounded up once more
                 lower = float(least)
@@ -213,7 +213,7 @@ class Study:
         """What the epsilon of an attribute, as a decimal, is between its two most distant values."""
         mechanism = self.mechanisms[name]
         promised, epsilon = mechanism.guarantee, _decimal(mechanism.requested)
-        return epsilon * Fraction(promised.diameter) / _decimal(mechanism.unit or 1.0) if isinstance(promised, MetricLDP) else epsilon
+        return epsilon * Fraction(promised.diameter) / _decimal(mechanism.distance_unit or 1.0) if isinstance(promised, MetricLDP) else epsilon
 
     @property
     def epsilon(self) -> float:

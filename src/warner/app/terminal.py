@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def counted(n: int, one: str, many: str) -> str:
+def plural(n: int, one: str, many: str) -> str:
     """A number of things in words.
 
-    >>> counted(1, "person", "people"), counted(2000, "person", "people")
+    >>> plural(1, "person", "people"), plural(2000, "person", "people")
     ('1 person', '2,000 people')
     """
     return f"{n:,} {one if n == 1 else many}"
@@ -103,7 +103,7 @@ def show_estimate(result: Estimate, level: float, target: str, truth: Any = None
         value = as_text(row["value"])
         known = [] if truth is None else [f"{truth[i]:.4f}"]
         rows.append([value, *known, f"{row['estimate']:.4f}", f"{row['low']:.4f} .. {row['high']:.4f}", f"{row['n']:,.0f}"])
-    title = f"{result.attribute or 'value'}: {counted(result.n, 'report', 'reports')}, {result.method}"
+    title = f"{result.attribute or 'value'}: {plural(result.n, 'report', 'reports')}, {result.method}"
     whom = "the population they were drawn from" if target == "population" else "these respondents"
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
     console().print(title, style="bold")
@@ -131,7 +131,7 @@ def _show_keys(result: Estimate, keys: list[dict[str, Any]], level: float) -> No
         name = as_text(row["value"]) + (" (absent?)" if row["status"] == "key_absent" else "")
         share, mean = f"{row['low']:.4f} .. {row['high']:.4f}", f"{row['mean_low']:.6g} .. {row['mean_high']:.6g}"
         rows.append([name, f"{row['estimate']:.4f}", share, f"{row['mean']:.6g}", mean, f"{row['n']:,.0f}"])
-    console().print(f"{result.attribute or 'value'}: {counted(result.n, 'report', 'reports')}, {result.method}", style="bold")
+    console().print(f"{result.attribute or 'value'}: {plural(result.n, 'report', 'reports')}, {result.method}", style="bold")
     console().print(grid(columns, rows))
     console().print("Intervals are around the unbiased estimates, each on its own; of a mean they are all that is possible where few have the key.")
     console().print(f"{result.status.value[0].upper()}{result.status.value[1:]}.\n")
@@ -149,7 +149,7 @@ def show_redistributed(result: Redistributed) -> None:
 def show_comparison(attribute: str, found: Comparison) -> None:
     """Print methods from the least error to the largest."""
     about, _ = LOSSES[found.loss]
-    console().print(f"{attribute}: {about} on {found.runs} tallies like this one of {counted(found.n, 'report', 'reports')}", style="bold")
+    console().print(f"{attribute}: {about} on {found.runs} tallies like this one of {plural(found.n, 'report', 'reports')}", style="bold")
     columns: dict[str, Any] = {"method": "left", "error": "right", "more than the best": "right", "best on": "right"}
     rows = []
     for line in found.lines:
@@ -181,8 +181,8 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
         more = [f"{option.people:,}"] if option.people is not None else []
         times = f"{option.error / ranking.open.error:.3g} times"
         rows.append([option.name + (" (the study's)" if own else ""), f"{option.error:.4g}", times, in_people(option.weight), *more])
-    guarded = "" if chosen.guarded is None else f", {int(chosen.guarded.sum())} of them sensitive"
-    about = f"{chosen.domain.size} values{guarded}, epsilon {chosen.requested:.4g}, {counted(ranking.n, 'person', 'people')}"
+    sensitive_mask = "" if chosen.sensitive_mask is None else f", {int(chosen.sensitive_mask.sum())} of them sensitive"
+    about = f"{chosen.domain.size} values{sensitive_mask}, epsilon {chosen.requested:.4g}, {plural(ranking.n, 'person', 'people')}"
     console().print(f"{attribute}: {about}, {ranking.loss} loss", style="bold")
     console().print(grid(columns, rows))
     if not any(option.mechanism is not None and option.mechanism.header == chosen.header for option in ranking.options):

@@ -71,8 +71,8 @@ class BandChannel(Channel):
             covered = self._steps.T @ tails
         return self.low * r.sum(axis=0) + self.gain * covered
 
-    def observed(self, w: np.ndarray) -> np.ndarray:
-        return super().observed(w) if self._nearest is None else np.bincount(self._nearest, w, self.shape[1])
+    def naive_estimate(self, w: np.ndarray) -> np.ndarray:
+        return super().naive_estimate(w) if self._nearest is None else np.bincount(self._nearest, w, self.shape[1])
 
 
 def windows(outputs: int, width: int, size: int, low: float, gain: float) -> BandChannel:

@@ -30,12 +30,12 @@ class Channel(ABC):
         dtype: float64.
         copies: how many rows one report counts for: 1, except where a report is taken as several (see SupportChannel).
         log_factors: (m,) or one number: log Pr(report | value) = log(copies A) + log_factors. It is 0 where a row times
-            ``copies`` is a probability, and something else where rows are only known up to a factor.
+            ``rows_per_report`` is a probability, and something else where rows are only known up to a factor.
     """
 
     shape: tuple[int, int]
     dtype = np.dtype(np.float64)
-    copies: float = 1
+    rows_per_report: float = 1
     log_factors: np.ndarray | float = 0.0
 
     def log_factors_of(self, rows: np.ndarray) -> np.ndarray | float:
@@ -60,15 +60,15 @@ class Channel(ABC):
         """The linear unbiased estimate of theta (K,) from report frequencies w (m,); invert(A theta) = theta."""
         return self._inverse @ w
 
-    def functional(self, c: np.ndarray) -> np.ndarray:
+    def influence(self, c: np.ndarray) -> np.ndarray:
         """What each report adds to a linear function of the unbiased estimate: g (m,) with g'w = c'invert(w), (K,) -> (m,) or (K, B) -> (m, B)."""
         return self._inverse.T @ c
 
-    def scales(self) -> np.ndarray:
+    def report_scores(self) -> np.ndarray:
         """The numbers that reports carry, (s, m): their own, or one per coordinate."""
         return np.arange(self.shape[0], dtype=np.float64)[None, :]
 
-    def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """sum_y L[x, y]^2 (A theta)_y and sum_y L[x, y]^2 A[y, x], each (K,), L the inverse's weights of one report.
 
         Linear in theta, (K,) or (K, B), whose sum need not be one.
@@ -92,18 +92,18 @@ class Channel(ABC):
 
     def variance(self, theta: np.ndarray) -> np.ndarray:
         """Variance (K,) of ``invert`` per report, for users drawn independently from theta; divide by n."""
-        return np.maximum(self.moments(theta)[0] - theta**2, 0.0)
+        return np.maximum(self.inverse_moments(theta)[0] - theta**2, 0.0)
 
-    def null_variance(self, theta: np.ndarray) -> np.ndarray:
+    def variance_at_zero(self, theta: np.ndarray) -> np.ndarray:
         """Variance (K,) per report of the inverse at each value if its true share were 0 and theta (K,) held for the rest.
 
         With L the inverse's weights: (sum_y L[x, y]^2 (A theta - theta_x A_x)_y) / (1 - theta_x).
         """
-        total, own = self.moments(theta)
+        total, own = self.inverse_moments(theta)
         rest = 1 - theta
         return np.maximum(np.where(rest > 0, (total - theta * own) / np.where(rest > 0, rest, 1.0), total), 0.0)
 
-    def observed(self, w: np.ndarray) -> np.ndarray:
+    def naive_estimate(self, w: np.ndarray) -> np.ndarray:
         """The report histogram itself as a distribution (K,) over values, with no correction at all."""
         if self.shape[0] != self.shape[1]:
             raise ArgumentError(
@@ -117,7 +117,7 @@ class Channel(ABC):
         d = np.maximum(self.matvec(theta), 0.0)
         return rng.multinomial(n, d / d.sum()) / n
 
-    def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def simulate_from_values(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Weights (m,) of the reports of ``people`` (K,), so many with each value: the values are fixed, the reports are drawn."""
         self._whole()
         total = np.zeros(self.shape[0], dtype=np.int64)
@@ -134,24 +134,24 @@ class Channel(ABC):
 
     def _whole(self) -> None:
         """Refuse what only holds where a row is a whole report."""
-        if self.copies != 1:
+        if self.rows_per_report != 1:
             raise ArgumentError(
                 message("channel", "has parts of reports for rows, whose joint law it does not know", None, "Keep whole reports, or use another kind")
             )
 
-    def seen(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
+    def restrict_to_observed(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         """A channel with the same likelihood whose products are cheap for these weights, and its weights."""
-        folded = self.fold()
+        folded = self.merge_proportional_rows()
         return (self, w) if folded is None else (folded[0], np.bincount(folded[1], w, folded[0].shape[0]))
 
-    def fold(self) -> tuple[Channel, np.ndarray] | None:
+    def merge_proportional_rows(self) -> tuple[Channel, np.ndarray] | None:
         """A channel of fewer rows that tells as much, and which of its rows each row goes to, (m,); None where there is none.
 
         Rows that are proportional to each other tell the same.
         """
         return None
 
-    def lump(self, w: np.ndarray) -> tuple[Channel, np.ndarray, Callable[[np.ndarray], np.ndarray]] | None:
+    def merge_unsupported_values(self, w: np.ndarray) -> tuple[Channel, np.ndarray, Callable[[np.ndarray], np.ndarray]] | None:
         """A smaller channel with the same maximum of the likelihood, its weights, and how its maximiser (K',) is that of all (K,).
 
         None where values do not lump.
@@ -175,7 +175,7 @@ class Channel(ABC):
             found[start : start + step] = self.rmatvec(unit).T
         return found
 
-    def drawn(self, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def sample_rows(self, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Row numbers (n,) of reports of people with the values at ``index`` (n,), each drawn on its own."""
         self._whole()
         out = np.empty(len(index), dtype=np.int64)
@@ -186,12 +186,12 @@ class Channel(ABC):
             out[people] = rng.choice(len(column), len(people), p=column / column.sum())
         return out
 
-    def redraw(self, theta: np.ndarray, n: int, rng: np.random.Generator, values: np.ndarray | None = None) -> tuple[Channel, np.ndarray]:
+    def simulate_tally(self, theta: np.ndarray, n: int, rng: np.random.Generator, values: np.ndarray | None = None) -> tuple[Channel, np.ndarray]:
         """A simulated tally: a channel and its weights. This channel and :meth:`simulate`, except where rows are those of reports seen.
 
         ``values``: how many people (K,) have each value, where that is fixed.
         """
-        return self, self.simulate(theta, n, rng) if values is None else self.rerandomize(values, rng)
+        return self, self.simulate(theta, n, rng) if values is None else self.simulate_from_values(values, rng)
 
     def dense(self) -> np.ndarray:
         """A as an array (m, K)."""
@@ -224,7 +224,7 @@ class Channel(ABC):
     @cached_property
     def _inverse(self) -> np.ndarray:
         """A left inverse (K, m): weighted least squares with the weights that are right at the uniform distribution."""
-        if (folded := self.fold()) is not None:
+        if (folded := self.merge_proportional_rows()) is not None:
             return folded[0]._inverse[:, folded[1]]
         matrix = self._dense
         spread = matrix.mean(axis=1)

@@ -62,7 +62,7 @@ class GeometricChannel(Channel):
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
         return self._smear((self._level * r.T).T)[self._values]
 
-    def fold(self) -> tuple[Channel, np.ndarray] | None:
+    def merge_proportional_rows(self) -> tuple[Channel, np.ndarray] | None:
         """Reports beyond the values on one side are all proportional to a^x: they tell as much as the end does."""
         rows, size = self.shape
         if rows == size or size < 2:
@@ -76,19 +76,19 @@ class GeometricChannel(Channel):
         return out
 
     def invert(self, w: np.ndarray) -> np.ndarray:
-        if (folded := self.fold()) is not None:
+        if (folded := self.merge_proportional_rows()) is not None:
             return folded[0].invert(self._folded(w))
         return self._sharpen((w.T / self._level).T)
 
-    def functional(self, c: np.ndarray) -> np.ndarray:
-        if (folded := self.fold()) is not None:
-            return folded[0].functional(c)[folded[1]]
+    def influence(self, c: np.ndarray) -> np.ndarray:
+        if (folded := self.merge_proportional_rows()) is not None:
+            return folded[0].influence(c)[folded[1]]
         return (self._sharpen(c).T / self._level).T
 
-    def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Row x of the inverse has three entries, so both sums have three terms."""
-        if (folded := self.fold()) is not None:
-            return folded[0].moments(theta)
+        if (folded := self.merge_proportional_rows()) is not None:
+            return folded[0].inverse_moments(theta)
         a, size = self.ratio, self.shape[1]
         scale = self._gap * (1 + a)
         inner = np.full(size, 1 + a**2)
@@ -105,6 +105,6 @@ class GeometricChannel(Channel):
             own[there] += square * self._level[z] * a ** abs(shift)
         return total, own
 
-    def observed(self, w: np.ndarray) -> np.ndarray:
+    def naive_estimate(self, w: np.ndarray) -> np.ndarray:
         """Reports beyond the values count for the nearest one."""
         return self._folded(w)

@@ -78,12 +78,12 @@ class HashChannel(Channel):
     def invert(self, w: np.ndarray) -> np.ndarray:
         return self._support_inverse @ self._gather(w)
 
-    def functional(self, c: np.ndarray) -> np.ndarray:
+    def influence(self, c: np.ndarray) -> np.ndarray:
         """A report (s, b) adds the sum of u = inverse' c over the values in its bucket: matvec with q' = 0 and p = the pool's size."""
         plain = HashChannel(self.shape[1], self.seeds, self.count, 0.0, float(self.seeds))
         return plain.matvec(self._support_inverse.T @ c)
 
-    def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Exact over the pool where that costs at most 5e10 multiplications.
 
         Else over the first seeds of the pool that fit: a relative error of about 1/sqrt(seeds used) of a term that varies little
@@ -106,7 +106,7 @@ class HashChannel(Channel):
             used += len(table)
         return total * (self.seeds / used), own * (self.seeds / used)
 
-    def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def simulate_from_values(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """With probability p - q' a report is a random seed and the value's own bucket, else a random seed and bucket."""
         own = rng.binomial(people, self.gap)
         cells = self.shape[0]
@@ -120,16 +120,16 @@ class HashChannel(Channel):
         """Support counts through the pool's own collisions: Pr(report supports x | x') = q' + (p - q') M[x, x']."""
         size, shares = self.shape[1], self._gather(w)
         supported = self.q + self.gap * _collisions(self.seeds, self.count, size)
-        return DenseChannel(np.concatenate([supported, 1 - supported]) / size, copies=size), np.concatenate([shares, 1 - shares]) / size
+        return DenseChannel(np.concatenate([supported, 1 - supported]) / size, rows_per_report=size), np.concatenate([shares, 1 - shares]) / size
 
     def shares(self, w: np.ndarray) -> np.ndarray:
         """S (K,): the share of reports that support each value."""
         return self._gather(w)
 
-    def observed(self, w: np.ndarray) -> np.ndarray:
+    def naive_estimate(self, w: np.ndarray) -> np.ndarray:
         return normalized(self._gather(w))
 
-    def seen(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
+    def restrict_to_observed(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         """The rows that were seen, as packed bits: an eighth of a byte per value and row, hashed once."""
         rows = np.flatnonzero(w)
         packed = np.empty((rows.size, -(-self.shape[1] // 8)), dtype=np.uint8)

@@ -15,7 +15,7 @@ from warner.channels.pure import DirectChannel, SupportChannel
 
 
 class TiedChannel(Channel):
-    """A[(k, y), (k', v)] = B[y, v] if k = k' else u_y, all divided by ``copies``; values and rows in C order of (key, rest).
+    """A[(k, y), (k', v)] = B[y, v] if k = k' else u_y, all divided by ``rows_per_report``; values and rows in C order of (key, rest).
 
     B is the channel of the key's own report, times the probability that it is sent, and u the law of what is sent in the
     name of another key. Sending one of d keys, columns of B sum to a and u to (1 - a) / (d - 1). Where every key reports by
@@ -32,7 +32,7 @@ class TiedChannel(Channel):
     def __init__(self, keys: int, inner: Channel, keep: float, other: np.ndarray, nothing: bool = False) -> None:
         self.keys, self.inner, self.keep, self.nothing = keys, inner, keep, nothing
         self.other = np.asarray(other, dtype=np.float64)
-        self.copies = keys if nothing else 1
+        self.rows_per_report = keys if nothing else 1
         self._own = (inner.shape[0] + nothing, inner.shape[1])
         self.shape = (keys * self._own[0], keys * self._own[1])
         self.dummy = self.other[1:] if nothing else self.other
@@ -46,7 +46,7 @@ class TiedChannel(Channel):
         if self.nothing:
             own = np.concatenate([(1 - self.keep) * mass[None], own])
         out = own + np.multiply.outer(self.other, mass.sum(axis=0) - mass)
-        return np.ascontiguousarray(np.moveaxis(out, 1, 0)).reshape(self.shape[0], *trailing) / self.copies
+        return np.ascontiguousarray(np.moveaxis(out, 1, 0)).reshape(self.shape[0], *trailing) / self.rows_per_report
 
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
         trailing = r.shape[1:]
@@ -57,11 +57,11 @@ class TiedChannel(Channel):
         out = back.reshape(self._own[1], self.keys, *trailing) + (dummy.sum(axis=0) - dummy)
         if self.nothing:
             out = out + (1 - self.keep) * t[0]
-        return np.ascontiguousarray(np.moveaxis(out, 1, 0)).reshape(self.shape[1], *trailing) / self.copies
+        return np.ascontiguousarray(np.moveaxis(out, 1, 0)).reshape(self.shape[1], *trailing) / self.rows_per_report
 
     def each(self, w: np.ndarray) -> np.ndarray:
         """What is seen of every key, (d, 1 + m_y) frequencies per report: nothing of it, then its values. Of weights, or of A theta."""
-        table = w.reshape(self.keys, -1) * self.copies
+        table = w.reshape(self.keys, -1) * self.rows_per_report
         return table if self.nothing else np.concatenate([w.sum() - table.sum(axis=1, keepdims=True), table], axis=1)
 
     def of_keys(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
@@ -107,17 +107,17 @@ class TiedChannel(Channel):
             return np.stack([self.invert(column) for column in w.T], axis=1)
         return (self.each(w) @ self.per_report.T).ravel()
 
-    def functional(self, c: np.ndarray) -> np.ndarray:
+    def influence(self, c: np.ndarray) -> np.ndarray:
         if c.ndim > 1:
-            return np.stack([self.functional(column) for column in c.T], axis=1)
+            return np.stack([self.influence(column) for column in c.T], axis=1)
         table = c.reshape(self.keys, -1) @ self.per_report
         if not self.nothing:  # a report of one key says that nothing is sent of all others
             table = table[:, 1:] + (table[:, 0].sum() - table[:, :1])
-        return np.asarray(table.ravel() * self.copies)
+        return np.asarray(table.ravel() * self.rows_per_report)
 
-    def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if theta.ndim > 1:
-            parts = [self.moments(column) for column in theta.T]
+            parts = [self.inverse_moments(column) for column in theta.T]
             return np.stack([total for total, _ in parts], axis=1), np.stack([own for _, own in parts], axis=1)
         squares = self.per_report**2
         total = self.each(self.matvec(theta)) @ squares.T
@@ -140,12 +140,12 @@ class TiedChannel(Channel):
         for k, row in enumerate(table):
             block = slice(k * self._own[1], (k + 1) * self._own[1])
             out[block, block] = own.T @ (row[:, None] * own) + dummies.sum() - dummies[k]
-        return np.asarray(out / self.copies**2)
+        return np.asarray(out / self.rows_per_report**2)
 
-    def observed(self, w: np.ndarray) -> np.ndarray:
+    def naive_estimate(self, w: np.ndarray) -> np.ndarray:
         """Keys and values as reported, dummies and all."""
         table = self.each(w)[:, 1:]
-        flat = np.concatenate([self.inner.observed(row) for row in table])
+        flat = np.concatenate([self.inner.naive_estimate(row) for row in table])
         return flat / flat.sum() if flat.sum() > 0 else np.full(flat.size, 1 / flat.size)
 
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -157,9 +157,9 @@ class TiedChannel(Channel):
         laws = [self.inner.matvec(row / m) if m > 0 else self.dummy for row, m in zip(table, mass, strict=True)]
         return self._drawn(people, [rng.multinomial(rng.binomial(p, self.keep), _sums(law)) for p, law in zip(people, laws, strict=True)], rng)
 
-    def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def simulate_from_values(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         if not self.nothing:
-            return super().rerandomize(people, rng)
+            return super().simulate_from_values(people, rng)
         kept = rng.binomial(people, self.keep).reshape(self.keys, -1)
         sent = []
         for row in kept:
@@ -175,7 +175,7 @@ class TiedChannel(Channel):
         for row, own, p in zip(counts, sent, people, strict=True):
             row[1:] += own
             row[0] += p - own.sum()
-        return counts.ravel() / (n * self.copies)
+        return counts.ravel() / (n * self.rows_per_report)
 
 
 class DilutedChannel(Channel):
@@ -196,11 +196,11 @@ class DilutedChannel(Channel):
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
         return self.rho * self.inner.rmatvec(r) + (1 - self.rho) * np.tensordot(self.dummy, r, axes=1)
 
-    def scales(self) -> np.ndarray:
-        return self.inner.scales()
+    def report_scores(self) -> np.ndarray:
+        return self.inner.report_scores()
 
-    def observed(self, w: np.ndarray) -> np.ndarray:
-        return self.inner.observed(w)
+    def naive_estimate(self, w: np.ndarray) -> np.ndarray:
+        return self.inner.naive_estimate(w)
 
 
 def _sums(law: np.ndarray) -> np.ndarray:

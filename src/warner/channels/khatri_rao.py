@@ -39,10 +39,10 @@ class KhatriRaoChannel(Channel):
             return self._right.T @ r
         return np.einsum("ix,ix->x", self._left, r.reshape(len(self._left), -1) @ self._right)
 
-    def scales(self) -> np.ndarray:
+    def report_scores(self) -> np.ndarray:
         return np.stack(np.unravel_index(np.arange(self.shape[0]), [len(t) for t in self.tables])).astype(np.float64)
 
-    def seen(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
+    def restrict_to_observed(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         """Only the reports seen, where that saves work."""
         rows = np.flatnonzero(w > 0)
         if 4 * rows.size > self.shape[0]:

@@ -24,7 +24,7 @@ class KroneckerChannel(Channel):
     def __init__(self, channels: Sequence[Channel]) -> None:
         self.channels = tuple(channels)
         self.shape = (prod(c.shape[0] for c in channels), prod(c.shape[1] for c in channels))
-        self.copies = prod(c.copies for c in channels)
+        self.rows_per_report = prod(c.rows_per_report for c in channels)
 
     def _along(self, v: np.ndarray, sizes: list[int], jobs: Sequence[Callable[[np.ndarray], np.ndarray]]) -> np.ndarray:
         """Each of ``jobs``, a linear map along the first axis, applied along its own axis of ``v`` (prod of sizes, ...)."""
@@ -64,23 +64,23 @@ class KroneckerChannel(Channel):
     def invert(self, w: np.ndarray) -> np.ndarray:
         return self._along(w, self._reports, [c.invert for c in self.channels])
 
-    def functional(self, c: np.ndarray) -> np.ndarray:
-        return self._along(c, self._values, [channel.functional for channel in self.channels])
+    def influence(self, c: np.ndarray) -> np.ndarray:
+        return self._along(c, self._values, [channel.influence for channel in self.channels])
 
-    def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The inverse's weights multiply over attributes, and so do their squares' sums."""
-        total = self._along(theta, self._values, [lambda v, c=c: c.moments(v)[0] for c in self.channels])  # type: ignore[misc]
+        total = self._along(theta, self._values, [lambda v, c=c: c.inverse_moments(v)[0] for c in self.channels])  # type: ignore[misc]
         own = np.ones(1)
         for channel in self.channels:
-            own = np.multiply.outer(own, channel.moments(np.full(channel.shape[1], 1 / channel.shape[1]))[1]).ravel()
+            own = np.multiply.outer(own, channel.inverse_moments(np.full(channel.shape[1], 1 / channel.shape[1]))[1]).ravel()
         return total, own
 
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-        if self.copies == 1:
+        if self.rows_per_report == 1:
             return super().simulate(theta, n, rng)
-        return self.rerandomize(rng.multinomial(n, theta / theta.sum()), rng)
+        return self.simulate_from_values(rng.multinomial(n, theta / theta.sum()), rng)
 
-    def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        draw = whole_table if self.copies == 1 else marked_table
+    def simulate_from_values(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        draw = whole_table if self.rows_per_report == 1 else marked_table
         table = draw(self.channels, people.reshape(self._values), rng).ravel()
         return table / table.sum()

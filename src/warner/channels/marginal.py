@@ -88,7 +88,7 @@ class SummedChannel(Channel):
 
     def __init__(self, channel: Channel, shape: Sequence[int], keep: Sequence[int], theta: np.ndarray) -> None:
         self.channel, self._sizes, self._keep = channel, tuple(shape), tuple(keep)
-        self.copies = channel.copies
+        self.rows_per_report = channel.rows_per_report
         self.shape = (channel.shape[0], prod(shape[axis] for axis in keep))
         mass = lifted(summed(theta, shape, keep), shape, keep)
         # Of values that nobody has, the rest is taken as even.
@@ -99,8 +99,8 @@ class SummedChannel(Channel):
         """Whether the inverse's variance is known: not where rows are those of seen reports, or hashes, or too many."""
         if isinstance(self.channel, SupportChannel):
             return True
-        listed = self.copies == 1 and not isinstance(self.channel, HashChannel | SupportRows | RepeatedRows | StackChannel)
-        return listed and self.channel.shape[0] * self.channel.shape[1] <= LARGEST_DENSE
+        is_enumerable = self.rows_per_report == 1 and not isinstance(self.channel, HashChannel | SupportRows | RepeatedRows | StackChannel)
+        return is_enumerable and self.channel.shape[0] * self.channel.shape[1] <= LARGEST_DENSE
 
     def _whole_law(self, t: np.ndarray) -> np.ndarray:
         """C t."""
@@ -115,17 +115,17 @@ class SummedChannel(Channel):
     def invert(self, w: np.ndarray) -> np.ndarray:
         return summed(self.channel.invert(w), self._sizes, self._keep)
 
-    def functional(self, c: np.ndarray) -> np.ndarray:
-        return self.channel.functional(lifted(c, self._sizes, self._keep))
+    def influence(self, c: np.ndarray) -> np.ndarray:
+        return self.channel.influence(lifted(c, self._sizes, self._keep))
 
-    def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if isinstance(self.channel, SupportChannel):
             return self._of_supports(self.channel, theta)
         rows, size = self.shape
         if not self.has_moments:
             got = f"{type(self.channel).__name__} of {rows} reports"
             raise ArgumentError(message("marginal", "has no Wald interval where reports' joint law is not listed", got, "Use kind='bootstrap'"))
-        squares = self.functional(np.eye(size)) ** 2
+        squares = self.influence(np.eye(size)) ** 2
         return squares.T @ self.matvec(theta), np.einsum("yx,yx->x", squares, self.matvec(np.eye(size)))
 
     def _of_supports(self, channel: SupportChannel, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -24,7 +24,7 @@ class MergedChannel(Channel):
         self.channel, self.labels = channel, labels
         self.sizes = np.bincount(labels[labels >= 0])
         self.shape = (channel.shape[0], self.sizes.size)
-        self.copies = channel.copies
+        self.rows_per_report = channel.rows_per_report
         self.log_factors = channel.log_factors
         # One more component of weight 0 at the end is where the label -1 points.
         self._scale = np.append(1 / self.sizes, 0.0)
@@ -60,8 +60,8 @@ class MergedChannel(Channel):
         for rows, block in self.channel.blocks():
             yield rows, block @ self._matrix
 
-    def seen(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
-        rows, weights = self.channel.seen(w)
+    def restrict_to_observed(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
+        rows, weights = self.channel.restrict_to_observed(w)
         return MergedChannel(rows, self.labels), weights
 
     @property

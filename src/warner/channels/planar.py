@@ -81,7 +81,7 @@ class PlanarChannel(Channel):
                 out += corner[:, None, None] * self._corner[::down, ::right]
         return np.moveaxis(out, 0, 2).reshape(self.shape[1], *r.shape[1:])
 
-    def seen(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
+    def restrict_to_observed(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         """A matrix on small grids, whose products cost less than the transforms' overhead."""
         return (DenseChannel(self._dense), w) if self.shape[0] <= _SMALL else (self, w)
 

@@ -49,10 +49,10 @@ class _Pure(Channel):
     def invert(self, w: np.ndarray) -> np.ndarray:
         return ((self.shares(w).T - self.q * w.sum(axis=0, keepdims=True).T) / self.gap).T
 
-    def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return pure_moments(theta, self.q, self.gap)
 
-    def observed(self, w: np.ndarray) -> np.ndarray:
+    def naive_estimate(self, w: np.ndarray) -> np.ndarray:
         return normalized(self.shares(w))
 
     def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
@@ -81,12 +81,12 @@ class DirectChannel(_Pure):
     def shares(self, w: np.ndarray) -> np.ndarray:
         return w.copy()
 
-    def functional(self, c: np.ndarray) -> np.ndarray:
+    def influence(self, c: np.ndarray) -> np.ndarray:
         """g = u - q'u, u = c / gap."""
         u = c.T / self.gap
         return (u - (u @ self.q)[..., None]).T
 
-    def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def simulate_from_values(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """With probability gap a report is the value, else it is drawn from q, whatever the value."""
         own = rng.binomial(people, min(self.gap[0], 1.0))
         left = int(people.sum() - own.sum())
@@ -98,26 +98,26 @@ class SupportChannel(_Pure):
 
     One report is K binary ones, "supports x: yes or no", and a tally of bit sums is their histogram: w = [S; n - S] / (nK).
     The likelihood of these rows is the quasi-likelihood of METHODS 5, sum_x S_x ln mu_x + (n - S_x) ln(1 - mu_x), divided
-    by nK; ``copies`` = K turns it back to nats per report.
+    by nK; ``rows_per_report`` = K turns it back to nats per report.
     """
 
     def __init__(self, size: int, q: Any, gap: Any, ones: int | None = None) -> None:
         self.shape = (2 * size, size)
-        self.copies = self._size = size
+        self.rows_per_report = self._size = size
         self.ones = ones
         self._supported(size, q, gap)
 
     def matvec(self, theta: np.ndarray) -> np.ndarray:
         mu = spread(theta, self.q, self.gap)
-        return np.concatenate([mu, theta.sum(axis=0) - mu]) / self.copies
+        return np.concatenate([mu, theta.sum(axis=0) - mu]) / self.rows_per_report
 
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
         yes, no = r[: self._size].T, r[self._size :].T
         level = yes @ self.q + no @ (1 - self.q)
-        return (level[..., None] + self.gap * (yes - no)).T / self.copies
+        return (level[..., None] + self.gap * (yes - no)).T / self.rows_per_report
 
     def shares(self, w: np.ndarray) -> np.ndarray:
-        return w[: self._size] * self.copies
+        return w[: self._size] * self.rows_per_report
 
     def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         return self, w
@@ -144,9 +144,9 @@ class SupportChannel(_Pure):
         return np.asarray(total)
 
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-        return self.rerandomize(rng.multinomial(n, theta / theta.sum()), rng)
+        return self.simulate_from_values(rng.multinomial(n, theta / theta.sum()), rng)
 
-    def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def simulate_from_values(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Bits are independent given the value, or a subset of fixed size that is uniform but for the value."""
         n = int(people.sum())
         own = rng.binomial(people, np.minimum(self.q + self.gap, 1.0))
@@ -204,14 +204,14 @@ class HadamardChannel(_Pure):
     def shares(self, w: np.ndarray) -> np.ndarray:
         return (w.sum(axis=0) + walsh(w)[1 : self.shape[1] + 1]) / 2
 
-    def functional(self, c: np.ndarray) -> np.ndarray:
+    def influence(self, c: np.ndarray) -> np.ndarray:
         """g = H u / 2 with u = c / gap in the rows of its values: the constants 1/2 - q cancel."""
         order, size = self.shape
         placed = np.zeros((order, *c.shape[1:]))
         placed[1 : size + 1] = (c.T / self.gap).T
         return walsh(placed) / 2
 
-    def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def simulate_from_values(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """A value x is randomised to the B/2 reports that support it, evenly, with probability p, else to the others."""
         order = self.shape[0]
         total = np.zeros(order, dtype=np.int64)

@@ -28,16 +28,16 @@ class SpreadChannel(Channel):
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
         return self.weights.T @ self.inner.rmatvec(r)
 
-    def fold(self) -> tuple[Channel, np.ndarray] | None:
-        inner = self.inner.fold()
+    def merge_proportional_rows(self) -> tuple[Channel, np.ndarray] | None:
+        inner = self.inner.merge_proportional_rows()
         return None if inner is None else (SpreadChannel(inner[0], self.weights), inner[1])
 
-    def observed(self, w: np.ndarray) -> np.ndarray:
+    def naive_estimate(self, w: np.ndarray) -> np.ndarray:
         """Each grid point stands for the value whose own place on the grid is nearest."""
         points = self.weights.shape[0]
         centres = self.weights.T @ np.arange(points)
         nearest = np.searchsorted((centres[1:] + centres[:-1]) / 2, np.arange(points))
-        return np.bincount(nearest, self.inner.observed(w), self.shape[1])
+        return np.bincount(nearest, self.inner.naive_estimate(w), self.shape[1])
 
 
 def rounded(steps: int, bins: int) -> tuple[np.ndarray, np.ndarray]:

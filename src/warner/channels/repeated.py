@@ -95,8 +95,8 @@ class RepeatedRows(Channel):
         if len(self.channels) < 2 or all(has_inverse(channel) for channel in dict.fromkeys(self.channels)):
             return None
         parts = [channel.whole() for channel in self.channels]
-        listed = all(part.copies == 1 for part in parts)
-        if not listed or prod(part.shape[0] for part in parts) * self.shape[1] > _LISTED:
+        is_enumerable = all(part.rows_per_report == 1 for part in parts)
+        if not is_enumerable or prod(part.shape[0] for part in parts) * self.shape[1] > _LISTED:
             return ParallelChannel(parts)
         table = np.ones((1, self.shape[1]))
         for part in parts:
@@ -124,24 +124,24 @@ class RepeatedRows(Channel):
         parts = [c.invert(np.bincount(column, w, c.shape[0])) for c, column in zip(self.channels, self.reports.T, strict=True)]
         return np.mean(parts, axis=0)
 
-    def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Reports of one person are independent given her value, so E[L_s L_t | x'] = [x = x'] for two of them."""
         if (together := self._together) is not None:
-            return together.moments(theta)
+            return together.inverse_moments(theta)
         times = len(self.channels)
-        parts = [channel.moments(theta) for channel in self.channels]
+        parts = [channel.inverse_moments(theta) for channel in self.channels]
         total = np.sum([total for total, _ in parts], axis=0) + times * (times - 1) * theta
         own = np.sum([own for _, own in parts], axis=0) + times * (times - 1)
         return total / times**2, own / times**2
 
-    def redraw(self, theta: np.ndarray, n: int, rng: np.random.Generator, values: np.ndarray | None = None) -> tuple[Channel, np.ndarray]:
+    def simulate_tally(self, theta: np.ndarray, n: int, rng: np.random.Generator, values: np.ndarray | None = None) -> tuple[Channel, np.ndarray]:
         """Other people's tuples: a channel of its own."""
         people = rng.multinomial(n, theta / theta.sum()) if values is None else values
         index = np.repeat(np.arange(self.shape[1]), people)
-        reports, seen = np.unique(np.stack([c.drawn(index, rng) for c in self.channels], axis=1), axis=0, return_counts=True)
+        reports, seen = np.unique(np.stack([c.sample_rows(index, rng) for c in self.channels], axis=1), axis=0, return_counts=True)
         return RepeatedRows(self.channels, reports), seen / seen.sum()
 
-    def drawn(self, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def sample_rows(self, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return self.simulate(index, 0, rng)
 
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -155,7 +155,7 @@ class ParallelChannel(StackChannel):
 
     def __init__(self, channels: Sequence[Channel]) -> None:
         super().__init__(channels, [1] * len(channels))
-        self.copies = float(sum(channel.copies for channel in channels))
+        self.rows_per_report = float(sum(channel.rows_per_report for channel in channels))
 
     @cached_property
     def together(self) -> bool:
@@ -169,10 +169,10 @@ class ParallelChannel(StackChannel):
         total, cross, sums = (np.zeros((len(weights), self.shape[1])) for _ in range(3))
         for channel, part in zip(self.channels, np.split(weights, self._ends[:-1], axis=1), strict=True):
             part = np.ascontiguousarray(part)
-            means = channel.copies * channel.rmatvec(np.ascontiguousarray(part.T)).T
+            means = channel.rows_per_report * channel.rmatvec(np.ascontiguousarray(part.T)).T
             total, sums, cross = total + channel.second_moments(part), sums + means, cross + means**2
         return np.asarray(total + sums**2 - cross)
 
-    def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        squares = self.second_moments(self._inverse / self.copies)
+    def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        squares = self.second_moments(self._inverse / self.rows_per_report)
         return squares @ theta, squares.diagonal().copy()

@@ -56,7 +56,7 @@ def marked_table(channels: Sequence[Channel], people: np.ndarray, rng: np.random
 def _marks(channel: Channel, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Which rows the reports of people with the values ``index`` (n,) count for, (n, m) zeros and ones."""
     if not isinstance(channel, SupportChannel):
-        return np.eye(channel.shape[0])[channel.drawn(index, rng)]
+        return np.eye(channel.shape[0])[channel.sample_rows(index, rng)]
     size, everyone = channel.shape[1], np.arange(len(index))
     own = rng.random(len(index)) < (channel.q + channel.gap)[index]
     if channel.ones is None:

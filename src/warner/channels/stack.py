@@ -25,7 +25,7 @@ class StackChannel(Channel):
     """Channels A_1 .. A_G on one domain, of which n_g people used A_g: rows one below the other, A_g times its share of rows.
 
     A report of group g counts for ``copies_g`` rows, so the share of rows is n_g copies_g / N', N' = sum n_g copies_g, and on
-    average a report counts for N' / n rows, which is ``copies`` here. Weights are the groups' weights times the same shares.
+    average a report counts for N' / n rows, which is ``rows_per_report`` here. Weights are the groups' weights times the same shares.
 
     Args:
         channels: one per group.
@@ -37,9 +37,9 @@ class StackChannel(Channel):
         self.channels = tuple(channels)
         self.equal = equal
         self.people = np.asarray(people, dtype=np.float64)
-        rows = self.people * np.array([c.copies for c in channels])
+        rows = self.people * np.array([c.rows_per_report for c in channels])
         self.shares = rows / rows.sum()
-        self.copies = float(rows.sum() / self.people.sum())
+        self.rows_per_report = float(rows.sum() / self.people.sum())
         self.shape = (sum(c.shape[0] for c in channels), channels[0].shape[1])
         # Rows of group g times ``copies`` are n_g / n of the probabilities of its own reports.
         factors = [c.log_factors - np.log(n / self.people.sum()) for c, n in zip(self.channels, self.people, strict=True)]
@@ -82,32 +82,32 @@ class StackChannel(Channel):
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
         return self.stack([c.simulate(theta, int(people), rng) for c, people in zip(self.channels, self.people, strict=True)])
 
-    def rerandomize(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def simulate_from_values(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Who reported through which channel is drawn without replacement, so that the groups keep their sizes."""
         if people.sum() >= _MOST_DEALT:
             raise ArgumentError(message("target", "'respondents' of several mechanisms together takes fewer than 10^9 people", f"{people.sum():,}"))
         left, parts = people.copy(), []
         for channel, n in zip(self.channels, self.people, strict=True):
             own = rng.multivariate_hypergeometric(left, int(n), method="marginals")
-            parts.append(channel.rerandomize(own, rng))
+            parts.append(channel.simulate_from_values(own, rng))
             left = left - own
         return self.stack(parts)
 
-    def redraw(self, theta: np.ndarray, n: int, rng: np.random.Generator, values: np.ndarray | None = None) -> tuple[Channel, np.ndarray]:
-        if all(type(c).redraw is Channel.redraw for c in self.channels):
-            return super().redraw(theta, n, rng, values)
+    def simulate_tally(self, theta: np.ndarray, n: int, rng: np.random.Generator, values: np.ndarray | None = None) -> tuple[Channel, np.ndarray]:
+        if all(type(c).simulate_tally is Channel.simulate_tally for c in self.channels):
+            return super().simulate_tally(theta, n, rng, values)
         if values is not None:
             raise ArgumentError(message("target", "'respondents' of several mechanisms is not simulated where tuples of reports are kept"))
-        parts = [c.redraw(theta, int(people), rng) for c, people in zip(self.channels, self.people, strict=True)]
+        parts = [c.simulate_tally(theta, int(people), rng) for c, people in zip(self.channels, self.people, strict=True)]
         stacked = StackChannel([channel for channel, _ in parts], [int(people) for people in self.people], self.equal)
         return stacked, stacked.stack([w for _, w in parts])
 
     def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         return self._each(w, lambda channel, part: channel.supports(part))
 
-    def seen(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
+    def restrict_to_observed(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         # Shares do not change: they are of people, not of rows that are stored.
-        return self._each(w, lambda channel, part: channel.seen(part))
+        return self._each(w, lambda channel, part: channel.restrict_to_observed(part))
 
     def _each(self, w: np.ndarray, change: Callable[[Channel, np.ndarray], tuple[Channel, np.ndarray]]) -> tuple[Channel, np.ndarray]:
         """The stack of what every channel and its weights become."""
@@ -163,7 +163,7 @@ class StackChannel(Channel):
 
     def each_weights(self) -> list[np.ndarray]:
         """Of every group, what the rows of one of its reports add to the estimate times n, (K, m_g)."""
-        return [np.ascontiguousarray(part) / self.copies for part in np.split(self._inverse, self._ends[:-1], axis=1)]
+        return [np.ascontiguousarray(part) / self.rows_per_report for part in np.split(self._inverse, self._ends[:-1], axis=1)]
 
     def _moments_together(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Of the inverse of all rows together. The mean of a group's reports alone, m_g = G_g theta, is not theta; their sum is.
@@ -184,7 +184,7 @@ class StackChannel(Channel):
             share = people / n
             squares = channel.second_moments(weights)
             # The mean of one report's weights by value, times the group's share.
-            means = share * channel.copies * channel.rmatvec(np.ascontiguousarray(weights.T)).T
+            means = share * channel.rows_per_report * channel.rmatvec(np.ascontiguousarray(weights.T)).T
             second, own = share * (squares @ theta), share * squares.diagonal()
             first, at_one = means @ theta, means.diagonal()
             at_none = (first - theta * at_one) / rest
@@ -202,7 +202,7 @@ class StackChannel(Channel):
         parts = zip(self._mixture, self.channels, self.split(w), self.shares, strict=True)
         return np.sum([(mixed * channel.invert(part / share).T).T for mixed, channel, part, share in parts], axis=0)
 
-    def moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """For theta (K,) that sums to one.
 
         Per report of the whole, group g's part of the estimate is n_g of n reports, each with n / n_g times its weight. The squares
@@ -211,13 +211,13 @@ class StackChannel(Channel):
         """
         if self.together:
             return self._moments_together(theta)
-        parts = [channel.moments(theta) for channel in self.channels]
+        parts = [channel.inverse_moments(theta) for channel in self.channels]
         scale = self._mixture**2 * (self.people.sum() / self.people)[:, None]
         excess = 1 - scale.sum(axis=0)
         total = np.sum([s * total for s, (total, _) in zip(scale, parts, strict=True)], axis=0) + excess * theta**2
         own = np.sum([s * own for s, (_, own) in zip(scale, parts, strict=True)], axis=0) + excess * theta
         return total, own
 
-    def observed(self, w: np.ndarray) -> np.ndarray:
+    def naive_estimate(self, w: np.ndarray) -> np.ndarray:
         parts = zip(self.people, self.channels, self.split(w), self.shares, strict=True)
-        return np.sum([n * channel.observed(part / share) for n, channel, part, share in parts], axis=0) / self.people.sum()
+        return np.sum([n * channel.naive_estimate(part / share) for n, channel, part, share in parts], axis=0) / self.people.sum()

@@ -53,7 +53,7 @@ class SupportRows(_Pure):
         self.base, self.gain = (np.broadcast_to(np.asarray(v, dtype=np.float64), (len(bits),)) for v in (base, gain))
         self.log_factors, self.ones = log_factors, ones
         self.steady = self.base > 0  # rows that hardly change with theta
-        self.counted = self.bits if counted is None else np.asfortranarray(counted)
+        self.tally_columns = self.bits if counted is None else np.asfortranarray(counted)
         self._supported(size, q, gap)
 
     @one_by_one
@@ -74,7 +74,7 @@ class SupportRows(_Pure):
 
     @one_by_one
     def shares(self, w: np.ndarray) -> np.ndarray:
-        return self._sums(self.counted, w)
+        return self._sums(self.tally_columns, w)
 
     def _sums(self, bits: np.ndarray, r: np.ndarray) -> np.ndarray:
         """sum_i r_i b_i, (K,)."""
@@ -85,7 +85,7 @@ class SupportRows(_Pure):
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
         return self.base @ r + self._sums(self.bits, self.gain * r)
 
-    def lump(self, w: np.ndarray) -> tuple[Channel, np.ndarray, Callable[[np.ndarray], np.ndarray]] | None:
+    def merge_unsupported_values(self, w: np.ndarray) -> tuple[Channel, np.ndarray, Callable[[np.ndarray], np.ndarray]] | None:
         """Values that other reports do not support are told apart only by the reports that name them (utility-optimised RAPPOR).
 
         With c_x the share of reports that name x and m their values' mass together, their part of the likelihood is
@@ -146,7 +146,7 @@ class SupportRows(_Pure):
     def dense(self) -> np.ndarray:
         return np.concatenate([block for _, block in self.blocks()])
 
-    def drawn(self, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def sample_rows(self, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return self.simulate(index, 0, rng)
 
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:

@@ -22,7 +22,7 @@ from warner._core.errors import (
 from warner._core.sampling import Source
 from warner.design.report_weight import report_weight
 from warner.domains import Grid
-from warner.mechanisms import Mechanism, guarded
+from warner.mechanisms import Mechanism, sensitive_mask
 from warner.mechanisms.composite import Combined
 from warner.privacy.guarantees import LDP, OSLDP, ULDP, ApproximateLDP, Guarantee, MetricLDP
 from warner.privacy.report_laws import (
@@ -124,27 +124,27 @@ def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | N
         return _by_parts(mechanism, samples)
     promised = mechanism.guarantee
     delta = promised.delta if isinstance(promised, ApproximateLDP) else None
-    measured = delta is not None or mechanism.unit is not None
+    measured = delta is not None or mechanism.distance_unit is not None
     law = epsilon = promised.epsilon if delta is not None else _stated(mechanism) if measured else log_worst(mechanism.law)
     how = mechanism.law.examined
     breaks = None if epsilon <= mechanism.requested else f"epsilon {epsilon!r} exceeds {mechanism.requested!r}"
-    if mechanism.listed:
+    if mechanism.is_enumerable:
         records = Reports(mechanism.header, mechanism.outputs()).records()
         how += f", and all {len(records)} serialised reports enumerated"
         if measured:
             found, problem = _measured(records, mechanism.probabilities(), promised, mechanism.distances())
             larger = found > (delta if delta is not None else law + _TWICE * (1 + law))
-            if not mechanism.binned:
+            if not mechanism.represents_interval:
                 epsilon, delta = (min(found, epsilon), None) if delta is None else (epsilon, min(found, delta))
         else:
-            sensitive, ratio = mechanism.guarded, mechanism.law.ratio()
-            listed, problem = enumerated(records, mechanism.probabilities(), sensitive, None if sensitive is None else mechanism.protected())
+            sensitive, ratio = mechanism.sensitive_mask, mechanism.law.ratio()
+            is_enumerable, problem = enumerated(records, mechanism.probabilities(), sensitive, None if sensitive is None else mechanism.protected())
             if isinstance(promised, OSLDP):
                 problem = None  # that reports blur values together is what one-sidedness allows
             # The bytes are what an attacker has. They may tell less than the law: a pool whose hashes never separate two labels.
             # A bin is the average of its numbers, so reports tell single numbers apart better than they tell bins.
-            epsilon = law if mechanism.binned and listed <= ratio else epsilon_of(listed)
-            larger = epsilon > law or (listed > ratio and law < math.inf)
+            epsilon = law if mechanism.represents_interval and is_enumerable <= ratio else epsilon_of(is_enumerable)
+            larger = epsilon > law or (is_enumerable > ratio and law < math.inf)
         if breaks is None:
             breaks = problem or ("some serialised reports have larger odds than the law allows" if larger else None)
     sampled = None if samples is None else sampled_bound(mechanism, integer("samples", samples, 2))
@@ -152,7 +152,18 @@ def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | N
         breaks = f"samples show an epsilon of at least {sampled:.4f}: the sampler does not follow the law"
     total, weight = mechanism.promised_at(epsilon).total, report_weight(mechanism)
     return Audit(
-        repr(mechanism), mechanism.requested, epsilon, breaks is None, how, breaks, sampled, str(promised), delta, mechanism.unit, total, weight
+        repr(mechanism),
+        mechanism.requested,
+        epsilon,
+        breaks is None,
+        how,
+        breaks,
+        sampled,
+        str(promised),
+        delta,
+        mechanism.distance_unit,
+        total,
+        weight,
     )
 
 
@@ -180,13 +191,13 @@ def _by_parts(mechanism: Combined, samples: int | None) -> Audit:
     if breaks is None and total.epsilon > mechanism.requested:
         breaks = f"epsilon {total.epsilon!r} exceeds {mechanism.requested!r}"
     how = "; ".join(dict.fromkeys(f"{'part ' if len(found) > 1 else ''}{type(p).__name__}: {found[name].how}" for name, p in mechanism.parts.items()))
-    if mechanism.listed:
+    if mechanism.is_enumerable:
         records = Reports(mechanism.header, mechanism.outputs()).records()
         how += f"; all {len(records)} serialised tuples enumerated"
         problem = _together(mechanism, total, records)
         if breaks is None:
             breaks = problem
-    unknown = mechanism.guarded is None and any(part.guarded is not None for part in mechanism.parts.values())
+    unknown = mechanism.sensitive_mask is None and any(part.sensitive_mask is not None for part in mechanism.parts.values())
     if samples is not None and unknown:
         raise ArgumentError(message("samples", "are not drawn of so many tuples, only some of them protected", None, "Audit the parts one by one"))
     sampled = None if samples is None else sampled_bound(mechanism, integer("samples", samples, 2))
@@ -195,7 +206,18 @@ def _by_parts(mechanism: Combined, samples: int | None) -> Audit:
     delta = total.delta if isinstance(total, ApproximateLDP) else None
     shown, weight = str(mechanism.guarantee), report_weight(mechanism)
     return Audit(
-        repr(mechanism), mechanism.requested, total.epsilon, breaks is None, how, breaks, sampled, shown, delta, mechanism.unit, total.total, weight
+        repr(mechanism),
+        mechanism.requested,
+        total.epsilon,
+        breaks is None,
+        how,
+        breaks,
+        sampled,
+        shown,
+        delta,
+        mechanism.distance_unit,
+        total.total,
+        weight,
     )
 
 
@@ -208,8 +230,8 @@ def _together(mechanism: Combined, total: Guarantee, records: list[bytes]) -> st
         if problem is not None or found <= most:
             return problem
         return f"serialised tuples have {'delta' if isinstance(total, ApproximateLDP) else 'epsilon'} {found:.6g}, above that of the parts together"
-    protected = None if mechanism.guarded is None else mechanism.protected()
-    ratio, problem = enumerated(records, table, mechanism.guarded, protected)
+    protected = None if mechanism.sensitive_mask is None else mechanism.protected()
+    ratio, problem = enumerated(records, table, mechanism.sensitive_mask, protected)
     law = mechanism.law.ratio()
     if law != INFINITE and (ratio == INFINITE or ratio > law):
         return "some serialised tuples have larger odds than the parts' laws together allow"
@@ -242,11 +264,11 @@ def _held_to(mechanism: Mechanism, claim: Any) -> Audit:
     """Whether the mechanism keeps a guarantee, and what breaks it."""
     if not isinstance(claim, Guarantee):
         raise ArgumentTypeError(message("claim", "must be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP", kind(claim)))
-    if mechanism.binned:
+    if mechanism.represents_interval:
         raise ArgumentError(
             message("claim", "is checked value by value, and a bin stands for many", None, "Audit without a claim, or state it for Integers")
         )
-    if not mechanism.listed:
+    if not mechanism.is_enumerable:
         raise ArgumentError(message("claim", "is checked report by report, and these are too many to list", None, "Audit a smaller instance"))
     rows = mechanism.probabilities()
     how = f"all {len(rows)} reports enumerated against {claim}"
@@ -256,7 +278,7 @@ def _held_to(mechanism: Mechanism, claim: Any) -> Audit:
         return Audit(repr(mechanism), claim.epsilon, claim.epsilon, wrong is None, how, wrong, None, str(claim), delta)
     if isinstance(claim, MetricLDP):
         return _held_to_distance(mechanism, claim, rows, how)
-    values = np.ones(mechanism.domain.size, dtype=bool) if isinstance(claim, LDP) else guarded(mechanism.domain, claim.sensitive)
+    values = np.ones(mechanism.domain.size, dtype=bool) if isinstance(claim, LDP) else sensitive_mask(mechanism.domain, claim.sensitive)
     bounded, breaks = np.ones(len(rows), dtype=bool), None
     names = [repr(label) for label in mechanism.domain.labels]
     if isinstance(claim, ULDP):
@@ -335,7 +357,7 @@ def sampled_bound(mechanism: Mechanism, samples: int, draw: Callable[[np.ndarray
 
     half = samples // 2
     delta = mechanism.guarantee.delta if isinstance(mechanism.guarantee, ApproximateLDP) else 0.0
-    sensitive = mechanism.guarded
+    sensitive = mechanism.sensitive_mask
     first, last, one_sided = 0, mechanism.domain.size - 1, False
     if sensitive is not None and not sensitive.all():
         first, last, one_sided = int(np.argmax(sensitive)), int(np.argmin(sensitive)), True

@@ -15,7 +15,7 @@ from warner._core.errors import (
 )
 from warner.channels import summed
 from warner.domains import Product
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.mechanisms import from_header
 from warner.metrics import cramers_v as plain
 from warner.reports.tally import Tally
@@ -25,7 +25,7 @@ from warner.results.marginals import places
 from warner.results.solution import Solution
 
 
-def clusters(subject: Solution | Evidence | Tally, threshold: float = 0.1, largest: int = 100) -> tuple[tuple[str, ...], ...]:
+def clusters(subject: Solution | LikelihoodData | Tally, threshold: float = 0.1, largest: int = 100) -> tuple[tuple[str, ...], ...]:
     """Groups of attributes that depend on each other, for RR-Clusters: from a pilot, since who randomises must know them.
 
     Pairs of attributes in order of their Cramer's V, the largest first; a pair with V of at least ``threshold`` brings the groups of its

@@ -139,7 +139,7 @@ def compare(
         raise ArgumentError(message("loss", "'w1' needs values in an order", type(facts.domain).__name__, "Use 'l1' or 'l2'"))
     rng = np.random.default_rng(0) if rng is None else rng
     truth = project(recommended(facts.domain, facts.channel).fit(facts).shares)
-    redrawn = [facts.channel.redraw(truth, facts.n, rng) for _ in range(runs)]
+    redrawn = [facts.channel.simulate_tally(truth, facts.n, rng) for _ in range(runs)]
     drawn = [replace(facts, channel=channel, weights=weights) for channel, weights in redrawn]
     errors, left_out = {}, {}
     for method in dict.fromkeys(methods):

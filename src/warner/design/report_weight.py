@@ -65,7 +65,7 @@ def _extremes(channel: Channel) -> tuple[np.ndarray, np.ndarray] | None:
     if isinstance(channel, GeometricChannel):
         # The inverse looks at neighbours only: an end, the value next to it and one inside stand for all.
         size = min(channel.shape[1], 5)
-        return _range(GeometricChannel(size, channel.ratio).functional(np.eye(size)).T)
+        return _range(GeometricChannel(size, channel.ratio).influence(np.eye(size)).T)
     if isinstance(channel, KroneckerChannel):
         low = high = np.ones(1)
         for part in channel.channels:
@@ -75,7 +75,7 @@ def _extremes(channel: Channel) -> tuple[np.ndarray, np.ndarray] | None:
             products = np.stack([a * b for a in (low, high) for b in (found[0].min(keepdims=True), found[1].max(keepdims=True))])
             low, high = products.min(axis=0), products.max(axis=0)
         return low, high
-    folded = channel.fold()
+    folded = channel.merge_proportional_rows()
     small = channel if folded is None else folded[0]
     if small.shape[0] * small.shape[1] > _ENTRIES:
         return None

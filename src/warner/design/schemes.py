@@ -35,7 +35,7 @@ from warner.design.comparison import LOSSES
 from warner.design.theory import inversion_squares
 from warner.domains import Domain, Product
 from warner.estimators import Estimator, Independent, Inversion
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.mechanisms import RandomizedResponse
 from warner.metrics.simplex import project
 from warner.results.estimate import Estimate
@@ -205,7 +205,7 @@ def _measured(
     asked: Domain = domain if len(parts) in (1, len(shape)) else Product(**{f"part {i}": each for i, each in enumerate(own)})
     truth = summed(theta, shape, axes)
     even = np.prod([lifted(summed(theta, shape, part), shape, part) for part in parts], axis=0)
-    drawn = [Evidence(channel, channel.simulate(truth, n, rng), n, asked) for _ in range(runs)]
+    drawn = [LikelihoodData(channel, channel.simulate(truth, n, rng), n, asked) for _ in range(runs)]
     sizes, realised = [each.size for each in own], [float(m.epsilon) for m in mechanisms]
     lines = []
     for method in methods:

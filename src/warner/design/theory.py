@@ -84,7 +84,7 @@ def worst_case_loss(mechanism: Mechanism | Domain, n: int, loss: str = "l1") -> 
     size = _domain(mechanism).size
     sensitive = np.ones(size, dtype=bool)
     if isinstance(mechanism, Mechanism):
-        sensitive = sensitive if mechanism.guarded is None else mechanism.guarded
+        sensitive = sensitive if mechanism.sensitive_mask is None else mechanism.sensitive_mask
         if not isinstance(getattr(mechanism.channel(), "q", None), np.ndarray):
             raise ArgumentError(message("mechanism", "must have reports that support values or not, all of a kind alike", type(mechanism).__name__))
     inside, outside = int(sensitive.sum()), int((~sensitive).sum())

@@ -14,7 +14,7 @@ from warner._core.errors import (
 )
 from warner._core.threads import SMALL, one_thread
 from warner.domains import Domain
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit
 
 
@@ -22,7 +22,7 @@ class Estimator(ABC):
     """A method that turns evidence into a distribution; its repr is the method's name in results."""
 
     @abstractmethod
-    def fit(self, evidence: Evidence) -> Fit:
+    def fit(self, evidence: LikelihoodData) -> Fit:
         """Estimate the distribution over the K values of ``evidence.domain``."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -35,7 +35,7 @@ def _small_on_one_thread(fit: Callable[..., Fit]) -> Callable[..., Fit]:
     """The same fit, on one thread where its products are small."""
 
     @wraps(fit)
-    def fitted(self: Any, evidence: Evidence, *args: Any, **kwargs: Any) -> Fit:
+    def fitted(self: Any, evidence: LikelihoodData, *args: Any, **kwargs: Any) -> Fit:
         rows, size = evidence.channel.shape
         if min(rows, evidence.n) * size**2 > SMALL:
             return fit(self, evidence, *args, **kwargs)

@@ -11,7 +11,7 @@ from warner.domains import Domain
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class LikelihoodData:
     """Reports of n people, as frequencies of a channel's rows.
 
     Attributes:

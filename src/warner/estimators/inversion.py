@@ -10,7 +10,7 @@ import numpy as np
 from warner._core.checks import choice
 from warner.channels import StackChannel
 from warner.estimators.base import Estimator
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
 from warner.metrics.simplex import base_cut, normalize, project, threshold
 
@@ -59,7 +59,7 @@ class Inversion(Estimator):
         named = "" if self.weights == "inverse-variance" else f", weights={self.weights!r}"
         return f"Inversion(constraint={self.constraint!r}{named})"
 
-    def fit(self, evidence: Evidence) -> Fit:
+    def fit(self, evidence: LikelihoodData) -> Fit:
         channel = evidence.channel
         if self.weights == "equal" and isinstance(channel, StackChannel):
             channel = channel.equally()
@@ -75,7 +75,7 @@ class Inversion(Estimator):
             shares = base_cut(raw)
             whole = abs(shares.sum() - 1) < 1e-9
             return Fit(shares / shares.sum(), Status.EXACT) if whole else Fit(shares, Status.OUTSIDE_SIMPLEX)
-        sd = np.sqrt(channel.null_variance(project(raw)) / evidence.n)
+        sd = np.sqrt(channel.variance_at_zero(project(raw)) / evidence.n)
         return Fit(threshold(raw, sd), Status.EXACT)
 
 
@@ -87,7 +87,7 @@ class Uniform(Estimator):
     Uniform()
     """
 
-    def fit(self, evidence: Evidence) -> Fit:
+    def fit(self, evidence: LikelihoodData) -> Fit:
         size = evidence.domain.size
         return Fit(np.full(size, 1 / size), Status.BASELINE)
 
@@ -100,5 +100,5 @@ class Observed(Estimator):
     Observed()
     """
 
-    def fit(self, evidence: Evidence) -> Fit:
-        return Fit(evidence.channel.observed(evidence.weights), Status.BASELINE)
+    def fit(self, evidence: LikelihoodData) -> Fit:
+        return Fit(evidence.channel.naive_estimate(evidence.weights), Status.BASELINE)

@@ -17,7 +17,7 @@ from warner._core.errors import (
 from warner.channels import Channel, StackChannel, TiedChannel, groups_of
 from warner.domains import Domain, Interval, Product
 from warner.estimators.base import Estimator
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
 from warner.estimators.log_spline import LogSpline
 from warner.estimators.mle.objective import finish
@@ -48,7 +48,7 @@ def is_keyed(channel: Channel) -> bool:
     return all(isinstance(part, TiedChannel) for part in groups_of(channel))
 
 
-def parts_of(evidence: Evidence, name: str) -> tuple[list[tuple[TiedChannel, np.ndarray, int]], Domain, Domain]:
+def parts_of(evidence: LikelihoodData, name: str) -> tuple[list[tuple[TiedChannel, np.ndarray, int]], Domain, Domain]:
     """The mechanisms' channels, weights and people, and the domains of keys and values; other reports are refused."""
     channel, domain = evidence.channel, evidence.domain
     if not (is_keyed(channel) and isinstance(domain, Product) and len(domain.domains) == 2):
@@ -63,13 +63,13 @@ def parts_of(evidence: Evidence, name: str) -> tuple[list[tuple[TiedChannel, np.
     return [(channel, evidence.weights, evidence.n)], keys, values
 
 
-def of_keys(evidence: Evidence, name: str = "this") -> Evidence:
+def of_keys(evidence: LikelihoodData, name: str = "this") -> LikelihoodData:
     """What the reports say of keys alone."""
     parts, keys, _ = parts_of(evidence, name)
     return _stacked([(*channel.of_keys(w), n) for channel, w, n in parts], keys)
 
 
-def of_values(evidence: Evidence, key: int, frequency: float, name: str = "this") -> Evidence | None:
+def of_values(evidence: LikelihoodData, key: int, frequency: float, name: str = "this") -> LikelihoodData | None:
     """What the reports of one key say of its values where its frequency is known; None where there are none."""
     parts, _, values = parts_of(evidence, name)
     found = []
@@ -80,14 +80,14 @@ def of_values(evidence: Evidence, key: int, frequency: float, name: str = "this"
     return _stacked(found, values) if found else None
 
 
-def _stacked(parts: list[tuple[Channel, np.ndarray, int]], domain: Domain) -> Evidence:
+def _stacked(parts: list[tuple[Channel, np.ndarray, int]], domain: Domain) -> LikelihoodData:
     if len(parts) == 1:
-        return Evidence(*parts[0], domain)
+        return LikelihoodData(*parts[0], domain)
     channel = StackChannel([c for c, _, _ in parts], [n for _, _, n in parts])
-    return Evidence(channel, channel.stack([w for _, w, _ in parts]), sum(n for _, _, n in parts), domain)
+    return LikelihoodData(channel, channel.stack([w for _, w, _ in parts]), sum(n for _, _, n in parts), domain)
 
 
-def key_moments(evidence: Evidence, name: str = "this") -> Moments:
+def key_moments(evidence: LikelihoodData, name: str = "this") -> Moments:
     """f and N of every key, from the mean of what each report says of it.
 
         f_k = mean of h(z),   h = ([z > 0] - b) / (a - b);   N_k = mean of ([z > 0] G_z - b (1 - h) G_dummy) / a
@@ -161,7 +161,7 @@ class KeyMeans(Estimator):
     def __repr__(self) -> str:
         return "KeyMeans()" if self.clip else "KeyMeans(clip=False)"
 
-    def fit(self, evidence: Evidence) -> Fit:
+    def fit(self, evidence: LikelihoodData) -> Fit:
         found = key_moments(evidence, "KeyMeans")
         low, high = found.ends
         raw = found.frequency
@@ -207,7 +207,7 @@ class PerKey(Estimator):
         """The same for one key's values, those of all others left even: what replicates of a bootstrap of that key need."""
         return _OneKey(self, key)
 
-    def fit(self, evidence: Evidence, only: int | None = None) -> Fit:
+    def fit(self, evidence: LikelihoodData, only: int | None = None) -> Fit:
         start = perf_counter()
         keys = of_keys(evidence, "PerKey")
         frequencies = project(keys.channel.invert(keys.weights))
@@ -234,5 +234,5 @@ class _OneKey(Estimator):
     whole: PerKey
     key: int
 
-    def fit(self, evidence: Evidence) -> Fit:
+    def fit(self, evidence: LikelihoodData) -> Fit:
         return self.whole.fit(evidence, self.key)

@@ -11,7 +11,7 @@ import numpy as np
 
 from warner.channels import Channel, SupportRows
 from warner.estimators.base import Estimator, require_order
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
 from warner.estimators.mle.objective import finish, over, require_possible
 from warner.estimators.mle.uniqueness import Uniqueness
@@ -65,12 +65,12 @@ class LogSpline(Estimator):
     LogSpline()
     """
 
-    def fit(self, evidence: Evidence) -> Fit:
+    def fit(self, evidence: LikelihoodData) -> Fit:
         start = perf_counter()
         require_order(evidence.domain, "LogSpline")
-        rows, weights = evidence.channel.seen(evidence.weights)
+        rows, weights = evidence.channel.restrict_to_observed(evidence.weights)
         require_possible(rows, weights)
-        likelihood = Likelihood(rows, weights, evidence.n * rows.copies)
+        likelihood = Likelihood(rows, weights, evidence.n * rows.rows_per_report)
         expand = isinstance(rows, SupportRows) and bool(rows.steady.all()) and rows.shape[0] > _MANY_ROWS * rows.shape[1]
         theta = np.full(rows.shape[1], 1 / rows.shape[1])
         for _ in range(_EXPANSIONS):

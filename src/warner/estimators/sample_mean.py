@@ -14,7 +14,7 @@ from warner._core.errors import (
 )
 from warner.channels import Channel, KhatriRaoChannel
 from warner.estimators.base import Estimator
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
 
 _FLAT = 1e-9  # of the range of what reports carry
@@ -49,7 +49,7 @@ class SampleMean(Estimator):
     (True, (2,))
     """
 
-    def fit(self, evidence: Evidence) -> Fit:
+    def fit(self, evidence: LikelihoodData) -> Fit:
         points, w = evidence.domain.points, evidence.weights
         if points is None:
             raise ArgumentTypeError(
@@ -57,7 +57,7 @@ class SampleMean(Estimator):
                     "method", "SampleMean needs values with coordinates", type(evidence.domain).__name__, "Use Integers, Interval, Grid or Points"
                 )
             )
-        if evidence.channel.copies != 1:
+        if evidence.channel.rows_per_report != 1:
             raise IdentifiabilityError(
                 message("tally", "keeps bit sums, of which each report is several", None, "Use Inversion() and the mean() of its estimate")
             )
@@ -71,7 +71,7 @@ class SampleMean(Estimator):
         return Fit(None, Status.MEAN_ONLY, mean=mean, mean_variance=variance, mean_bias=bias)
 
 
-def _least_risk(evidence: Evidence, points: np.ndarray, extent: float) -> tuple[np.ndarray, float]:
+def _least_risk(evidence: LikelihoodData, points: np.ndarray, extent: float) -> tuple[np.ndarray, float]:
     """The number that each report stands for, g (m,), and the largest bias |A'g - points| that its mean can have.
 
     An unbiased g, but for places that a device rounded to its grid: of those the affine function of the report, unless its bias
@@ -89,7 +89,7 @@ def _least_risk(evidence: Evidence, points: np.ndarray, extent: float) -> tuple[
     if bias**2 <= noise:
         return g, bias
     try:
-        inverse = channel.functional(points)
+        inverse = channel.influence(points)
     except (IdentifiabilityError, ArgumentError):  # places make the same reports, or there are too many reports
         return g, bias
     exact = float(np.abs(channel.rmatvec(inverse) - points).max()) <= _EXACT * float(np.ptp(points))
@@ -100,7 +100,7 @@ def _least_risk(evidence: Evidence, points: np.ndarray, extent: float) -> tuple[
 def _nearly_affine(channel: Channel, points: np.ndarray) -> tuple[np.ndarray, float]:
     """The affine function of one of the channel's scales whose means are nearest to points (K,), and how far they are at most."""
     found = []
-    for numbers in channel.scales():
+    for numbers in channel.report_scores():
         means = channel.rmatvec(numbers)
         flat = float(np.ptp(means)) <= _FLAT * float(np.ptp(numbers))
         slope = 0.0 if flat else float(np.cov(means, points, bias=True)[0, 1] / np.var(means))
@@ -112,7 +112,7 @@ def _nearly_affine(channel: Channel, points: np.ndarray) -> tuple[np.ndarray, fl
 def carried(channel: Channel, points: np.ndarray) -> np.ndarray:
     """The number that each report stands for: g (m,) with A'g = points (K,), so that the mean of g is that of the values."""
     found = affine(channel, points)
-    return channel.functional(points) if found is None else found
+    return channel.influence(points) if found is None else found
 
 
 def affine(channel: Channel, points: np.ndarray) -> np.ndarray | None:
@@ -120,7 +120,7 @@ def affine(channel: Channel, points: np.ndarray) -> np.ndarray | None:
     first, last = int(np.argmin(points)), int(np.argmax(points))
     if first == last:
         return np.full(channel.shape[0], points[0])
-    for numbers in channel.scales():
+    for numbers in channel.report_scores():
         means = channel.rmatvec(numbers)
         if abs(means[last] - means[first]) <= _FLAT * np.ptp(numbers):
             continue  # rounding, not a slope

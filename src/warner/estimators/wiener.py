@@ -9,7 +9,7 @@ import numpy as np
 
 from warner._core.checks import choice, integer
 from warner.estimators.base import Estimator
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
 from warner.metrics.simplex import project
 
@@ -56,10 +56,10 @@ class WienerFilter(Estimator):
             integer("steps", self.steps, 1)
         choice("constraint", self.constraint, (None, "project"))
 
-    def fit(self, evidence: Evidence) -> Fit:
+    def fit(self, evidence: LikelihoodData) -> Fit:
         channel = evidence.channel
         raw = channel.invert(evidence.weights)
-        total, _ = channel.moments(project(raw))
+        total, _ = channel.inverse_moments(project(raw))
         noise = max(float(total.sum()) - 1, 0.0) / evidence.n
         found = filtered(raw, noise, self.steps)
         if self.constraint is None:

@@ -18,7 +18,7 @@ from warner._core.errors import (
 from warner.io.seal import file_columns, from_file, from_histograms, to_file
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.reports import Reports
-from warner.reports.schema import Bits, Digits, Layout, smallest_dtype
+from warner.reports.schema import BitVector, DigitVector, ReportSchema, smallest_dtype
 from warner.reports.tally import Tally, bins
 
 
@@ -34,8 +34,8 @@ def frame(columns: Mapping[str, Any], backend: str = "pyarrow") -> Any:
 
 def reports_frame(reports: Reports, backend: str = "pyarrow", attribute: str = "value") -> Any:
     """Reports as a data frame, with the columns of a report file."""
-    layout = from_header(reports.header).layout
-    return frame(to_file(attribute, layout, reports.columns), backend)
+    schema = from_header(reports.header).schema
+    return frame(to_file(attribute, schema, reports.columns), backend)
 
 
 def tally_frame(mechanism: Mechanism, data: Any, attribute: str = "value", simulated: bool = False, **how: Any) -> Tally:
@@ -53,45 +53,45 @@ def tally_frame(mechanism: Mechanism, data: Any, attribute: str = "value", simul
         lazy = nw.from_native(data).lazy()
     except TypeError:
         raise ArgumentTypeError(message("data", "must be a data frame", kind(data))) from None
-    layout = mechanism.layout
-    names = list(file_columns(attribute, layout))
+    schema = mechanism.schema
+    names = list(file_columns(attribute, schema))
     found = lazy.collect_schema().names()
     if any(name not in found for name in names):
         raise ReportError(message("data", f"must have the columns {', '.join(names[:4])}{', ...' * (len(names) > 4)}"))
     try:
-        if isinstance(layout, Bits | Digits):
+        if isinstance(schema, BitVector | DigitVector):
             if how:
-                mechanism.counted({}, None, **how)  # refuses what goes with tuples alone
-            return _by_column(mechanism, layout, lazy, names).marked(simulated)
-        return _by_report(mechanism, layout, attribute, lazy, names, how).marked(simulated)
+                mechanism.tally_columns({}, None, **how)  # refuses what goes with tuples alone
+            return _by_column(mechanism, schema, lazy, names).marked(simulated)
+        return _by_report(mechanism, schema, attribute, lazy, names, how).marked(simulated)
     except ReportError as error:
         problem = ReportError(f"data: {error}")
     raise problem
 
 
-def _by_report(mechanism: Mechanism, layout: Layout, attribute: str, lazy: Any, names: list[str], how: Any) -> Tally:
+def _by_report(mechanism: Mechanism, schema: ReportSchema, attribute: str, lazy: Any, names: list[str], how: Any) -> Tally:
     """One GROUP BY of whole reports."""
-    arrays, seen = _groups(lazy, dict(zip(names, layout.file_columns().values(), strict=True)))
-    columns = from_file(attribute, layout, arrays)
-    layout.check(columns)
-    return mechanism.counted(columns, seen, **how)
+    arrays, seen = _groups(lazy, dict(zip(names, schema.file_columns().values(), strict=True)))
+    columns = from_file(attribute, schema, arrays)
+    schema.check(columns)
+    return mechanism.tally_columns(columns, seen, **how)
 
 
-def _by_column(mechanism: Mechanism, layout: Bits | Digits, lazy: Any, names: list[str]) -> Tally:
+def _by_column(mechanism: Mechanism, schema: BitVector | DigitVector, lazy: Any, names: list[str]) -> Tally:
     """One GROUP BY for each column: hardly any two whole reports of many bits are equal."""
     histograms = []
-    for name, size in zip(names, layout.file_columns().values(), strict=True):
+    for name, size in zip(names, schema.file_columns().values(), strict=True):
         arrays, seen = _groups(lazy, {name: size})
         histograms.append(bins(arrays[name], size, seen))
     n = int(histograms[0].sum())
     if any(int(histogram.sum()) != n for histogram in histograms):
         raise ReportError(message("reports", "must be equally many in every column"))
-    sort, counts = from_histograms(layout, histograms)
-    if isinstance(layout, Bits):
+    sort, counts = from_histograms(schema, histograms)
+    if isinstance(schema, BitVector):
         everything = [(name, 255) for name in names]
-        named = [(name, mask) for name, mask in zip(names, layout.lone, strict=False) if mask]
-        if layout.ones is not None and _any(lazy, everything, lambda ones: ones != layout.ones):
-            raise ReportError(message("reports", f"every report must have {layout.ones} bits set"))
+        named = [(name, mask) for name, mask in zip(names, schema.exclusive_mask, strict=False) if mask]
+        if schema.ones is not None and _any(lazy, everything, lambda ones: ones != schema.ones):
+            raise ReportError(message("reports", f"every report must have {schema.ones} bits set"))
         if named and _any(lazy, named, lambda ones: ones > 1):
             raise ReportError(message("reports", "at most one bit of a non-sensitive value may be set"))
     return Tally(mechanism.header, sort, counts, n)

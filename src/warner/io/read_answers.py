@@ -49,7 +49,7 @@ def read_values(path: str | BinaryIO, domains: Mapping[str, Domain | Mechanism],
     """
     import pyarrow as pa
 
-    size = rows_at_a_time(sum(width(m.layout) for m in domains.values() if isinstance(m, Mechanism)), _ROWS)
+    size = rows_at_a_time(sum(width(m.schema) for m in domains.values() if isinstance(m, Mechanism)), _ROWS)
     held: dict[str, list[np.ndarray]] = {name: [] for name in domains}
     shown = "standard input" if path == "-" else path if isinstance(path, str) else "the file"
     names = [column for name, taker in domains.items() for column in answer_columns(name, taker)]

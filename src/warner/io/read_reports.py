@@ -36,7 +36,7 @@ from warner.io.seal import CSV_END, CSV_START, FORMATS, SCHEMA, digest_of, file_
 from warner.mechanisms import Mechanism, PerAttribute, from_header
 from warner.reports.marginal_tables import LARGEST
 from warner.reports.reports import Reports
-from warner.reports.schema import Bits, Digits, Together, smallest_dtype
+from warner.reports.schema import BitVector, DigitVector, ProductSchema, smallest_dtype
 from warner.reports.tally import Tally, require_same
 
 if TYPE_CHECKING:
@@ -82,11 +82,11 @@ class ReportFile:
     @cached_property
     def columns(self) -> dict[str, int]:
         """The file's columns, checked to be those of its mechanisms, and how many values each may take."""
-        width = sum(m.layout.file_width for m in self.mechanisms.values())
+        width = sum(m.schema.file_width for m in self.mechanisms.values())
         found = _parquet_columns(self.path) if self.path.endswith(".parquet") else _csv_columns(self.path)
         # The number goes first: a header may ask for more columns than there is memory for their names.
         if len(found) == width:
-            sizes = {name: size for a, m in self.mechanisms.items() for name, size in file_columns(a, m.layout).items()}
+            sizes = {name: size for a, m in self.mechanisms.items() for name, size in file_columns(a, m.schema).items()}
             if list(found) == list(sizes):
                 self._typed(found, sizes)
                 return sizes
@@ -225,7 +225,7 @@ def tally_file(path: str | ReportFile, progress: Any = None, ways: int | None = 
     if ways is not None:
         return _tally_joint(file, ways, progress)
     wide = len(file.columns) > _QUERIES
-    if not file.path.endswith(".parquet") or wide or any(isinstance(m.layout, Together) for m in file.mechanisms.values()):
+    if not file.path.endswith(".parquet") or wide or any(isinstance(m.schema, ProductSchema) for m in file.mechanisms.values()):
         tallies = _tally_batches(file, _each(file), progress)
     else:
         tallies = _tally_queries(file, progress)
@@ -234,7 +234,7 @@ def tally_file(path: str | ReportFile, progress: Any = None, ways: int | None = 
 
 def _limited(file: ReportFile) -> None:
     """Refuse a file that asks for more counts than a stranger's header may: a few bytes can ask for gigabytes."""
-    asked = {attribute: m.layout.cells for attribute, m in file.mechanisms.items()}
+    asked = {attribute: m.schema.cells for attribute, m in file.mechanisms.items()}
     if sum(asked.values()) > LARGEST:
         most = max(asked, key=lambda name: asked[name])
         rule = f"would need {sum(asked.values())} counts, most of them for {most!r}, and a header alone may ask for {LARGEST}"
@@ -246,7 +246,7 @@ def _tally_queries(file: ReportFile, progress: Any) -> dict[str, Tally]:
     """Tallies of the attributes of a Parquet file, by one GROUP BY per statistic."""
     import duckdb
 
-    done, steps = 0, sum(m.layout.file_width if isinstance(m.layout, Bits | Digits) else 1 for m in file.mechanisms.values())
+    done, steps = 0, sum(m.schema.file_width if isinstance(m.schema, BitVector | DigitVector) else 1 for m in file.mechanisms.values())
 
     def advance() -> None:
         nonlocal done
@@ -258,14 +258,14 @@ def _tally_queries(file: ReportFile, progress: Any) -> dict[str, Tally]:
     file.columns  # noqa: B018 - refuses here what is not in the form of reports
     with _connection() as database:
         for attribute, mechanism in file.mechanisms.items():
-            layout = mechanism.layout
-            names = list(file_columns(attribute, layout))
+            schema = mechanism.schema
+            names = list(file_columns(attribute, schema))
             try:
-                if isinstance(layout, Bits | Digits):
-                    sort, counts, n = _count_columns(database, file.relation(), names, layout, advance)
+                if isinstance(schema, BitVector | DigitVector):
+                    sort, counts, n = _count_columns(database, file.relation(), names, schema, advance)
                 else:
-                    assert not isinstance(layout, Together)
-                    counts, n = _count_fields(database, file.relation(), names, layout.sizes)
+                    assert not isinstance(schema, ProductSchema)
+                    counts, n = _count_fields(database, file.relation(), names, schema.sizes)
                     sort = "histogram"
                     advance()
             except duckdb.Error:
@@ -293,7 +293,7 @@ def _tally_joint(file: ReportFile, ways: int, progress: Any) -> dict[str, Tally]
     whole = PerAttribute(Product(**{a: m.domain for a, m in parts.items()}), parts)
 
     def columns(batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return whole.layout.joined({a: from_file(a, m.layout, batch) for a, m in parts.items()})
+        return whole.schema.join({a: from_file(a, m.schema, batch) for a, m in parts.items()})
 
     return _tally_batches(file, {JOINT: (whole, columns)}, progress, ways=ways)
 
@@ -303,7 +303,7 @@ _Made = Callable[[Mapping[str, np.ndarray]], dict[str, np.ndarray]]  # columns o
 
 def _each(file: ReportFile) -> dict[str, tuple[Mechanism, _Made]]:
     """The attributes of a file, each on its own."""
-    return {a: (m, partial(from_file, a, m.layout)) for a, m in file.mechanisms.items()}
+    return {a: (m, partial(from_file, a, m.schema)) for a, m in file.mechanisms.items()}
 
 
 def _tally_batches(file: ReportFile, wanted: Mapping[str, tuple[Mechanism, _Made]], progress: Any = None, **how: Any) -> dict[str, Tally]:
@@ -313,10 +313,10 @@ def _tally_batches(file: ReportFile, wanted: Mapping[str, tuple[Mechanism, _Made
         for name, (mechanism, columns) in wanted.items():
             found = columns(batch)
             try:
-                mechanism.layout.check(found)
+                mechanism.schema.check(found)
             except ReportError as error:
                 raise ReportError(f"{file.path}: {error}") from None
-            part = mechanism.counted(found, **how)
+            part = mechanism.tally_columns(found, **how)
             total[name] = total[name] + part if name in total else part
         if progress is not None:
             progress(next(iter(total.values())).n, file.end["n"])
@@ -344,27 +344,27 @@ def _place(columns: list[Any], seen: Any, sizes: tuple[int, ...], names: list[st
 
 
 def _count_columns(
-    database: duckdb.DuckDBPyConnection, relation: str, names: list[str], layout: Bits | Digits, advance: Any
+    database: duckdb.DuckDBPyConnection, relation: str, names: list[str], schema: BitVector | DigitVector, advance: Any
 ) -> tuple[str, np.ndarray, int]:
     """Reports of bits or digits, from the histogram of every column."""
     histograms, n = [], 0
-    for name, size in zip(names, layout.file_columns().values(), strict=True):
+    for name, size in zip(names, schema.file_columns().values(), strict=True):
         histogram, n = _count_fields(database, relation, [name], (size,))
         histograms.append(histogram)
         advance()
-    if isinstance(layout, Bits):
+    if isinstance(schema, BitVector):
         # A bit_count is a byte: a sum of bytes would overflow.
         ones = [f"bit_count({_name(name)})::INTEGER" for name in names]
-        named = [f"bit_count({_name(name)} & {mask})::INTEGER" for name, mask in zip(names, layout.lone, strict=False) if mask]
+        named = [f"bit_count({_name(name)} & {mask})::INTEGER" for name, mask in zip(names, schema.exclusive_mask, strict=False) if mask]
         for terms, wrong, rule in (
-            (ones if layout.ones is not None else [], f"<> {layout.ones}", f"every report must have {layout.ones} bits set"),
+            (ones if schema.ones is not None else [], f"<> {schema.ones}", f"every report must have {schema.ones} bits set"),
             (named, "> 1", "at most one bit of a non-sensitive value may be set"),
         ):
             if terms:
                 row = database.execute(f"SELECT count(*) FROM {relation} WHERE {' + '.join(terms)} {wrong}").fetchone()
                 if row is None or row[0]:
                     raise ReportError(message("reports", rule))
-    return *from_histograms(layout, histograms), n
+    return *from_histograms(schema, histograms), n
 
 
 def read_reports(path: str) -> dict[str, Reports]:
@@ -376,9 +376,9 @@ def read_reports(path: str) -> dict[str, Reports]:
         raise _other_number(file)
     found = {}
     for attribute, mechanism in file.mechanisms.items():
-        found[attribute] = Reports(mechanism.header, from_file(attribute, mechanism.layout, columns), file.simulation)
+        found[attribute] = Reports(mechanism.header, from_file(attribute, mechanism.schema, columns), file.simulation)
         try:
-            mechanism.layout.check(found[attribute].columns)
+            mechanism.schema.check(found[attribute].columns)
         except ReportError as error:
             raise ReportError(f"{path}: {error}") from None
     return found

@@ -20,7 +20,7 @@ from warner._core.errors import (
     ReportError,
     message,
 )
-from warner.reports.schema import Bits, Digits, Layout
+from warner.reports.schema import BitVector, DigitVector, ReportSchema
 
 SCHEMA = 1
 FORMATS = (".parquet", ".csv")
@@ -28,27 +28,27 @@ CSV_START, CSV_END = b"#warner ", b"#end "
 SEAL, UNSEALED = b'"sha256":"', "0" * 64
 
 
-def file_columns(attribute: str, layout: Layout) -> dict[str, int]:
+def file_columns(attribute: str, schema: ReportSchema) -> dict[str, int]:
     """The columns of an attribute's reports in a file, and how many values each may take."""
-    return {f"{attribute}_{name}": size for name, size in layout.file_columns().items()}
+    return {f"{attribute}_{name}": size for name, size in schema.file_columns().items()}
 
 
-def to_file(attribute: str, layout: Layout, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {f"{attribute}_{name}": column for name, column in layout.to_file(columns).items()}
+def to_file(attribute: str, schema: ReportSchema, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {f"{attribute}_{name}": column for name, column in schema.to_file(columns).items()}
 
 
-def from_file(attribute: str, layout: Layout, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return layout.from_file({name: columns[f"{attribute}_{name}"] for name in layout.file_columns()})
+def from_file(attribute: str, schema: ReportSchema, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return schema.from_file({name: columns[f"{attribute}_{name}"] for name in schema.file_columns()})
 
 
-def from_histograms(layout: Bits | Digits, histograms: Sequence[np.ndarray]) -> tuple[str, np.ndarray]:
+def from_histograms(schema: BitVector | DigitVector, histograms: Sequence[np.ndarray]) -> tuple[str, np.ndarray]:
     """Kind and counts of a tally from how often each column of a file has each value."""
-    if isinstance(layout, Digits):
+    if isinstance(schema, DigitVector):
         return "digits", np.stack(list(histograms))
-    if layout.padding and histograms[-1][np.arange(256) & (2**layout.padding - 1) != 0].any():
+    if schema.padding and histograms[-1][np.arange(256) & (2**schema.padding - 1) != 0].any():
         raise ReportError(message("reports", "padding bits must be 0"))
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
-    return "bitsums", (np.stack(list(histograms)) @ bits).ravel()[: layout.width]
+    return "bitsums", (np.stack(list(histograms)) @ bits).ravel()[: schema.width]
 
 
 def seal(path: str) -> None:

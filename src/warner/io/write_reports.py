@@ -80,7 +80,7 @@ class ReportWriter:
             raise ArgumentError(message("path", f"must end in {' or '.join(FORMATS)}", path))
         for attribute in self._mechanisms:
             legible("name of an attribute", attribute)
-        names = [name for a, m in self._mechanisms.items() for name in file_columns(a, m.layout)]
+        names = [name for a, m in self._mechanisms.items() for name in file_columns(a, m.schema)]
         if len({name.casefold() for name in names}) < len(names):
             raise ArgumentError(message("attributes", "must differ by more than upper and lower case", ", ".join(self._mechanisms)))
         self._target: AbstractContextManager[str] = _standard_output() if path == "-" else whole_file(path)
@@ -88,7 +88,7 @@ class ReportWriter:
         self._marked = simulation or self._source.simulated
         self._simulated: bool | None = None  # what the reports say
         self._keep_order = keep_order
-        self._width = sum(width(m.layout) for m in self._mechanisms.values())
+        self._width = sum(width(m.schema) for m in self._mechanisms.values())
         self._pieces = Pieces(rows_at_a_time(self._width, _ROW_GROUP), self._width, self._put)
         self._shuffle: Shuffle | None = None
         self._sink: _ParquetSink | _CsvSink | None = None
@@ -109,7 +109,7 @@ class ReportWriter:
             found = reports[attribute]
             mechanism.check(found)
             self._mark(found.simulated)
-            parts.append(Reports(found.header, {c: found.columns[c] for c in mechanism.layout.empty(0)}).record_array())
+            parts.append(Reports(found.header, {c: found.columns[c] for c in mechanism.schema.empty(0)}).record_array())
         rows = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         self._n += len(rows)
         (self._pieces if self._shuffle is None else self._shuffle).add(rows)
@@ -136,8 +136,8 @@ class ReportWriter:
         columns: dict[str, np.ndarray] = {}
         start = 0
         for attribute, mechanism in self._mechanisms.items():
-            stop = start + width(mechanism.layout)
-            columns |= to_file(attribute, mechanism.layout, columns_of(mechanism.layout, rows[:, start:stop]))
+            stop = start + width(mechanism.schema)
+            columns |= to_file(attribute, mechanism.schema, columns_of(mechanism.schema, rows[:, start:stop]))
             start = stop
         self._sink.write(columns)
 
@@ -189,7 +189,7 @@ class _ParquetSink:
         fields = [
             (name, pa.from_numpy_dtype(smallest_dtype(size)))
             for attribute, mechanism in mechanisms.items()
-            for name, size in file_columns(attribute, mechanism.layout).items()
+            for name, size in file_columns(attribute, mechanism.schema).items()
         ]
         self._schema = pa.schema(fields, metadata={"warner": head})
         # Noise does not compress, but Parquet stores a byte in four unless a dictionary says how few values there are.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warner.mechanisms.additive_noise import Geometric, Laplace, TruncatedGeometric
-from warner.mechanisms.base import Mechanism, guarded
+from warner.mechanisms.base import Mechanism, sensitive_mask
 from warner.mechanisms.direct import ChannelMechanism, RandomizedResponse
 from warner.mechanisms.exponential import Exponential
 from warner.mechanisms.gaussian import Gaussian

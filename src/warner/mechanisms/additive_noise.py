@@ -29,7 +29,7 @@ from warner.mechanisms.numeric import Numeric
 from warner.privacy.guarantees import LDP, Guarantee, MetricLDP
 from warner.privacy.report_laws import Steps
 from warner.reports.schema import (
-    Fields,
+    IntegerColumns,
 )
 
 _MOST_REPORTS = 2**22
@@ -42,7 +42,7 @@ class Noise(Numeric):
     """A grid of ``steps`` + 1 points, two-sided geometric noise that falls by fall / 2**64 a step, and reports that end ``reach`` beyond."""
 
     law: Steps
-    layout: Fields
+    schema: IntegerColumns
 
     def _add(self, steps: int, fall: int, reach: int | None, nats: float) -> None:
         """Set all up; ``nats`` is what one step costs."""
@@ -64,7 +64,7 @@ class Noise(Numeric):
                 )
             )
         self.reach = math.ceil(_TAIL * math.log(2) / nats) if reach is None else integer("reach", reach, 0, _MOST_REPORTS // 2)
-        self.layout = Fields(("report",), (steps + 1 + 2 * self.reach,))
+        self.schema = IntegerColumns(("report",), (steps + 1 + 2 * self.reach,))
         self.law = Steps(fall, steps)
 
     def thresholds(self) -> dict[str, str]:
@@ -77,17 +77,17 @@ class Noise(Numeric):
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         n = len(index)
         noise = source.geometric(self._fall, n) - source.geometric(self._fall, n)
-        return {"report": np.clip(self._point(index, source) + noise + self.reach, 0, self.layout.sizes[0] - 1)}
+        return {"report": np.clip(self._point(index, source) + noise + self.reach, 0, self.schema.sizes[0] - 1)}
 
     def channel(self) -> Channel:
         return GeometricChannel(self.steps + 1, self._fall / ONE, self.reach, self.reach)
 
     @property
-    def listed(self) -> bool:
-        return super().listed and self.alphabet <= _FEW
+    def is_enumerable(self) -> bool:
+        return super().is_enumerable and self.n_reports <= _FEW
 
     def probabilities(self) -> np.ndarray:
-        a, last = Fraction(self._fall, ONE), self.layout.sizes[0] - 1
+        a, last = Fraction(self._fall, ONE), self.schema.sizes[0] - 1
         powers = [Fraction(1)]
         for _ in range(last):
             powers.append(powers[-1] * a)
@@ -133,7 +133,7 @@ class Geometric(Noise):
         e = exp(-self.requested)
         check_representable(self.requested, e, "a step of the noise")
         self._add(domain.size - 1, up(e), reach, self.requested)
-        self._given, self.unit = reach, 1.0
+        self._given, self.distance_unit = reach, 1.0
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 
     @property
@@ -221,7 +221,7 @@ class Laplace(Noise):
             self.sensitivity = real("sensitivity", sensitivity)
             if not 0 < self.sensitivity <= steps:
                 raise ArgumentError(message("sensitivity", f"must lie in (0, {steps}]", show(sensitivity)))
-            self.sensitivity = self.unit = None if self.sensitivity == steps else self.sensitivity
+            self.sensitivity = self.distance_unit = None if self.sensitivity == steps else self.sensitivity
         self._span = Fraction(steps if self.sensitivity is None else self.sensitivity)  # steps that cost epsilon
         nats = Fraction(self.requested) / self._span
         e = exp(-nats)

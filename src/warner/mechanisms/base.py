@@ -36,7 +36,7 @@ from warner.domains import LARGEST_SIZE, Domain
 from warner.privacy.guarantees import LDP, ApproximateLDP, Guarantee, MetricLDP
 from warner.privacy.report_laws import INFINITE, Law, OneHotBits, TwoLevel, apart, epsilon_of
 from warner.reports.reports import Reports
-from warner.reports.schema import Bits, Fields, Layout, Together, columns_from
+from warner.reports.schema import BitVector, IntegerColumns, ProductSchema, ReportSchema, columns_from
 from warner.reports.tally import Tally, count, distinct, require_same
 
 ENUMERABLE = 2**16  # probabilities that an audit compares one by one
@@ -58,16 +58,16 @@ class Mechanism(ABC):
         binned: whether a value of the domain stands for many answers, which reports tell apart better than bins.
     """
 
-    binned = False
-    unit: float | None = None
+    represents_interval = False
+    distance_unit: float | None = None
 
-    guarded: np.ndarray | None = None
+    sensitive_mask: np.ndarray | None = None
 
     version = 1  # of the mechanism's law and report format; raised when either changes
     # Set by every subclass's constructor:
     domain: Domain
     requested: float
-    layout: Layout
+    schema: ReportSchema
     law: Law
 
     def _start(self, domain: Any, epsilon: Any, infinite: bool = False) -> None:
@@ -102,14 +102,14 @@ class Mechanism(ABC):
         """
         promised = self.guarantee
         if isinstance(promised, MetricLDP):
-            assert self.unit is not None
-            return MetricLDP.at(epsilon, self.unit, promised.diameter)
+            assert self.distance_unit is not None
+            return MetricLDP.at(epsilon, self.distance_unit, promised.diameter)
         return replace(promised, epsilon=epsilon)
 
     @property
     def sensitive(self) -> list[Any]:
         """The values that are protected where not all are, in the domain's order; none where all are."""
-        return [] if self.guarded is None else self.domain.decode(np.flatnonzero(self.guarded))
+        return [] if self.sensitive_mask is None else self.domain.decode(np.flatnonzero(self.sensitive_mask))
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
@@ -129,10 +129,10 @@ class Mechanism(ABC):
 
     def outputs(self) -> Mapping[str, np.ndarray]:
         """Every report that can be sent, once, as columns. For audits of small instances; reports of bits say which they are."""
-        if not isinstance(self.layout, Fields):
+        if not isinstance(self.schema, IntegerColumns):
             raise NotImplementedError
-        parts = np.unravel_index(np.arange(self.alphabet), self.layout.sizes)
-        return {name: part.astype(empty.dtype) for (name, empty), part in zip(self.layout.empty(0).items(), parts, strict=True)}
+        parts = np.unravel_index(np.arange(self.n_reports), self.schema.sizes)
+        return {name: part.astype(empty.dtype) for (name, empty), part in zip(self.schema.empty(0).items(), parts, strict=True)}
 
     @abstractmethod
     def probabilities(self) -> np.ndarray:
@@ -140,27 +140,27 @@ class Mechanism(ABC):
 
     def protected(self) -> np.ndarray:
         """Which of ``outputs`` the guarantee bounds, (m,): all, except where some values are not protected [P2 def 2]."""
-        return np.ones(self.alphabet, dtype=bool)
+        return np.ones(self.n_reports, dtype=bool)
 
     def distances(self, index: Any = None) -> np.ndarray | None:
         """How far apart values are, in ``unit``, (K, K) or those at ``index``; None where epsilon is for any two."""
-        if self.unit is None:
+        if self.distance_unit is None:
             return None
         points = np.zeros((0, 1)) if self.domain.points is None else self.domain.points
         points = points if index is None else points[index]
-        return apart(points) / self.unit
+        return apart(points) / self.distance_unit
 
     @property
-    def listed(self) -> bool:
+    def is_enumerable(self) -> bool:
         """Whether there are few enough reports and values for ``probabilities`` to be listed and compared."""
-        return self.alphabet * self.domain.size <= ENUMERABLE
+        return self.n_reports * self.domain.size <= ENUMERABLE
 
     @property
-    def alphabet(self) -> int:
+    def n_reports(self) -> int:
         """How many different reports there are."""
-        if not isinstance(self.layout, Fields):
+        if not isinstance(self.schema, IntegerColumns):
             raise NotImplementedError
-        return math.prod(self.layout.sizes)
+        return math.prod(self.schema.sizes)
 
     @cached_property
     def header(self) -> dict[str, Any]:
@@ -217,7 +217,7 @@ class Mechanism(ABC):
 
     def randomize_encoded(self, encoded: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         """Report columns of what :meth:`encode` made, (n,), in chunks of bounded size."""
-        columns = self.layout.empty(len(encoded))
+        columns = self.schema.empty(len(encoded))
         for start in range(0, len(encoded), _CHUNK):
             rows = slice(start, start + _CHUNK)
             for name, part in self._sample(encoded[rows], source).items():
@@ -233,7 +233,7 @@ class Mechanism(ABC):
         Raises:
             ReportError: outputs that this mechanism cannot have sent.
         """
-        return Reports(self.header, columns_from(self.layout, outputs))
+        return Reports(self.header, columns_from(self.schema, outputs))
 
     def tally(self, reports: Reports, keep_reports: bool = False) -> Tally:
         """Count reports. Tallies of parts add up to the tally of the whole, bit for bit.
@@ -248,20 +248,20 @@ class Mechanism(ABC):
             ReportError: reports that this mechanism cannot have sent.
         """
         self.check(reports)
-        if keep_reports and isinstance(self.layout, Bits):
+        if keep_reports and isinstance(self.schema, BitVector):
             rows, seen = distinct(reports.columns["bits"], np.ones(len(reports), dtype=np.int64))
             return Tally(self.header, "reports", seen, len(reports), rows, reports.simulated)
-        return self.counted(reports.columns).marked(reports.simulated)
+        return self.tally_columns(reports.columns).marked(reports.simulated)
 
-    def counted(self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any) -> Tally:
+    def tally_columns(self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any) -> Tally:
         """The tally of checked columns, each row as often as ``seen`` (n,) says; ``how`` is for tuples of reports."""
         if how:
             raise ArgumentError(message(next(iter(how)), "goes with tuples of reports", type(self).__name__, "Leave it out"))
-        assert not isinstance(self.layout, Together)
-        sort, counts = count(self.layout, columns, seen)
+        assert not isinstance(self.schema, ProductSchema)
+        sort, counts = count(self.schema, columns, seen)
         return Tally(self.header, sort, counts, len(next(iter(columns.values()))) if seen is None else int(seen.sum()))
 
-    def statistic(self, tally: Tally, attributes: Any = None) -> tuple[Channel, np.ndarray, Domain]:
+    def channel_for(self, tally: Tally, attributes: Any = None) -> tuple[Channel, np.ndarray, Domain]:
         """What a tally of this mechanism says: a channel, how often each of its rows was seen, and the values.
 
         ``attributes``: of which of several, in which order; see PerAttribute.
@@ -283,7 +283,7 @@ class Mechanism(ABC):
         support = self.channel()
         if not isinstance(support, SupportChannel):
             raise MismatchError(message("tally", f"of single reports does not go with {type(self).__name__}"))
-        self.layout.check({"bits": rows})
+        self.schema.check({"bits": rows})
         assert isinstance(self.law, TwoLevel | OneHotBits)
         factors = self.law.log_least(np.bitwise_count(rows).sum(axis=1, dtype=np.int64), self.domain.size)
         gain = float(self.law.ratio() - 1)
@@ -296,14 +296,14 @@ class Mechanism(ABC):
         require_same(self.header, reports.header, "mechanism and reports")
         if len(reports) == 0:
             raise EmptyError(message("reports", "must not be empty"))
-        expected = self.layout.empty(0)
+        expected = self.schema.empty(0)
         if reports.columns.keys() != expected.keys():
             raise ReportError(message("reports", f"must have the columns {', '.join(expected)} and no others"))
         for name, column in expected.items():
             found = reports.columns[name]
             if found.dtype != column.dtype or found.shape[1:] != column.shape[1:]:
                 raise ReportError(message("reports", f"column {name!r} must be {column.dtype} of shape (n, *{column.shape[1:]})"))
-        self.layout.check(reports.columns)
+        self.schema.check(reports.columns)
 
 
 def _finite(value: float) -> float | str:
@@ -311,7 +311,7 @@ def _finite(value: float) -> float | str:
     return "inf" if value == float("inf") else value
 
 
-def guarded(domain: Domain, sensitive: Any) -> np.ndarray:
+def sensitive_mask(domain: Domain, sensitive: Any) -> np.ndarray:
     """Which values are sensitive, (K,) booleans, from a checked list. They are parameters, known to all: messages may name them."""
     if isinstance(sensitive, str | bytes) or not hasattr(sensitive, "__iter__") or (isinstance(sensitive, np.ndarray) and not sensitive.ndim):
         raise ArgumentTypeError(message("sensitive", "must be a list of values", kind(sensitive)))

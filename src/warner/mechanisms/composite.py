@@ -22,7 +22,7 @@ from warner.mechanisms.key_value import KeyValue
 from warner.privacy.guarantees import ApproximateLDP, Guarantee, MetricLDP
 from warner.privacy.report_laws import Independent
 from warner.reports.reports import Reports
-from warner.reports.schema import Together
+from warner.reports.schema import ProductSchema
 from warner.reports.tally import Tally
 
 
@@ -34,7 +34,7 @@ class Combined(Mechanism):
     """
 
     parts: dict[str, Mechanism]
-    layout: Together
+    schema: ProductSchema
     law: Independent
 
     def _assemble(self, domain: Domain, parts: Mapping[str, Mechanism]) -> None:
@@ -46,13 +46,13 @@ class Combined(Mechanism):
         several = sum(len(part.parts) if isinstance(part, Combined) else 1 for part in parts.values())
         integer("number of reports", several, 1, LARGEST_PARTS, "Use fewer reports of one person")
         self.domain, self.parts = domain, dict(parts)
-        self.layout = Together({name: part.layout for name, part in parts.items()})
+        self.schema = ProductSchema({name: part.schema for name, part in parts.items()})
         self.law = Independent(tuple(part.law for part in parts.values()))
-        self.binned = any(part.binned for part in parts.values())
+        self.represents_interval = any(part.represents_interval for part in parts.values())
         self._promised = self.spent({name: part.guarantee for name, part in parts.items()})
         self.requested = self.spent({name: part.promised_at(part.requested) for name, part in parts.items()}).epsilon
         # Epsilons were converted to nats per unit of distance before they were added.
-        self.unit = 1.0 if isinstance(self._promised, MetricLDP) else None
+        self.distance_unit = 1.0 if isinstance(self._promised, MetricLDP) else None
 
     @abstractmethod
     def spent(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
@@ -79,20 +79,20 @@ class Combined(Mechanism):
         return self.randomize_index(index, source)
 
     @property
-    def listed(self) -> bool:
-        return all(part.listed for part in self.parts.values()) and self.alphabet * self.domain.size <= ENUMERABLE
+    def is_enumerable(self) -> bool:
+        return all(part.is_enumerable for part in self.parts.values()) and self.n_reports * self.domain.size <= ENUMERABLE
 
     @property
-    def alphabet(self) -> int:
-        return prod(part.alphabet for part in self.parts.values())
+    def n_reports(self) -> int:
+        return prod(part.n_reports for part in self.parts.values())
 
     def _each(self) -> tuple[np.ndarray, ...]:
         """Which of every part's reports each tuple of them has, (alphabet,) each."""
-        return np.unravel_index(np.arange(self.alphabet), [part.alphabet for part in self.parts.values()])
+        return np.unravel_index(np.arange(self.n_reports), [part.n_reports for part in self.parts.values()])
 
     def outputs(self) -> Mapping[str, np.ndarray]:
         found = zip(self.parts.items(), self._each(), strict=True)
-        return self.layout.joined({name: {c: array[index] for c, array in part.outputs().items()} for (name, part), index in found})
+        return self.schema.join({name: {c: array[index] for c, array in part.outputs().items()} for (name, part), index in found})
 
     def protected(self) -> np.ndarray:
         parts = zip(self.parts.values(), self._each(), strict=True)
@@ -114,15 +114,15 @@ class Combined(Mechanism):
             ArgumentError: tables that would be too large; the message says which ``ways`` fit.
         """
         self.check(reports)
-        return self.counted(reports.columns, ways=self.kept(ways, keep_reports)).marked(reports.simulated)
+        return self.tally_columns(reports.columns, ways=self.kept(ways, keep_reports)).marked(reports.simulated)
 
     def kept(self, ways: int | None, keep_reports: bool = False) -> int | None:
         """Of how many attributes a tally keeps tables that is asked for ``ways``."""
         raise NotImplementedError
 
     @abstractmethod
-    def counted(self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any) -> Tally: ...
+    def tally_columns(self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any) -> Tally: ...
 
 
 def typed(part: Mechanism, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name: np.asarray(columns[name]).astype(empty.dtype, copy=False) for name, empty in part.layout.empty(0).items()}
+    return {name: np.asarray(columns[name]).astype(empty.dtype, copy=False) for name, empty in part.schema.empty(0).items()}

@@ -24,11 +24,11 @@ from warner._core.exact import ONE, SMALLEST, check_representable, divide, down,
 from warner._core.sampling import Source
 from warner.channels import DenseChannel, DirectChannel
 from warner.domains import Domain
-from warner.mechanisms.base import Mechanism, guarded
+from warner.mechanisms.base import Mechanism, sensitive_mask
 from warner.privacy.guarantees import LDP, OSLDP, ULDP, Guarantee
 from warner.privacy.report_laws import Table, TwoLevel, epsilon_of, fractions
 from warner.reports.schema import (
-    Fields,
+    IntegerColumns,
     smallest_dtype,
 )
 
@@ -88,7 +88,7 @@ class RandomizedResponse(Mechanism):
     def __init__(self, domain: Domain, epsilon: float) -> None:
         self._start(domain, epsilon, infinite=True)
         self._own, self._other = direct_cells(domain.size, self.requested)
-        self.layout = Fields(("report",), (domain.size,))
+        self.schema = IntegerColumns(("report",), (domain.size,))
         self.law = direct_law(domain.size, self._own, self._other)
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 
@@ -146,9 +146,9 @@ class ChannelMechanism(Mechanism):
         self._matrix = array
         numerators = self._numerators = _integers(array)
         self._cumulative = [_thresholds(column) for column in numerators.T]
-        self.guarded = None if sensitive is None else guarded(domain, sensitive)
-        self.law = Table(numerators, self.guarded)
-        self.layout = Fields(("report",), (array.shape[0],))
+        self.sensitive_mask = None if sensitive is None else sensitive_mask(domain, sensitive)
+        self.law = Table(numerators, self.sensitive_mask)
+        self.schema = IntegerColumns(("report",), (array.shape[0],))
         if self.law.ratio() == 1:
             raise ArgumentError(message("matrix", "must make reports that depend on the value", "equal columns"))
         found = self._realised
@@ -164,7 +164,7 @@ class ChannelMechanism(Mechanism):
 
     @property
     def guarantee(self) -> Guarantee:
-        if self.guarded is None:
+        if self.sensitive_mask is None:
             return LDP(self.epsilon)
         return (ULDP if self.law.names_the_rest else OSLDP)(self.epsilon, tuple(self.sensitive))
 
@@ -173,7 +173,7 @@ class ChannelMechanism(Mechanism):
 
     def parameters(self) -> dict[str, Any]:
         matrix = {"matrix": self._matrix.tolist()}
-        return matrix if self.guarded is None else {**matrix, "sensitive": self.sensitive}
+        return matrix if self.sensitive_mask is None else {**matrix, "sensitive": self.sensitive}
 
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
@@ -185,7 +185,7 @@ class ChannelMechanism(Mechanism):
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         u = source.words(len(index), np.uint64)
-        report = np.empty(len(index), dtype=smallest_dtype(self.alphabet))
+        report = np.empty(len(index), dtype=smallest_dtype(self.n_reports))
         order = np.argsort(index, kind="stable")
         values, starts = np.unique(index[order], return_index=True)
         for x, rows in zip(values, np.split(order, starts[1:]), strict=True):  # over values, not people

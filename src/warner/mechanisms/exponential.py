@@ -25,7 +25,7 @@ from warner.mechanisms.base import Mechanism
 from warner.privacy.guarantees import MetricLDP
 from warner.privacy.report_laws import ROUNDING, Table, apart, floats, fractions
 from warner.reports.schema import (
-    Fields,
+    IntegerColumns,
     smallest_dtype,
 )
 
@@ -59,8 +59,8 @@ class Exponential(Mechanism):
     """
 
     law: Table
-    layout: Fields
-    unit = 1.0
+    schema: IntegerColumns
+    distance_unit = 1.0
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
         self._start(domain, epsilon)
@@ -81,7 +81,7 @@ class Exponential(Mechanism):
             )
         numerators, self.words = self._integers()
         self.law = Table(numerators)
-        self.layout = Fields(("report",), (domain.size,))
+        self.schema = IntegerColumns(("report",), (domain.size,))
 
     def _integers(self) -> tuple[np.ndarray, int]:
         """The law as integers over 2**(64 words), by decimal arithmetic, which is the same on every machine; each value takes its rounding."""

@@ -23,7 +23,7 @@ from warner.mechanisms.numeric import Numeric
 from warner.privacy.guarantees import ApproximateLDP
 from warner.privacy.report_laws import Rounded, fractions
 from warner.reports.schema import (
-    Fields,
+    IntegerColumns,
 )
 
 _MOST_REPORTS = 2**22
@@ -64,7 +64,7 @@ class Gaussian(Numeric):
     """
 
     law: Rounded
-    layout: Fields
+    schema: IntegerColumns
 
     def __init__(self, domain: Domain, epsilon: float, delta: float, sigma: float | None = None) -> None:
         Mechanism._start(self, domain, epsilon)
@@ -83,7 +83,7 @@ class Gaussian(Numeric):
         self.numeric = isinstance(domain, Integers | Interval)
         low, high = (domain.low, domain.high) if isinstance(domain, Integers | Interval) else (0.0, 0.0)
         self._span = float(high - low)
-        self.binned = isinstance(domain, Interval)
+        self.represents_interval = isinstance(domain, Interval)
         far = self._span if self.numeric else _diameter(domain.points)
         least = far * calibrate(self.requested, self.delta)
         if not math.isfinite(least):
@@ -142,7 +142,7 @@ class Gaussian(Numeric):
                 )
             )
         self.law = Rounded.normal(deviation, int(self.steps.max()) + self._beyond)
-        self.layout = Fields(("report",) if self.numeric else tuple(f"axis{k}" for k in range(len(sizes))), sizes)
+        self.schema = IntegerColumns(("report",) if self.numeric else tuple(f"axis{k}" for k in range(len(sizes))), sizes)
         self.__dict__.pop("_edges", None)
         self._found = _up(self.law.divergence(self.requested, self._shifts()))
 
@@ -203,7 +203,7 @@ class Gaussian(Numeric):
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         places = self._rounded(index, int(self.steps[0]), source)[:, None] if self._places is None else self._places[index]
         columns = {}
-        for name, steps, place in zip(self.layout.names, self.steps, places.T, strict=True):
+        for name, steps, place in zip(self.schema.names, self.steps, places.T, strict=True):
             noise = source.among(self._edges, len(index)) - self.law.reach
             columns[name] = np.clip(place + noise + self._beyond, 0, int(steps) + 2 * self._beyond) // self._group
         return columns
@@ -280,5 +280,5 @@ def _up(delta: float) -> float:
     """To nine digits, rounded up: other machines' arithmetic may differ in the last of sixteen."""
     if delta <= 0:
         return 0.0
-    unit = 10.0 ** (math.floor(math.log10(delta)) - 8)
+    distance_unit = 10.0 ** (math.floor(math.log10(delta)) - 8)
     return min(1.0, math.ceil(delta / unit) * unit)

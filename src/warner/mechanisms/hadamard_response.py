@@ -14,7 +14,7 @@ from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.privacy.report_laws import TwoLevel
 from warner.reports.schema import (
-    Fields,
+    IntegerColumns,
 )
 
 
@@ -36,7 +36,7 @@ class HadamardResponse(Mechanism):
     128
     """
 
-    layout: Fields
+    schema: IntegerColumns
     law: TwoLevel
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
@@ -46,7 +46,7 @@ class HadamardResponse(Mechanism):
         check_representable(self.requested, 1 - agree, "the half that disagrees")
         self._agree = down(agree)
         self.order = 1 << domain.size.bit_length()
-        self.layout = Fields(("report",), (self.order,))
+        self.schema = IntegerColumns(("report",), (self.order,))
         half = self.order // 2
         self.law = TwoLevel(Fraction(self._agree, ONE * half), Fraction(ONE - self._agree, ONE * half))
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent

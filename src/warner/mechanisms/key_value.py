@@ -32,7 +32,7 @@ from warner.mechanisms.direct import direct_sample
 from warner.mechanisms.numeric import Piecewise, StochasticRounding, Window
 from warner.privacy.report_laws import Keyed
 from warner.reports.reports import Reports
-from warner.reports.schema import Digits, Fields
+from warner.reports.schema import DigitVector, IntegerColumns
 
 _DIGITS = 2**22  # drawn at a time
 _FILLED = 2**20  # pairs up to which every person's list is filled up to one length
@@ -81,7 +81,7 @@ class KeyValue(Mechanism):
 
     law: Keyed
     domain: Product
-    layout: Digits | Fields
+    schema: DigitVector | IntegerColumns
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class KeyValue(Mechanism):
         )
         # What takes either part of an answer.
         self.parts: dict[str, Domain | Mechanism] = {_KEY: held, _VALUE: self._value}
-        self.cells, self.binned = self._value.cells, self._value.binned
+        self.cells, self.represents_interval = self._value.cells, self._value.represents_interval
         # e^epsilon_1 = e / M h, with the h that is really sampled: so only the roundings below cost epsilon, downwards.
         odds = divide(exp(self.requested), rational(self.cells * self._value.law.high))
         d = held.size
@@ -124,7 +124,7 @@ class KeyValue(Mechanism):
             check_representable(self.requested, rare, "a dummy")
             self._other = up(rare)
             keep, other = Fraction(1, 2), Fraction(self._other, ONE)
-            self.layout = Digits(d, self.cells + 1)
+            self.schema = DigitVector(d, self.cells + 1)
         else:
             share = divide(1, odds + d - 1)
             check_representable(self.requested, share, "each other key")
@@ -132,7 +132,7 @@ class KeyValue(Mechanism):
             self._keep = down(divide(self._other, ONE) * odds)
             total = self._keep + (d - 1) * self._other
             keep, other = Fraction(self._keep, total), Fraction(self._other, total)
-            self.layout = Fields((_KEY, _VALUE), (d, self.cells))
+            self.schema = IntegerColumns((_KEY, _VALUE), (d, self.cells))
         self.law = Keyed(keep, other, self._value.law, self.cells, self.key == "unary")
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 
@@ -246,7 +246,7 @@ class KeyValue(Mechanism):
             swapped = np.flatnonzero(sent != own)
             value[swapped] = source.uniform(self.cells, swapped.size)
             return {_KEY: sent, _VALUE: value}
-        out = self.layout.empty(len(own))["digits"]
+        out = self.schema.empty(len(own))["digits"]
         step = max(1, _DIGITS // out.shape[1])
         for start in range(0, len(own), step):
             part = out[start : start + step]
@@ -265,19 +265,19 @@ class KeyValue(Mechanism):
         return TiedChannel(self.domain.shape[0], self._value.channel(), keep, np.append(1 - other, dummies) if silent else dummies, silent)
 
     @property
-    def alphabet(self) -> int:
-        return self.layout.base**self.layout.width if isinstance(self.layout, Digits) else math.prod(self.layout.sizes)
+    def n_reports(self) -> int:
+        return self.schema.base**self.schema.width if isinstance(self.schema, DigitVector) else math.prod(self.schema.sizes)
 
     def outputs(self) -> Mapping[str, np.ndarray]:
-        if not isinstance(self.layout, Digits):
+        if not isinstance(self.schema, DigitVector):
             return super().outputs()
-        digits = np.unravel_index(np.arange(self.alphabet), (self.layout.base,) * self.layout.width)
-        return {"digits": np.stack(digits, axis=1).astype(self.layout.empty(0)["digits"].dtype)}
+        digits = np.unravel_index(np.arange(self.n_reports), (self.schema.base,) * self.schema.width)
+        return {"digits": np.stack(digits, axis=1).astype(self.schema.empty(0)["digits"].dtype)}
 
     def probabilities(self) -> np.ndarray:
         (d, size), own = self.domain.shape, self.law.keep * self._value.probabilities()
         dummy = self.law.other / self.cells
-        if not isinstance(self.layout, Digits):
+        if not isinstance(self.schema, DigitVector):
             table = np.full((d, self.cells, d, size), dummy, dtype=object)
             for k in range(d):
                 table[k, :, k, :] = own

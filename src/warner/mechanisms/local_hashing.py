@@ -17,7 +17,7 @@ from warner.mechanisms.base import Mechanism
 from warner.mechanisms.direct import direct_cells, direct_law, direct_sample
 from warner.privacy.report_laws import TwoLevel
 from warner.reports.schema import (
-    Fields,
+    IntegerColumns,
 )
 
 _LARGEST_TABLE = 2**26  # counts in a tally, seeds * buckets
@@ -44,7 +44,7 @@ class LocalHashing(Mechanism):
     (4, ['bucket', 'seed'])
     """
 
-    layout: Fields
+    schema: IntegerColumns
     law: TwoLevel
 
     def __init__(self, domain: Domain, epsilon: float, buckets: int | None = None, seeds: int | None = None) -> None:
@@ -56,7 +56,7 @@ class LocalHashing(Mechanism):
             seeds = min(2**16, _LARGEST_TABLE // self.buckets)
         self.seeds = integer("seeds", seeds, 1, _LARGEST_TABLE // self.buckets, "The tally has seeds * buckets counts")
         self._own, self._other = direct_cells(self.buckets, self.requested)
-        self.layout = Fields(("seed", "bucket"), (self.seeds, self.buckets))
+        self.schema = IntegerColumns(("seed", "bucket"), (self.seeds, self.buckets))
         self.law = direct_law(self.buckets, self._own, self._other)
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 

@@ -17,7 +17,7 @@ from warner.domains import Domain, Integers, Interval
 from warner.mechanisms.base import Mechanism
 from warner.privacy.report_laws import TwoLevel
 from warner.reports.schema import (
-    Fields,
+    IntegerColumns,
 )
 
 
@@ -31,7 +31,7 @@ class Numeric(Mechanism):
         super()._start(domain, epsilon, infinite)
         if not isinstance(domain, Integers | Interval):
             domain.position([])  # refuses, with the reason
-        self.binned = isinstance(domain, Interval)
+        self.represents_interval = isinstance(domain, Interval)
 
     def encode(self, values: Any) -> np.ndarray:
         return self.domain.position(values)
@@ -74,7 +74,7 @@ class Window(Numeric):
     """
 
     law: TwoLevel
-    layout: Fields
+    schema: IntegerColumns
 
     def __init__(self, domain: Domain, epsilon: float, cells: int = 1024) -> None:
         self._start(domain, epsilon)
@@ -87,7 +87,7 @@ class Window(Numeric):
         self._other = down(outside)
         self._own = down(divide(self._other, ONE) * e)
         self._total = self.width * self._own + (self.cells - self.width) * self._other
-        self.layout = Fields(("report",), (self.cells,))
+        self.schema = IntegerColumns(("report",), (self.cells,))
         self.law = TwoLevel(Fraction(self._own, self._total), Fraction(self._other, self._total))
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 

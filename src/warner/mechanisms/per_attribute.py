@@ -70,24 +70,24 @@ class PerAttribute(Combined):
                     message("mechanisms", f"names {name!r}, which is no attribute", None, f"Attributes are {', '.join(product.domains)}")
                 )
         self._assemble(product, {name: _made(name, mechanisms[name], domain) for name, domain in product.domains.items()})
-        guarded = [part.guarded for part in self.parts.values()]
-        if any(mask is not None for mask in guarded) and product.size <= ENUMERABLE:
+        sensitive_mask = [part.sensitive_mask for part in self.parts.values()]
+        if any(mask is not None for mask in sensitive_mask) and product.size <= ENUMERABLE:
             # Whoever has a sensitive value in each attribute that has any. Only listed laws ask for it.
-            masks = [np.ones(d.size, dtype=bool) if m is None else m for d, m in zip(product.domains.values(), guarded, strict=True)]
-            self.guarded = np.logical_and.reduce(np.meshgrid(*masks, indexing="ij")).ravel()
+            masks = [np.ones(d.size, dtype=bool) if m is None else m for d, m in zip(product.domains.values(), sensitive_mask, strict=True)]
+            self.sensitive_mask = np.logical_and.reduce(np.meshgrid(*masks, indexing="ij")).ravel()
 
     def spent(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
         found: Guarantee = side_by_side(guarantees)
         return found
 
     def distances(self, index: Any = None) -> np.ndarray | None:
-        if self.unit is None:
+        if self.distance_unit is None:
             return None
         # Only a single attribute keeps its metric guarantee; several are bounded for any two values.
         (part,) = self.parts.values()
-        assert part.unit is not None
+        assert part.distance_unit is not None
         found = part.distances(index)
-        return None if found is None else found * part.unit
+        return None if found is None else found * part.distance_unit
 
     @property
     def sensitive(self) -> list[Any]:
@@ -124,10 +124,10 @@ class PerAttribute(Combined):
         if not (int(index.min()) >= 0 and int(index.max()) < self.domain.size):
             raise ArgumentError(message("index", f"must lie in 0..{self.domain.size - 1}"))
         places = zip(self.parts.items(), np.unravel_index(index, self.domain.shape), strict=True)
-        return self.layout.joined({name: typed(part, part.randomize_index(place, source)) for (name, part), place in places})
+        return self.schema.join({name: typed(part, part.randomize_index(place, source)) for (name, part), place in places})
 
     def randomize_encoded(self, encoded: Any, source: Source) -> dict[str, np.ndarray]:
-        columns = self.layout.joined({name: part.randomize_encoded(encoded[name], source) for name, part in self.parts.items()})
+        columns = self.schema.join({name: part.randomize_encoded(encoded[name], source) for name, part in self.parts.items()})
         if len({len(column) for column in columns.values()}) != 1:
             raise ArgumentError(message("values", "columns must have one length", ", ".join(str(len(column)) for column in columns.values())))
         return columns
@@ -150,14 +150,14 @@ class PerAttribute(Combined):
             raise ArgumentError(
                 message("keep_reports", "does not go with tuples of attributes", None, "Leave it out: tables of bits are kept by co-occurrence")
             )
-        return affordable(self.layout.parts, ways)
+        return affordable(self.schema.parts, ways)
 
-    def counted(self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any) -> Tally:
-        kept = affordable(self.layout.parts, how.get("ways"))
-        counts = tables(self.layout.parts, self.layout.split(columns), kept, seen)
+    def tally_columns(self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any) -> Tally:
+        kept = affordable(self.schema.parts, how.get("ways"))
+        counts = tables(self.schema.parts, self.schema.split(columns), kept, seen)
         return Tally(self.header, f"{kept}-way", counts, len(next(iter(columns.values()))) if seen is None else int(seen.sum()))
 
-    def statistic(self, tally: Tally, attributes: Any = None) -> tuple[Channel, np.ndarray, Domain]:
+    def channel_for(self, tally: Tally, attributes: Any = None) -> tuple[Channel, np.ndarray, Domain]:
         """Of the attributes asked for, in their order: all for None, where the tally keeps tables of all."""
         ways, known = tally.ways, list(self.parts)
         if ways is None:
@@ -169,7 +169,7 @@ class PerAttribute(Combined):
             raise ArgumentError(
                 message("attributes", f"can be {ways} together of {', '.join(known)}: the tally keeps no larger tables", got, example)
             )
-        table = picked(self.layout.parts, tally.counts, ways, wanted)
+        table = picked(self.schema.parts, tally.counts, ways, wanted)
         if table is None:
             raise MismatchError(message("tally", "does not fit its mechanism, PerAttribute", None, "Was the file altered?"))
         domain = Product(**{name: self.domain.domains[name] for name in wanted}) if len(wanted) > 1 else self.domain.domains[wanted[0]]
@@ -186,7 +186,7 @@ def _made(name: str, mechanism: Any, domain: Domain) -> Mechanism:
         raise ArgumentTypeError(message(f"mechanisms[{name!r}]", "must be a mechanism, or a function that makes one of the domain", kind(mechanism)))
     if made.domain != domain:
         raise MismatchError(message(f"mechanisms[{name!r}]", "must be on the attribute's own domain", repr(made.domain), f"That is {domain!r}"))
-    if isinstance(made, Combined) and not made.layout.listing:
+    if isinstance(made, Combined) and not made.schema.rows_are_reports:
         raise ArgumentError(
             message(
                 f"mechanisms[{name!r}]",

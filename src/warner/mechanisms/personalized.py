@@ -153,7 +153,7 @@ class Device:
                 continue  # a tag that this person has no use for
             except (ValuesError, ArgumentTypeError):
                 problem = message(f"secret {tag}", "has values that are not in the domain")
-            if problem is None and personalized.mechanism.guarded[index].any():
+            if problem is None and personalized.mechanism.sensitive_mask[index].any():
                 problem = message(f"secret {tag}", "has a value that is sensitive for everyone", None, "It is protected already: leave it out")
             if problem is None and any(x in bots for x in index.tolist()):
                 problem = message(f"secret {tag}", "shares a value with another tag", None, "Give each value one tag")

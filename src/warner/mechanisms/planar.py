@@ -28,7 +28,7 @@ from warner.mechanisms.base import Mechanism
 from warner.privacy.guarantees import MetricLDP
 from warner.privacy.report_laws import Displacements, fractions
 from warner.reports.schema import (
-    Fields,
+    IntegerColumns,
 )
 
 # Nats per cell: below, the tails to sum reach over more than 2^11 cells; above, over the whole grid, they are no floats.
@@ -45,8 +45,8 @@ class Planar(Mechanism):
     """A displacement that does not depend on the cell and is even in rows and in columns. Abstract: a subclass says how likely each is."""
 
     law: Displacements
-    layout: Fields
-    unit = 1.0
+    schema: IntegerColumns
+    distance_unit = 1.0
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
         self._start(domain, epsilon)
@@ -76,7 +76,7 @@ class Planar(Mechanism):
             )
         # Rounding can move a ratio of two neighbours' probabilities by _SLACK nats, so that much less is used.
         self._table = self._masses(domain.rows, domain.columns, nats - _SLACK)
-        self.layout = Fields(("report",), (domain.size,))
+        self.schema = IntegerColumns(("report",), (domain.size,))
         self._settle()
 
     def _settle(self) -> None:

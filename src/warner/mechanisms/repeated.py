@@ -23,7 +23,7 @@ from warner.mechanisms.composite import Combined, typed
 from warner.mechanisms.headers import LARGEST_PARTS, from_header
 from warner.privacy.guarantees import Guarantee, compose
 from warner.reports.reports import Reports, columns_of
-from warner.reports.schema import Bits, Digits
+from warner.reports.schema import BitVector, DigitVector
 from warner.reports.tally import Tally, distinct, kinds
 
 _LARGEST_ROWS = 2**22  # entries of the channel of all tuples of reports of one value
@@ -65,7 +65,7 @@ class Repeated(Combined):
         for part in parts:
             if not isinstance(part, Mechanism) or isinstance(part, Combined):
                 raise ArgumentTypeError(message("mechanism", "must be a mechanism of one report, or a list of such", kind(part)))
-            if isinstance(part.layout, Digits):
+            if isinstance(part.schema, DigitVector):
                 raise ArgumentError(
                     message("mechanism", "must send whole reports to be repeated, not a digit for each key", repr(part), "Use key='direct'")
                 )
@@ -77,8 +77,8 @@ class Repeated(Combined):
         parts.sort(key=lambda part: order[texts[id(part)]])
         self._assemble(parts[0].domain, {str(i + 1): part for i, part in enumerate(parts)})
         self._runs = [len(list(run)) for _, run in groupby(parts, key=lambda part: texts[id(part)])]
-        guarded = [part.guarded for part in parts if part.guarded is not None]
-        self.guarded = guarded[0] if guarded else None
+        sensitive_mask = [part.sensitive_mask for part in parts if part.sensitive_mask is not None]
+        self.sensitive_mask = sensitive_mask[0] if sensitive_mask else None
 
     def spent(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
         found: Guarantee = compose(guarantees.values())
@@ -107,11 +107,11 @@ class Repeated(Combined):
         return [encoded for encoded, times in zip(made, self._runs, strict=True) for _ in range(times)]
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        return self.layout.joined({name: typed(part, part.randomize_index(index, source)) for name, part in self.parts.items()})
+        return self.schema.join({name: typed(part, part.randomize_index(index, source)) for name, part in self.parts.items()})
 
     def randomize_encoded(self, encoded: Any, source: Source) -> dict[str, np.ndarray]:
         found = zip(self.parts.items(), encoded, strict=True)
-        return self.layout.joined({name: part.randomize_encoded(own, source) for (name, part), own in found})
+        return self.schema.join({name: part.randomize_encoded(own, source) for (name, part), own in found})
 
     def _tabled(self, tables: Sequence[np.ndarray]) -> np.ndarray:
         out = tables[0]
@@ -121,12 +121,12 @@ class Repeated(Combined):
 
     def channel(self) -> Channel:
         """The channel of all tuples of reports, in C order, where there are few enough; a tally's own has the tuples seen."""
-        if not self.layout.listing or self.layout.rows * self.domain.size > _LARGEST_ROWS:
+        if not self.schema.rows_are_reports or self.schema.rows * self.domain.size > _LARGEST_ROWS:
             raise ArgumentError(
                 message(
                     "channel",
                     "has too many tuples of reports to list them",
-                    f"{self.layout.rows:.3g}",
+                    f"{self.schema.rows:.3g}",
                     "Use that of a tally: evidence(tally).channel",
                 )
             )
@@ -137,8 +137,8 @@ class Repeated(Combined):
             raise ArgumentError(message("ways", "are of several attributes; reports of one value are kept whole", str(ways), "Leave it out"))
         return None
 
-    def counted(self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any) -> Tally:
-        split = self.layout.split(columns)
+    def tally_columns(self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any) -> Tally:
+        split = self.schema.split(columns)
         records = [Reports(self.header, split[name]).record_array() for name in self.parts]
         ordered, start = [], 0
         for times in self._runs:
@@ -150,20 +150,20 @@ class Repeated(Combined):
 
     def report_channel(self, rows: np.ndarray) -> RepeatedRows:
         """Rows of the tuples of reports seen, given as their bytes."""
-        columns = columns_of(self.layout, rows)
-        self.layout.check(columns)
-        split = self.layout.split(columns)
+        columns = columns_of(self.schema, rows)
+        self.schema.check(columns)
+        split = self.schema.split(columns)
         channels: list[Channel] = []
         index = []
         for name, part in self.parts.items():
-            if isinstance(part.layout, Bits):
+            if isinstance(part.schema, BitVector):
                 different, place = kinds(split[name]["bits"])
                 channels.append(part.report_channel(different))
                 index.append(place)
             else:
-                assert not isinstance(part.layout, Digits)
+                assert not isinstance(part.schema, DigitVector)
                 channels.append(part.channel())
-                index.append(part.layout.index(split[name]))
+                index.append(part.schema.index(split[name]))
         return RepeatedRows(channels, np.stack(index, axis=1))
 
 

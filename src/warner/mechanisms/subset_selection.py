@@ -18,7 +18,7 @@ from warner.domains import Domain
 from warner.mechanisms.base import ENUMERABLE, Mechanism
 from warner.privacy.report_laws import TwoLevel
 from warner.reports.schema import (
-    Bits,
+    BitVector,
 )
 
 
@@ -42,7 +42,7 @@ class SubsetSelection(Mechanism):
     (5, 5)
     """
 
-    layout: Bits
+    schema: BitVector
     law: TwoLevel
 
     def __init__(self, domain: Domain, epsilon: float, size: int | None = None) -> None:
@@ -52,7 +52,7 @@ class SubsetSelection(Mechanism):
         include = divide(self.subset * e, self.subset * e + total - self.subset)
         check_representable(self.requested, min(include, 1 - include), "leaving the true value out")
         self._include = down(include)
-        self.layout = Bits(total, ones=self.subset)
+        self.schema = BitVector(total, ones=self.subset)
         # Up to the common factor of ``probabilities``: with many values its binomials take longer than all else.
         self.law = TwoLevel(Fraction(self._include, self.subset), Fraction(ONE - self._include, total - self.subset))
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
@@ -67,7 +67,7 @@ class SubsetSelection(Mechanism):
         """Floyd's algorithm on the other K - 1 values, for all people at once: d (or d - 1) steps, exactly uniform."""
         n, others = len(index), self.domain.size - 1
         include = source.below(self._include, n)
-        packed = np.zeros((n, self.layout.bytes), dtype=np.uint8)
+        packed = np.zeros((n, self.schema.bytes), dtype=np.uint8)
         _set_bits(packed, np.flatnonzero(include), index[include])
         everyone = np.arange(n)
         for step in range(self.subset):
@@ -89,12 +89,12 @@ class SubsetSelection(Mechanism):
         return SupportChannel(self.domain.size, float(q), float(p - q), ones=d)
 
     @property
-    def listed(self) -> bool:
+    def is_enumerable(self) -> bool:
         # There are at least K subsets: with more than 2^8 values their number need not be worked out.
-        return self.domain.size**2 <= ENUMERABLE and super().listed
+        return self.domain.size**2 <= ENUMERABLE and super().is_enumerable
 
     @property
-    def alphabet(self) -> int:
+    def n_reports(self) -> int:
         return math.comb(self.domain.size, self.subset)
 
     def _members(self) -> np.ndarray:

@@ -22,7 +22,7 @@ from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.privacy.report_laws import OneHotBits
 from warner.reports.schema import (
-    Bits,
+    BitVector,
 )
 
 
@@ -74,12 +74,12 @@ class UnaryEncoding(Mechanism):
     (1, 2)
     """
 
-    layout: Bits
+    schema: BitVector
 
     def __init__(self, domain: Domain, epsilon: float, keep: str | float = "symmetric") -> None:
         self._start(domain, epsilon)
         self.keep, self._keep, self._raised = bit_thresholds(keep, self.requested)
-        self.layout = Bits(domain.size)
+        self.schema = BitVector(domain.size)
         self.law = OneHotBits(self._keep, self._raised)
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 
@@ -90,20 +90,20 @@ class UnaryEncoding(Mechanism):
         return {"keep": hex(self._keep), "raised": hex(self._raised)}
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        n, size = len(index), self.layout.bytes
+        n, size = len(index), self.schema.bytes
         packed = source.bits(self._raised, n * size).reshape(n, size)
         rows, byte = np.arange(n), index >> 3
         mask = (np.uint8(128) >> (index & 7).astype(np.uint8)).astype(np.uint8)
         kept = source.below(self._keep, n)
         packed[rows, byte] = (packed[rows, byte] & ~mask) | np.where(kept, mask, np.uint8(0))
-        packed[:, -1] &= np.array(256 - 2**self.layout.padding, np.uint8)
+        packed[:, -1] &= np.array(256 - 2**self.schema.padding, np.uint8)
         return {"bits": packed}
 
     def channel(self) -> SupportChannel:
         return SupportChannel(self.domain.size, self._raised / ONE, (self._keep - self._raised) / ONE)
 
     @property
-    def alphabet(self) -> int:
+    def n_reports(self) -> int:
         return 2**self.domain.size
 
     def outputs(self) -> Mapping[str, np.ndarray]:

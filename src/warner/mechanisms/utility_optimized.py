@@ -13,13 +13,13 @@ from warner._core.exact import ONE, check_representable, divide, down, exp, up
 from warner._core.sampling import Source
 from warner.channels import DirectChannel, SupportChannel, SupportRows
 from warner.domains import Domain
-from warner.mechanisms.base import Mechanism, guarded
+from warner.mechanisms.base import Mechanism, sensitive_mask
 from warner.mechanisms.unary_encoding import bit_thresholds
 from warner.privacy.guarantees import ULDP
 from warner.privacy.report_laws import GuardedBits, TwoLevel
 from warner.reports.schema import (
-    Bits,
-    Fields,
+    BitVector,
+    IntegerColumns,
 )
 
 _CELLS = 2**22  # bits that are placed at a time
@@ -28,10 +28,10 @@ _CELLS = 2**22  # bits that are placed at a time
 class UtilityOptimized(Mechanism):
     """What mechanisms that protect some values share. Abstract."""
 
-    guarded: np.ndarray
+    sensitive_mask: np.ndarray
 
     def _protect(self, sensitive: Any) -> None:
-        self.guarded = guarded(self.domain, sensitive)
+        self.sensitive_mask = sensitive_mask(self.domain, sensitive)
 
     def common(self) -> dict[str, Any]:
         """Constructor arguments besides domain, epsilon and the sensitive values: for another instance like this one."""
@@ -69,7 +69,7 @@ class UtilityOptimizedRR(UtilityOptimized):
     def __init__(self, domain: Domain, epsilon: float, sensitive: Sequence[Any]) -> None:
         self._start(domain, epsilon)
         self._protect(sensitive)
-        e, self._members = exp(self.requested), int(self.guarded.sum())
+        e, self._members = exp(self.requested), int(self.sensitive_mask.sum())
         share = divide(1, e + self._members - 1)
         check_representable(self.requested, min(share, divide(e - 1, e + self._members - 1)), "the rarest report of a value")
         # As in randomised response, cells beyond the total are drawn again. c3 = c1 - c2 holds for integers too, so both
@@ -77,7 +77,7 @@ class UtilityOptimizedRR(UtilityOptimized):
         self._other = down(share)
         self._own = down(divide(self._other, ONE) * e)
         total = self._own + (self._members - 1) * self._other
-        self.layout = Fields(("report",), (domain.size,))
+        self.schema = IntegerColumns(("report",), (domain.size,))
         self.law = TwoLevel(Fraction(self._own, total), Fraction(self._other, total))
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 
@@ -98,28 +98,28 @@ class UtilityOptimizedRR(UtilityOptimized):
         as ``own``, for itself. Another value takes all |S| for the members, and the rest for itself. So no random word and
         no operation depends on which kind a value is.
         """
-        members, size = np.flatnonzero(self.guarded), self.domain.size
+        members, size = np.flatnonzero(self.sensitive_mask), self.domain.size
         cell = source.cells(self._other, self._members, self._own - self._other, len(index))
         # Where a value stands among the members; one that is none of them stands after all.
         rank = np.full(size, self._members, dtype=cell.dtype)
         rank[members] = np.arange(self._members)
-        cells = (self._members - self.guarded).astype(cell.dtype)[index]
+        cells = (self._members - self.sensitive_mask).astype(cell.dtype)[index]
         named = members[np.minimum(cell + (cell >= rank[index]), self._members - 1)]
         # By arithmetic: a choice by condition is faster where all conditions are alike, as those of a single member are.
         return {"report": index + (cell < cells) * (named - index)}
 
     def channel(self) -> DirectChannel:
-        return DirectChannel(self.domain.size, np.where(self.guarded, float(self.law.low), 0.0), float(self.law.high - self.law.low))
+        return DirectChannel(self.domain.size, np.where(self.sensitive_mask, float(self.law.low), 0.0), float(self.law.high - self.law.low))
 
     def protected(self) -> np.ndarray:
-        return self.guarded.copy()
+        return self.sensitive_mask.copy()
 
     def probabilities(self) -> np.ndarray:
         size = self.domain.size
         table = np.full((size, size), Fraction(0), dtype=object)
-        table[self.guarded] = self.law.low
+        table[self.sensitive_mask] = self.law.low
         for x in range(size):
-            table[x, x] = self.law.high if self.guarded[x] else self.law.high - self.law.low
+            table[x, x] = self.law.high if self.sensitive_mask[x] else self.law.high - self.law.low
         return table
 
 
@@ -151,7 +151,7 @@ class UtilityOptimizedRappor(UtilityOptimized):
     (2, 3)
     """
 
-    layout: Bits
+    schema: BitVector
     law: GuardedBits
 
     def __init__(self, domain: Domain, epsilon: float, sensitive: Sequence[Any], keep: str | float = "symmetric") -> None:
@@ -162,11 +162,11 @@ class UtilityOptimizedRappor(UtilityOptimized):
         dropped = divide(self._keep, self._raised * exp(self.requested))
         check_representable(self.requested, dropped, "dropping the bit of a value that is not sensitive")
         self._dropped = min(up(dropped), ONE)
-        others = int((~self.guarded).sum())
+        others = int((~self.sensitive_mask).sum())
         if others:
             check_representable(self.requested, 1 - dropped, "naming a value that is not sensitive")
-        mask = np.packbits(~self.guarded)
-        self.layout = Bits(domain.size, lone=mask.tobytes() if others else b"")
+        mask = np.packbits(~self.sensitive_mask)
+        self.schema = BitVector(domain.size, exclusive_mask=mask.tobytes() if others else b"")
         self.law = GuardedBits(self._keep, self._raised, self._dropped, domain.size - others, others)
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 
@@ -181,8 +181,8 @@ class UtilityOptimizedRappor(UtilityOptimized):
         return {"keep": hex(self._keep), "raised": hex(self._raised), "dropped": hex(self._dropped)}
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        n, members = len(index), np.flatnonzero(self.guarded)
-        packed = np.zeros((n, self.layout.bytes), dtype=np.uint8)
+        n, members = len(index), np.flatnonzero(self.sensitive_mask)
+        packed = np.zeros((n, self.schema.bytes), dtype=np.uint8)
         # Only bytes that hold a sensitive bit are worked on, a few rows at a time.
         held = np.unique(members >> 3)
         place = np.searchsorted(held, members >> 3) * 8 + (members & 7)
@@ -198,19 +198,19 @@ class UtilityOptimizedRappor(UtilityOptimized):
         everyone, byte = np.arange(n), index >> 3
         mask = (128 >> (index & 7)).astype(np.uint8)
         # A value that is not sensitive keeps its bit where it is not dropped.
-        keep = np.where(self.guarded, np.uint64(self._keep), np.uint64(ONE - self._dropped))
+        keep = np.where(self.sensitive_mask, np.uint64(self._keep), np.uint64(ONE - self._dropped))
         kept = source.below_each(keep[index])
         packed[everyone, byte] = (packed[everyone, byte] & ~mask) | np.where(kept, mask, np.uint8(0))
         return {"bits": packed}
 
     def channel(self) -> SupportChannel:
-        q = np.where(self.guarded, self._raised / ONE, 0.0)
-        gap = np.where(self.guarded, (self._keep - self._raised) / ONE, (ONE - self._dropped) / ONE)
+        q = np.where(self.sensitive_mask, self._raised / ONE, 0.0)
+        gap = np.where(self.sensitive_mask, (self._keep - self._raised) / ONE, (ONE - self._dropped) / ONE)
         return SupportChannel(self.domain.size, q, gap)
 
     def report_channel(self, rows: np.ndarray) -> SupportRows:
         """Rows 1 + (e - 1) b on the sensitive bits of a protected report, b on the one bit of another (METHODS 1)."""
-        self.layout.check({"bits": rows})
+        self.schema.check({"bits": rows})
         inside, outside = self._masks()
         named = np.any(rows & outside, axis=1)
         bits = np.where(named[:, None], rows & outside, rows & inside)
@@ -220,27 +220,27 @@ class UtilityOptimizedRappor(UtilityOptimized):
         ones = np.bitwise_count(rows & inside).sum(axis=1, dtype=np.int64)
         raised, clear = math.log(self._raised / ONE), math.log(1 - self._raised / ONE)
         kept = np.where(named, (ONE - self._dropped) / ONE, (ONE - self._keep) / (ONE - self._raised))
-        factors = ones * raised + (int(self.guarded.sum()) - ones) * clear + np.log(kept)
+        factors = ones * raised + (int(self.sensitive_mask.sum()) - ones) * clear + np.log(kept)
         # The inversion counts all bits, those of S in a report that names its value too.
         return SupportRows(bits, self.domain.size, base, gain, support.q, support.gap, counted=rows, log_factors=factors)
 
     def _masks(self) -> tuple[np.ndarray, np.ndarray]:
         """Packed bits of the sensitive values, and of the others."""
-        return np.packbits(self.guarded), np.packbits(~self.guarded)
+        return np.packbits(self.sensitive_mask), np.packbits(~self.sensitive_mask)
 
     def protected(self) -> np.ndarray:
         return ~np.any(self.outputs()["bits"] & self._masks()[1], axis=1)
 
     @property
-    def alphabet(self) -> int:
-        return 2 ** int(self.guarded.sum()) * (1 + int((~self.guarded).sum()))
+    def n_reports(self) -> int:
+        return 2 ** int(self.sensitive_mask.sum()) * (1 + int((~self.sensitive_mask).sum()))
 
     def outputs(self) -> Mapping[str, np.ndarray]:
         """Reports that can occur: any bits of S, and at most one other bit. [P2] writes strings that cannot."""
         return {"bits": np.packbits(self._patterns(), axis=1)}
 
     def _patterns(self) -> np.ndarray:
-        members, others = np.flatnonzero(self.guarded), np.flatnonzero(~self.guarded)
+        members, others = np.flatnonzero(self.sensitive_mask), np.flatnonzero(~self.sensitive_mask)
         inside = (np.arange(2**members.size)[:, None] >> np.arange(members.size - 1, -1, -1) & 1).astype(np.uint8)
         patterns = np.zeros((1 + others.size, len(inside), self.domain.size), dtype=np.uint8)
         patterns[:, :, members] = inside
@@ -255,7 +255,7 @@ class UtilityOptimizedRappor(UtilityOptimized):
             for y, pattern in enumerate(patterns.tolist()):
                 value = Fraction(1)
                 for j, bit in enumerate(pattern):
-                    own, other = (keep, raised) if self.guarded[j] else (1 - dropped, Fraction(0))
+                    own, other = (keep, raised) if self.sensitive_mask[j] else (1 - dropped, Fraction(0))
                     one = own if j == x else other
                     value *= one if bit else 1 - one
                 table[y, x] = value

@@ -51,9 +51,9 @@ def post_process(matrix: Any, channel: Any, sensitive: Any, protected_after: Any
     [[0.0, 0.6], [1.0, 0.4]]
     """
     array = _matrix(channel)
-    guarded = _guarded(sensitive, array.shape[1])
-    protected = image(array, guarded)
-    if (broken := violation(array, guarded, protected)) is not None:
+    sensitive_mask = _guarded(sensitive, array.shape[1])
+    protected = image(array, sensitive_mask)
+    if (broken := violation(array, sensitive_mask, protected)) is not None:
         raise ArgumentError(message("channel", f"is not utility-optimised: {broken}", None, "Use decompose for a one-sided mechanism"))
     if not preserves_data_types(matrix, protected, protected_after):
         raise ArgumentError(
@@ -81,14 +81,14 @@ def decompose(channel: Any, sensitive: Any) -> tuple[np.ndarray, np.ndarray, np.
     """
     array = _matrix(channel)
     array = array / array.sum(axis=0)
-    guarded = _guarded(sensitive, array.shape[1])
-    made = image(array, guarded)
+    sensitive_mask = _guarded(sensitive, array.shape[1])
+    made = image(array, sensitive_mask)
     inside, outside = np.flatnonzero(made), np.flatnonzero(~made)
-    most = array[np.ix_(inside, guarded)].max(axis=1)
+    most = array[np.ix_(inside, sensitive_mask)].max(axis=1)
     # What a non-sensitive value says more often than any sensitive one, and what it alone says, goes to a report that names it.
-    capped = np.where(guarded[None, :], array[inside], np.minimum(array[inside], most[:, None]))
+    capped = np.where(sensitive_mask[None, :], array[inside], np.minimum(array[inside], most[:, None]))
     named = 1 - capped.sum(axis=0)
-    others = np.flatnonzero(~guarded & (named > 1e-12))  # below, it is rounding
+    others = np.flatnonzero(~sensitive_mask & (named > 1e-12))  # below, it is rounding
     uldp = np.zeros((inside.size + others.size, array.shape[1]))
     uldp[: inside.size] = capped
     uldp[inside.size + np.arange(others.size), others] = named[others]
@@ -101,12 +101,14 @@ def decompose(channel: Any, sensitive: Any) -> tuple[np.ndarray, np.ndarray, np.
 
 def _guarded(sensitive: Any, size: int) -> np.ndarray:
     try:
-        guarded = np.asarray(sensitive)
+        sensitive_mask = np.asarray(sensitive)
     except ValueError:
-        guarded = np.asarray(None)
-    if guarded.dtype != bool or guarded.shape != (size,) or not guarded.any():
-        raise ArgumentError(message("sensitive", f"must be {size} booleans, at least one of them true", f"{guarded.dtype} of shape {guarded.shape}"))
-    return guarded
+        sensitive_mask = np.asarray(None)
+    if sensitive_mask.dtype != bool or sensitive_mask.shape != (size,) or not sensitive_mask.any():
+        raise ArgumentError(
+            message("sensitive", f"must be {size} booleans, at least one of them true", f"{sensitive_mask.dtype} of shape {sensitive_mask.shape}")
+        )
+    return sensitive_mask
 
 
 def _matrix(value: Any) -> np.ndarray:

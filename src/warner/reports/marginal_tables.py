@@ -20,7 +20,7 @@ from warner._core.errors import (
     ArgumentTypeError,
     message,
 )
-from warner.reports.schema import Bits, Digits, Layout
+from warner.reports.schema import BitVector, DigitVector, ReportSchema
 from warner.reports.tally import bins
 
 LARGEST = 2**24  # counts in a tally of tuples
@@ -28,16 +28,16 @@ _BLOCK = 2**22  # elements of marks that are multiplied at a time
 _MARKS = 2**28  # bytes of marks that are held at a time
 
 
-def cells(parts: Mapping[str, Layout], ways: int) -> int:
+def cells(parts: Mapping[str, ReportSchema], ways: int) -> int:
     """How many counts the tables of all subsets of ``ways`` attributes have: the elementary symmetric polynomial of their rows."""
     sums = [1] + [0] * ways
-    for layout in parts.values():
+    for schema in parts.values():
         for k in range(ways, 0, -1):
-            sums[k] += sums[k - 1] * layout.rows
+            sums[k] += sums[k - 1] * schema.rows
     return sums[ways]
 
 
-def affordable(parts: Mapping[str, Layout], ways: int | None) -> int:
+def affordable(parts: Mapping[str, ReportSchema], ways: int | None) -> int:
     """How many attributes to keep tables of: ``ways``, all for None; refused, with what fits, where that is too many counts."""
     most = len(parts)
     wanted = most if ways is None else integer("ways", ways, 1, most)
@@ -53,9 +53,11 @@ def affordable(parts: Mapping[str, Layout], ways: int | None) -> int:
     raise ArgumentError(message("ways", f"{what} would have {needed:.3g} counts, more than {LARGEST}", str(ways), remedy))
 
 
-def tables(parts: Mapping[str, Layout], columns: Mapping[str, Mapping[str, np.ndarray]], ways: int, seen: np.ndarray | None = None) -> np.ndarray:
+def tables(
+    parts: Mapping[str, ReportSchema], columns: Mapping[str, Mapping[str, np.ndarray]], ways: int, seen: np.ndarray | None = None
+) -> np.ndarray:
     """The counts (cells,) of checked columns of every part, each person as often as ``seen`` (n,) says."""
-    marked = sum(layout.rows for layout in parts.values() if not layout.listing)
+    marked = sum(schema.rows for schema in parts.values() if not schema.rows_are_reports)
     n = len(next(iter(next(iter(columns.values())).values())))
     step = max(1, _MARKS // marked) if marked else n
     if n > step:
@@ -65,25 +67,28 @@ def tables(parts: Mapping[str, Layout], columns: Mapping[str, Mapping[str, np.nd
             part = {name: {column: array[some] for column, array in own.items()} for name, own in columns.items()}
             total += tables(parts, part, ways, None if seen is None else seen[some])
         return total
-    held = {name: layout.marks(columns[name]) if isinstance(layout, Bits | Digits) else layout.index(columns[name]) for name, layout in parts.items()}
+    held = {
+        name: schema.indicators(columns[name]) if isinstance(schema, BitVector | DigitVector) else schema.index(columns[name])
+        for name, schema in parts.items()
+    }
     found = [_table([parts[name] for name in names], [held[name] for name in names], seen).ravel() for names in combinations(parts, ways)]
     return np.concatenate(found)
 
 
-def _table(layouts: Sequence[Layout], held: Sequence[np.ndarray], seen: np.ndarray | None) -> np.ndarray:
+def _table(layouts: Sequence[ReportSchema], held: Sequence[np.ndarray], seen: np.ndarray | None) -> np.ndarray:
     """Counts (rows_1, .., rows_w). Reports that are rows are numbered together; of people of one number, marks are multiplied."""
-    listed = [i for i, layout in enumerate(layouts) if layout.listing]
-    marked = [i for i, layout in enumerate(layouts) if not layout.listing]
-    shape = [layouts[i].rows for i in listed]
+    is_enumerable = [i for i, schema in enumerate(layouts) if schema.rows_are_reports]
+    marked = [i for i, schema in enumerate(layouts) if not schema.rows_are_reports]
+    shape = [layouts[i].rows for i in is_enumerable]
     group = np.zeros(len(held[0]), dtype=np.intp)
-    for i in listed:
+    for i in is_enumerable:
         group = group * layouts[i].rows + held[i]
     if not marked:
         return bins(group, prod(shape), seen).reshape(shape)
     widths = [held[i].shape[1] for i in marked]
     total = np.zeros((prod(shape), prod(widths[:-1]), widths[-1]), dtype=np.int64)
     step = max(256, _BLOCK // max(total.shape[1:]))
-    order = np.argsort(group, kind="stable") if listed else None
+    order = np.argsort(group, kind="stable") if is_enumerable else None
     group, *marks = [v if order is None else v[order] for v in (group, *(held[i] for i in marked))]
     if seen is not None and order is not None:
         seen = seen[order]
@@ -99,12 +104,12 @@ def _table(layouts: Sequence[Layout], held: Sequence[np.ndarray], seen: np.ndarr
             total[group[first]] += np.rint(left.T @ marks[-1][people].astype(real)).astype(np.int64)
     table = total.reshape(shape + widths)
     for axis in range(len(shape), table.ndim):
-        if isinstance(layouts[marked[axis - len(shape)]], Digits):
+        if isinstance(layouts[marked[axis - len(shape)]], DigitVector):
             continue
         # Bits that are not set: everyone, less those who set them.
         bits, everyone = np.split(table, [table.shape[axis] - 1], axis=axis)
         table = np.concatenate([bits, everyone - bits], axis=axis)
-    return np.ascontiguousarray(table.transpose(np.argsort([*listed, *marked])))
+    return np.ascontiguousarray(table.transpose(np.argsort([*is_enumerable, *marked])))
 
 
 def named(names: Any, known: Sequence[str]) -> list[str]:
@@ -116,7 +121,7 @@ def named(names: Any, known: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def picked(parts: Mapping[str, Layout], counts: np.ndarray, ways: int, wanted: Sequence[str]) -> np.ndarray | None:
+def picked(parts: Mapping[str, ReportSchema], counts: np.ndarray, ways: int, wanted: Sequence[str]) -> np.ndarray | None:
     """The table of ``wanted``, at most ``ways`` of them, its axes in their order; None where ``counts`` is not of these parts."""
     if ways > len(parts) or counts.shape != (cells(parts, ways),):
         return None
@@ -129,6 +134,6 @@ def picked(parts: Mapping[str, Layout], counts: np.ndarray, ways: int, wanted: S
     table = counts[start : start + prod(shape)].reshape(shape)
     others = tuple(i for i, name in enumerate(names) if name not in wanted)
     # Whoever reports bits of another attribute counts in as many of its rows.
-    table = table.sum(axis=others) // prod(parts[names[i]].copies for i in others)
+    table = table.sum(axis=others) // prod(parts[names[i]].rows_per_report for i in others)
     left = [name for name in names if name in wanted]
     return table.transpose([left.index(name) for name in wanted])

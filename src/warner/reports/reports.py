@@ -27,7 +27,7 @@ from warner._core.shuffle import permutation
 SCHEMA = 1
 _MAGIC = b"warner-reports 1\n"
 from warner._core.atomic_files import read_whole, write_whole
-from warner.reports.schema import Layout
+from warner.reports.schema import ReportSchema
 
 
 class Reports:
@@ -88,9 +88,9 @@ class Reports:
         if not keep_order and len(self) > 1:
             order = permutation(Source(None), len(self))
             columns = {name: c[order] for name, c in columns.items()}
-        layout = [[name, _little(c).dtype.str, list(c.shape[1:])] for name, c in columns.items()]
+        schema = [[name, _little(c).dtype.str, list(c.shape[1:])] for name, c in columns.items()]
         mark = {"simulated": True} if self.simulated else {}
-        head = canonical({"schema": SCHEMA, "header": self.header, "n": len(self), "columns": layout, **mark}).encode()
+        head = canonical({"schema": SCHEMA, "header": self.header, "n": len(self), "columns": schema, **mark}).encode()
         body = b"".join(_little(c).tobytes() for c in columns.values())
         text = _MAGIC + len(head).to_bytes(4, "little") + head + body
         return text + hashlib.sha256(text).digest()
@@ -142,10 +142,10 @@ def _frozen(column: np.ndarray) -> np.ndarray:
     return view
 
 
-def columns_of(layout: Layout, records: np.ndarray) -> dict[str, np.ndarray]:
+def columns_of(schema: ReportSchema, records: np.ndarray) -> dict[str, np.ndarray]:
     """The columns of reports given as :meth:`Reports.record_array` makes them, (n, bytes) uint8; ReportError where the length is another."""
     columns, start = {}, 0
-    for name, empty in layout.empty(1).items():
+    for name, empty in schema.empty(1).items():
         part = np.ascontiguousarray(records[:, start : start + empty.nbytes])
         start += empty.nbytes
         if part.shape[1] != empty.nbytes:

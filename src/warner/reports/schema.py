@@ -37,14 +37,14 @@ def smallest_dtype(size: int) -> np.dtype[Any]:
 
 
 @dataclass(frozen=True)
-class Fields:
+class IntegerColumns:
     """A report is a tuple of integers: column ``names[i]`` takes values 0..sizes[i]-1."""
 
     names: tuple[str, ...]
     sizes: tuple[int, ...]
 
-    listing = True
-    copies = 1
+    rows_are_reports = True
+    rows_per_report = 1
 
     @property
     def rows(self) -> int:
@@ -59,7 +59,7 @@ class Fields:
             if size <= np.iinfo(columns[name].dtype).max:
                 refuse_reports(columns[name] >= size, f"{name} must lie in 0..{size - 1}")
 
-    def taken(self, outputs: Any) -> dict[str, np.ndarray]:
+    def parse(self, outputs: Any) -> dict[str, np.ndarray]:
         if not isinstance(outputs, Mapping):
             if len(self.names) > 1:
                 raise ArgumentTypeError(message("outputs", f"must be a dict with the columns {', '.join(self.names)}", kind(outputs)))
@@ -116,26 +116,26 @@ class _Array:
 
 
 @dataclass(frozen=True)
-class Bits(_Array):
+class BitVector(_Array):
     """A report is ``width`` bits, packed 8 to a byte with the most significant bit first; the padding bits are 0.
 
-    ``ones``: how many bits are set in every report, or None where that varies. ``lone``: a mask of packed bytes, of whose bits at
+    ``ones``: how many bits are set in every report, or None where that varies. ``exclusive_mask``: a mask of packed bytes, of whose bits at
     most one is set.
     """
 
     width: int
     ones: int | None = None
-    lone: bytes = b""
+    exclusive_mask: bytes = b""
 
     array = "bits"
-    listing = False
+    rows_are_reports = False
 
     @property
     def rows(self) -> int:
         return 2 * self.width
 
     @property
-    def copies(self) -> int:
+    def rows_per_report(self) -> int:
         return self.width
 
     @property
@@ -158,11 +158,11 @@ class Bits(_Array):
         if self.ones is not None:
             set_bits = np.bitwise_count(packed).sum(axis=1, dtype=np.int64)
             refuse_reports(set_bits != self.ones, f"every report must have {self.ones} bits set")
-        if self.lone:
-            named = np.bitwise_count(packed & np.frombuffer(self.lone, np.uint8)).sum(axis=1, dtype=np.int64)
+        if self.exclusive_mask:
+            named = np.bitwise_count(packed & np.frombuffer(self.exclusive_mask, np.uint8)).sum(axis=1, dtype=np.int64)
             refuse_reports(named > 1, "at most one bit of a non-sensitive value may be set")
 
-    def taken(self, outputs: Any) -> dict[str, np.ndarray]:
+    def parse(self, outputs: Any) -> dict[str, np.ndarray]:
         packed = isinstance(outputs, Mapping)
         if packed and "bits" not in outputs:
             raise ReportError(message("outputs", "has no column 'bits'"))
@@ -177,7 +177,7 @@ class Bits(_Array):
         refuse_reports(np.any((array != 0) & (array != 1), axis=1), "bits must be 0 or 1")
         return {"bits": np.packbits(array.astype(np.uint8), axis=1)}
 
-    def marks(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+    def indicators(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """The bits of each report and a last one that is always set, (n, K + 1): what all ``rows`` are counted from."""
         bits = np.unpackbits(columns["bits"], axis=1, count=self.width)
         return np.concatenate([bits, np.ones((len(bits), 1), dtype=np.uint8)], axis=1)
@@ -195,21 +195,21 @@ class Bits(_Array):
 
 
 @dataclass(frozen=True)
-class Digits(_Array):
+class DigitVector(_Array):
     """A report is ``width`` digits 0..base-1, one for each of so many keys; 0 is nothing."""
 
     width: int
     base: int
 
     array = "digits"
-    listing = False
+    rows_are_reports = False
 
     @property
     def rows(self) -> int:
         return self.width * self.base
 
     @property
-    def copies(self) -> int:
+    def rows_per_report(self) -> int:
         return self.width
 
     def empty(self, n: int) -> dict[str, np.ndarray]:
@@ -219,7 +219,7 @@ class Digits(_Array):
         """Refuse digits that the mechanism cannot have sent."""
         refuse_reports(np.any(columns["digits"] >= self.base, axis=1), f"digits must lie in 0..{self.base - 1}")
 
-    def taken(self, outputs: Any) -> dict[str, np.ndarray]:
+    def parse(self, outputs: Any) -> dict[str, np.ndarray]:
         if isinstance(outputs, Mapping) and "digits" not in outputs:
             raise ReportError(message("outputs", "has no column 'digits'"))
         array = _integers("outputs", outputs["digits"] if isinstance(outputs, Mapping) else outputs)
@@ -228,7 +228,7 @@ class Digits(_Array):
         refuse_reports(np.any((array < 0) | (array >= self.base), axis=1), f"digits must lie in 0..{self.base - 1}")
         return {"digits": array.astype(smallest_dtype(self.base))}
 
-    def marks(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+    def indicators(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """Which of the ``rows`` rows (key, digit), in C order, each report counts for, (n, width base) zeros and ones."""
         return np.asarray((columns["digits"][:, :, None] == np.arange(self.base)).reshape(len(columns["digits"]), -1).astype(np.uint8))
 
@@ -245,13 +245,13 @@ class Digits(_Array):
 
 
 @dataclass(frozen=True)
-class Together:
+class ProductSchema:
     """A report is one report of every part: column ``c`` of part ``p`` is the column ``p.c``.
 
     All is left to the parts. A part missing in a report is refused.
     """
 
-    parts: Mapping[str, Layout]
+    parts: Mapping[str, ReportSchema]
 
     def __post_init__(self) -> None:
         names = [f"{name}.{column}" for name, part in self.parts.items() for column in part.empty(0)]
@@ -259,16 +259,16 @@ class Together:
             raise ArgumentError(message("names", "must not make two columns of one name", ", ".join(self.parts), "Rename a part"))
 
     @property
-    def listing(self) -> bool:
-        return all(part.listing for part in self.parts.values())
+    def rows_are_reports(self) -> bool:
+        return all(part.rows_are_reports for part in self.parts.values())
 
     @property
     def rows(self) -> int:
         return math.prod(part.rows for part in self.parts.values())
 
     @property
-    def copies(self) -> int:
-        return math.prod(part.copies for part in self.parts.values())
+    def rows_per_report(self) -> int:
+        return math.prod(part.rows_per_report for part in self.parts.values())
 
     def split(self, columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Each part's own columns, of those that are there."""
@@ -277,25 +277,25 @@ class Together:
             for name, part in self.parts.items()
         }
 
-    def joined(self, columns: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    def join(self, columns: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
         """The columns of the whole from each part's own."""
         return {f"{name}.{column}": array for name in self.parts for column, array in columns[name].items()}
 
     def empty(self, n: int) -> dict[str, np.ndarray]:
-        return self.joined({name: part.empty(n) for name, part in self.parts.items()})
+        return self.join({name: part.empty(n) for name, part in self.parts.items()})
 
     def check(self, columns: Mapping[str, np.ndarray]) -> None:
         """Refuse what any part cannot have sent."""
         for name, own in self.split(columns).items():
             _named(name, self.parts[name].check, own)
 
-    def taken(self, outputs: Any) -> dict[str, np.ndarray]:
+    def parse(self, outputs: Any) -> dict[str, np.ndarray]:
         """Of the columns of the whole, or of {part: its outputs}."""
         if not isinstance(outputs, Mapping):
             raise ArgumentTypeError(message("outputs", f"must be a dict with reports of {', '.join(self.parts)}", kind(outputs)))
         given = outputs if self.parts.keys() <= outputs.keys() else self.split(outputs)
-        found = {name: _named(name, part.taken, given[name]) for name, part in self.parts.items()}
-        columns = self.joined(found)
+        found = {name: _named(name, part.parse, given[name]) for name, part in self.parts.items()}
+        columns = self.join(found)
         if len({len(column) for column in columns.values()}) != 1:
             raise ReportError(message("outputs", f"must be equally many for each of {', '.join(self.parts)}"))
         return columns
@@ -305,7 +305,7 @@ class Together:
         flat = np.zeros(1, dtype=np.intp)
         for name, own in self.split(columns).items():
             part = self.parts[name]
-            assert not isinstance(part, Bits | Digits)
+            assert not isinstance(part, BitVector | DigitVector)
             flat = flat * part.rows + part.index(own)
         return flat
 
@@ -322,19 +322,19 @@ class Together:
 
     def to_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         own = self.split(columns)
-        return self.joined({name: part.to_file(own[name]) for name, part in self.parts.items()})
+        return self.join({name: part.to_file(own[name]) for name, part in self.parts.items()})
 
     def from_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         own = {name: {column: columns[f"{name}.{column}"] for column in part.file_columns()} for name, part in self.parts.items()}
-        return self.joined({name: part.from_file(own[name]) for name, part in self.parts.items()})
+        return self.join({name: part.from_file(own[name]) for name, part in self.parts.items()})
 
 
-Layout = Fields | Bits | Digits | Together
+ReportSchema = IntegerColumns | BitVector | DigitVector | ProductSchema
 
 
-def width(layout: Layout) -> int:
+def width(schema: ReportSchema) -> int:
     """How many bytes a report of this layout has."""
-    return sum(column.nbytes for column in layout.empty(1).values())
+    return sum(column.nbytes for column in schema.empty(1).values())
 
 
 def _named(name: str, job: Callable[[Any], Any], argument: Any) -> Any:
@@ -353,12 +353,12 @@ def refuse_reports(bad: np.ndarray, rule: str) -> None:
         raise ReportError(message("reports", f"row {where[0]}: {rule}", f"{where.size} such rows", "Were they made by this mechanism?"))
 
 
-def columns_from(layout: Layout, outputs: Any) -> dict[str, np.ndarray]:
+def columns_from(schema: ReportSchema, outputs: Any) -> dict[str, np.ndarray]:
     """Foreign outputs as the layout's columns, checked: a dict of integer columns, one column, or (n, K) zeros and ones."""
-    columns = layout.taken(outputs)
+    columns = schema.parse(outputs)
     if len(next(iter(columns.values()))) == 0:
         raise EmptyError(message("outputs", "must not be empty", None, "Pass at least one report"))
-    layout.check(columns)
+    schema.check(columns)
     return columns
 
 

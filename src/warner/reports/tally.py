@@ -39,7 +39,7 @@ from warner._core.errors import (
 from warner._core.text import (
     unreadable,
 )
-from warner.reports.schema import Bits, Digits, Fields
+from warner.reports.schema import BitVector, DigitVector, IntegerColumns
 
 SCHEMA = 2  # 1 knows no tables of tuples; what needs none is still written as 1
 # 255 bytes of 0 or 1 are the most that a byte-wide lane holds without a carry.
@@ -259,15 +259,17 @@ def require_same(ours: Mapping[str, Any], theirs: Mapping[str, Any], what: str) 
         raise MismatchError(message(what, "do not belong together: headers differ"))
 
 
-def count(layout: Fields | Bits | Digits, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None) -> tuple[str, np.ndarray]:
+def count(
+    schema: IntegerColumns | BitVector | DigitVector, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None
+) -> tuple[str, np.ndarray]:
     """Kind and counts of checked columns, each row as often as ``seen`` (n,) says."""
-    if isinstance(layout, Bits):
+    if isinstance(schema, BitVector):
         if seen is None:
-            return "bitsums", bit_sums(columns["bits"], layout.width)
-        return "bitsums", seen @ np.unpackbits(columns["bits"], axis=1, count=layout.width).astype(np.int64)
-    if isinstance(layout, Digits):
-        return "digits", np.stack([bins(digits, layout.base, seen) for digits in columns["digits"].T])
-    return "histogram", bins(layout.index(columns), layout.rows, seen).reshape(layout.sizes)
+            return "bitsums", bit_sums(columns["bits"], schema.width)
+        return "bitsums", seen @ np.unpackbits(columns["bits"], axis=1, count=schema.width).astype(np.int64)
+    if isinstance(schema, DigitVector):
+        return "digits", np.stack([bins(digits, schema.base, seen) for digits in columns["digits"].T])
+    return "histogram", bins(schema.index(columns), schema.rows, seen).reshape(schema.sizes)
 
 
 def bins(index: np.ndarray, size: int, seen: np.ndarray | None = None) -> np.ndarray:

@@ -26,7 +26,7 @@ from warner._core.errors import (
 )
 from warner.channels import LARGEST_DENSE, Channel, KroneckerChannel, SummedChannel, marginal
 from warner.domains import Product
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.metrics import cramers_v as plain
 from warner.metrics.simplex import project
 from warner.results.marginals import places
@@ -114,9 +114,9 @@ class Pair:
     def _squares(self, w: np.ndarray, maps: list[np.ndarray]) -> np.ndarray:
         """Means (r, c) over the reports of g_ij^2, whose means are D_ij; for attributes randomised apart g is a product."""
         if isinstance(self.channel, KroneckerChannel):
-            one, two = ((channel.functional(side.T)) ** 2 for channel, side in zip(self.channel.channels, maps, strict=True))
+            one, two = ((channel.influence(side.T)) ** 2 for channel, side in zip(self.channel.channels, maps, strict=True))
             return one.T @ w.reshape(one.shape[0], -1) @ two
-        squares = self.channel.functional(np.kron(maps[0], maps[1]).T) ** 2
+        squares = self.channel.influence(np.kron(maps[0], maps[1]).T) ** 2
         return (squares.T @ w).reshape(self.shape)
 
     def _deviations(self, w: np.ndarray, sides: list[np.ndarray]) -> list[np.ndarray]:
@@ -151,7 +151,7 @@ class Pair:
         return scaled(high)
 
 
-def cramers_v(facts: Evidence, first: str, second: str) -> Association:
+def cramers_v(facts: LikelihoodData, first: str, second: str) -> Association:
     """Cramer's V of two attributes, corrected for the noise, whatever method the shares are estimated by.
 
     The plain V of estimated shares is ``metrics.cramers_v(estimate.marginal([a, b]).probabilities.reshape(...))``; it is too large.
@@ -173,7 +173,7 @@ def cramers_v(facts: Evidence, first: str, second: str) -> Association:
     shape = (domain.shape[keep[0]], domain.shape[keep[1]])
     rows = found[0].shape[0]
     hidden = isinstance(found[0], SummedChannel) and not found[0].has_moments
-    if found[0].copies != 1 or hidden or (not isinstance(found[0], KroneckerChannel) and rows * prod(shape) > LARGEST_DENSE):
+    if found[0].rows_per_report != 1 or hidden or (not isinstance(found[0], KroneckerChannel) and rows * prod(shape) > LARGEST_DENSE):
         remedy = "Randomise each attribute by itself, with reports that are values, or take metrics.cramers_v of the shares of their marginal"
         raise ArgumentError(message("cramers_v", "needs whole reports whose joint law is listed", type(channel).__name__, remedy))
     return Association(Pair(found[0], found[1], facts.n, shape))

@@ -15,13 +15,13 @@ from warner._core.errors import (
     message,
 )
 from warner.channels import StackChannel
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.mechanisms import from_header
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally, merge, require_same_origin
 
 
-def evidence(tally: Tally | Iterable[Tally], attributes: Sequence[str] | None = None) -> Evidence:
+def evidence(tally: Tally | Iterable[Tally], attributes: Sequence[str] | None = None) -> LikelihoodData:
     """The evidence in a tally, or in several together; a header names the mechanism, whose law gives the channel.
 
     Tallies of one mechanism are added. Tallies of different mechanisms or budgets on one domain are stacked: each person
@@ -42,14 +42,14 @@ def evidence(tally: Tally | Iterable[Tally], attributes: Sequence[str] | None = 
     mechanism = from_header(tally.header)
     if tally.n <= 0:
         raise EmptyError(message("tally", "counts no reports", None, "Tally at least one report"))
-    channel, counts, domain = mechanism.statistic(tally, attributes)
+    channel, counts, domain = mechanism.channel_for(tally, attributes)
     uneven = tally.kind == "digits" and (tally.counts.sum(axis=-1) != tally.n).any()
-    if counts.shape != channel.shape[:1] or (counts < 0).any() or int(counts.sum()) != tally.n * channel.copies or uneven:
+    if counts.shape != channel.shape[:1] or (counts < 0).any() or int(counts.sum()) != tally.n * channel.rows_per_report or uneven:
         raise MismatchError(message("tally", f"does not fit its mechanism, {tally.header['mechanism']}", None, "Was the file altered?"))
-    return Evidence(channel, counts / (tally.n * channel.copies), tally.n, domain, tally.simulated)
+    return LikelihoodData(channel, counts / (tally.n * channel.rows_per_report), tally.n, domain, tally.simulated)
 
 
-def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Evidence:
+def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> LikelihoodData:
     """One evidence from tallies of one or more mechanisms."""
     if not isinstance(tallies, Iterable) or isinstance(tallies, Reports):
         raise ArgumentTypeError(message("tally", "must be a Tally or several", kind(tallies), "Make one with mechanism.tally(reports)"))
@@ -70,4 +70,4 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Evid
         raise MismatchError(message("tallies", "are on different domains", None, "Estimate each domain on its own"))
     channel = StackChannel([part.channel for part in parts], [part.n for part in parts])
     weights, n = channel.stack([part.weights for part in parts]), sum(part.n for part in parts)
-    return Evidence(channel, weights, n, parts[0].domain, parts[0].simulated)
+    return LikelihoodData(channel, weights, n, parts[0].domain, parts[0].simulated)

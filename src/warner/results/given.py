@@ -20,7 +20,7 @@ from warner._core.errors import (
     IdentifiabilityError,
 )
 from warner.channels import Channel, KroneckerChannel, RepeatedRows, StackChannel, SupportChannel, SupportRows, TiedChannel, summed
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.metrics.simplex import project
 
 _GRID = 129  # shares that are tried before the ends are bisected
@@ -46,7 +46,7 @@ class _Terms:
     keys: np.ndarray
 
 
-def shares_given(evidence: Evidence, index: int, shape: tuple[int, int], z: float, respondents: bool) -> np.ndarray:
+def shares_given(evidence: LikelihoodData, index: int, shape: tuple[int, int], z: float, respondents: bool) -> np.ndarray:
     """Intervals (V, 2) for the shares of the values among the people who have the key; (0, 1) where no share is ruled out.
 
     Args:
@@ -153,18 +153,18 @@ def _terms(channel: Channel, w: np.ndarray, index: int, shape: tuple[int, int], 
         # The key is estimated by the reports about it alone: g = a b_v and h = a, with E[b_v | x] = [x = v].
         first, second = channel.channels
         key = first.invert(summed(w, [first.shape[0], second.shape[0]], [0]))[index]
-        squared = first.moments(np.eye(shape[0]))[0][index]
+        squared = first.inverse_moments(np.eye(shape[0]))[0][index]
         mixed = np.tensordot(squared, columns.reshape(*shape, -1), axes=1)
-        squares = second.moments(np.eye(size))[0] @ mixed
+        squares = second.inverse_moments(np.eye(size))[0] @ mixed
         return _Terms(total, np.full(size, key), squares, mixed, np.tile(mixed.sum(axis=0), (size, 1)))
     if isinstance(channel, SupportChannel | SupportRows):
-        squares = channel.moments(columns)[0][block]
+        squares = channel.inverse_moments(columns)[0][block]
         others = _others(channel, columns, block) if isinstance(channel, SupportChannel) else _others_seen(channel, w, block, columns.sum(axis=0))
         mixed = squares + others
         return _Terms(total, np.full(size, total.sum()), squares, mixed, np.tile(mixed.sum(axis=0), (size, 1)))
     wanted = np.zeros((channel.shape[1], size))
     wanted[block] = np.eye(size)
-    g = channel.functional(wanted)
+    g = channel.influence(wanted)
     h = g.sum(axis=1)
     law = channel.matvec(columns)
     return _Terms(total, np.full(size, total.sum()), (g**2).T @ law, (g * h[:, None]).T @ law, np.tile(h**2 @ law, (size, 1)))
@@ -218,7 +218,7 @@ def _others_seen(channel: SupportRows, w: np.ndarray, block: slice, mass: np.nda
     """The same (V, B) as the reports seen have it, whatever the distribution: the bits of other values hardly depend on it."""
     each = np.zeros(channel.shape[1])
     each[block] = 1 / channel.gap[block]
-    bits = SupportRows(channel.counted, channel.shape[1], 0.0, 1.0)
+    bits = SupportRows(channel.tally_columns, channel.shape[1], 0.0, 1.0)
     h = bits.matvec(each) - float(channel.q[block] @ each[block])
     q, gap, counts = channel.q[block], channel.gap[block], bits.shares(w)[block]
     mixed = (bits.shares(w * h)[block] - q * float(w @ h)) / gap

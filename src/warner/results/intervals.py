@@ -21,7 +21,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     message,
 )
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Status
 from warner.estimators.mle.objective import WHOLE
 from warner.metrics.simplex import project
@@ -71,7 +71,7 @@ def available_kind(solution: Solution, target: str = "population") -> str:
     return kind if kind == "posterior" or solution.fit.mean is not None or solution.has_intervals else "none"
 
 
-def wald(evidence: Evidence, level: float = 0.95, target: str = "population") -> np.ndarray:
+def wald(evidence: LikelihoodData, level: float = 0.95, target: str = "population") -> np.ndarray:
     """Wald intervals (K, 2) around the unbiased estimate, from the exact variance of the inversion.
 
         theta_x +- z sqrt(V_x / n),   V_x = sum_y Pr(y) L[x, y]^2 - theta_x^2,   L the linear inverse
@@ -99,8 +99,8 @@ def wald(evidence: Evidence, level: float = 0.95, target: str = "population") ->
     # z^2 / (n + z^2) from 0 and from 1, which gives a binomial the limits of Wilson's interval there. Noise makes that negligible elsewhere.
     least = z**2 / (evidence.n + z**2)
     spread = (1 - least) * plausible + least / plausible.size  # some share for every value, so that each has others
-    own = evidence.channel.moments(spread)[1]
-    null = evidence.channel.null_variance(spread)
+    own = evidence.channel.inverse_moments(spread)[1]
+    null = evidence.channel.variance_at_zero(spread)
     if target == "respondents":
         variance = variance - (plausible - plausible**2)
     for share, near in ((least, plausible < least), (1 - least, plausible > 1 - least)):
@@ -164,9 +164,9 @@ def bootstrap(
     for row in errors:
         if respondents:
             people = rng.multinomial(facts.n, chances)
-            (channel, drawn), truth = facts.channel.redraw(chances, facts.n, rng, people), people / facts.n
+            (channel, drawn), truth = facts.channel.simulate_tally(chances, facts.n, rng, people), people / facts.n
         else:
-            (channel, drawn), truth = facts.channel.redraw(chances, facts.n, rng), chances
+            (channel, drawn), truth = facts.channel.simulate_tally(chances, facts.n, rng), chances
         row[:] = function(solution.estimator.fit(replace(facts, channel=channel, weights=drawn)).shares) - function(truth)
     # Of R replicates the k-th smallest stands at k / (R + 1); else few replicates make narrow intervals.
     low, high = np.quantile(errors, [alpha / 2, 1 - alpha / 2], axis=0, method="weibull")
@@ -260,11 +260,11 @@ def fisher(solution: Solution, level: float = 0.95, target: str = "population", 
     return _clipped(matrix, middle, half, half)
 
 
-def _information(facts: Evidence, theta: np.ndarray) -> np.ndarray:
+def _information(facts: LikelihoodData, theta: np.ndarray) -> np.ndarray:
     """Fisher information (K, K) per report: over all reports where the channel lists them, else the observed one."""
     channel = facts.channel
     d = channel.matvec(theta)
-    rows, w = channel.seen(facts.weights)
+    rows, w = channel.restrict_to_observed(facts.weights)
     if rows is channel and not (facts.weights[d <= 0] > 0).any() and abs(float(d.sum()) - 1) < 1e-9:
         return channel.gram(np.divide(1.0, d, out=np.zeros_like(d), where=d > 0))
     return rows.gram(w / rows.matvec(theta) ** 2)

@@ -14,7 +14,7 @@ from warner._core.errors import (
 )
 from warner.channels import StackChannel, SummedChannel, marginal, summed
 from warner.domains import Domain, Product
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Status
 from warner.estimators.inversion import Inversion
 from warner.metrics.simplex import project
@@ -40,7 +40,7 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     # The inversion of the summed weights needs nothing of the whole. It is the sum of the inversion where what is summed over adds up to one, and
     # much less noisy where that is only so on average, as of reports of bits.
     alone = estimate.estimator == Inversion() and not isinstance(found[0], SummedChannel | StackChannel)
-    evidence = Evidence(found[0], found[1], facts.n, part, facts.simulated)
+    evidence = LikelihoodData(found[0], found[1], facts.n, part, facts.simulated)
     if alone:
         fit = estimate.estimator.fit(evidence)
         shares = fit.shares

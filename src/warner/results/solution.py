@@ -19,7 +19,7 @@ from warner._core.errors import (
 from warner.channels import StackChannel, lifted, summed
 from warner.domains import Domain
 from warner.estimators import Estimator
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
 
 
@@ -36,7 +36,7 @@ class Solution:
     """
 
     fit: Fit = field(repr=False)
-    evidence: Evidence = field(repr=False)
+    evidence: LikelihoodData = field(repr=False)
     estimator: Estimator
     attribute: str | None = None
     sums: Sums | None = field(default=None, repr=False)

@@ -23,7 +23,7 @@ from warner._core.errors import (
 from warner.channels import Channel, DirectChannel, groups_of
 from warner.estimators.base import Estimator, repr_of_changes
 from warner.estimators.em.expectation_maximization import climb
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
 from warner.estimators.mle.maximum_likelihood import MaximumLikelihood
 from warner.estimators.mle.objective import finish, require_possible
@@ -97,7 +97,7 @@ class BiasCorrection(Estimator):
     def __repr__(self) -> str:
         return repr_of_changes(self)
 
-    def fit(self, evidence: Evidence) -> Fit:
+    def fit(self, evidence: LikelihoodData) -> Fit:
         start = perf_counter()
         theta, a, steps = self._parts(evidence)
         corrected = normalize(theta - self._weight(evidence, theta) * a)
@@ -106,15 +106,15 @@ class BiasCorrection(Estimator):
             fit = replace(fit, gap=None, log_likelihood=None)
         return replace(fit, seconds=perf_counter() - start)
 
-    def weight(self, evidence: Evidence) -> float:
+    def weight(self, evidence: LikelihoodData) -> float:
         """The alpha that ``fit`` uses."""
         return self._weight(evidence, None)
 
-    def _weight(self, evidence: Evidence, theta: np.ndarray | None) -> float:
+    def _weight(self, evidence: LikelihoodData, theta: np.ndarray | None) -> float:
         if not isinstance(self.alpha, str):
             return float(self.alpha)
         channel, w, n = evidence.channel, evidence.weights, evidence.n
-        counts = np.rint(w * n * channel.copies).astype("<i8")
+        counts = np.rint(w * n * channel.rows_per_report).astype("<i8")
         rng = np.random.default_rng(int.from_bytes(hashlib.blake2b(counts.tobytes(), digest_size=16).digest(), "little"))
         published = self.alpha == "published"
         truth = _histogram(channel, w) if published else None
@@ -123,29 +123,29 @@ class BiasCorrection(Estimator):
         runs, alphas = (1, _PRINTED) if published else (_RUNS, _WIDE)
         losses = np.zeros(alphas.size)
         for _ in range(runs):
-            drawn, weights = channel.redraw(truth, n, rng)
+            drawn, weights = channel.simulate_tally(truth, n, rng)
             found, a, _ = self._parts(replace(evidence, channel=drawn, weights=weights))
             losses += [((normalize(found - alpha * a) - truth) ** 2).sum() for alpha in alphas]
         return float(alphas[np.argmin(losses)])
 
-    def _parts(self, evidence: Evidence) -> tuple[np.ndarray, np.ndarray, int | None]:
+    def _parts(self, evidence: LikelihoodData) -> tuple[np.ndarray, np.ndarray, int | None]:
         """What is corrected (K,), a (K,), and the steps it took."""
         theta, steps = self._inner(evidence)
-        rows, w = evidence.channel.seen(evidence.weights)
-        return theta, second_order(rows, w, theta, evidence.n * rows.copies, self.ridge), steps
+        rows, w = evidence.channel.restrict_to_observed(evidence.weights)
+        return theta, second_order(rows, w, theta, evidence.n * rows.rows_per_report, self.ridge), steps
 
-    def _inner(self, evidence: Evidence) -> tuple[np.ndarray, int | None]:
+    def _inner(self, evidence: LikelihoodData) -> tuple[np.ndarray, int | None]:
         channel = evidence.channel
-        if self.inner is not None or channel.copies != 1:
+        if self.inner is not None or channel.rows_per_report != 1:
             fit = (self.inner or MaximumLikelihood()).fit(evidence)
             return fit.shares, fit.iterations
-        rows, w = channel.seen(evidence.weights)
+        rows, w = channel.restrict_to_observed(evidence.weights)
         require_possible(rows, w)
         groups = groups_of(channel)
         # A zero never leaves zero: the maximum is 0 where no report names a value only if reports are values.
         named = all(isinstance(group, DirectChannel) for group in groups)
         size = channel.shape[1]
-        first = channel.observed(evidence.weights) if named else np.full(size, 1 / size)
+        first = channel.naive_estimate(evidence.weights) if named else np.full(size, 1 / size)
         theta, _, steps, _ = climb(rows, w, evidence.n, first, self.tolerance, _STEPS)
         return theta, steps
 
@@ -193,6 +193,6 @@ def _scores(channel: Channel, w: np.ndarray, theta: np.ndarray) -> Iterator[tupl
 def _histogram(channel: Channel, w: np.ndarray) -> np.ndarray | None:
     """The report histogram as a distribution over values, None where reports have none."""
     try:
-        return channel.observed(w)
+        return channel.naive_estimate(w)
     except ArgumentError:
         return None

@@ -18,7 +18,7 @@ from warner._core.errors import (
 from warner.channels import Channel, DirectChannel, HadamardChannel, SupportChannel, marginal, summed
 from warner.domains import Domain, Product
 from warner.estimators.base import Estimator
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
 from warner.estimators.independent import Independent
 from warner.estimators.inversion import Inversion
@@ -90,23 +90,23 @@ class ExpectationMaximization(Estimator):
         start = "" if self.start == "uniform" else f", start={self.start!r}"
         return f"ExpectationMaximization(steps={self.steps!r}{start})"
 
-    def fit(self, evidence: Evidence) -> Fit:
+    def fit(self, evidence: LikelihoodData) -> Fit:
         start = perf_counter()
         if self.start == "independent" and isinstance(evidence.domain, Product) and (turned := self._by_name(evidence, evidence.domain)):
             return turned
         channel, w = evidence.channel, evidence.weights
-        rows, weights = channel.seen(w)
+        rows, weights = channel.restrict_to_observed(w)
         require_possible(rows, weights)
         begin: Callable[[np.ndarray], np.ndarray] | None = None
         if self.start == "independent" and _tells_apart(rows, weights, evidence.domain):
             begin = lambda v: _apart(replace(evidence, channel=rows, weights=v))
         steps = chosen_steps(rows, weights, evidence.n, begin) if isinstance(self.steps, str) else self.steps
         theta = np.full(channel.shape[1], 1 / channel.shape[1]) if begin is None else begin(weights)
-        first, pace = theta, rows.copies
+        first, pace = theta, rows.rows_per_report
         path = []
         s, value = assess(rows, weights, theta)
         for _ in range(steps):
-            path.append((evidence.n * value, max(0.0, float(s.max()) - 1) * channel.copies))
+            path.append((evidence.n * value, max(0.0, float(s.max()) - 1) * channel.rows_per_report))
             theta, s, value, pace = advance(rows, weights, theta, s, value, pace)
         fit = moved_or_not(finish(evidence, theta / theta.sum(), Status.STOPPED, steps), first, evidence.n, min(_STILL, 1 / evidence.n))
         kept = None
@@ -116,7 +116,7 @@ class ExpectationMaximization(Estimator):
             kept = np.array([*((value + moved, gap) for value, gap in path), (fit.log_likelihood, fit.gap)])
         return replace(fit, path=kept, seconds=perf_counter() - start)
 
-    def _by_name(self, evidence: Evidence, domain: Product) -> Fit | None:
+    def _by_name(self, evidence: LikelihoodData, domain: Product) -> Fit | None:
         """The fit with attributes in the order of their names, turned back, so that reports are dealt alike in whatever order they are asked for."""
         names = list(domain.domains)
         order = sorted(range(len(names)), key=names.__getitem__)
@@ -124,7 +124,7 @@ class ExpectationMaximization(Estimator):
         if found is None:
             return None
         other = Product(**{names[axis]: domain.domains[names[axis]] for axis in order})
-        fit = self.fit(Evidence(found[0], found[1], evidence.n, other))
+        fit = self.fit(LikelihoodData(found[0], found[1], evidence.n, other))
         return replace(fit, probabilities=summed(fit.shares, other.shape, [order.index(axis) for axis in range(len(names))]))
 
 
@@ -132,7 +132,7 @@ class ExpectationMaximization(Estimator):
 class _Marginal(Estimator):
     """A marginal to start from: by inversion where each report tells of few values, else by steps of its own."""
 
-    def fit(self, evidence: Evidence) -> Fit:
+    def fit(self, evidence: LikelihoodData) -> Fit:
         plain = isinstance(evidence.channel, _CLOSED)
         return (Inversion("project") if plain else ExpectationMaximization("auto")).fit(evidence)
 
@@ -142,7 +142,7 @@ def _tells_apart(channel: Channel, w: np.ndarray, domain: Domain) -> bool:
     return isinstance(domain, Product) and (isinstance(channel, _CLOSED) or marginal(channel, w, domain.shape, [0]) is not None)
 
 
-def _apart(evidence: Evidence) -> np.ndarray:
+def _apart(evidence: LikelihoodData) -> np.ndarray:
     """The product of the marginals, with no share at 0."""
     shares = Independent(method=_Marginal()).fit(evidence).shares
     return (1 - _EVEN) * shares + _EVEN / shares.size
@@ -155,7 +155,7 @@ def chosen_steps(channel: Channel, w: np.ndarray, n: int, begin: Callable[[np.nd
     so given the law of reports the folds are independent. ``begin`` makes a fold's start from the weights of the others, so that it
     knows nothing of what is held out; None for the uniform one.
     """
-    counts = np.rint(w * (n * channel.copies)).astype(np.int64)
+    counts = np.rint(w * (n * channel.rows_per_report)).astype(np.int64)
     seed = np.frombuffer(hashlib.sha256(counts.tobytes()).digest(), dtype=np.uint32)
     folds = np.random.default_rng(seed).multinomial(counts, np.full(_FOLDS, 1 / _FOLDS)).astype(np.float64)
     rest = counts[:, None] - folds
@@ -176,7 +176,7 @@ def chosen_steps(channel: Channel, w: np.ndarray, n: int, begin: Callable[[np.nd
     seen = folds > 0
     d = channel.matvec(thetas)
     even = np.log(np.maximum(d[seen], 1e-300))
-    paces = np.full(thetas.shape[1], float(channel.copies))
+    paces = np.full(thetas.shape[1], float(channel.rows_per_report))
     for step in range(_MOST + 1):
         if step >= following:
             gain = np.log(np.maximum(d[seen], 1e-300)) - even
@@ -191,12 +191,12 @@ def chosen_steps(channel: Channel, w: np.ndarray, n: int, begin: Callable[[np.nd
                 doubled, then = 2 * step, value
             following = max(step + 1, step * _OFTEN)
         s = channel.rmatvec(over(rest, d))
-        if channel.copies == 1:
+        if channel.rows_per_report == 1:
             thetas = thetas * s
             d = channel.matvec(thetas)
         else:
             thetas, d, paces = _advanced(channel, rest, thetas, s, d, paces)
-        if float((thetas * np.abs(s - 1)).max()) * channel.copies < _STEADY:
+        if float((thetas * np.abs(s - 1)).max()) * channel.rows_per_report < _STEADY:
             break
     if begin is not None:
         return min(_MOST, _BEYOND * best)
@@ -217,13 +217,13 @@ def _advanced(
         gain = (w[:, left] * np.log(ratio)).sum(axis=0)
         left = left[(gain < -_ROUNDING) & (paces[left] > 1)]
         paces[left] = np.maximum(1.0, paces[left] / 2)
-    return moved, d_moved, np.minimum(channel.copies, 2 * paces)
+    return moved, d_moved, np.minimum(channel.rows_per_report, 2 * paces)
 
 
 def climb(channel: Channel, w: np.ndarray, n: int, theta: np.ndarray, tolerance: float, most: int) -> tuple[np.ndarray, float, int, Status]:
     """EM from theta until a step raises the log-likelihood of all n reports by less than ``tolerance``: (theta, l, steps, how it ended)."""
     s, value = assess(channel, w, theta)
-    pace = channel.copies
+    pace = channel.rows_per_report
     for step in range(1, most + 1):
         before = value
         theta, s, value, pace = advance(channel, w, theta, s, value, pace)

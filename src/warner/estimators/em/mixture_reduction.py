@@ -24,7 +24,7 @@ from warner.channels import Channel, DirectChannel, MergedChannel, SupportChanne
 from warner.domains import Integers
 from warner.estimators.base import Estimator, repr_of_changes
 from warner.estimators.em.expectation_maximization import climb
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
 from warner.estimators.mle.maximum_likelihood import MaximumLikelihood
 from warner.estimators.mle.objective import assess, finish, require_possible
@@ -106,10 +106,10 @@ class MixtureReduction(Estimator):
     def __repr__(self) -> str:
         return repr_of_changes(self)
 
-    def fit(self, evidence: Evidence) -> Fit:
+    def fit(self, evidence: LikelihoodData) -> Fit:
         start = perf_counter()
         size = evidence.domain.size
-        rows, weights = evidence.channel.seen(evidence.weights)
+        rows, weights = evidence.channel.restrict_to_observed(evidence.weights)
         require_possible(rows, weights)
         facts = replace(evidence, channel=rows, weights=weights)
         labels = np.arange(size)
@@ -145,16 +145,16 @@ class MixtureReduction(Estimator):
         used, numbers = np.unique(left, return_inverse=True)
         return numbers - int(used[0] < 0)
 
-    def _following(self, facts: Evidence, now: _Mixture, chosen: np.ndarray) -> _Mixture:
+    def _following(self, facts: LikelihoodData, now: _Mixture, chosen: np.ndarray) -> _Mixture:
         """The mixture with the components of some values (K,) reduced, fitted from the weights as they are."""
         theta = MergedChannel(facts.channel, now.labels).spread(now.weights)
         labels = self._reduced(now.labels, chosen)
         start = MergedChannel(facts.channel, labels).gather(theta)
         return self._fitted(facts, labels, start / start.sum() if start.sum() > 0 else np.full(start.size, 1 / start.size))
 
-    def _fitted(self, facts: Evidence, labels: np.ndarray, start: np.ndarray) -> _Mixture:
+    def _fitted(self, facts: LikelihoodData, labels: np.ndarray, start: np.ndarray) -> _Mixture:
         merged = MergedChannel(facts.channel, labels)
-        if self.inner == "em" or (self.inner is None and merged.copies == 1):
+        if self.inner == "em" or (self.inner is None and merged.rows_per_report == 1):
             whole = merged.shape == facts.channel.shape
             t, value, steps, status = climb(facts.channel if whole else merged, facts.weights, facts.n, start, self.tolerance, _STEPS)
         else:
@@ -162,7 +162,7 @@ class MixtureReduction(Estimator):
             value = assess(merged, facts.weights, t)[1]
         return _Mixture(labels, t, -2 * facts.n * value + t.size * np.log(facts.n), steps, status)
 
-    def _by_estimator(self, facts: Evidence, merged: MergedChannel) -> tuple[np.ndarray, int, Status]:
+    def _by_estimator(self, facts: LikelihoodData, merged: MergedChannel) -> tuple[np.ndarray, int, Status]:
         """Weights by another estimator: (weights, steps, how it ended)."""
         estimator = self.inner if isinstance(self.inner, Estimator) else MaximumLikelihood()
         counts = averaged(facts.channel, facts.weights, merged) if isinstance(estimator, MaximumLikelihood) else None
@@ -170,11 +170,11 @@ class MixtureReduction(Estimator):
             fit = estimator.fit(replace(facts, weights=counts))
             t = merged.gather(fit.shares)
         else:
-            fit = estimator.fit(Evidence(merged, facts.weights, facts.n, Integers(0, merged.shape[1] - 1)))
+            fit = estimator.fit(LikelihoodData(merged, facts.weights, facts.n, Integers(0, merged.shape[1] - 1)))
             t = fit.shares
         return t, fit.iterations or 0, fit.status
 
-    def _chosen(self, facts: Evidence, now: _Mixture, tau: np.ndarray, least: int, level: int) -> tuple[np.ndarray | None, int]:
+    def _chosen(self, facts: LikelihoodData, now: _Mixture, tau: np.ndarray, least: int, level: int) -> tuple[np.ndarray | None, int]:
         """Which values' components are reduced next, (K,) booleans or None, and the level of the window."""
         merging = self.operation == "merge"
         most = now.weights.size - least + merging  # that may go without going below the least number
@@ -237,16 +237,16 @@ def averaged(channel: Channel, w: np.ndarray, merged: MergedChannel) -> np.ndarr
     return counts / total if total > 0 else None
 
 
-def deviations(evidence: Evidence, rows: Channel, weights: np.ndarray) -> np.ndarray:
+def deviations(evidence: LikelihoodData, rows: Channel, weights: np.ndarray) -> np.ndarray:
     """Standard deviations (K,) that the threshold counts in: see MixtureReduction, tau.
 
     The Cramer-Rao bound of one share, all others known, at the uniform distribution u: 1 / sqrt(n I_x) with
     I_x = copies * sum_y w_y A[y, x]^2 / (A u)_y^2.
     """
     channel = evidence.channel
-    if all(type(part).moments is not Channel.moments for part in getattr(channel, "channels", (channel,))):
+    if all(type(part).inverse_moments is not Channel.inverse_moments for part in getattr(channel, "channels", (channel,))):
         try:
-            variance = channel.null_variance(project(channel.invert(evidence.weights)))
+            variance = channel.variance_at_zero(project(channel.invert(evidence.weights)))
             return np.sqrt(variance / evidence.n)
         except IdentifiabilityError:
             pass
@@ -255,4 +255,4 @@ def deviations(evidence: Evidence, rows: Channel, weights: np.ndarray) -> np.nda
     v = np.divide(weights, d**2, out=np.zeros_like(d), where=weights > 0)
     step = max(1, _ENTRIES // rows.shape[0])
     information = [v @ rows.columns(np.arange(size)[i : i + step]) ** 2 for i in range(0, size, step)]
-    return 1 / np.sqrt(evidence.n * rows.copies * np.concatenate(information))
+    return 1 / np.sqrt(evidence.n * rows.rows_per_report * np.concatenate(information))

@@ -13,7 +13,7 @@ from warner._core.errors import (
     message,
 )
 from warner.estimators.base import Estimator, require_order
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
 from warner.estimators.mle.objective import advance, assess, finish, moved_or_not, require_possible
 
@@ -58,18 +58,18 @@ class SmoothedEM(Estimator):
             raise ArgumentError(message("tolerance", "must not be negative", show(self.tolerance)))
         integer("steps", self.steps, 1)
 
-    def fit(self, evidence: Evidence) -> Fit:
+    def fit(self, evidence: LikelihoodData) -> Fit:
         start = perf_counter()
         require_order(evidence.domain, "SmoothedEM")
-        rows, weights = evidence.channel.seen(evidence.weights)
+        rows, weights = evidence.channel.restrict_to_observed(evidence.weights)
         require_possible(rows, weights)
         n = evidence.n
         theta = np.full(rows.shape[1], 1 / rows.shape[1])
         s, value = assess(rows, weights, theta)
-        start_at, pace = theta, rows.copies
+        start_at, pace = theta, rows.rows_per_report
         count, stopped = 0, False
         while count < self.steps and not stopped:
-            if rows.copies == 1:
+            if rows.rows_per_report == 1:
                 moved = smooth(theta * s)
             else:
                 raised, _, _, pace = advance(rows, weights, theta, s, value, pace)

@@ -14,7 +14,7 @@ from warner.estimators.base import Estimator, repr_of_changes
 from warner.estimators.empirical_bayes.few_values import MOST, Few, lattice
 from warner.estimators.empirical_bayes.noise import Noise, onto_sum, separate
 from warner.estimators.empirical_bayes.prior import fit_prior, tilted
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
 from warner.estimators.mle.objective import over
 from warner.metrics.simplex import project
@@ -73,7 +73,7 @@ class EmpiricalBayes(Estimator):
         choice("likelihood", self.likelihood, ("binomial", "normal"))
         choice("order", self.order, (True, False))
 
-    def fit(self, evidence: Evidence) -> Fit:
+    def fit(self, evidence: LikelihoodData) -> Fit:
         start = perf_counter()
         noise = Noise.of(evidence, self.likelihood)
         posterior = self._posterior(noise)
@@ -166,7 +166,7 @@ def _of_many(noise: Noise, absolute: bool) -> _Posterior:
     return _Posterior(shares, variance, _Laws(shares, values, laws, atoms, variance).draws)
 
 
-def _uncrossed(evidence: Evidence, noise: Noise, posterior: _Posterior) -> Noise | None:
+def _uncrossed(evidence: LikelihoodData, noise: Noise, posterior: _Posterior) -> Noise | None:
     """Counts of a pool of seeds less what other values have in them by the posterior's means; None where that is worth nothing.
 
     y = theta + (S - E[S | theta]) / gap. What is left of it is the collisions' of posterior variances, as in ``warner.estimators.empirical_bayes.noise``.
@@ -184,7 +184,7 @@ def _uncrossed(evidence: Evidence, noise: Noise, posterior: _Posterior) -> Noise
     return replace(noise, n=evidence.n * worth, y=y).balanced()
 
 
-def _sharpened(evidence: Evidence, noise: Noise, theta: np.ndarray) -> Noise | None:
+def _sharpened(evidence: LikelihoodData, noise: Noise, theta: np.ndarray) -> Noise | None:
     """Estimates that use whole reports, by one Newton step of their likelihood from ``theta``; None where that is nothing new or too much.
 
     A report that supports a common value says less about the others it supports, which support counts do not know. With s the
@@ -193,12 +193,12 @@ def _sharpened(evidence: Evidence, noise: Noise, theta: np.ndarray) -> Noise | N
     how many reports of the old kind the new estimates are worth.
     """
     channel, size = evidence.channel, theta.size
-    if noise.q is None or noise.direct or channel.copies != 1 or size < 2:
+    if noise.q is None or noise.direct or channel.rows_per_report != 1 or size < 2:
         return None
     seen = int(np.count_nonzero(evidence.weights))
     if evidence.n < _LEAST * size or seen < size or seen * size**2 > _WORK:
         return None
-    rows, w = channel.seen(evidence.weights)
+    rows, w = channel.restrict_to_observed(evidence.weights)
     d = rows.matvec(theta)
     score = rows.rmatvec(over(w, d))
     information = rows.gram(over(w, d**2))

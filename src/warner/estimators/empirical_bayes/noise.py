@@ -8,7 +8,7 @@ import numpy as np
 
 from warner.channels import Channel, DirectChannel, HadamardChannel, HashChannel, StackChannel, SupportChannel, SupportRows
 from warner.estimators.empirical_bayes.order import Guess, guessed
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.metrics.simplex import project
 
 _STEP = 0.4  # atoms, in standard deviations of the noise
@@ -70,15 +70,15 @@ class Noise:
     groups: tuple[Counts, ...] = ()
 
     @classmethod
-    def of(cls, evidence: Evidence, likelihood: str) -> Noise:
+    def of(cls, evidence: LikelihoodData, likelihood: str) -> Noise:
         """The noise of a tally's unbiased estimates, moved to sum to one."""
         channel, n = evidence.channel, float(evidence.n)
         y = channel.invert(evidence.weights)
         known = _support_law(channel) if likelihood == "binomial" else None
         if known is None:
             plug = project(y)
-            _, own = channel.moments(plug)
-            null = channel.null_variance(plug)
+            _, own = channel.inverse_moments(plug)
+            null = channel.variance_at_zero(plug)
             found = cls(n, y, null, np.maximum(own - null, 0.0), None, None, False).balanced()
             return replace(found, groups=_groups(evidence, found.y - y)) if likelihood == "binomial" else found
         q, gap = known
@@ -183,7 +183,7 @@ class Noise:
         return back, middle, counts.astype(np.float64)
 
 
-def _pooled(channel: HashChannel, evidence: Evidence, y: np.ndarray, q: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, float]:
+def _pooled(channel: HashChannel, evidence: LikelihoodData, y: np.ndarray, q: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, float]:
     """Unbiased estimates (K,) from a pool of seeds, and what share of its reports they are worth: the better of two.
 
     Counts have the noise of their own, and other values' shares in them: two values meet not in 1/g of the seeds, but in 1/g + e,
@@ -215,7 +215,7 @@ def _bridged(steps: np.ndarray) -> np.ndarray:
     return np.unique(np.concatenate([steps, (steps[:-1, None] + far)[inside], (steps[1:, None] - far)[inside]]))
 
 
-def _groups(evidence: Evidence, moved: np.ndarray) -> tuple[Counts, ...]:
+def _groups(evidence: LikelihoodData, moved: np.ndarray) -> tuple[Counts, ...]:
     """The counts of every mechanism of several, each moved as the estimates (K,) were; none where one does not count support."""
     channel = evidence.channel
     if not isinstance(channel, StackChannel):

@@ -17,7 +17,7 @@ from warner._core.errors import (
 )
 from warner.channels import LARGEST_DENSE, Channel, DirectChannel, StackChannel, SupportChannel, SupportRows
 from warner.estimators.base import Estimator
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
 from warner.estimators.mle.closed_forms import budgets, direct, separable
 from warner.estimators.mle.newton import constrained, interior_point, sequential
@@ -67,19 +67,19 @@ class MaximumLikelihood(Estimator):
         named = "" if self.likelihood == "fullest" else f", likelihood={self.likelihood!r}"
         return f"MaximumLikelihood(gap={self.gap!r}{named})"
 
-    def fit(self, evidence: Evidence) -> Fit:
+    def fit(self, evidence: LikelihoodData) -> Fit:
         start = perf_counter()
         channel, w = evidence.channel, evidence.weights
         if self.likelihood == "supports":
             channel, w = channel.supports(w)
             evidence = replace(evidence, channel=channel, weights=w)
-        if self.likelihood == "reports" and channel.copies > 1:
+        if self.likelihood == "reports" and channel.rows_per_report > 1:
             raise MismatchError(message("tally", "knows reports by their bit sums only", None, "Tally with keep_reports=True"))
         steps: int | None = None
         solve = _EXACT.get(type(channel))
         if isinstance(channel, StackChannel) and all(isinstance(c, DirectChannel) for c in channel.channels):
             solve = budgets
-        rows, weights = (channel, w) if solve is not None else channel.seen(w)
+        rows, weights = (channel, w) if solve is not None else channel.restrict_to_observed(w)
         require_possible(rows, weights)
         if solve is not None:
             theta = solve(channel, w)
@@ -87,7 +87,7 @@ class MaximumLikelihood(Estimator):
             # A sum of strictly concave functions of one share each; values unseen only lose by a share.
             only = Uniqueness.UNIQUE if reached else Uniqueness.NOT_CERTIFIED
         else:
-            lumped = rows.lump(weights)
+            lumped = rows.merge_unsupported_values(weights)
             if lumped is not None:
                 rows, weights, lift = lumped
             theta, steps, reached = self._iterate(rows, weights)

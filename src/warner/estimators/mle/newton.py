@@ -76,7 +76,7 @@ def sequential(channel: SupportRows, w: np.ndarray, target: float) -> tuple[np.n
     while steps < _STEPS // 4:
         d = channel.matvec(theta)
         gradient = 1 - channel.rmatvec(over(w, d))
-        found = max(0.0, -float(gradient.min())) * channel.copies
+        found = max(0.0, -float(gradient.min())) * channel.rows_per_report
         if found < best_gap:
             best, best_gap = theta, found
         if best_gap <= target:
@@ -130,7 +130,7 @@ def constrained(channel: Channel, w: np.ndarray, target: float) -> tuple[np.ndar
         scaled[seen] = weights / d
         s = channel.rmatvec(scaled)
         found = float(s.max()) - 1
-        reached = found * channel.copies <= target
+        reached = found * channel.rows_per_report <= target
         if reached or steps >= _STEPS:
             break
         fresh = np.setdiff1d(_peaks(s), used)

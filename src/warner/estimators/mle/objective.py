@@ -18,7 +18,7 @@ from warner._core.errors import (
     message,
 )
 from warner.channels import Channel
-from warner.estimators.evidence import Evidence
+from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
 
 WHOLE, SUPPORTS = "likelihood of the reports", "quasi-likelihood of the support counts"
@@ -36,15 +36,15 @@ def assess(channel: Channel, w: np.ndarray, theta: np.ndarray) -> tuple[np.ndarr
     """The score s = A' (w / A theta), (K,), and l(theta); rows that were not seen do not count.
 
     l is in nats per report, the mean of the logarithms of the reports' own probabilities, and -inf where a seen report has
-    probability 0. A row is the probability of a report divided by ``copies`` and by the channel's factor for that row.
+    probability 0. A row is the probability of a report divided by ``rows_per_report`` and by the channel's factor for that row.
     """
     seen = w > 0
     d = channel.matvec(theta)
     s = channel.rmatvec(over(w, d))
-    some = d[seen] * channel.copies
+    some = d[seen] * channel.rows_per_report
     if not (some > 0).all():
         return s, -np.inf
-    return s, float(channel.copies * (w[seen] @ (np.log(some) + channel.log_factors_of(seen))))
+    return s, float(channel.rows_per_report * (w[seen] @ (np.log(some) + channel.log_factors_of(seen))))
 
 
 def relaxed(theta: np.ndarray, s: np.ndarray, pace: float) -> np.ndarray:
@@ -68,16 +68,16 @@ def advance(
     """One step of EM from theta with score s and likelihood l = value: (theta, s, l, pace) after it.
 
     Where a report counts for several rows, EM over rows takes every row for a person's whole report, and its steps are
-    ``copies`` times too short. EM over whole reports moves theta by theta (S - 1), S the score of whole reports. To first
+    ``rows_per_report`` times too short. EM over whole reports moves theta by theta (S - 1), S the score of whole reports. To first
     order S - 1 = copies (s - 1): for unary encoding, as K grows, and for subset selection but for a factor K / (K - 1). So the
-    step is ``relaxed`` by the pace ``copies``. EM's own step never lowers the likelihood; while a longer step does,
+    step is ``relaxed`` by the pace ``rows_per_report``. EM's own step never lowers the likelihood; while a longer step does,
     the pace is halved, down to 1. The next step starts from twice the pace that was accepted.
     """
     while True:
         moved = relaxed(theta, s, pace)
         s_moved, value_moved = assess(channel, w, moved)
         if pace <= 1 or value_moved >= value - _ROUNDING * abs(value):
-            return moved, s_moved, value_moved, min(channel.copies, 2 * pace)
+            return moved, s_moved, value_moved, min(channel.rows_per_report, 2 * pace)
         pace = max(1.0, pace / 2)
 
 
@@ -101,19 +101,19 @@ def log_likelihood(channel: Channel, w: np.ndarray, theta: np.ndarray) -> float:
 def gap(channel: Channel, w: np.ndarray, theta: np.ndarray) -> float:
     """Nats per report by which the maximum can exceed l(theta), theta on the simplex; infinite where l(theta) is -inf."""
     s, value = assess(channel, w, theta)
-    return max(0.0, float(s.max()) - 1) * channel.copies if value > -np.inf else np.inf
+    return max(0.0, float(s.max()) - 1) * channel.rows_per_report if value > -np.inf else np.inf
 
 
 def name_of(channel: Channel) -> str:
     """Which likelihood the channel's rows give."""
-    return SUPPORTS if channel.copies > 1 else WHOLE
+    return SUPPORTS if channel.rows_per_report > 1 else WHOLE
 
 
-def finish(evidence: Evidence, theta: np.ndarray, status: Status, iterations: int | None) -> Fit:
+def finish(evidence: LikelihoodData, theta: np.ndarray, status: Status, iterations: int | None) -> Fit:
     """A fit with its certificate; ``evidence`` holds the likelihood that was maximised."""
     channel = evidence.channel
     s, value = assess(channel, evidence.weights, theta)
-    missing = max(0.0, float(s.max()) - 1) * channel.copies if value > -np.inf else np.inf
+    missing = max(0.0, float(s.max()) - 1) * channel.rows_per_report if value > -np.inf else np.inf
     return Fit(theta, status, missing, iterations, evidence.n * value, name_of(channel))
 
 
@@ -138,7 +138,7 @@ def sharpen(channel: Channel, w: np.ndarray, theta: np.ndarray, target: float) -
     are 0 together, so ever smaller shares are tried besides, the most first.
     """
     s = score(channel, w, theta)
-    allowed = max(target, max(0.0, float(s.max()) - 1) * channel.copies)
+    allowed = max(target, max(0.0, float(s.max()) - 1) * channel.rows_per_report)
     tried: set[bytes] = set()
     for absent in (1 - s > theta, *(theta < cut for cut in (1e-3, 1e-4, 1e-5, 1e-6, 1e-9))):
         sharp = np.where(absent, 0.0, theta)

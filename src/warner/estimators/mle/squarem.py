@@ -21,7 +21,7 @@ def accelerated(channel: Channel, w: np.ndarray, target: float) -> tuple[np.ndar
     theta = np.full(channel.shape[1], 1 / channel.shape[1])
     s, value = assess(channel, w, theta)
     count = 1
-    while (float(s.max()) - 1) * channel.copies > target and count < _PRODUCTS:
+    while (float(s.max()) - 1) * channel.rows_per_report > target and count < _PRODUCTS:
         start = np.log(np.maximum(theta, _TINY))
         r = np.log(np.maximum(s, _TINY))
         theta = theta * s
@@ -40,4 +40,4 @@ def accelerated(channel: Channel, w: np.ndarray, target: float) -> tuple[np.ndar
                 theta, s, value = trial, s_trial, value_trial
                 break
             length = (1 + length) / 2 if length < 4 else length / 4
-    return theta / theta.sum(), count, (float(s.max()) - 1) * channel.copies <= target
+    return theta / theta.sum(), count, (float(s.max()) - 1) * channel.rows_per_report <= target
