@@ -49,7 +49,7 @@ from warner import (
 )
 from warner.domains import Domain
 from warner.estimators import Estimator
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import jensen_shannon, mean_absolute_error, mean_squared_error, total_variation
 
 MAKERS: dict[str, Callable[[Domain, float], Mechanism]] = {
@@ -141,10 +141,10 @@ def judge(job: tuple[Cell, int, tuple[str, ...]]) -> dict[str, object]:
     seconds = dict.fromkeys(chosen, 0.0)
     for _ in range(runs):
         w = channel.simulate_from_values(counts, rng) if n is None else channel.simulate(truth, n, rng)
-        facts = LikelihoodData(channel, w, people, domain)
+        data = LikelihoodData(channel, w, people, domain)
         for method, estimator in chosen.items():
             start = perf_counter()
-            theta = estimator.fit(facts).shares
+            theta = estimator.fit(data).shares
             seconds[method] += (perf_counter() - start) / runs
             shares = np.maximum(theta, 0.0)
             divergence = jensen_shannon(truth, shares / shares.sum()) if shares.sum() > 0 else math.log(2)

@@ -32,7 +32,7 @@ from warner import (
 )
 from warner.channels import StackChannel
 from warner.estimators import Estimator
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import jensen_shannon, sum_of_squares
 
 RUNS = 12
@@ -94,9 +94,9 @@ def _fits(truth: np.ndarray, people: tuple[int, ...], rng: np.random.Generator) 
     channel = StackChannel([c for c, _ in used], [n for _, n in used])
     found: dict[str, list[np.ndarray]] = {name: [] for name in METHODS}
     for _ in range(RUNS):
-        facts = LikelihoodData(channel, channel.simulate(truth, sum(people), rng), sum(people), domain)
+        data = LikelihoodData(channel, channel.simulate(truth, sum(people), rng), sum(people), domain)
         for name, method in METHODS.items():
-            found[name].append(method.fit(facts).shares)
+            found[name].append(method.fit(data).shares)
     return {name: np.stack(fits) for name, fits in found.items()}
 
 

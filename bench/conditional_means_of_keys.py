@@ -25,7 +25,7 @@ from warner import Categorical, Interval, KeyMeans, KeyValue, MaximumLikelihood,
 from warner._core.sampling import Source
 from warner.estimators import Estimator
 from warner.reports.reports import Reports
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 
 RUNS = 30
 N = 43_386
@@ -64,9 +64,9 @@ def _chicago() -> tuple[np.ndarray, np.ndarray] | None:
     return keys, 2 * (pay - pay.min()) / (pay.max() - pay.min()) - 1
 
 
-def _means(method: Estimator, facts: object, d: int) -> np.ndarray:
+def _means(method: Estimator, data: object, d: int) -> np.ndarray:
     """The estimated mean of every key; the middle where a key has no share."""
-    fit = method.fit(facts)  # type: ignore[arg-type]
+    fit = method.fit(data)  # type: ignore[arg-type]
     if fit.key_means is not None:
         return fit.key_means
     table = fit.shares.reshape(d, BINS)
@@ -99,9 +99,9 @@ def _errors(keys: np.ndarray, values: np.ndarray, epsilon: float, rng: np.random
         people = mechanism.encode({"key": keys, "value": values})
         for _ in range(RUNS):
             reports = Reports(mechanism.header, mechanism.randomize_encoded(people, Source(rng)))
-            facts = evidence(mechanism.tally(reports))
+            data = likelihood_data(mechanism.tally(reports))
             for more, method in methods.items():
-                errors[name + more] += (_means(method, facts, d) - truth) ** 2 / RUNS
+                errors[name + more] += (_means(method, data, d) - truth) ** 2 / RUNS
     return {**errors, "the middle": truth**2}
 
 

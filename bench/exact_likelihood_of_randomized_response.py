@@ -13,7 +13,7 @@ import numpy as np
 from _measure import SEED, alternate, claim
 from warner import Integers, MaximumLikelihood, RandomizedResponse
 from warner.estimators.mle.objective import gap, log_likelihood
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -31,17 +31,17 @@ def main() -> None:
     verdicts = []
     for epsilon in EPSILONS:
         mechanism = RandomizedResponse(Integers(0, SIZE - 1), epsilon)
-        facts = evidence(mechanism.tally(mechanism.randomize(values, rng)))
-        channel, w = facts.channel, facts.weights
+        data = likelihood_data(mechanism.tally(mechanism.randomize(values, rng)))
+        channel, w = data.channel, data.weights
         matrix = channel.dense()
         IBU(SIZE, matrix, w, 2, 1e-12, "max_abs")  # compiles
-        MaximumLikelihood().fit(facts)
+        MaximumLikelihood().fit(data)
         jobs = {
-            "ours": lambda f=facts: [MaximumLikelihood().fit(f) for _ in range(CALLS)],
+            "ours": lambda f=data: [MaximumLikelihood().fit(f) for _ in range(CALLS)],
             "theirs": lambda a=matrix, b=w: IBU(SIZE, a, b, 10_000, 1e-12, "max_abs"),
         }
         seconds = alternate(jobs)
-        exact, ibu = MaximumLikelihood().fit(facts), IBU(SIZE, matrix, w, 10_000, 1e-12, "max_abs")
+        exact, ibu = MaximumLikelihood().fit(data), IBU(SIZE, matrix, w, 10_000, 1e-12, "max_abs")
         ibu = ibu / ibu.sum()
         reached = N * log_likelihood(channel, w, ibu)
         ours = seconds["ours"] / CALLS

@@ -11,7 +11,7 @@ import numpy as np
 
 from _measure import SEED, claim
 from warner import HadamardResponse, Integers, LocalHashing, MaximumLikelihood, Mechanism, RandomizedResponse, UnaryEncoding
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.results.estimate import Estimate
 
 RUNS, EPSILON, REPLICATES = 1000, 2.0, 100
@@ -29,9 +29,9 @@ def coverage(mechanism: Mechanism, kind: str, target: str, n: int, theta: np.nda
         truth = theta if target == "population" else people / n
         # Reports of people drawn from theta have the law of one multinomial draw; those of fixed people have their own.
         w = channel.simulate(theta, n, rng) if target == "population" else channel.simulate_from_values(people, rng)
-        facts = LikelihoodData(channel, w, n, mechanism.domain)
+        data = LikelihoodData(channel, w, n, mechanism.domain)
         method = MaximumLikelihood(1e-8)
-        result = Estimate(method.fit(facts), facts, method)
+        result = Estimate(method.fit(data), data, method)
         bounds = result.interval(0.95, target, kind, replicates=REPLICATES, rng=rng)
         hits += (bounds[:, 0] <= truth) & (truth <= bounds[:, 1])
     return hits / RUNS

@@ -16,7 +16,7 @@ from _measure import SEED, claim
 from warner import Independent, Integers, Inversion, RandomizedResponse
 from warner.channels import KroneckerChannel
 from warner.design.theory import inversion_squares
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import cramers_v
 
 RUNS = 200

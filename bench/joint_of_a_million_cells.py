@@ -15,13 +15,13 @@ import numpy as np
 from _joint import kept, product
 from _measure import SEED, alternate, claim, faster, peak, run_json
 from warner import EmpiricalBayes, Estimate, ExpectationMaximization, Independent, Inversion, MaximumLikelihood
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 
 SIZE, PEOPLE = 100, 1_000_000
 JOBS = ("inversion", "projected", "em:10", "independent", "intervals", "marginal", "association", "em:10 from independence")
 
 
-def facts(sizes: list[int], n: int) -> LikelihoodData:
+def data(sizes: list[int], n: int) -> LikelihoodData:
     """A tally of people whose attributes depend on each other."""
     rng = np.random.default_rng(SEED)
     parts = [rng.dirichlet(np.ones(size)) for size in sizes]
@@ -35,7 +35,7 @@ def facts(sizes: list[int], n: int) -> LikelihoodData:
 
 def work(job: str) -> dict[str, float]:
     """Seconds and peak megabytes of one job on 10^6 cells."""
-    each = facts([SIZE] * 3, PEOPLE)
+    each = data([SIZE] * 3, PEOPLE)
     whole = Estimate(Inversion().fit(each), each, Inversion())
     start = time.perf_counter()
     if job == "inversion":
@@ -68,14 +68,14 @@ def main() -> None:
         seconds, memory = found[job]
         claim(f"{job} of 10^6 cells in 2 s and 500 MB", seconds < 2 and memory < 500, f"{seconds:.2f} s, {memory:.0f} MB")
 
-    small = facts([SIZE, SIZE // 2], PEOPLE)
+    small = data([SIZE, SIZE // 2], PEOPLE)
     dense = small.channel.dense()
     taken = alternate(
         {"axis by axis": lambda: small.channel.rmatvec(small.channel.matvec(small.weights)), "matrix": lambda: dense.T @ (dense @ small.weights)}
     )
     faster("both products of 100 x 50 values than as a matrix", taken["axis by axis"], taken["matrix"], 10)
 
-    few = facts([15, 10, 2], 32_561)
+    few = data([15, 10, 2], 32_561)
     for method in (MaximumLikelihood(), EmpiricalBayes(), ExpectationMaximization("auto", start="independent")):
         start = time.perf_counter()
         method.fit(few)

@@ -21,7 +21,7 @@ from _joint import coded, kept, product, tables
 from _measure import SEED, claim
 from warner import EmpiricalBayes, ExpectationMaximization, Independent, Inversion, MaximumLikelihood
 from warner.estimators import Estimator
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 
 NAMES = ("workclass", "education", "marital_status", "occupation", "relationship", "race", "sex", "native_country", "income")
 LARGEST, PEOPLE, RUNS = 300, 32_561, 30
@@ -66,9 +66,9 @@ def errors(table: Table, runs: int, rng: np.random.Generator) -> tuple[np.ndarra
     """Mean squared errors (methods, runs), and the share of tallies whose inversion left the simplex."""
     names, sizes, theta, n, share = table
     channel, domain = kept(sizes, share), product(names, sizes)
-    facts = [LikelihoodData(channel, channel.simulate(theta, n, rng), n, domain) for _ in range(runs)]
-    found = [[float(((method.fit(each).shares - theta) ** 2).mean()) for each in facts] for method in METHODS.values()]
-    return np.array(found), float(np.mean([(channel.invert(each.weights) < 0).any() for each in facts]))
+    data = [LikelihoodData(channel, channel.simulate(theta, n, rng), n, domain) for _ in range(runs)]
+    found = [[float(((method.fit(each).shares - theta) ** 2).mean()) for each in data] for method in METHODS.values()]
+    return np.array(found), float(np.mean([(channel.invert(each.weights) < 0).any() for each in data]))
 
 
 def report(name: str, found: list[Table], runs: int) -> tuple[np.ndarray, np.ndarray]:

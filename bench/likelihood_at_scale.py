@@ -37,7 +37,7 @@ from warner._core.hash_family import buckets
 from warner.reports.schema import (
     BitVector,
 )
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 
 PASSES, MEMORY = 60, 100
 
@@ -57,7 +57,7 @@ def local_hashing(rng: np.random.Generator) -> None:
     # Before the matrix is there: a process starts with the peak of the one that made it.
     used = sorted(run_json(__file__, "memory")["added"] for _ in range(3))[1]
     claim(f"local hashing: in less than {MEMORY} MB beyond the reports", used < MEMORY, f"{used:.0f} MB")
-    facts = evidence(mechanism.tally(reports))
+    data = likelihood_data(mechanism.tally(reports))
     matrix = _matrix(mechanism, reports)
 
     def plain() -> None:
@@ -65,8 +65,8 @@ def local_hashing(rng: np.random.Generator) -> None:
         for _ in range(PASSES):
             theta = theta * (matrix.T @ (weight / (matrix @ theta)))
 
-    seconds = alternate({"ours": lambda: MaximumLikelihood().fit(facts), "plain": plain}, 5)
-    fit = MaximumLikelihood().fit(facts)
+    seconds = alternate({"ours": lambda: MaximumLikelihood().fit(data), "plain": plain}, 5)
+    fit = MaximumLikelihood().fit(data)
     print(f"local hashing, n = {n:,}, K = {size}: certified {seconds['ours']:.2f} s (gap {fit.gap:.1e}, {fit.iterations} steps)")
     print(f"  {PASSES} passes of plain EM {seconds['plain']:.2f} s, and {matrix.nbytes / 1e6:,.0f} MB for its matrix")
     claim("local hashing: gap of 1e-9 nats per report", fit.gap is not None and fit.gap <= 1e-9, f"{fit.gap:.1e}")
@@ -139,13 +139,13 @@ def large(rng: np.random.Generator) -> None:
     theta = rng.permutation(_shares(size))
     values = rng.choice(size, n, p=theta)
     for mechanism in (RandomizedResponse(domain, 1.0), UtilityOptimizedRR(domain, 1.0, secret)):
-        facts = evidence(mechanism.tally(mechanism.randomize(values, rng)))
-        seconds = alternate({"fit": lambda f=facts: MaximumLikelihood().fit(f)}, 5)["fit"]
-        fit = MaximumLikelihood().fit(facts)
+        data = likelihood_data(mechanism.tally(mechanism.randomize(values, rng)))
+        seconds = alternate({"fit": lambda f=data: MaximumLikelihood().fit(f)}, 5)["fit"]
+        fit = MaximumLikelihood().fit(data)
         name = f"{type(mechanism).__name__}, K = {size:,}"
         claim(f"{name}: below 20 ms", seconds < 0.02 and (fit.gap or 0) <= 1e-9, f"{seconds * 1e3:.2f} ms, gap {fit.gap:.1e}")
     rappor = UtilityOptimizedRappor(domain, 1.0, secret)
-    fit = MaximumLikelihood().fit(evidence(rappor.tally(rappor.randomize(values, rng), keep_reports=True)))
+    fit = MaximumLikelihood().fit(likelihood_data(rappor.tally(rappor.randomize(values, rng), keep_reports=True)))
     assert fit.seconds is not None and fit.gap is not None
     name = f"UtilityOptimizedRappor, K = {size:,}, whole reports"
     claim(f"{name}: certified in less than 30 s", fit.seconds < 30 and fit.gap <= 1e-9, f"{fit.seconds:.1f} s, gap {fit.gap:.1e}")
@@ -158,12 +158,12 @@ def budgets(rng: np.random.Generator) -> None:
     for epsilon in (0.1, 2.0, float(np.log(size)), float("inf")):
         mechanism = RandomizedResponse(Integers(0, size - 1), epsilon)
         tallies.append(mechanism.tally(mechanism.randomize(rng.choice(size, n, p=_shares(size)), rng)))
-    facts = evidence(tallies)
+    data = likelihood_data(tallies)
     one = estimate(tallies[1], MaximumLikelihood())
     seconds = alternate(
-        {"budgets": lambda: MaximumLikelihood().fit(facts), "bootstrap": lambda: one.interval(kind="bootstrap", replicates=200, rng=rng)}, 5
+        {"budgets": lambda: MaximumLikelihood().fit(data), "bootstrap": lambda: one.interval(kind="bootstrap", replicates=200, rng=rng)}, 5
     )
-    fit = MaximumLikelihood().fit(facts)
+    fit = MaximumLikelihood().fit(data)
     claim("four budgets, K = 400: below 5 ms", seconds["budgets"] < 5e-3, f"{seconds['budgets'] * 1e3:.2f} ms, gap {fit.gap:.1e}")
     claim("200 bootstrap replicates, K = 400: below 0.2 s", seconds["bootstrap"] < 0.2, f"{seconds['bootstrap'] * 1e3:.0f} ms")
 

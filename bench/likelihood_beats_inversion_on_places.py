@@ -31,7 +31,7 @@ from warner import (
     TruncatedGeometric,
 )
 from warner.estimators import Estimator
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import earth_movers, total_variation
 
 METHODS: dict[str, Estimator] = {
@@ -89,9 +89,9 @@ def _errors(mechanism: Mechanism, people: np.ndarray, rng: np.random.Generator, 
     channel, truth, n = mechanism.channel(), people / people.sum(), int(people.sum())
     sums = {name: np.zeros(2) for name in METHODS}
     for _ in range(RUNS):
-        facts = LikelihoodData(channel, channel.simulate_from_values(people, rng), n, mechanism.domain)
+        data = LikelihoodData(channel, channel.simulate_from_values(people, rng), n, mechanism.domain)
         for name, method in METHODS.items():
-            found = method.fit(facts).shares
+            found = method.fit(data).shares
             sums[name] += total_variation(found, truth), 0.0 if points is None else earth_movers(found, truth, points)
     return {name: (float(total[0] / RUNS), float(total[1] / RUNS)) for name, total in sums.items()}
 

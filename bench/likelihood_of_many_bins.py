@@ -11,7 +11,7 @@ import numpy as np
 from _measure import SEED, alternate, claim
 from warner import Integers, MaximumLikelihood
 from warner.channels import BandChannel, windows
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import log_likelihood
 
 BINS, N = 1024, 10**5
@@ -45,7 +45,7 @@ def main() -> None:
         for epsilon in (0.5, 1.0, 2.0):
             channel = make(epsilon)
             w = channel.simulate(truth, N, rng)
-            facts = LikelihoodData(channel, w, N, Integers(1, BINS))
+            data = LikelihoodData(channel, w, N, Integers(1, BINS))
             matrix = channel.dense()
             found: dict[str, tuple[np.ndarray, int]] = {}
 
@@ -55,8 +55,8 @@ def main() -> None:
             def through_products(c: BandChannel = channel, w: np.ndarray = w, found: dict[str, tuple[np.ndarray, int]] = found) -> None:
                 found["products"] = _em(c.matvec, c.rmatvec, w)
 
-            seconds = alternate({"exact": lambda f=facts: MaximumLikelihood(1e-6).fit(f), "matrix": through_matrix, "products": through_products}, 3)
-            fit = MaximumLikelihood(1e-6).fit(facts)
+            seconds = alternate({"exact": lambda f=data: MaximumLikelihood(1e-6).fit(f), "matrix": through_matrix, "products": through_products}, 3)
+            fit = MaximumLikelihood(1e-6).fit(data)
             behind = N * (log_likelihood(channel, w, found["matrix"][0]) - log_likelihood(channel, w, fit.probabilities))
             print(
                 f"  {make.__name__}, epsilon {epsilon}: exact {seconds['exact'] * 1e3:.1f} ms (gap {fit.gap:.1e}); EM, {found['matrix'][1]} steps: "

@@ -22,7 +22,7 @@ import numpy as np
 from _data import rows
 from _measure import SEED, claim
 from warner import Interval, LogSpline, MaximumLikelihood, Piecewise, SmoothedEM, SquareWave
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import wasserstein1
 
 RUNS, CONTEXT = 20, 5
@@ -86,9 +86,9 @@ def judge(job: tuple[Cell, np.ndarray]) -> tuple[Cell, list[float], list[float]]
     rng = np.random.default_rng([SEED, n, int(10 * epsilon), bins, *shape.encode(), *maker.encode()])
     rows, seconds = [], []
     for run in range(RUNS):
-        facts = LikelihoodData(channel, channel.simulate(truth, n, rng), n, mechanism.domain)
+        data = LikelihoodData(channel, channel.simulate(truth, n, rng), n, mechanism.domain)
         methods = [SmoothedEM(), LogSpline()] + ([MaximumLikelihood(1e-6)] if run < CONTEXT else [])
-        fits = [method.fit(facts) for method in methods]
+        fits = [method.fit(data) for method in methods]
         distances = [wasserstein1(fit.probabilities, truth, 1 / bins) for fit in fits]
         rows.append(distances[:2] + ([distances[0], distances[2]] if run < CONTEXT else [np.nan] * 2))
         seconds.append([fit.seconds or 0.0 for fit in fits] + ([] if run < CONTEXT else [np.nan]))

@@ -33,7 +33,7 @@ from warner import (
     WienerFilter,
 )
 from warner.estimators import Estimator
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import mean_absolute_error, mean_squared_error
 
 RUNS = 20
@@ -88,9 +88,9 @@ def _errors(counts: np.ndarray, mechanism: Mechanism, methods: dict[str, Estimat
     channel, truth, n = mechanism.channel(), counts / counts.sum(), int(counts.sum())
     total, left = np.zeros((len(methods), len(LOSSES))), 0.0
     for _ in range(RUNS):
-        facts = LikelihoodData(channel, channel.simulate_from_values(counts, rng), n, mechanism.domain)
+        data = LikelihoodData(channel, channel.simulate_from_values(counts, rng), n, mechanism.domain)
         for row, (name, method) in zip(total, methods.items(), strict=True):
-            fit = method.fit(facts)
+            fit = method.fit(data)
             row += [loss(truth, fit.probabilities) for loss in LOSSES.values()]
             if name == "MR, exact fits":
                 left += fit.components or truth.size

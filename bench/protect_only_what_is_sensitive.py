@@ -30,7 +30,7 @@ from warner import (
 )
 from warner.design.theory import expected_loss
 from warner.estimators import Estimator
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import total_variation
 from warner.results.estimate import Estimate
 
@@ -60,8 +60,8 @@ def _sets(rng: np.random.Generator) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 def _estimate(mechanism: Mechanism, people: np.ndarray, method: Estimator, rng: np.random.Generator) -> Estimate:
     channel = mechanism.channel()
-    facts = LikelihoodData(channel, channel.simulate_from_values(people, rng), int(people.sum()), mechanism.domain)
-    return Estimate(method.fit(facts), facts, method)
+    data = LikelihoodData(channel, channel.simulate_from_values(people, rng), int(people.sum()), mechanism.domain)
+    return Estimate(method.fit(data), data, method)
 
 
 def common(rng: np.random.Generator) -> None:

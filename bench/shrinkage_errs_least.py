@@ -13,7 +13,7 @@ import numpy as np
 from _measure import SEED, claim
 from warner import EmpiricalBayes, Integers, Inversion, LocalHashing, MaximumLikelihood, Mechanism, RandomizedResponse, UnaryEncoding
 from warner.channels import Channel
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import over
 
 CELLS, SIZES, PEOPLE, EPSILONS = 84, (5, 12, 60, 250, 1000), (10**3, 10**4, 10**5, 10**6), (0.5, 1.0, 2.0, 4.0)
@@ -47,9 +47,9 @@ def law(kind: int, size: int, rng: np.random.Generator) -> np.ndarray:
 def rivals(channel: Channel, weights: np.ndarray, n: int) -> dict[str, np.ndarray]:
     """Every other method's estimates (K, B) of the weights (m, B)."""
     size, count = channel.shape[1], weights.shape[1]
-    facts = [LikelihoodData(channel, w, n, Integers(1, size)) for w in weights.T]
+    data = [LikelihoodData(channel, w, n, Integers(1, size)) for w in weights.T]
     methods = {str(c): Inversion(c) for c in (None, "project", "base-cut", "normalize", "threshold")} | {"mle": MaximumLikelihood()}
-    found = {name: np.stack([method.fit(f).probabilities for f in facts], axis=1) for name, method in methods.items()}
+    found = {name: np.stack([method.fit(f).probabilities for f in data], axis=1) for name, method in methods.items()}
     raw, shares = found["None"], found["project"]
     noise = np.stack([channel.variance(p).mean() for p in shares.T]) / n
     kept = np.clip(1 - noise / ((raw - 1 / size) ** 2).mean(axis=0), 0, 1)

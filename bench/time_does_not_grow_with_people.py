@@ -11,7 +11,7 @@ import numpy as np
 from _measure import SEED, alternate, claim
 from warner import Integers, LocalHashing, MaximumLikelihood, RandomizedResponse
 from warner.channels import Channel, GeometricChannel, windows
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 
 
 def main() -> None:
@@ -30,8 +30,8 @@ def main() -> None:
         jobs = {}
         for power in range(4, 10):
             n = 10**power
-            facts = LikelihoodData(channel, channel.simulate(theta, n, rng), n, Integers(1, theta.size))
-            jobs[f"10^{power}"] = lambda f=facts, t=target: MaximumLikelihood(t).fit(f)
+            data = LikelihoodData(channel, channel.simulate(theta, n, rng), n, Integers(1, theta.size))
+            jobs[f"10^{power}"] = lambda f=data, t=target: MaximumLikelihood(t).fit(f)
         seconds = alternate(jobs, 5)
         print(f"{name}, seconds by n: " + ", ".join(f"{n} {s:.2g}" for n, s in seconds.items()))
         if name.startswith("square"):

@@ -15,10 +15,10 @@ from warner.channels import Channel
 from warner.design.comparison import compare
 from warner.design.theory import expected_loss
 from warner.estimators import Estimator
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import WHOLE
 from warner.metrics import earth_movers, quantiles, sum_of_squares
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 
 pytestmark = pytest.mark.filterwarnings("error")
 ROUNDING = 1e-12  # shares sum to one within this
@@ -44,7 +44,7 @@ def _mechanism(name: str, size: int, epsilon: float) -> Mechanism | None:
 def _extremes(mechanism: Mechanism) -> Iterator[LikelihoodData]:
     """One report; two reports of one value, which everybody has."""
     for n, value in ((1, mechanism.domain.labels[-1]), (2, mechanism.domain.labels[0])):
-        yield evidence(mechanism.tally(mechanism.randomize([value] * n, np.random.default_rng(n))))
+        yield likelihood_data(mechanism.tally(mechanism.randomize([value] * n, np.random.default_rng(n))))
 
 
 def _likeliest(channel: Channel, w: np.ndarray) -> float:
@@ -63,28 +63,28 @@ def _likeliest(channel: Channel, w: np.ndarray) -> float:
     return max([value(theta), *(value(one) for one in np.eye(theta.size))])
 
 
-def _holds(facts: LikelihoodData, method: Estimator, best: float) -> Estimate | None:
+def _holds(data: LikelihoodData, method: Estimator, best: float) -> Estimate | None:
     """What every estimate must be; None where the method refuses the evidence, with an error of its own."""
     try:
-        fit = method.fit(facts)
+        fit = method.fit(data)
     except WarnerError:
         return None
     if fit.probabilities is None:
         assert fit.status in (Status.MEAN_ONLY, Status.KEY_MEANS)
-        return Estimate(fit, facts, method)
+        return Estimate(fit, data, method)
     theta = fit.probabilities
     assert np.isfinite(theta).all(), method
     if fit.status is not Status.OUTSIDE_SIMPLEX:
         assert (theta >= 0).all() and abs(theta.sum() - 1) <= ROUNDING, (method, fit.status, theta.sum() - 1)
     if fit.gap is not None:
         assert np.isfinite(fit.gap) and fit.gap >= 0, method
-        own = facts.channel.rows_per_report * (
-            facts.weights[facts.weights > 0] @ np.log(facts.channel.rows_per_report * facts.channel.matvec(theta)[facts.weights > 0])
+        own = data.channel.rows_per_report * (
+            data.weights[data.weights > 0] @ np.log(data.channel.rows_per_report * data.channel.matvec(theta)[data.weights > 0])
         )
         assert best - own <= fit.gap + 1e-12 * max(1.0, abs(best)), (method, best - own, fit.gap)
         if fit.likelihood == WHOLE and fit.log_likelihood is not None:
-            assert fit.log_likelihood == pytest.approx(facts.n * own, rel=1e-9, abs=1e-9)
-    return Estimate(fit, facts, method)
+            assert fit.log_likelihood == pytest.approx(data.n * own, rel=1e-9, abs=1e-9)
+    return Estimate(fit, data, method)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -95,10 +95,10 @@ def test_every_method_estimates_from_one_report_and_from_two_that_are_alike(name
     if mechanism is None:
         return
     methods = [*ESTIMATORS, *([warner.KeyMeans(), warner.PerKey()] if name in KEYED else [])]
-    for facts in _extremes(mechanism):
-        best = _likeliest(facts.channel, facts.weights)
+    for data in _extremes(mechanism):
+        best = _likeliest(data.channel, data.weights)
         for method in methods:
-            _holds(facts, method, best)
+            _holds(data, method, best)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -108,10 +108,10 @@ def test_what_is_said_of_such_estimates_is_finite_and_in_order(name: str, epsilo
     mechanism = _mechanism(name, 3, epsilon)
     if mechanism is None:
         return
-    for facts in _extremes(mechanism):
+    for data in _extremes(mechanism):
         for method in (warner.Inversion(), warner.Inversion("base-cut"), warner.MaximumLikelihood(), warner.EmpiricalBayes()):
             try:
-                found = Estimate(method.fit(facts), facts, method)
+                found = Estimate(method.fit(data), data, method)
             except warner.IdentifiabilityError:
                 continue
             json.dumps(found.to_json(), allow_nan=False)
@@ -133,9 +133,9 @@ def test_what_is_said_of_such_estimates_is_finite_and_in_order(name: str, epsilo
 def test_without_protection_one_report_is_known_and_says_little_of_others() -> None:
     """Rejects a Wald interval [0, 0] for what nobody of one person reported; Wilson's goes to z^2 / (1 + z^2)."""
     open_ = warner.RandomizedResponse(Integers(0, 2), float("inf"))
-    facts = evidence(open_.tally(open_.randomize([1])))
+    data = likelihood_data(open_.tally(open_.randomize([1])))
     for method in ESTIMATORS:
-        found = _holds(facts, method, 0.0)
+        found = _holds(data, method, 0.0)
         assert found is None or found.fit.log_likelihood is None or np.isfinite(found.fit.log_likelihood)
     for n in (1, 2, 10):
         found = warner.estimate(open_.tally(open_.randomize([1] * n)), warner.Inversion())
@@ -148,8 +148,8 @@ def test_unbiased_estimates_that_are_all_zero_have_a_bootstrap() -> None:
     """As many reports for every value as against it. Rejects a plug-in that is the estimate divided by its sum."""
     mechanism = warner.HadamardResponse(Integers(0, 2), 1.0)
     channel = mechanism.channel()
-    facts = LikelihoodData(channel, np.full(channel.shape[0], 1 / channel.shape[0]), 4, mechanism.domain)
-    found = Estimate(warner.Inversion().fit(facts), facts, warner.Inversion())
+    data = LikelihoodData(channel, np.full(channel.shape[0], 1 / channel.shape[0]), 4, mechanism.domain)
+    found = Estimate(warner.Inversion().fit(data), data, warner.Inversion())
     assert found.probabilities.tolist() == [0, 0, 0] and found.status is Status.OUTSIDE_SIMPLEX
     assert np.isfinite(found.interval(kind="bootstrap", replicates=20, rng=np.random.default_rng(0))).all()
 

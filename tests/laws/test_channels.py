@@ -10,7 +10,7 @@ from tests.registry import ALL, KEYED, MECHANISMS, PLACES, SEEING, smallest
 from warner import Mechanism
 from warner.channels import Channel
 from warner.reports.reports import Reports
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 
 NAMES = list(MECHANISMS)
 INVERTED = [*SEEING, *PLACES, *(name for name in KEYED if "rounding" not in name)]
@@ -23,7 +23,7 @@ def _theta(size: int) -> np.ndarray:
 def _rows(mechanism: Mechanism) -> np.ndarray:
     """What each possible report adds to the weights, (outputs, rows of the channel), by tallying it alone."""
     outputs = Reports(mechanism.header, mechanism.outputs())
-    return np.stack([evidence(mechanism.tally(outputs[i : i + 1])).weights for i in range(len(outputs))])
+    return np.stack([likelihood_data(mechanism.tally(outputs[i : i + 1])).weights for i in range(len(outputs))])
 
 
 @pytest.mark.parametrize("name", ALL)

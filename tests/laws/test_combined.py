@@ -25,7 +25,7 @@ from warner.io import read_reports, reports_frame, tally_file, tally_frame, writ
 from warner.mechanisms import from_header
 from warner.mechanisms.composite import Combined
 from warner.privacy.report_laws import INFINITE
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 
 NAMES = list(COMBINED)
 FIXED = [n for n in NAMES if n not in ("geometric x RR", "geometric twice", "Gaussian x RR")]  # whose epsilon is for any two values
@@ -75,14 +75,14 @@ def test_rows_of_repeated_reports_are_the_law(name: str) -> None:
     for i in range(0, len(outputs), max(1, len(outputs) // 300)) if len(outputs) > 600 else range(len(outputs)):
         if not exact[i].any():
             continue  # two values that are not sensitive: one person names one
-        facts = evidence(mechanism.tally(outputs[i : i + 1]))
-        row = facts.channel.dense()[0]
+        data = likelihood_data(mechanism.tally(outputs[i : i + 1]))
+        row = data.channel.dense()[0]
         assert row == pytest.approx(exact[i] / exact[i].max(), rel=1e-9)
-        single = facts.channel.invert(facts.weights)
+        single = data.channel.invert(data.weights)
         total, square = total + exact[i] @ theta * single, square + exact[i] @ theta * single**2
     if len(outputs) <= 600:
         assert total == pytest.approx(theta, abs=1e-10)
-        assert facts.channel.variance(theta) == pytest.approx(square - theta**2, rel=1e-8)
+        assert data.channel.variance(theta) == pytest.approx(square - theta**2, rel=1e-8)
 
 
 @pytest.mark.parametrize("name", NAMES)

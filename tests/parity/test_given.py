@@ -9,7 +9,7 @@ import pytest
 
 from warner import Categorical, Integers, KeyValue, LocalHashing, Product, RandomizedResponse, UnaryEncoding
 from warner.channels import Channel, DenseChannel, DirectChannel, KroneckerChannel, StackChannel, SupportChannel
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.results.given import _terms, shares_given
 
 PAIR = Product(key=Categorical(["a", "b"]), value=Integers(0, 2))
@@ -82,21 +82,21 @@ def test_what_a_report_of_a_pool_adds_is_the_inverse() -> None:
 def test_without_noise_the_interval_is_wilsons(clear: float) -> None:
     n, z = 1000, 1.959963984540054
     theta = np.array([[clear / 2, 0.0, clear / 2], [0.0, 1 - clear, 0.0]])
-    facts = LikelihoodData(DirectChannel(6, 0.0, 1.0), theta.ravel(), n, PAIR)
+    data = LikelihoodData(DirectChannel(6, 0.0, 1.0), theta.ravel(), n, PAIR)
     people, share = clear * n, theta[0] / clear
     middle = (share + z**2 / (2 * people)) / (1 + z**2 / people)
     half = z / (1 + z**2 / people) * np.sqrt(share * (1 - share) / people + z**2 / (4 * people**2))
-    found = shares_given(facts, 0, SHAPE, z, respondents=False)
+    found = shares_given(data, 0, SHAPE, z, respondents=False)
     assert found == pytest.approx(np.stack([middle - half, middle + half], axis=1), abs=1e-9)
     # Of these very people, whose answers are not randomised, all is known.
-    assert shares_given(facts, 0, SHAPE, z, respondents=True) == pytest.approx(np.stack([share, share], axis=1), abs=1e-6)
+    assert shares_given(data, 0, SHAPE, z, respondents=True) == pytest.approx(np.stack([share, share], axis=1), abs=1e-6)
 
 
 def test_a_key_that_noise_hides_says_nothing_and_a_lone_value_is_certain() -> None:
     coin = RandomizedResponse(PAIR, 0.1).channel()
-    facts = LikelihoodData(coin, coin.matvec(THETA.ravel()), 100, PAIR)
-    assert shares_given(facts, 0, SHAPE, 1.96, respondents=False).tolist() == [[0.0, 1.0]] * 3
-    assert shares_given(facts, 0, (6, 1), 1.96, respondents=False).tolist() == [[1.0, 1.0]]
+    data = LikelihoodData(coin, coin.matvec(THETA.ravel()), 100, PAIR)
+    assert shares_given(data, 0, SHAPE, 1.96, respondents=False).tolist() == [[0.0, 1.0]] * 3
+    assert shares_given(data, 0, (6, 1), 1.96, respondents=False).tolist() == [[1.0, 1.0]]
     blind = DenseChannel(np.full((2, 6), 0.5))
     assert shares_given(LikelihoodData(blind, np.full(2, 0.5), 100, PAIR), 0, SHAPE, 1.96, respondents=False).tolist() == [[0.0, 1.0]] * 3
 

@@ -13,7 +13,7 @@ from warner.channels import Channel, DenseChannel, DirectChannel, HadamardChanne
 from warner.design.theory import expected_loss, inversion_squares
 from warner.reports.reports import Reports
 from warner.results.association import Pair
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 
 SHAPE = (3, 4, 2)
 
@@ -88,7 +88,7 @@ def test_variance_of_a_marginal_is_that_over_all_reports(name: str, keep: list[i
     theta = np.random.default_rng(3).dirichlet(np.ones(6))
     channel = mechanism.channel()
     outputs = Reports(mechanism.header, mechanism.outputs())
-    rows = np.stack([evidence(mechanism.tally(outputs[i : i + 1])).weights for i in range(len(outputs))])
+    rows = np.stack([likelihood_data(mechanism.tally(outputs[i : i + 1])).weights for i in range(len(outputs))])
     single = np.stack([summed(channel.invert(row), PAIR.shape, keep) for row in rows])
     law = mechanism.probabilities().astype(float) @ theta
     part = summed(theta, PAIR.shape, keep)

@@ -12,8 +12,8 @@ import warner
 from warner import Categorical, Interval, KeyValue
 from warner._core.exact import log_ratio
 from warner.channels import DilutedChannel, StackChannel, TiedChannel
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.key_value import key_moments, of_keys, of_values
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
 from warner.privacy.report_laws import Keyed, TwoLevel
 
@@ -82,16 +82,16 @@ def test_what_reports_of_a_key_say_is_their_conditional_law(key: str) -> None:
     channel = mechanism.channel()
     f, rest = np.array([0.2, 0.5, 0.3]), np.random.default_rng(0).dirichlet(np.ones(6), 3)
     w = channel.matvec((f[:, None] * rest).ravel())
-    facts = LikelihoodData(channel, w, 1000, mechanism.domain)
+    data = LikelihoodData(channel, w, 1000, mechanism.domain)
     for k in range(3):
         seen = channel.each(w)[k, 1:]
-        part = of_values(facts, k, float(f[k]))
+        part = of_values(data, k, float(f[k]))
         assert part is not None and isinstance(part.channel, DilutedChannel)
         assert part.channel.matvec(rest[k]) == pytest.approx(seen / seen.sum(), abs=1e-14)
         assert part.n == round(1000 * seen.sum())
         dense = part.channel.dense()
         assert dense.sum(axis=0) == pytest.approx(np.ones(6)) and part.channel.rmatvec(seen) == pytest.approx(dense.T @ seen)
-    keys = of_keys(facts)
+    keys = of_keys(data)
     assert keys.channel.invert(keys.weights) == pytest.approx(f) and keys.weights.sum() == pytest.approx(1)
 
 
@@ -107,7 +107,7 @@ def test_variances_of_moments_are_those_of_single_reports(key: str, value: str) 
     single = []
     for i in range(len(reports)):
         tally = mechanism.tally(reports[i : i + 1])
-        found = key_moments(warner.results.evidence.evidence(tally))
+        found = key_moments(warner.results.from_tally.data(tally))
         single.append(np.stack([found.total, found.frequency], axis=1))
     each = np.array(single)
     mean = np.einsum("y,yki->ki", law, each)
@@ -172,9 +172,9 @@ def test_ends_of_intervals_of_shares_given_a_key_solve_fiellers_equation(key: st
     rng = np.random.default_rng(1)
     people = {"key": ["a", "a", "b"] * 10_000, "value": rng.integers(0, 3, 30_000)}
     found = warner.estimate(mechanism.tally(mechanism.randomize(people, rng)))
-    channel, checked = found.evidence.channel, 0
-    plug = project(channel.invert(found.evidence.weights)).reshape(2, 3)
-    seen = channel.each(found.evidence.weights)[1]
+    channel, checked = found.data.channel, 0
+    plug = project(channel.invert(found.data.weights)).reshape(2, 3)
+    seen = channel.each(found.data.weights)[1]
     h = ((np.arange(seen.size) > 0) - channel.sent) / (channel.keep - channel.sent)
     for v, (g, ends) in enumerate(zip(channel.per_report, found.conditional("b").interval(), strict=True)):
         for r in ends[(ends > 0) & (ends < 1)]:
@@ -209,6 +209,6 @@ def test_the_bootstrap_of_one_key_fits_that_key_alone() -> None:
     whole = type(one)(float(one), found, one._of)
     bounds = [q.interval(replicates=20, rng=np.random.default_rng(2)) for q in (one, whole)]
     assert bounds[0] == pytest.approx(bounds[1], abs=1e-9)
-    part = one._estimate.estimator.fit(found.evidence).shares.reshape(3, 8)
+    part = one._estimate.estimator.fit(found.data).shares.reshape(3, 8)
     assert part[1] == pytest.approx(found.probabilities.reshape(3, 8)[1], abs=1e-12)
     assert (np.ptp(part, axis=1) == 0).tolist() == [True, False, True]

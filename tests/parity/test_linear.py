@@ -15,7 +15,7 @@ import warner
 from warner._core import hash_family as hashing
 from warner.channels import walsh
 from warner.channels.hashed import _collisions
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import base_cut, normalize, project, threshold
 from warner.reports.schema import (
     IntegerColumns,

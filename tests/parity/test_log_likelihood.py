@@ -12,7 +12,7 @@ from warner._core.sampling import Source
 from warner.channels import SupportChannel
 from warner.estimators.mle.objective import log_likelihood
 from warner.reports.schema import BitVector
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 
 PEOPLE = 40
 
@@ -49,9 +49,9 @@ def test_the_log_likelihood_is_the_sum_of_the_logarithms_of_all_reports(name: st
     whole = _sum_of_logs(mechanism, reports, theta)
     bits = isinstance(mechanism.schema, BitVector)
     for keep in (False, True) if bits else (False,):
-        facts = evidence(mechanism.tally(reports, keep_reports=keep))
+        data = likelihood_data(mechanism.tally(reports, keep_reports=keep))
         expected = _of_bits(mechanism, reports, theta) if bits and not keep else whole
-        assert PEOPLE * log_likelihood(facts.channel, facts.weights, theta) == pytest.approx(expected, rel=1e-9)
+        assert PEOPLE * log_likelihood(data.channel, data.weights, theta) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", [*REPEATED, "RR x SquareWave", "uRR x RR", "geometric x RR", "RR alone"])
@@ -61,8 +61,8 @@ def test_reports_of_one_person_count_with_their_product(name: str) -> None:
     index = rng.integers(0, mechanism.domain.size, PEOPLE)
     theta = rng.dirichlet(np.full(mechanism.domain.size, 2.0))
     reports = mechanism.randomize(mechanism.domain.decode(index), rng)
-    facts = evidence(mechanism.tally(reports))
-    assert PEOPLE * log_likelihood(facts.channel, facts.weights, theta) == pytest.approx(_sum_of_logs(mechanism, reports, theta), rel=1e-9)
+    data = likelihood_data(mechanism.tally(reports))
+    assert PEOPLE * log_likelihood(data.channel, data.weights, theta) == pytest.approx(_sum_of_logs(mechanism, reports, theta), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", [name for name in KEYED if "direct" in name])
@@ -71,8 +71,8 @@ def test_reports_of_one_key_and_a_value_are_whole_reports(name: str) -> None:
     index = rng.integers(0, mechanism.domain.size, PEOPLE)
     theta = rng.dirichlet(np.full(mechanism.domain.size, 2.0))
     reports = Reports(mechanism.header, mechanism.randomize_index(index, Source(rng)))
-    facts = evidence(mechanism.tally(reports))
-    assert PEOPLE * log_likelihood(facts.channel, facts.weights, theta) == pytest.approx(_sum_of_logs(mechanism, reports, theta), rel=1e-9)
+    data = likelihood_data(mechanism.tally(reports))
+    assert PEOPLE * log_likelihood(data.channel, data.weights, theta) == pytest.approx(_sum_of_logs(mechanism, reports, theta), rel=1e-9)
 
 
 KINDS = {
@@ -95,12 +95,12 @@ def test_several_mechanisms_add_up(kind: str) -> None:
         tallies.append(mechanism.tally(reports, keep_reports=keep))
         of = _of_bits if isinstance(mechanism.schema, BitVector) and not keep else _sum_of_logs
         total += of(mechanism, reports, theta)
-    facts = evidence(tallies)
-    assert facts.n * log_likelihood(facts.channel, facts.weights, theta) == pytest.approx(total, rel=1e-9)
-    fit = warner.MaximumLikelihood().fit(facts)
+    data = likelihood_data(tallies)
+    assert data.n * log_likelihood(data.channel, data.weights, theta) == pytest.approx(total, rel=1e-9)
+    fit = warner.MaximumLikelihood().fit(data)
     assert fit.log_likelihood is not None and fit.log_likelihood >= total - 1e-9
-    path = warner.ExpectationMaximization(3, keep_path=True).fit(facts).path
-    even = facts.n * log_likelihood(facts.channel, facts.weights, np.full(4, 0.25))
+    path = warner.ExpectationMaximization(3, keep_path=True).fit(data).path
+    even = data.n * log_likelihood(data.channel, data.weights, np.full(4, 0.25))
     assert path is not None and path[0, 0] == pytest.approx(even, rel=1e-9)
 
 
@@ -109,6 +109,6 @@ def test_a_stack_with_repeated_reports_adds_up() -> None:
     twice = warner.Repeated([warner.RandomizedResponse(domain, 1.0), warner.UnaryEncoding(domain, 1.0)])
     once = warner.RandomizedResponse(domain, 1.0)
     found = [_drawn(twice)[0], _drawn(once, 1)[0]]
-    facts = evidence([twice.tally(found[0]), once.tally(found[1])])
+    data = likelihood_data([twice.tally(found[0]), once.tally(found[1])])
     total = _sum_of_logs(twice, found[0], theta) + _sum_of_logs(once, found[1], theta)
-    assert facts.n * log_likelihood(facts.channel, facts.weights, theta) == pytest.approx(total, rel=1e-9)
+    assert data.n * log_likelihood(data.channel, data.weights, theta) == pytest.approx(total, rel=1e-9)

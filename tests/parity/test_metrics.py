@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 import warner
 from warner import metrics
 from warner.estimators.fit import Fit, Status
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 
 
 def _programme(p: np.ndarray, q: np.ndarray, points: np.ndarray) -> float:
@@ -64,8 +64,8 @@ def test_range_and_quantile_errors_are_their_loops() -> None:
 def _estimate(domain: warner.Domain, theta: np.ndarray) -> warner.Estimate:
     """An estimate that is theta, of a mechanism that does not matter."""
     mechanism = warner.RandomizedResponse(domain, 2.0)
-    facts = evidence(mechanism.tally(mechanism.randomize(domain.labels, np.random.default_rng(0))))
-    return warner.Estimate(Fit(theta.copy(), Status.EXACT), facts, warner.Inversion())
+    data = likelihood_data(mechanism.tally(mechanism.randomize(domain.labels, np.random.default_rng(0))))
+    return warner.Estimate(Fit(theta.copy(), Status.EXACT), data, warner.Inversion())
 
 
 def test_summaries_of_bins_are_those_of_numbers_spread_evenly_in_them() -> None:

@@ -14,7 +14,7 @@ from warner.estimators import _few, _order
 from warner.estimators.empirical_bayes.estimator import _uncrossed
 from warner.estimators.empirical_bayes.few_values import Few
 from warner.estimators.empirical_bayes.noise import Noise
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 
 
 def test_gains_are_those_of_the_loop_over_frequencies() -> None:
@@ -113,10 +113,10 @@ def test_counts_less_what_others_have_in_them_are_those_of_the_collisions() -> N
     rng = np.random.default_rng(2)
     theta = rng.dirichlet(np.ones(30))
     w = channel.simulate(theta, 4000, rng)
-    facts = LikelihoodData(channel, w, 4000, mechanism.domain)
-    noise = Noise.of(facts, "binomial")
+    data = LikelihoodData(channel, w, 4000, mechanism.domain)
+    noise = Noise.of(data, "binomial")
     posterior = EmpiricalBayes()._posterior(noise)
-    clearer = _uncrossed(facts, noise, posterior)
+    clearer = _uncrossed(data, noise, posterior)
     assert clearer is not None and clearer.n > noise.n and noise.gap is not None
     hit = (channel.dense() > channel.dense().min() + 1e-12).astype(float)
     expected = hit.T @ (channel.dense() @ posterior.shares)

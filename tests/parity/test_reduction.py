@@ -14,11 +14,11 @@ from tests.registry import MECHANISMS
 from warner import Categorical, Domain, Integers, Interval, Mechanism
 from warner.channels import DenseChannel, DirectChannel, MergedChannel, SupportChannel
 from warner.estimators.em.mixture_reduction import averaged, deviations
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import log_likelihood
 from warner.estimators.wiener import filtered
 from warner.metrics.simplex import base_cut, project, threshold
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 
 
 def _facts(mechanism: Mechanism, n: int, seed: int = 0, kept: bool = False) -> LikelihoodData:
@@ -26,7 +26,7 @@ def _facts(mechanism: Mechanism, n: int, seed: int = 0, kept: bool = False) -> L
     labels = mechanism.domain.labels
     shares = rng.dirichlet(np.full(len(labels), 0.3))
     values = [labels[i] for i in rng.choice(len(labels), n, p=shares)]
-    return evidence(mechanism.tally(mechanism.randomize(values, rng), keep_reports=kept))
+    return likelihood_data(mechanism.tally(mechanism.randomize(values, rng), keep_reports=kept))
 
 
 def _unordered(size: int) -> Domain:
@@ -36,12 +36,12 @@ def _unordered(size: int) -> Domain:
 class Slow:
     """[P3 algs 1, 2, 3] word by word: lists of lists of values, dense rows, one loop a line."""
 
-    def __init__(self, facts: LikelihoodData, select: str, operation: str = "merge", k_min: int | None = None, factor: float = 2.0) -> None:
-        self.rows = facts.channel.dense()
-        self.w, self.n, self.rows_per_report = facts.weights, facts.n, facts.channel.rows_per_report
+    def __init__(self, data: LikelihoodData, select: str, operation: str = "merge", k_min: int | None = None, factor: float = 2.0) -> None:
+        self.rows = data.channel.dense()
+        self.w, self.n, self.rows_per_report = data.weights, data.n, data.channel.rows_per_report
         self.size = self.rows.shape[1]
         self.operation, self.k_min = operation, -(-self.size // 4) if k_min is None else k_min
-        self.tau = factor * deviations(facts, facts.channel, facts.weights)
+        self.tau = factor * deviations(data, data.channel, data.weights)
         groups = [[x] for x in range(self.size)]
         weights = [1 / self.size] * self.size
         weights, bic = self.em(groups, weights)
@@ -129,21 +129,21 @@ class Slow:
 @pytest.mark.parametrize("name", ["RandomizedResponse", "LocalHashing optimized", "UtilityOptimizedRR", "UnaryEncoding optimized", "SquareWave"])
 def test_reduction_is_the_papers_round_by_round(name: str, select: str, operation: str) -> None:
     domain = Interval(-1.0, 1.0, 14) if name == "SquareWave" else Integers(1, 14)
-    facts = _facts(MECHANISMS[name](domain, 1.5), 3000)
-    fit = warner.MixtureReduction("em", operation, select).fit(facts)
-    slow = Slow(facts, select, operation)
+    data = _facts(MECHANISMS[name](domain, 1.5), 3000)
+    fit = warner.MixtureReduction("em", operation, select).fit(data)
+    slow = Slow(data, select, operation)
     assert (fit.components or 14) == slow.components
     assert fit.probabilities == pytest.approx(slow.theta, abs=1e-10)
-    ours = -2 * fit.log_likelihood + slow.components * math.log(facts.n)
+    ours = -2 * fit.log_likelihood + slow.components * math.log(data.n)
     assert ours == pytest.approx(slow.bics[-1])
 
 
 @pytest.mark.parametrize("k_min, tau", [(1, 6.0), (2, 30.0), (10, 30.0), (13, 30.0)])
 @pytest.mark.parametrize("select, operation", [("lowest", "merge"), ("half", "merge"), ("window", "merge"), ("half", "prune")])
 def test_limits_are_the_papers_too(select: str, operation: str, k_min: int, tau: float) -> None:
-    facts = _facts(warner.RandomizedResponse(Integers(1, 14), 2.0), 20_000)
-    fit = warner.MixtureReduction("em", operation, select, tau, k_min).fit(facts)
-    slow = Slow(facts, select, operation, k_min, tau)
+    data = _facts(warner.RandomizedResponse(Integers(1, 14), 2.0), 20_000)
+    fit = warner.MixtureReduction("em", operation, select, tau, k_min).fit(data)
+    slow = Slow(data, select, operation, k_min, tau)
     assert (fit.components or 14) == slow.components >= k_min
     assert fit.probabilities == pytest.approx(slow.theta, abs=1e-10)
     assert len(slow.bics) > 1 or slow.undone, "something is tried in each of these"
@@ -176,24 +176,24 @@ def test_merging_by_mean_counts_is_the_merged_channel(kind: str, seed: int) -> N
 
 def test_counts_are_not_averaged_where_values_differ() -> None:
     """Merging a sensitive and an open value of utility-optimised RR: rows differ, and the mean of the counts is the mutant."""
-    facts = _facts(warner.UtilityOptimizedRR(_unordered(6), 1.0, sensitive=["v0", "v1"]), 2000)
+    data = _facts(warner.UtilityOptimizedRR(_unordered(6), 1.0, sensitive=["v0", "v1"]), 2000)
     for labels, same in (([0, 1, 2, 2, 3, 4], True), ([0, 0, 1, 2, 3, 4], True), ([0, 1, 1, 2, 3, 4], False)):
-        merged = MergedChannel(facts.channel, np.array(labels))
-        assert (averaged(facts.channel, facts.weights, merged) is not None) == same
+        merged = MergedChannel(data.channel, np.array(labels))
+        assert (averaged(data.channel, data.weights, merged) is not None) == same
 
 
 @pytest.mark.parametrize("kind", ["direct", "bit sums", "hashed", "whole reports", "square wave"])
 def test_merged_channels_multiply_like_their_matrix(kind: str) -> None:
     rng = np.random.default_rng(0)
     name = {"direct": "RandomizedResponse", "hashed": "LocalHashing optimized", "square wave": "SquareWave"}.get(kind, "UnaryEncoding optimized")
-    facts = _facts(MECHANISMS[name](Integers(1, 9), 1.0), 300, kept=kind == "whole reports")
+    data = _facts(MECHANISMS[name](Integers(1, 9), 1.0), 300, kept=kind == "whole reports")
     for labels in (np.arange(9), np.array([0, 1, 0, 2, 2, 2, 3, 1, 4]), np.array([0, -1, 0, 1, -1, 2, 2, 3, -1])):
-        merged, w = MergedChannel(facts.channel, labels).restrict_to_observed(facts.weights)
+        merged, w = MergedChannel(data.channel, labels).restrict_to_observed(data.weights)
         matrix = np.zeros((9, merged.shape[1]))
         for x, j in enumerate(labels):
             if j >= 0:
                 matrix[x, j] = 1 / np.count_nonzero(labels == j)
-        dense = facts.channel.restrict_to_observed(facts.weights)[0].dense() @ matrix
+        dense = data.channel.restrict_to_observed(data.weights)[0].dense() @ matrix
         assert merged.dense() == pytest.approx(dense, abs=1e-14)
         several, r = rng.random((merged.shape[1], 3)), rng.random((len(w), 3))
         assert merged.matvec(several) == pytest.approx(dense @ several, abs=1e-12)
@@ -205,14 +205,14 @@ def test_merged_channels_multiply_like_their_matrix(kind: str) -> None:
 
 def test_the_threshold_of_bins_is_the_curvature_at_the_uniform_distribution() -> None:
     """By differences of the log-likelihood; P3 eq 13 as printed, without the square, is the mutant."""
-    facts = _facts(warner.SquareWave(Interval(0.0, 1.0, 12), 1.0, cells=64), 5000)
-    rows, even, h = facts.channel.dense(), np.full(12, 1 / 12), 1e-4
+    data = _facts(warner.SquareWave(Interval(0.0, 1.0, 12), 1.0, cells=64), 5000)
+    rows, even, h = data.channel.dense(), np.full(12, 1 / 12), 1e-4
     for x in (0, 5, 11):
         step = h * (np.arange(12) == x)
-        up, here, down = (facts.n * facts.weights @ np.log(rows @ (even + move)) for move in (step, 0 * step, -step))
+        up, here, down = (data.n * data.weights @ np.log(rows @ (even + move)) for move in (step, 0 * step, -step))
         curvature = -(up - 2 * here + down) / h**2
-        assert deviations(facts, facts.channel, facts.weights)[x] == pytest.approx(1 / math.sqrt(curvature), rel=1e-4)
-        printed = facts.n * (facts.weights / (rows @ even) ** 2) @ rows[:, x]
+        assert deviations(data, data.channel, data.weights)[x] == pytest.approx(1 / math.sqrt(curvature), rel=1e-4)
+        printed = data.n * (data.weights / (rows @ even) ** 2) @ rows[:, x]
         assert printed > 2 * curvature
 
 
@@ -237,15 +237,15 @@ def test_the_filter_is_the_published_one_but_for_the_total(size: int, steps: int
     n = 3000
     for keep in (None, "symmetric", "optimized"):
         mechanism = warner.RandomizedResponse(Integers(1, size), 1.0) if keep is None else warner.UnaryEncoding(Integers(1, size), 1.0, keep=keep)
-        facts = _facts(mechanism, n)
-        channel = facts.channel
+        data = _facts(mechanism, n)
+        channel = data.channel
         assert isinstance(channel, DirectChannel | SupportChannel)
         q, p = float(channel.q[0]), float(channel.q[0] + channel.gap[0])
-        published = _published(channel.shares(facts.weights), p, q, n, steps)
-        ours = warner.WienerFilter(steps, constraint=None).fit(facts).probabilities
+        published = _published(channel.shares(data.weights), p, q, n, steps)
+        ours = warner.WienerFilter(steps, constraint=None).fit(data).probabilities
         assert ours - ours.mean() == pytest.approx(published - published.mean(), abs=1e-12)
         assert ours.sum() == pytest.approx(1, abs=1e-12) and published.sum() == pytest.approx(1, abs=0.2)
-        assert warner.WienerFilter(steps).fit(facts).probabilities == pytest.approx(project(ours), abs=1e-12)
+        assert warner.WienerFilter(steps).fit(data).probabilities == pytest.approx(project(ours), abs=1e-12)
 
 
 def test_the_limit_of_the_filter_is_its_closed_form() -> None:

@@ -15,8 +15,8 @@ from warner.channels import StackChannel, SupportChannel
 from warner.estimators.empirical_bayes.estimator import _common_quantile, _sharpened
 from warner.estimators.empirical_bayes.noise import Noise
 from warner.estimators.empirical_bayes.prior import Prior, families, fit_prior, tilted, with_mean
-from warner.estimators.evidence import LikelihoodData
-from warner.results.evidence import evidence
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.results.from_tally import likelihood_data
 
 
 def _noise(size: int = 8, n: int = 3000, seed: int = 0) -> Noise:
@@ -135,11 +135,11 @@ def test_sharpened_estimates_are_newtons_step() -> None:
     mechanism = warner.LocalHashing(Integers(1, 6), 3.0, seeds=64)
     rng = np.random.default_rng(5)
     theta = np.array([0.5, 0.2, 0.1, 0.1, 0.05, 0.05])
-    facts = evidence(mechanism.tally(mechanism.randomize(1 + rng.choice(6, 3000, p=theta), rng)))
-    noise = Noise.of(facts, "binomial")
-    sharp = _sharpened(facts, noise, theta)
+    data = likelihood_data(mechanism.tally(mechanism.randomize(1 + rng.choice(6, 3000, p=theta), rng)))
+    noise = Noise.of(data, "binomial")
+    sharp = _sharpened(data, noise, theta)
     assert sharp is not None
-    a, w = facts.channel.dense(), facts.weights
+    a, w = data.channel.dense(), data.weights
     d = a @ theta
     information = a.T @ (a * (w / d**2)[:, None])
     system = np.block([[information, np.ones((6, 1))], [np.ones((1, 6)), np.zeros((1, 1))]])

@@ -14,9 +14,9 @@ from tests.registry import MECHANISMS
 from warner import Integers, Interval
 from warner.channels import BandChannel
 from warner.estimators.em.smoothed import SmoothedEM
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.log_spline import Likelihood, Prior, _grid, ascend, derivatives, design, explore, posterior, softmax
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 
 
 def _window(bins: int = 48, epsilon: float = 1.0, n: int = 5_000) -> Likelihood:
@@ -71,7 +71,7 @@ def test_evidence_is_the_dense_formula(order: int) -> None:
     hessian = -numerical / (4 * step**2)
     # The factor is of the point before the last step.
     assert model.factor @ model.factor.T == pytest.approx(hessian, rel=1e-2, abs=1e-2 * np.abs(hessian).max())
-    assert model.evidence == pytest.approx(value(model.phi) + p / 2 * np.log(2 * np.pi) - np.linalg.slogdet(hessian)[1] / 2, abs=0.05)
+    assert model.data == pytest.approx(value(model.phi) + p / 2 * np.log(2 * np.pi) - np.linalg.slogdet(hessian)[1] / 2, abs=0.05)
 
 
 def test_evidence_is_the_integral_where_that_can_be_had() -> None:
@@ -85,16 +85,16 @@ def test_evidence_is_the_integral_where_that_can_be_had() -> None:
     top = value(model.phi)
     around = (float(model.phi[0]) - 2, float(model.phi[0]) + 2)
     integral = quad(lambda t: np.exp(value(np.array([t])) - top), *around, epsabs=1e-10, limit=200)[0]
-    assert model.evidence == pytest.approx(top + np.log(integral), abs=0.02)
+    assert model.data == pytest.approx(top + np.log(integral), abs=0.02)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_derivatives_are_numerical_ones_on_every_channel(name: str) -> None:
     mechanism = MECHANISMS[name](Integers(0, 9), 1.5)
     rng = np.random.default_rng(2)
-    facts = evidence(mechanism.tally(mechanism.randomize(rng.choice(10, 3_000), rng)))
-    rows, weights = facts.channel.restrict_to_observed(facts.weights)
-    likelihood = Likelihood(rows, weights, facts.n * rows.rows_per_report)
+    data = likelihood_data(mechanism.tally(mechanism.randomize(rng.choice(10, 3_000), rng)))
+    rows, weights = data.channel.restrict_to_observed(data.weights)
+    likelihood = Likelihood(rows, weights, data.n * rows.rows_per_report)
     columns = design(10, 10, 2).columns
     phi = rng.normal(size=columns.shape[1]) / 3
 
@@ -133,12 +133,12 @@ def test_many_reports_of_bits_are_expanded_without_loss(epsilon: float) -> None:
     truth = np.exp(-((np.arange(16) - 5) ** 2) / 20)
     rng = np.random.default_rng(5)
     values = rng.choice(16, 3_000, p=truth / truth.sum())
-    facts = evidence(mechanism.tally(mechanism.randomize(values, rng), keep_reports=True))
-    rows, weights = facts.channel.restrict_to_observed(facts.weights)
+    data = likelihood_data(mechanism.tally(mechanism.randomize(values, rng), keep_reports=True))
+    rows, weights = data.channel.restrict_to_observed(data.weights)
     assert rows.shape[0] > 4 * 16
-    models = explore(Likelihood(rows, weights, facts.n))
+    models = explore(Likelihood(rows, weights, data.n))
     slow = posterior(models) @ np.stack([m.theta for m in models])
-    assert warner.metrics.total_variation(warner.LogSpline().fit(facts).probabilities, slow) < 0.01
+    assert warner.metrics.total_variation(warner.LogSpline().fit(data).probabilities, slow) < 0.01
 
 
 def test_the_prior_is_normal_and_cauchy() -> None:
@@ -155,7 +155,7 @@ def test_a_finer_basis_is_the_same_model_where_the_truth_is_smooth() -> None:
     for basis in (40, 80):
         models = _grid(likelihood, basis)
         thetas.append(posterior(models) @ np.stack([m.theta for m in models]))
-        evidences.append(max(m.evidence for m in models))
+        evidences.append(max(m.data for m in models))
     assert warner.metrics.total_variation(*thetas) < 0.01
     assert evidences[0] == pytest.approx(evidences[1], abs=0.5)
 

@@ -12,7 +12,7 @@ import pytest
 import warner
 from warner import ChannelMechanism, Integers, Mechanism
 from warner.channels import DenseChannel, StackChannel, SupportChannel
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 
 DOMAIN = Integers(0, 4)
 # Two pairs of values that each make the same reports [P4 sec V].
@@ -48,7 +48,7 @@ def test_a_stack_whose_whole_channel_has_full_rank_is_estimated_by_every_method(
     first, cloaking = FIRST[name](), _cloaking()
     values, rng = _people()
     tallies = [first.tally(first.randomize(values[:1000], rng)), cloaking.tally(cloaking.randomize(values[1000:], rng))]
-    channel = evidence(tallies).channel
+    channel = likelihood_data(tallies).channel
     assert channel.invert(channel.matvec(SHARES)) == pytest.approx(SHARES, abs=1e-9), "unbiased"
     for method in METHODS:
         found = warner.estimate(tallies, method)
@@ -65,10 +65,10 @@ def test_reports_of_one_person_together_are_estimated_by_every_method(name: str)
         found = warner.estimate(tally, method)
         bounds = found.interval()
         assert found.has_intervals and (bounds[:, 0] <= bounds[:, 1]).all()
-    facts = evidence(tally)
-    sd = np.sqrt(facts.channel.variance(SHARES) / facts.n)
+    data = likelihood_data(tally)
+    sd = np.sqrt(data.channel.variance(SHARES) / data.n)
     # 6.1 standard deviations: alpha is 1e-9. The wrong program averages an inverse that there is not.
-    assert (np.abs(facts.channel.invert(facts.weights) - SHARES) < 6.1 * sd).all()
+    assert (np.abs(data.channel.invert(data.weights) - SHARES) < 6.1 * sd).all()
 
 
 def test_the_weights_of_least_variance_are_found() -> None:
@@ -121,8 +121,8 @@ def test_a_stack_of_kept_reports_is_inverted_like_their_counts() -> None:
     reports, others = bits.randomize(values[:1500], rng), cloaking.tally(cloaking.randomize(values[1500:], rng))
     found = []
     for keep in (False, True):
-        facts = evidence([bits.tally(reports, keep_reports=keep), others])
-        found.append((facts.channel.invert(facts.weights), facts.channel.variance(SHARES)))
+        data = likelihood_data([bits.tally(reports, keep_reports=keep), others])
+        found.append((data.channel.invert(data.weights), data.channel.variance(SHARES)))
     assert found[0][0] == pytest.approx(found[1][0], abs=1e-10)
     assert found[0][1] == pytest.approx(found[1][1], rel=1e-10)
 

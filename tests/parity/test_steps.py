@@ -10,8 +10,8 @@ import pytest
 import warner
 from warner import ExpectationMaximization, Integers, Mechanism, SmoothedEM, Status
 from warner.channels import SupportChannel
-from warner.estimators.evidence import LikelihoodData
-from warner.results.evidence import evidence
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.results.from_tally import likelihood_data
 
 BITS: dict[str, Callable[[Integers, float], Mechanism]] = {
     "OUE": lambda domain, epsilon: warner.UnaryEncoding(domain, epsilon, keep="optimized"),
@@ -24,7 +24,7 @@ def _both(name: str, shares: np.ndarray, n: int, epsilon: float, seed: int) -> t
     """Evidence of the same reports, known by their bit sums and whole."""
     mechanism, rng = BITS[name](Integers(0, shares.size - 1), epsilon), np.random.default_rng(seed)
     reports = mechanism.randomize(rng.choice(shares.size, n, p=shares), rng)
-    return evidence(mechanism.tally(reports)), evidence(mechanism.tally(reports, keep_reports=True))
+    return likelihood_data(mechanism.tally(reports)), likelihood_data(mechanism.tally(reports, keep_reports=True))
 
 
 @pytest.mark.parametrize("name", BITS)
@@ -36,15 +36,15 @@ def test_a_number_of_steps_on_bit_sums_is_worth_as_many_on_whole_reports(name: s
     """
     shares = 1 / np.arange(1, size + 1)
     shares /= shares.sum()
-    facts = [_both(name, shares, 2000, epsilon, seed) for seed in range(4)]
+    data = [_both(name, shares, 2000, epsilon, seed) for seed in range(4)]
 
     def error(steps: int, kept: bool) -> float:
-        fits = [ExpectationMaximization(steps).fit(pair[kept]).shares for pair in facts]
+        fits = [ExpectationMaximization(steps).fit(pair[kept]).shares for pair in data]
         return float(np.mean([((fit - shares) ** 2).sum() for fit in fits]))
 
     for steps in (1, 3, 10, 30, 100, 300):
         assert 1 / 1.6 < error(steps, False) / error(steps, True) < 1.6
-    sums = facts[0][0]
+    sums = data[0][0]
     plain = np.full(size, 1 / size)
     for _ in range(30 if epsilon < 1 else 10):
         plain = plain * sums.channel.rmatvec(sums.weights / sums.channel.matvec(plain))
@@ -73,10 +73,10 @@ def test_longer_steps_never_lower_the_quasi_likelihood_nor_leave_the_simplex() -
     """Keep probabilities near 1 and few people: steps as long as on whole reports overshoot, and are shortened."""
     for seed, keep in ((0, 0.99), (1, 0.9), (2, 0.5)):
         mechanism, rng = warner.UnaryEncoding(Integers(0, 3), 6.0, keep=keep), np.random.default_rng(seed)
-        facts = evidence(mechanism.tally(mechanism.randomize([0] * 9 + [1], rng)))
-        path = ExpectationMaximization(200, keep_path=True).fit(facts).path
+        data = likelihood_data(mechanism.tally(mechanism.randomize([0] * 9 + [1], rng)))
+        path = ExpectationMaximization(200, keep_path=True).fit(data).path
         assert path is not None and (np.diff(path[:, 0]) >= -1e-10).all()
-        fit = ExpectationMaximization(200).fit(facts)
+        fit = ExpectationMaximization(200).fit(data)
         assert fit.shares.sum() == pytest.approx(1, abs=1e-12) and (fit.shares >= 0).all()
 
 
@@ -98,7 +98,7 @@ def test_the_number_of_steps_that_the_data_choose_is_that_of_whole_reports() -> 
     """Within a factor 3: held-out bits are not held-out reports. The wrong program takes as many times more as there are values, 16."""
     shares = 1 / np.arange(1, 17)
     sums, kept = _both("OUE", shares / shares.sum(), 4000, 1.0, 0)
-    found, whole = (ExpectationMaximization("auto").fit(facts).iterations or 0 for facts in (sums, kept))
+    found, whole = (ExpectationMaximization("auto").fit(data).iterations or 0 for data in (sums, kept))
     assert whole / 3 < found < 3 * whole
 
 
@@ -106,9 +106,9 @@ def test_a_method_that_has_not_moved_from_its_start_says_so() -> None:
     domain = Integers(0, 99)
     channel = SupportChannel(100, 0.5, 1e-5)
     rng = np.random.default_rng(0)
-    facts = LikelihoodData(channel, channel.simulate(np.eye(100)[3], 10_000, rng), 10_000, domain)
+    data = LikelihoodData(channel, channel.simulate(np.eye(100)[3], 10_000, rng), 10_000, domain)
     for method in (SmoothedEM(), ExpectationMaximization(3)):
-        fit = method.fit(facts)
+        fit = method.fit(data)
         assert fit.status is Status.NOT_MOVED and "MaximumLikelihood" in fit.status.value
         assert fit.shares == pytest.approx(np.full(100, 0.01), abs=1e-4)
     exact = SupportChannel(4, 0.25, 0.5)

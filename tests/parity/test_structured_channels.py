@@ -29,7 +29,7 @@ from warner.channels import (
     TiedChannel,
     windows,
 )
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.newton import _peaks, constrained, interior_point
 from warner.estimators.mle.objective import gap, log_likelihood, score
 from warner.estimators.mle.squarem import accelerated

@@ -13,7 +13,7 @@ from warner.channels import KroneckerChannel, SupportRows
 from warner.reports.marginal_tables import cells, picked, tables
 from warner.reports.schema import BitVector, IntegerColumns
 from warner.reports.tally import kinds
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 
 PARTS = {"a": IntegerColumns(("seed", "bucket"), (3, 2)), "b": BitVector(3), "c": IntegerColumns(("report",), (4,)), "d": BitVector(9)}
 
@@ -71,25 +71,25 @@ def test_estimates_of_tuples_are_those_of_the_dense_law(name: str) -> None:
     rng = np.random.default_rng(0)
     theta = rng.dirichlet(np.ones(mechanism.domain.size))
     tally = mechanism.tally(mechanism.randomize(mechanism.domain.decode(rng.choice(theta.size, 3000, p=theta)), rng))
-    facts = evidence(tally)
+    data = likelihood_data(tally)
     dense = np.ones((1, 1))
     for part in mechanism.parts.values():
         dense = np.kron(dense, part.channel().dense())
     inverse = np.ones((1, 1))
     for part in mechanism.parts.values():
         inverse = np.kron(inverse, np.stack([part.channel().invert(unit) for unit in np.eye(part.channel().shape[0])], axis=1))
-    assert facts.channel.dense() == pytest.approx(dense, abs=1e-13)
-    assert warner.estimate(tally, warner.Inversion()).probabilities == pytest.approx(inverse @ facts.weights, abs=1e-9)
+    assert data.channel.dense() == pytest.approx(dense, abs=1e-13)
+    assert warner.estimate(tally, warner.Inversion()).probabilities == pytest.approx(inverse @ data.weights, abs=1e-9)
     t = np.full(theta.size, 1 / theta.size)
     found = warner.estimate(tally, warner.ExpectationMaximization(1)).probabilities
     # A report counts for ``copies`` rows, and its step is as many times as long unless the quasi-likelihood would fall.
     longest = found / t - 1
-    step = dense.T @ (facts.weights / (dense @ t)) - 1
+    step = dense.T @ (data.weights / (dense @ t)) - 1
     pace = float(longest @ step / (step @ step))
-    assert longest == pytest.approx(pace * step, abs=1e-10) and 1 <= pace <= facts.channel.rows_per_report + 1e-9
-    if facts.channel.rows_per_report == 1:
+    assert longest == pytest.approx(pace * step, abs=1e-10) and 1 <= pace <= data.channel.rows_per_report + 1e-9
+    if data.channel.rows_per_report == 1:
         for _ in range(5):
-            t = t * (dense.T @ (facts.weights / (dense @ t)))
+            t = t * (dense.T @ (data.weights / (dense @ t)))
         assert warner.estimate(tally, warner.ExpectationMaximization(5)).probabilities == pytest.approx(t, abs=1e-10)
 
 
@@ -102,8 +102,8 @@ def test_one_attribute_of_a_tuple_is_estimated_as_if_it_had_been_asked_alone(nam
     for attribute, part in mechanism.parts.items():
         if isinstance(part, warner.Repeated):
             continue  # alone it keeps the tuples seen, here it has rows for all: other rows, one likelihood
-        alone = evidence(part.tally(part.reports(columns[attribute])))
-        within = evidence(mechanism.tally(reports), [attribute])
+        alone = likelihood_data(part.tally(part.reports(columns[attribute])))
+        within = likelihood_data(mechanism.tally(reports), [attribute])
         assert within.domain == alone.domain and type(within.channel) is type(alone.channel)
         assert within.weights.tolist() == alone.weights.tolist()
 
@@ -113,7 +113,7 @@ def test_the_order_of_equal_reports_is_not_kept() -> None:
     a = mechanism.reports({"1": [0, 3], "2": [1, 3], "3": [2, 0]})
     b = mechanism.reports({"1": [2, 0], "2": [0, 3], "3": [1, 3]})
     assert mechanism.tally(a) == mechanism.tally(b)
-    assert evidence(mechanism.tally(a)).channel.dense() == pytest.approx(evidence(mechanism.tally(b)).channel.dense())
+    assert likelihood_data(mechanism.tally(a)).channel.dense() == pytest.approx(likelihood_data(mechanism.tally(b)).channel.dense())
 
 
 def test_small_products_are_multiplied_as_large_ones_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ import pytest
 import warner
 from warner import BiasCorrection, Categorical, Inversion, MaximumLikelihood, RandomizedResponse, Status, UnaryEncoding
 from warner.channels import StackChannel
-from warner.estimators.evidence import LikelihoodData
-from warner.results.evidence import evidence
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.results.from_tally import likelihood_data
 
 LABELS = Categorical([f"v{x}" for x in range(40)])
 
@@ -30,10 +30,10 @@ STEEP, FLAT = 0.8 ** np.arange(40), np.ones(40)
 
 @pytest.mark.parametrize("method", [BiasCorrection(), BiasCorrection(alpha="bootstrap")], ids=repr)
 def test_the_same_tally_gives_the_same_estimate_and_another_another_simulation(method: BiasCorrection) -> None:
-    facts = _facts(STEEP)
-    assert method.fit(facts).shares == pytest.approx(method.fit(facts).shares, abs=1e-12)
-    rounded = LikelihoodData(facts.channel, facts.weights * (1 + 1e-15), facts.n, facts.domain)
-    assert method.weight(rounded) == method.weight(facts), "rounding of the weights changes no seed"
+    data = _facts(STEEP)
+    assert method.fit(data).shares == pytest.approx(method.fit(data).shares, abs=1e-12)
+    rounded = LikelihoodData(data.channel, data.weights * (1 + 1e-15), data.n, data.domain)
+    assert method.weight(rounded) == method.weight(data), "rounding of the weights changes no seed"
     assert len({method.weight(_facts(STEEP, (0, 0, 0, 60), seed=i)) for i in range(6)}) > 1
 
 
@@ -48,22 +48,22 @@ def test_alphas_are_those_of_the_paper_and_the_bootstrap_may_choose_none_or_more
 
 
 def test_the_paper_simulates_once_from_the_report_histogram_and_the_bootstrap_from_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
-    facts, truths = _facts(STEEP), []
+    data, truths = _facts(STEEP), []
     simulate = StackChannel.simulate
 
     def recorded(self: StackChannel, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
         truths.append(theta)
-        assert n == facts.n
+        assert n == data.n
         return simulate(self, theta, n, rng)
 
     monkeypatch.setattr(StackChannel, "simulate", recorded)
     for method, times, truth in (
         (BiasCorrection(alpha=0.5), 0, None),
-        (BiasCorrection(), 1, facts.channel.naive_estimate(facts.weights)),
-        (BiasCorrection(alpha="bootstrap"), 5, BiasCorrection(alpha=0).fit(facts).shares),
+        (BiasCorrection(), 1, data.channel.naive_estimate(data.weights)),
+        (BiasCorrection(alpha="bootstrap"), 5, BiasCorrection(alpha=0).fit(data).shares),
     ):
         truths.clear()
-        method.fit(facts)
+        method.fit(data)
         assert len(truths) == times and all(t == pytest.approx(truth, abs=1e-12) for t in truths)
 
 
@@ -72,17 +72,17 @@ def test_the_bootstrap_shrinks_what_is_flat_and_leaves_what_is_not() -> None:
     for shares, low, high in ((FLAT, 0.0, 0.8), (STEEP, 0.9, 1.1)):
         truth, ratios = shares / shares.sum(), []
         for seed in range(6):
-            facts = _facts(shares, (0, 1000, 100, 0), seed)
-            losses = [((m.fit(facts).shares - truth) ** 2).sum() for m in (BiasCorrection(alpha="bootstrap"), BiasCorrection(alpha=0))]
+            data = _facts(shares, (0, 1000, 100, 0), seed)
+            losses = [((m.fit(data).shares - truth) ** 2).sum() for m in (BiasCorrection(alpha="bootstrap"), BiasCorrection(alpha=0))]
             ratios.append(losses[0] / losses[1])
         assert low <= float(np.mean(ratios)) <= high
 
 
 def test_an_alpha_of_nothing_is_the_inner_estimate() -> None:
-    facts = _facts(STEEP)
-    assert BiasCorrection(MaximumLikelihood(), alpha=0).fit(facts).shares == pytest.approx(MaximumLikelihood().fit(facts).shares, abs=1e-12)
-    fit = BiasCorrection(alpha=0, tolerance=1e-9).fit(facts)
-    assert fit.shares == pytest.approx(MaximumLikelihood().fit(facts).shares, abs=1e-4)
+    data = _facts(STEEP)
+    assert BiasCorrection(MaximumLikelihood(), alpha=0).fit(data).shares == pytest.approx(MaximumLikelihood().fit(data).shares, abs=1e-12)
+    fit = BiasCorrection(alpha=0, tolerance=1e-9).fit(data)
+    assert fit.shares == pytest.approx(MaximumLikelihood().fit(data).shares, abs=1e-4)
     assert fit.status is Status.CORRECTED and fit.gap is not None and 0 <= fit.gap < 1e-3
 
 
@@ -99,7 +99,7 @@ def test_a_value_that_was_reported_and_clipped_has_no_certificate() -> None:
 def test_bit_sums_and_kept_reports() -> None:
     mechanism = UnaryEncoding(Categorical(["a", "b", "c"]), 2.0)
     reports = mechanism.randomize(["a", "b", "b", "c"] * 100, np.random.default_rng(0))
-    sums, kept = evidence(mechanism.tally(reports)), evidence(mechanism.tally(reports, keep_reports=True))
+    sums, kept = likelihood_data(mechanism.tally(reports)), likelihood_data(mechanism.tally(reports, keep_reports=True))
     for alpha in ("published", "bootstrap"):
         assert BiasCorrection(alpha=alpha).fit(sums).shares == pytest.approx([0.25, 0.5, 0.25], abs=0.1)
         with pytest.raises(warner.ArgumentError, match="keeps only those seen"):
@@ -132,8 +132,8 @@ def test_what_cannot_be_is_refused() -> None:
 def test_equal_weights_have_a_name_and_no_effect_on_one_group() -> None:
     assert repr(Inversion("norm-sub", weights="equal")) == "Inversion(constraint='project', weights='equal')"
     mechanism = RandomizedResponse(LABELS, 1.0)
-    facts = evidence(mechanism.tally(mechanism.randomize(LABELS.labels * 5, np.random.default_rng(0))))
-    assert Inversion(weights="equal").fit(facts).shares == pytest.approx(Inversion().fit(facts).shares, abs=1e-12)
+    data = likelihood_data(mechanism.tally(mechanism.randomize(LABELS.labels * 5, np.random.default_rng(0))))
+    assert Inversion(weights="equal").fit(data).shares == pytest.approx(Inversion().fit(data).shares, abs=1e-12)
     stacked = _facts(STEEP, seed=2)
     for constraint in ("project", "normalize", "threshold"):
         found = Inversion(constraint, weights="equal").fit(stacked).shares

@@ -93,8 +93,8 @@ def test_audit_reads_studies_reports_and_tallies(here: Path) -> None:
     run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
     run("tally", "r.csv", "-o", "t.json")
     for file in ("study.toml", "r.csv", "t.json"):
-        facts = json.loads(run("audit", file, "--json", "--samples", "2000").stdout)
-        assert facts["smokes"]["holds"] and facts["age"]["epsilon"] == pytest.approx(1.5, abs=1e-9)
+        data = json.loads(run("audit", file, "--json", "--samples", "2000").stdout)
+        assert data["smokes"]["holds"] and data["age"]["epsilon"] == pytest.approx(1.5, abs=1e-9)
 
 
 BAD_LINES = [
@@ -419,9 +419,9 @@ def test_a_plan_ranks_what_a_study_could_use(here: Path) -> None:
     shown = run("plan", "city.toml", "--people", "5000", "--error", "0.05").output
     lines = [line for line in shown.splitlines() if "times" in line]
     assert "UtilityOptimizedRR (the study's)" in lines[0] and "no protection" in lines[-1] and "people needed" in shown
-    facts = json.loads(run("plan", "city.toml", "--json", "--loss", "l2").output)["place"]
-    errors = [row["error"] for row in facts["options"][:-1]]
-    assert errors == sorted(errors) and facts["loss"] == "l2" and facts["n"] == 10_000
+    data = json.loads(run("plan", "city.toml", "--json", "--loss", "l2").output)["place"]
+    errors = [row["error"] for row in data["options"][:-1]]
+    assert errors == sorted(errors) and data["loss"] == "l2" and data["n"] == 10_000
     Path("open.toml").write_text('[attributes.q]\nvalues = ["a", "b"]\nmechanism = "RandomizedResponse"\nepsilon = inf\n')
     assert "not protected" in run("plan", "open.toml", ok=False).output
     for wrong in (["--people", "0"], ["--error", "-1"], ["--loss", "l3"]):

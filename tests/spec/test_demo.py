@@ -16,7 +16,7 @@ def test_the_intervals_that_are_counted_are_those_that_are_shown() -> None:
     answers = [str(i % 4) for i in range(3000)]
     result = warner.estimate(mechanism.tally(mechanism.randomize(answers, np.random.default_rng(2))), warner.Uniform())
     truth = result.probabilities
-    plain = intervals.wald(result.evidence, 0.95, "respondents")
+    plain = intervals.wald(result.data, 0.95, "respondents")
     assert held(result, truth) == len(truth)
     assert int(((plain[:, 0] <= truth) & (truth <= plain[:, 1])).sum()) < len(truth)
     assert held(result, np.full(len(truth), 2.0)) == 0

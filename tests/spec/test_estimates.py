@@ -261,8 +261,8 @@ def test_bootstrap_limits_are_reflected_around_the_estimate() -> None:
     """
 
     class Upward(warner.Inversion):
-        def fit(self, evidence):  # type: ignore[no-untyped-def]
-            fit = super().fit(evidence)
+        def fit(self, data):  # type: ignore[no-untyped-def]
+            fit = super().fit(data)
             raised = fit.probabilities + np.array([0.1, 0.0])
             return type(fit)(raised, fit.status)
 

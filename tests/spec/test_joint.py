@@ -13,7 +13,7 @@ from warner.channels import DirectChannel, KroneckerChannel, StackChannel
 from warner.design.clusters import clusters, clusters_of
 from warner.design.schemes import compare_schemes
 from warner.estimators import Estimator
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import cramers_v
 
 DOMAIN = Product(sex=Categorical(["f", "m"]), age=Integers(0, 3), pay=Interval(0.0, 9.0, 3))
@@ -36,8 +36,8 @@ def restrict_to_observed(channel: warner.channels.Channel, theta: np.ndarray, n:
 
 def fitted(method: Estimator, n: int = 20_000, seed: int = 0) -> tuple[Estimate, np.ndarray]:
     theta = np.random.default_rng(1).dirichlet(np.ones(24))
-    facts = seen(KroneckerChannel([keep(d) for d in SHAPE]), theta, n, seed=seed)
-    return Estimate(method.fit(facts), facts, method), theta.reshape(SHAPE)
+    data = seen(KroneckerChannel([keep(d) for d in SHAPE]), theta, n, seed=seed)
+    return Estimate(method.fit(data), data, method), theta.reshape(SHAPE)
 
 
 # ---- P5's worked example
@@ -46,12 +46,12 @@ def fitted(method: Estimator, n: int = 20_000, seed: int = 0) -> tuple[Estimate,
 def test_the_worked_example_of_p5_gives_what_its_formula_gives() -> None:
     """METHODS 9.1: 0.45, 0.05, 0.05, 0.45, and a MAE of 0.075; the paper prints 0.375, 0.075, 0.275, 0.375, which sums to 1.1."""
     pair = Product(a=Integers(1, 2), b=Integers(1, 2))
-    facts = LikelihoodData(KroneckerChannel([keep(2), keep(2)]), np.array([0.3, 0.2, 0.2, 0.3]), 10, pair)
-    joint = Inversion().fit(facts).shares
+    data = LikelihoodData(KroneckerChannel([keep(2), keep(2)]), np.array([0.3, 0.2, 0.2, 0.3]), 10, pair)
+    joint = Inversion().fit(data).shares
     assert joint == pytest.approx([0.45, 0.05, 0.05, 0.45], abs=1e-12)
     truth = np.array([0.4, 0.0, 0.2, 0.4])
     assert warner.metrics.mean_absolute_error(truth, joint) == pytest.approx(0.075)
-    assert Independent(method=Inversion()).fit(facts).shares == pytest.approx(np.full(4, 0.25))
+    assert Independent(method=Inversion()).fit(data).shares == pytest.approx(np.full(4, 0.25))
     assert warner.metrics.mean_absolute_error(truth, np.full(4, 0.25)) == pytest.approx(0.15)
 
 
@@ -159,9 +159,9 @@ def test_tables_without_an_association_are_refused(table: object) -> None:
 def test_association_of_answers_that_were_not_randomised_is_the_tables_up_to_its_correction() -> None:
     marginal = np.array([0.5, 0.3, 0.2])
     pair = Product(a=Integers(0, 2), b=Integers(0, 2))
-    facts = seen(KroneckerChannel([keep(3, 1.0)] * 2), family(marginal, 0.4).ravel(), 10**6, pair)
-    table = facts.weights.reshape(3, 3)
-    v = Estimate(Inversion().fit(facts), facts, Inversion()).cramers_v("a", "b")
+    data = seen(KroneckerChannel([keep(3, 1.0)] * 2), family(marginal, 0.4).ravel(), 10**6, pair)
+    table = data.weights.reshape(3, 3)
+    v = Estimate(Inversion().fit(data), data, Inversion()).cramers_v("a", "b")
     assert v == pytest.approx(cramers_v(table), abs=1e-4)
     low, high = v.interval(replicates=20, rng=np.random.default_rng(0))
     assert 0.39 < low < v < high < 0.41
@@ -184,16 +184,16 @@ def test_association_is_refused_where_it_cannot_be_known() -> None:
 
 def test_groups_are_estimated_jointly_and_the_rest_alone() -> None:
     whole, _ = fitted(Inversion())
-    found = Independent([["pay", "sex"]], Inversion()).fit(whole.evidence).shares.reshape(SHAPE)
+    found = Independent([["pay", "sex"]], Inversion()).fit(whole.data).shares.reshape(SHAPE)
     grouped, age = whole.marginal(["sex", "pay"]).probabilities.reshape(2, 3), whole.marginal("age").probabilities
     assert found == pytest.approx(grouped[:, None, :] * age[None, :, None])
-    assert Independent([["sex", "age", "pay"]], Inversion()).fit(whole.evidence).shares == pytest.approx(whole.probabilities)
+    assert Independent([["sex", "age", "pay"]], Inversion()).fit(whole.data).shares == pytest.approx(whole.probabilities)
 
 
 @pytest.mark.parametrize("groups", [[["sex", "sex"]], [["sex"], ["sex", "age"]], [[]], [["weight"]], "sex", ["sex"]])
 def test_groups_that_are_none_are_refused(groups: object) -> None:
     with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError)):
-        Independent(groups).fit(fitted(Inversion())[0].evidence)  # type: ignore[arg-type]
+        Independent(groups).fit(fitted(Inversion())[0].data)  # type: ignore[arg-type]
 
 
 def test_products_of_marginals_say_that_they_take_attributes_as_independent() -> None:
@@ -204,9 +204,9 @@ def test_products_of_marginals_say_that_they_take_attributes_as_independent() ->
 def test_people_of_different_budgets_are_summed_group_by_group() -> None:
     theta = np.random.default_rng(1).dirichlet(np.ones(24))
     stack = StackChannel([KroneckerChannel([keep(d, s) for d in SHAPE]) for s in (0.5, 0.8)], [10_000, 5_000])
-    facts = seen(stack, theta, 15_000)
-    age = Estimate(Inversion().fit(facts), facts, Inversion()).marginal("age")
-    assert isinstance(age.evidence.channel, StackChannel) and age.evidence.weights.sum() == pytest.approx(1)
+    data = seen(stack, theta, 15_000)
+    age = Estimate(Inversion().fit(data), data, Inversion()).marginal("age")
+    assert isinstance(age.data.channel, StackChannel) and age.data.weights.sum() == pytest.approx(1)
     bounds = age.interval(0.9999)
     truth = theta.reshape(SHAPE).sum(axis=(0, 2))
     assert (bounds[:, 0] <= truth).all() and (truth <= bounds[:, 1]).all()
@@ -217,18 +217,18 @@ def test_people_of_different_budgets_are_summed_group_by_group() -> None:
 
 def test_no_step_from_independence_is_the_product_of_marginals_and_many_the_maximum() -> None:
     whole, theta = fitted(Inversion())
-    start = Independent().fit(whole.evidence).shares
-    few = warner.ExpectationMaximization(1, start="independent").fit(whole.evidence).shares
-    many = warner.ExpectationMaximization(3000, start="independent").fit(whole.evidence)
-    best = MaximumLikelihood().fit(whole.evidence)
+    start = Independent().fit(whole.data).shares
+    few = warner.ExpectationMaximization(1, start="independent").fit(whole.data).shares
+    many = warner.ExpectationMaximization(3000, start="independent").fit(whole.data)
+    best = MaximumLikelihood().fit(whole.data)
     assert np.abs(few - start).sum() < 0.3 * np.abs(best.shares - start).sum()
     assert many.gap is not None and many.gap < 1e-4
     assert repr(warner.ExpectationMaximization("auto", start="independent")) == "ExpectationMaximization(steps='auto', start='independent')"
     independent = np.einsum("i,j,k->ijk", *(theta.sum(axis=tuple({0, 1, 2} - {a})) for a in range(3))).ravel()
-    facts = seen(KroneckerChannel([keep(d) for d in SHAPE]), independent, 20_000)
-    found = warner.ExpectationMaximization("auto", start="independent").fit(facts)
+    data = seen(KroneckerChannel([keep(d) for d in SHAPE]), independent, 20_000)
+    found = warner.ExpectationMaximization("auto", start="independent").fit(data)
     assert found.iterations is not None
-    assert warner.metrics.l1(found.shares, independent) < 0.5 * warner.metrics.l1(MaximumLikelihood().fit(facts).shares, independent)
+    assert warner.metrics.l1(found.shares, independent) < 0.5 * warner.metrics.l1(MaximumLikelihood().fit(data).shares, independent)
 
 
 # ---- groups and schemes
@@ -241,10 +241,10 @@ def test_clusters_are_the_attributes_that_depend_as_far_as_they_fit() -> None:
     assert clusters_of(domain, theta) == (("a", "b"), ("c", "d"))
     assert clusters_of(domain, theta, threshold=0.5) == (("a", "b"), ("c",), ("d",))
     assert clusters_of(domain, theta, largest=15) == (("a",), ("b",), ("c", "d"))
-    facts = seen(KroneckerChannel([keep(d) for d in domain.shape]), theta, 100_000, domain)
-    assert clusters(facts) == clusters(Estimate(Inversion().fit(facts), facts, Inversion())) == (("a", "b"), ("c", "d"))
+    data = seen(KroneckerChannel([keep(d) for d in domain.shape]), theta, 100_000, domain)
+    assert clusters(data) == clusters(Estimate(Inversion().fit(data), data, Inversion())) == (("a", "b"), ("c", "d"))
     with pytest.raises(warner.ArgumentError, match="threshold"):
-        clusters(facts, threshold=1.5)
+        clusters(data, threshold=1.5)
 
 
 def test_schemes_are_compared_at_one_total_budget() -> None:
@@ -283,18 +283,18 @@ def test_a_start_from_independence_needs_no_inverse() -> None:
     bit = warner.StochasticRounding(Interval(0.0, 1.0, 4), 1.0).channel()
     pair = Product(a=Interval(0.0, 1.0, 4), b=Integers(0, 2))
     method = warner.ExpectationMaximization("auto", start="independent")
-    facts = seen(KroneckerChannel([bit, keep(3)]), np.full(12, 1 / 12), 5000, pair)
-    assert method.fit(facts).shares.sum() == pytest.approx(1)
+    data = seen(KroneckerChannel([bit, keep(3)]), np.full(12, 1 / 12), 5000, pair)
+    assert method.fit(data).shares.sum() == pytest.approx(1)
     hashes = warner.LocalHashing(pair, 2.0, seeds=64)
-    facts = seen(hashes.channel(), np.full(12, 1 / 12), 5000, pair)
-    plain = warner.ExpectationMaximization(5).fit(facts).shares
-    assert warner.ExpectationMaximization(5, start="independent").fit(facts).shares == pytest.approx(plain)
+    data = seen(hashes.channel(), np.full(12, 1 / 12), 5000, pair)
+    plain = warner.ExpectationMaximization(5).fit(data).shares
+    assert warner.ExpectationMaximization(5, start="independent").fit(data).shares == pytest.approx(plain)
 
 
 def test_steps_from_independence_do_not_depend_on_the_order_of_attributes() -> None:
     whole, _ = fitted(warner.ExpectationMaximization("auto", start="independent"))
     order = [2, 0, 1]
-    found = warner.channels.marginal(whole.evidence.channel, whole.evidence.weights, SHAPE, order)
+    found = warner.channels.marginal(whole.data.channel, whole.data.weights, SHAPE, order)
     assert found is not None
     names = list(DOMAIN.domains)
     turned = Product(**{names[axis]: DOMAIN.domains[names[axis]] for axis in order})

@@ -16,9 +16,9 @@ import warner
 from tests.registry import KEYED
 from warner import Categorical, Integers, Interval, KeyMeans, KeyValue, MaximumLikelihood, MixtureReduction, PerKey, Status
 from warner.app.cli import main
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import from_header
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 from warner.results.intervals import normal_quantile
 from warner.results.summaries import Ratio
 
@@ -120,10 +120,10 @@ def test_means_of_rounded_values_are_pckvs_formula(key: str) -> None:
     a, b, p = (float(v) for v in (mechanism.law.keep, mechanism.law.other, mechanism.law.value.high))
     f = ((lower + upper) / n - b) / (a - b)
     means = (upper - lower) / (n * f * a * (2 * p - 1))
-    fit = KeyMeans(clip=False).fit(evidence(tally))
+    fit = KeyMeans(clip=False).fit(likelihood_data(tally))
     assert fit.frequencies == pytest.approx(f, abs=1e-12)
     assert fit.key_means is not None and fit.key_means[:3] == pytest.approx(means[:3], abs=1e-9)
-    clipped = KeyMeans().fit(evidence(tally))
+    clipped = KeyMeans().fit(likelihood_data(tally))
     assert clipped.frequencies == pytest.approx(np.clip(f, 1 / n, 1)) and clipped.key_means is not None and np.abs(clipped.key_means).max() <= 1
     assert fit.probabilities is None and fit.status is Status.KEY_MEANS
 
@@ -132,37 +132,37 @@ def test_means_of_rounded_values_are_pckvs_formula(key: str) -> None:
 def test_frequencies_and_means_are_unbiased(key: str, value: str) -> None:
     """On exactly expected counts every method that is consistent gives the truth; EM's early stop is not such a method."""
     mechanism = _make(key, value)
-    facts = _facts(mechanism)
-    fit = KeyMeans(clip=False).fit(facts)
+    data = _facts(mechanism)
+    fit = KeyMeans(clip=False).fit(data)
     assert fit.frequencies == pytest.approx(F, abs=1e-12)
     assert fit.key_means is not None and fit.key_means[:3] == pytest.approx(_means(), abs=1e-12)
     for method in (MaximumLikelihood(), PerKey(MaximumLikelihood())):
-        table = method.fit(facts).shares.reshape(4, 8)
+        table = method.fit(data).shares.reshape(4, 8)
         assert table.sum(axis=1) == pytest.approx(F, abs=1e-5)
         assert table[:3] @ PAY.points[:, 0] / F[:3] == pytest.approx(_means(), abs=1e-4)
         if value == "piecewise":
             assert table.ravel() == pytest.approx(_theta(), abs=2e-3)
     if value == "piecewise":
-        assert facts.channel.invert(facts.weights) == pytest.approx(_theta(), abs=1e-10)
+        assert data.channel.invert(data.weights) == pytest.approx(_theta(), abs=1e-10)
 
 
 def test_dummies_that_are_not_taken_out_bias_means() -> None:
     """The mutant that takes every report of a key for the person's own draws means to the middle."""
-    facts = _facts(_make("unary", "piecewise"))
-    channel = facts.channel
-    seen = channel.each(facts.weights)[0, 1:]
+    data = _facts(_make("unary", "piecewise"))
+    channel = data.channel
+    seen = channel.each(data.weights)[0, 1:]
     naive = MaximumLikelihood().fit(LikelihoodData(channel.inner, seen / seen.sum(), 10**6, PAY))
-    honest = PerKey(MaximumLikelihood()).fit(facts).shares[:8]
+    honest = PerKey(MaximumLikelihood()).fit(data).shares[:8]
     middle = float(naive.shares @ PAY.points[:, 0])
     assert abs(float(honest @ PAY.points[:, 0] / honest.sum()) - _means()[0]) < 1e-4 < 0.1 < abs(middle - _means()[0])
 
 
 def test_rounded_values_tell_no_distribution() -> None:
-    facts = _facts(_make("unary", "rounding"))
+    data = _facts(_make("unary", "rounding"))
     for method in (warner.Inversion("project"), warner.EmpiricalBayes()):
         with pytest.raises(warner.IdentifiabilityError, match="KeyMeans"):
-            method.fit(facts)
-    assert str(MaximumLikelihood().fit(facts).unique).startswith("not unique")
+            method.fit(data)
+    assert str(MaximumLikelihood().fit(data).unique).startswith("not unique")
 
 
 @pytest.mark.parametrize("key, value", VARIANTS)
@@ -202,8 +202,8 @@ def test_the_values_of_a_key_are_a_distribution_with_intervals() -> None:
 
 @pytest.mark.parametrize("key, value", VARIANTS)
 def test_a_key_that_nobody_has_is_a_status_and_no_nan(key: str, value: str) -> None:
-    facts = _facts(_make(key, value), 1000)
-    nothing = np.zeros(facts.weights.size)
+    data = _facts(_make(key, value), 1000)
+    nothing = np.zeros(data.weights.size)
     rows = nothing.reshape(4, -1)
     if key == "unary":
         rows[:, 0] = rows[0, 0] = 1  # everybody is silent of every key ...
@@ -212,7 +212,7 @@ def test_a_key_that_nobody_has_is_a_status_and_no_nan(key: str, value: str) -> N
     else:
         rows[0, 0] = 1
     for method in (KeyMeans(), KeyMeans(clip=False), PerKey(MaximumLikelihood()), MaximumLikelihood(), warner.ExpectationMaximization(5)):
-        whole = LikelihoodData(facts.channel, nothing, 1000, facts.domain)
+        whole = LikelihoodData(data.channel, nothing, 1000, data.domain)
         one = warner.Estimate(method.fit(whole), whole, method).conditional("d")
         assert one.status is Status.KEY_ABSENT
         assert math.isfinite(one.mean()) and one.mean().interval().tolist() == [-1, 1]
@@ -243,11 +243,11 @@ def test_several_budgets_are_estimated_from_together() -> None:
 
 def test_merging_stays_inside_a_key() -> None:
     """P3's reduction of a key's values; over the whole channel values of different keys may share an estimate."""
-    facts = _facts(_make("direct", "piecewise", 1.0), 5000)
-    fit = PerKey(MixtureReduction()).fit(facts)
+    data = _facts(_make("direct", "piecewise", 1.0), 5000)
+    fit = PerKey(MixtureReduction()).fit(data)
     assert fit.components is not None and 4 <= fit.components < 32 and fit.status is Status.PER_KEY
     assert fit.shares.reshape(4, 8).sum(axis=1) == pytest.approx(F, abs=1e-9)
-    whole = MixtureReduction().fit(facts)
+    whole = MixtureReduction().fit(data)
     assert whole.status is Status.REDUCED and whole.shares.sum() == pytest.approx(1)
 
 
@@ -260,7 +260,9 @@ def test_merging_stays_inside_a_key() -> None:
 def test_every_variant_is_estimated_by_every_method(name: str, method: Any) -> None:
     mechanism = KEYED[name](KEYS, PAY, 2.0)
     people = _people(5000)
-    fit = method.fit(evidence(mechanism.tally(mechanism.randomize(people if "several" not in name else [[{"key": "a", "value": 0.5}], []] * 50))))
+    fit = method.fit(
+        likelihood_data(mechanism.tally(mechanism.randomize(people if "several" not in name else [[{"key": "a", "value": 0.5}], []] * 50)))
+    )
     assert fit.probabilities is None or (fit.shares.sum() == pytest.approx(1) and fit.shares.min() >= 0)
 
 

@@ -70,7 +70,7 @@ def _estimate(labels: list[Any], name: str | None = None) -> Estimate:
     mechanism = warner.RandomizedResponse(Categorical(labels), 3.0)
     tally = mechanism.tally(mechanism.randomize(labels * 40, np.random.default_rng(0)))
     result = warner.estimate(tally, warner.Inversion("project"))
-    return Estimate(result.fit, result.evidence, result.estimator, name)
+    return Estimate(result.fit, result.data, result.estimator, name)
 
 
 def test_what_is_unreadable_is_every_control_separator_surrogate_direction_mark_and_noncharacter() -> None:

@@ -20,14 +20,14 @@ def _result(domain: warner.Domain, method: Any = None, name: str | None = None, 
     result = warner.estimate(
         mechanism.tally(mechanism.randomize(domain.decode(rng.choice(domain.size, n)), rng)), method or warner.Inversion("project")
     )
-    return Estimate(result.fit, result.evidence, result.estimator, name)
+    return Estimate(result.fit, result.data, result.estimator, name)
 
 
 def _unidentified(size: int, name: str = "x") -> Estimate:
     slope = np.linspace(0.3, 0.7, size)
     blind = warner.ChannelMechanism(Integers(0, size - 1), np.stack([slope, 1 - slope]))
     result = warner.estimate(blind.tally(blind.randomize([0, 1, 2] * 100, np.random.default_rng(0))), warner.MaximumLikelihood())
-    return Estimate(result.fit, result.evidence, result.estimator, name)
+    return Estimate(result.fit, result.data, result.estimator, name)
 
 
 def _panel(result: Estimate, truth: Any = None) -> dict[str, Any]:

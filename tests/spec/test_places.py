@@ -12,7 +12,7 @@ import warner
 from tests.registry import METRIC, PLACES, smallest
 from warner import Exponential, Geometric, Grid, Integers, Interval, Laplace, PlanarGeometric, PlanarLaplace, Points, TruncatedGeometric
 from warner.channels import DenseChannel, PlanarChannel
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import from_header
 from warner.privacy.report_laws import Displacements, worst_slope
 
@@ -366,8 +366,8 @@ def test_em_ends_when_more_steps_gain_nothing() -> None:
             return super().matvec(theta)
 
     mechanism, counts = PlanarLaplace(Grid(2, 2), 1.0), np.array([48, 45, 41, 66])
-    facts = LikelihoodData(Counted(mechanism.channel().dense()), counts / 200, 200, mechanism.domain)
-    fit = warner.ExpectationMaximization("auto").fit(facts)
+    data = LikelihoodData(Counted(mechanism.channel().dense()), counts / 200, 200, mechanism.domain)
+    fit = warner.ExpectationMaximization("auto").fit(data)
     assert Counted.products < 10_000 and fit.iterations == 1
 
 

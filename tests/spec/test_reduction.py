@@ -12,9 +12,9 @@ import warner
 from tests.registry import KEYED, MECHANISMS
 from warner import Categorical, Integers, Interval, MixtureReduction, Status, WienerFilter
 from warner.channels import DirectChannel, KroneckerChannel, StackChannel
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import mean_squared_error
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 
 LABELS = Categorical([f"v{x}" for x in range(20)])
 
@@ -60,8 +60,8 @@ def test_it_reduces_through_the_channel_of_every_mechanism(name: str) -> None:
         mechanism = MECHANISMS[name](Integers(0, 19), 1.0)
     size, n, rng = mechanism.domain.size, 20_000, np.random.default_rng(3)
     people = rng.multinomial(n, 0.6 ** np.arange(size) / (0.6 ** np.arange(size)).sum())
-    facts = LikelihoodData(channel := mechanism.channel(), channel.simulate_from_values(people, rng), n, mechanism.domain)
-    fit, alone = MixtureReduction().fit(facts), MixtureReduction(operation=None).fit(facts)
+    data = LikelihoodData(channel := mechanism.channel(), channel.simulate_from_values(people, rng), n, mechanism.domain)
+    fit, alone = MixtureReduction().fit(data), MixtureReduction(operation=None).fit(data)
     assert fit.components is not None and size / 4 <= fit.components < size and fit.status is Status.REDUCED
     assert fit.probabilities.sum() == pytest.approx(1) and len(np.unique(fit.probabilities.round(12))) <= fit.components
     assert fit.log_likelihood is not None and alone.log_likelihood is not None
@@ -69,18 +69,18 @@ def test_it_reduces_through_the_channel_of_every_mechanism(name: str) -> None:
 
 
 def test_without_an_operation_it_is_the_inner_fit_alone() -> None:
-    facts = _facts(STEEP)
-    alone = MixtureReduction(operation=None).fit(facts)
+    data = _facts(STEEP)
+    alone = MixtureReduction(operation=None).fit(data)
     assert alone.status is Status.STOPPED and alone.components is None
     assert alone.iterations is not None and alone.log_likelihood is not None
-    steps = warner.ExpectationMaximization(alone.iterations, keep_path=True).fit(facts)
+    steps = warner.ExpectationMaximization(alone.iterations, keep_path=True).fit(data)
     assert alone.probabilities == pytest.approx(steps.probabilities, abs=1e-12)
     assert steps.path is not None
     rises = np.diff(steps.path[:, 0])
     assert rises[-1] < 1e-3 <= rises[:-1].min(), "it stops after the first step that raises the log-likelihood by less"
-    exact = MixtureReduction("mle", operation=None).fit(facts)
+    exact = MixtureReduction("mle", operation=None).fit(data)
     assert exact.status is Status.CONVERGED
-    assert exact.probabilities == pytest.approx(warner.MaximumLikelihood().fit(facts).probabilities)
+    assert exact.probabilities == pytest.approx(warner.MaximumLikelihood().fit(data).probabilities)
 
 
 def test_pruned_values_have_the_share_0() -> None:
@@ -93,8 +93,8 @@ def test_pruned_values_have_the_share_0() -> None:
 def test_a_window_that_is_too_heavy_is_halved_until_none_is_left() -> None:
     """[P3 alg 3] as printed turns for ever here: half of the bins always hold more than the threshold."""
     spikes = np.where(np.arange(32) % 8 == 3, 1.0, 1e-9)
-    facts = _facts(spikes, n=200_000, epsilon=3.0, domain=Interval(0.0, 1.0, 32))
-    fit = MixtureReduction().fit(facts)
+    data = _facts(spikes, n=200_000, epsilon=3.0, domain=Interval(0.0, 1.0, 32))
+    fit = MixtureReduction().fit(data)
     assert fit.components is not None and 8 <= fit.components < 32
     assert (fit.probabilities[3::8] > 0.2).all(), "spikes are in no window"
     for flat in (0.5, 2.0):
@@ -114,23 +114,23 @@ def test_windows_take_neighbours_and_only_where_values_have_an_order() -> None:
 
 
 def test_premerging_starts_without_the_values_whose_unbiased_estimate_is_not_positive() -> None:
-    facts = _facts(STEEP, epsilon=0.5, n=5000)
-    absent = facts.channel.invert(facts.weights) <= 0
+    data = _facts(STEEP, epsilon=0.5, n=5000)
+    absent = data.channel.invert(data.weights) <= 0
     assert absent.sum() > 2
     left = 20 - int(absent.sum())
-    fit = MixtureReduction("mle", premerge=True, k_min=left + 1).fit(facts)
+    fit = MixtureReduction("mle", premerge=True, k_min=left + 1).fit(data)
     assert fit.components == left + 1
     assert len(set(fit.probabilities[absent])) == 1
-    pruned = MixtureReduction("mle", "prune", premerge=True, k_min=left).fit(facts)
+    pruned = MixtureReduction("mle", "prune", premerge=True, k_min=left).fit(data)
     assert (pruned.probabilities[absent] == 0).all() and pruned.components == left
 
 
 def test_any_estimator_can_be_the_inner_fit() -> None:
-    facts = _facts(STEEP)
+    data = _facts(STEEP)
     for inner in (warner.ExpectationMaximization(50), warner.Inversion("project"), warner.MaximumLikelihood(1e-6)):
-        fit = MixtureReduction(inner).fit(facts)
+        fit = MixtureReduction(inner).fit(data)
         assert fit.components is not None and fit.probabilities.sum() == pytest.approx(1, abs=1e-12)
-    exact, named = MixtureReduction(warner.MaximumLikelihood()).fit(facts), MixtureReduction("mle").fit(facts)
+    exact, named = MixtureReduction(warner.MaximumLikelihood()).fit(data), MixtureReduction("mle").fit(data)
     assert exact.probabilities == pytest.approx(named.probabilities, abs=1e-12)
 
 
@@ -139,8 +139,8 @@ def test_bit_sums_and_whole_reports_are_reduced(kept: bool) -> None:
     mechanism = warner.UnaryEncoding(LABELS, 1.0, keep="optimized")
     rng = np.random.default_rng(0)
     people = [LABELS.labels[x] for x in rng.choice(20, 4000, p=STEEP / STEEP.sum())]
-    facts = evidence(mechanism.tally(mechanism.randomize(people, rng), keep_reports=kept))
-    fit = MixtureReduction().fit(facts)
+    data = likelihood_data(mechanism.tally(mechanism.randomize(people, rng), keep_reports=kept))
+    fit = MixtureReduction().fit(data)
     assert fit.status is Status.REDUCED and fit.components is not None and fit.components < 20
     assert (fit.iterations == 0) == (not kept), "bit sums are fitted in closed form, whole reports by EM"
     assert fit.probabilities == pytest.approx(STEEP / STEEP.sum(), abs=0.08)
@@ -152,9 +152,9 @@ def test_several_budgets_and_several_attributes_are_reduced() -> None:
     stack = StackChannel([DirectChannel(20, 0.02, 0.6), DirectChannel(20, 0.04, 0.2)], [15_000, 5_000])
     pair = KroneckerChannel([DirectChannel(4, 0.1, 0.6), DirectChannel(5, 0.1, 0.5)])
     for channel in (stack, pair):
-        facts = LikelihoodData(channel, channel.simulate_from_values(people, rng), 20_000, LABELS)
+        data = LikelihoodData(channel, channel.simulate_from_values(people, rng), 20_000, LABELS)
         for inner in (None, "mle"):
-            fit = MixtureReduction(inner).fit(facts)
+            fit = MixtureReduction(inner).fit(data)
             assert fit.components is not None and fit.components < 20
             assert fit.probabilities == pytest.approx(STEEP / STEEP.sum(), abs=0.08)
 
@@ -195,15 +195,15 @@ def test_the_filter_helps_neighbours_that_are_alike_and_not_their_shuffle() -> N
     smooth = 1.2 + np.cos(2 * np.pi * np.arange(64) / 64)
     shuffled = smooth[np.random.default_rng(5).permutation(64)]
     for shares, low, high in ((smooth, 0.0, 1 / 3), (shuffled, 1 / 2, np.inf)):
-        facts = _facts(shares, n=500_000, domain=Integers(0, 63), seed=1)
+        data = _facts(shares, n=500_000, domain=Integers(0, 63), seed=1)
         truth = shares / shares.sum()
-        ours = mean_squared_error(WienerFilter().fit(facts).probabilities, truth)
-        plain = mean_squared_error(warner.Inversion("project").fit(facts).probabilities, truth)
+        ours = mean_squared_error(WienerFilter().fit(data).probabilities, truth)
+        plain = mean_squared_error(warner.Inversion("project").fit(data).probabilities, truth)
         assert low < ours / plain < high
 
 
 def test_an_unprojected_filter_says_that_shares_are_negative() -> None:
-    facts = _facts(STEEP, epsilon=0.5, n=3000)
-    raw, shares = WienerFilter(constraint=None).fit(facts), WienerFilter().fit(facts)
+    data = _facts(STEEP, epsilon=0.5, n=3000)
+    raw, shares = WienerFilter(constraint=None).fit(data), WienerFilter().fit(data)
     assert raw.status is Status.OUTSIDE_SIMPLEX and raw.probabilities.min() < 0
     assert shares.status is Status.EXACT and shares.probabilities.min() >= 0

@@ -9,7 +9,7 @@ import pytest
 
 import warner
 from warner import Categorical, Integers, RandomizedResponse, Repeated, UnaryEncoding, estimate
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 
 SEX, AGE = Categorical(["f", "m"]), Integers(0, 3)
 
@@ -56,8 +56,8 @@ def test_one_persons_maximum_is_the_likeliest_value(mechanism: Repeated) -> None
     """[P4 sec VI, theorem 7]: every distribution on argmax_x Pr(z | x) is a maximum, and no other."""
     for seed in range(8):
         tally = mechanism.tally(mechanism.randomize([seed % 7], np.random.default_rng(seed)))
-        facts = evidence(tally)
-        row = facts.channel.dense()[0]
+        data = likelihood_data(tally)
+        row = data.channel.dense()[0]
         best = row > row.max() * (1 - 1e-12)
         found = estimate(tally, warner.MaximumLikelihood())
         assert found.probabilities[best].sum() == pytest.approx(1, abs=1e-6)

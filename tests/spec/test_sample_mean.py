@@ -9,8 +9,8 @@ import pytest
 
 import warner
 from warner import Gaussian, Geometric, Grid, Integers, Interval, Laplace, Piecewise, PlanarGeometric, SampleMean, SquareWave, StochasticRounding
-from warner.estimators.evidence import LikelihoodData
-from warner.results.evidence import evidence
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.results.from_tally import likelihood_data
 
 MAKERS = {
     "StochasticRounding": lambda d: StochasticRounding(d, 1.5),
@@ -28,9 +28,9 @@ def test_the_mean_of_exact_frequencies_is_the_mean(name: str, domain: warner.Dom
     mechanism = MAKERS[name](domain)
     channel, points = mechanism.channel(), domain.points
     assert points is not None
-    facts = evidence(mechanism.tally(mechanism.randomize(domain.labels)))
+    data = likelihood_data(mechanism.tally(mechanism.randomize(domain.labels)))
     for theta in (*np.eye(domain.size)[::5], np.random.default_rng(0).dirichlet(np.ones(domain.size))):
-        law = type(facts)(channel, channel.matvec(theta), facts.n, domain)
+        law = type(data)(channel, channel.matvec(theta), data.n, domain)
         mean = SampleMean().fit(law).mean
         assert mean is not None and mean[0] == pytest.approx(theta @ points[:, 0], abs=1e-7 * np.ptp(points))
 
@@ -131,8 +131,8 @@ def test_a_mean_that_is_only_nearly_affine_is_not_taken_as_such() -> None:
     mechanism = warner.TruncatedGeometric(Integers(0, 19), 2.0)
     channel = mechanism.channel()
     theta = np.eye(20)[0]
-    facts = evidence(mechanism.tally(mechanism.randomize([0])))
-    mean = SampleMean().fit(type(facts)(channel, channel.matvec(theta), 100, mechanism.domain)).mean
+    data = likelihood_data(mechanism.tally(mechanism.randomize([0])))
+    mean = SampleMean().fit(type(data)(channel, channel.matvec(theta), 100, mechanism.domain)).mean
     assert mean is not None and mean[0] == pytest.approx(0, abs=1e-9)
 
 

@@ -10,9 +10,9 @@ from tests.registry import MECHANISMS, SEEING
 from warner import EmpiricalBayes, ExpectationMaximization, Integers, Mechanism
 from warner.channels import Channel
 from warner.estimators import Estimator, method
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit
-from warner.results.evidence import evidence
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.results.from_tally import likelihood_data
 
 BOTH = [EmpiricalBayes(), EmpiricalBayes("absolute")]
 COUNTED = ["RandomizedResponse", "UnaryEncoding optimized", "LocalHashing optimized", "HadamardResponse", "SubsetSelection", "UtilityOptimizedRR"]
@@ -25,7 +25,7 @@ def _fit(estimator: Estimator, channel: Channel, w: np.ndarray, n: int) -> Fit:
 def _reported(mechanism: Mechanism, theta: np.ndarray, n: int, seed: int = 3) -> LikelihoodData:
     rng = np.random.default_rng(seed)
     values = np.array(mechanism.domain.labels)[rng.choice(theta.size, n, p=theta)]
-    return evidence(mechanism.tally(mechanism.randomize(values, rng)))
+    return likelihood_data(mechanism.tally(mechanism.randomize(values, rng)))
 
 
 @pytest.mark.parametrize("name", SEEING)
@@ -41,9 +41,9 @@ def test_without_noise_the_truth_comes_back(name: str, estimator: Estimator) -> 
 @pytest.mark.parametrize("estimator", BOTH, ids=repr)
 def test_equal_shares_shrink_to_the_uniform_distribution(name: str, estimator: Estimator) -> None:
     theta = np.full(40, 1 / 40)
-    facts = _reported(MECHANISMS[name](Integers(1, 40), 1.0), theta, 4000)
-    found = estimator.fit(facts).probabilities
-    projected = warner.Inversion("project").fit(facts).probabilities
+    data = _reported(MECHANISMS[name](Integers(1, 40), 1.0), theta, 4000)
+    found = estimator.fit(data).probabilities
+    projected = warner.Inversion("project").fit(data).probabilities
     assert ((found - theta) ** 2).sum() < 0.05 * ((projected - theta) ** 2).sum()
 
 
@@ -63,18 +63,18 @@ def test_values_that_only_their_own_reports_name_keep_their_counts() -> None:
     mechanism = warner.UtilityOptimizedRR(domain, 1.0, sensitive=list(range(1, 11)))
     theta = np.full(30, 0.5 / 29)
     theta[20] = 0.5
-    facts = _reported(mechanism, theta, 20_000)
-    found = EmpiricalBayes().fit(facts).probabilities
+    data = _reported(mechanism, theta, 20_000)
+    found = EmpiricalBayes().fit(data).probabilities
     assert found[20] == pytest.approx(0.5, abs=0.02)
-    raw = facts.channel.invert(facts.weights)
+    raw = data.channel.invert(data.weights)
     assert ((found - theta)[:10] ** 2).sum() < 0.3 * ((raw - theta)[:10] ** 2).sum()
 
 
 def test_unprotected_answers_are_all_but_counted() -> None:
     mechanism = warner.RandomizedResponse(Integers(1, 5), float("inf"))
     theta = np.array([0.5, 0.2, 0.15, 0.1, 0.05])
-    facts = _reported(mechanism, theta, 10_000)
-    assert EmpiricalBayes().fit(facts).probabilities == pytest.approx(facts.weights, abs=0.003)
+    data = _reported(mechanism, theta, 10_000)
+    assert EmpiricalBayes().fit(data).probabilities == pytest.approx(data.weights, abs=0.003)
 
 
 def test_each_loss_is_least_for_its_own_estimate() -> None:
@@ -116,8 +116,8 @@ def test_several_budgets_together_are_shrunk_too() -> None:
 
 @pytest.mark.parametrize("estimator", BOTH, ids=repr)
 def test_draws_are_distributions_about_the_estimate(estimator: Estimator) -> None:
-    facts = _reported(warner.RandomizedResponse(Integers(1, 12), 1.0), np.arange(12) / 66, 5000)
-    fit = estimator.fit(facts)
+    data = _reported(warner.RandomizedResponse(Integers(1, 12), 1.0), np.arange(12) / 66, 5000)
+    fit = estimator.fit(data)
     assert fit.draws is not None
     draws = fit.draws(2000, np.random.default_rng(0))
     assert draws.shape == (2000, 12) and (draws >= 0).all()
@@ -176,12 +176,12 @@ def test_names_on_the_command_line() -> None:
 
 @pytest.mark.parametrize("name", ["RandomizedResponse", "UnaryEncoding optimized", "LocalHashing optimized"])
 def test_chosen_steps_are_repeatable_and_those_of_plain_em(name: str) -> None:
-    facts = _reported(MECHANISMS[name](Integers(1, 20), 2.0), np.arange(20) / 190, 5000)
-    fit = ExpectationMaximization("auto").fit(facts)
-    again = ExpectationMaximization("auto").fit(facts)
+    data = _reported(MECHANISMS[name](Integers(1, 20), 2.0), np.arange(20) / 190, 5000)
+    fit = ExpectationMaximization("auto").fit(data)
+    again = ExpectationMaximization("auto").fit(data)
     assert fit.iterations == again.iterations and fit.probabilities == pytest.approx(again.probabilities, abs=1e-12)
     assert fit.iterations is not None and fit.iterations > 1
-    assert fit.probabilities == pytest.approx(ExpectationMaximization(fit.iterations).fit(facts).probabilities, abs=1e-12)
+    assert fit.probabilities == pytest.approx(ExpectationMaximization(fit.iterations).fit(data).probabilities, abs=1e-12)
 
 
 def test_steps_are_chosen_for_reports_of_several_mechanisms_and_for_one_report() -> None:
@@ -196,5 +196,5 @@ def test_steps_are_chosen_for_reports_of_several_mechanisms_and_for_one_report()
 
 
 def test_no_sign_of_any_difference_takes_one_step() -> None:
-    facts = _reported(warner.RandomizedResponse(Integers(1, 50), 0.5), np.full(50, 0.02), 2000)
-    assert ExpectationMaximization("auto").fit(facts).iterations == 1
+    data = _reported(warner.RandomizedResponse(Integers(1, 50), 0.5), np.full(50, 0.02), 2000)
+    assert ExpectationMaximization("auto").fit(data).iterations == 1

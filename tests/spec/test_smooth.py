@@ -13,9 +13,9 @@ from warner import Integers, Interval, LogSpline, Piecewise, RandomizedResponse,
 from warner.channels import StackChannel
 from warner.estimators import Estimator
 from warner.estimators.em.smoothed import smooth
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import wasserstein1
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 
 BOTH: list[Estimator] = [SmoothedEM(), LogSpline()]
 
@@ -65,27 +65,27 @@ def test_smoothing_keeps_a_uniform_distribution_and_weighs_ends_by_thirds() -> N
 
 
 def test_smoothed_em_stops_when_the_likelihood_hardly_changes_and_says_that_it_stopped() -> None:
-    facts = _facts(SquareWave(Interval(0, 1, 64), 1.0), _bell(64), 20_000)
-    loose, published, tight = (SmoothedEM(tolerance).fit(facts) for tolerance in (1.0, 1e-3, 0.0))
+    data = _facts(SquareWave(Interval(0, 1, 64), 1.0), _bell(64), 20_000)
+    loose, published, tight = (SmoothedEM(tolerance).fit(data) for tolerance in (1.0, 1e-3, 0.0))
     assert loose.status is published.status is Status.STOPPED
     assert loose.iterations is not None and published.iterations is not None and tight.iterations is not None
     assert 0 < loose.iterations < published.iterations <= tight.iterations < 10_000  # at last a step moves theta by less than 1 / n
     assert published.gap is not None and published.gap > 0
-    assert SmoothedEM(steps=3).fit(facts).iterations == 3
+    assert SmoothedEM(steps=3).fit(data).iterations == 3
 
 
 @pytest.mark.parametrize("estimator", BOTH, ids=repr)
 def test_results_are_deterministic(estimator: Estimator) -> None:
-    facts = _facts(SquareWave(Interval(0, 1, 64), 1.0), _bell(64), 5_000)
-    assert estimator.fit(facts).probabilities == pytest.approx(estimator.fit(facts).probabilities, abs=1e-12)
+    data = _facts(SquareWave(Interval(0, 1, 64), 1.0), _bell(64), 5_000)
+    assert estimator.fit(data).probabilities == pytest.approx(estimator.fit(data).probabilities, abs=1e-12)
 
 
 def test_a_log_spline_says_how_far_below_the_maximum_of_the_likelihood_it_is() -> None:
-    facts = _facts(SquareWave(Interval(0, 1, 64), 1.0), _bell(64), 20_000)
-    fit, best = LogSpline().fit(facts), warner.MaximumLikelihood().fit(facts)
+    data = _facts(SquareWave(Interval(0, 1, 64), 1.0), _bell(64), 20_000)
+    fit, best = LogSpline().fit(data), warner.MaximumLikelihood().fit(data)
     assert fit.status is Status.PENALIZED and "gap" in fit.status.value and "MaximumLikelihood" in fit.status.value
     assert fit.gap is not None and fit.log_likelihood is not None and best.log_likelihood is not None
-    assert 0 < best.log_likelihood - fit.log_likelihood <= facts.n * fit.gap
+    assert 0 < best.log_likelihood - fit.log_likelihood <= data.n * fit.gap
     assert fit.iterations and fit.seconds and fit.likelihood == "likelihood of the reports"
 
 
@@ -166,22 +166,22 @@ def test_several_mechanisms_and_bit_sums_are_taken_together() -> None:
         (warner.UnaryEncoding(domain, 2.0), values[20_000:40_000], {}),
         (warner.LocalHashing(domain, 2.0, seeds=256), values[40_000:], {}),
     ]
-    facts = evidence([m.tally(m.randomize(v, rng), **how) for m, v, how in parts])
-    assert isinstance(facts.channel, StackChannel) and facts.channel.rows_per_report > 1
-    fit = LogSpline().fit(facts)
+    data = likelihood_data([m.tally(m.randomize(v, rng), **how) for m, v, how in parts])
+    assert isinstance(data.channel, StackChannel) and data.channel.rows_per_report > 1
+    fit = LogSpline().fit(data)
     assert fit.likelihood == "quasi-likelihood of the support counts"
     assert wasserstein1(fit.probabilities, truth) < 0.2  # index units
 
 
 def test_draws_are_distributions_and_belong_to_the_generator_given() -> None:
-    facts = _facts(SquareWave(Interval(0, 1, 64), 1.0), _bell(64), 20_000)
-    fit = LogSpline().fit(facts)
-    assert fit.draws is not None and SmoothedEM().fit(facts).draws is None
+    data = _facts(SquareWave(Interval(0, 1, 64), 1.0), _bell(64), 20_000)
+    fit = LogSpline().fit(data)
+    assert fit.draws is not None and SmoothedEM().fit(data).draws is None
     first, again = (fit.draws(50, np.random.default_rng(1)) for _ in range(2))
     assert first.shape == (50, 64) and (first >= 0).all() and first.sum(axis=1) == pytest.approx(1)
     assert first == pytest.approx(again, abs=1e-12)
     assert first.mean(axis=0) == pytest.approx(fit.probabilities, abs=0.01)
-    fewer = LogSpline().fit(replace(facts, n=200)).draws
+    fewer = LogSpline().fit(replace(data, n=200)).draws
     assert fewer is not None
     at = np.arange(64)
     assert (fewer(200, np.random.default_rng(1)) @ at).std() > 3 * (fit.draws(200, np.random.default_rng(1)) @ at).std()

@@ -132,7 +132,7 @@ def _with_posterior(domain: warner.Domain, counts: list[int]) -> Estimate:
         asked.append(number)
         return rng.dirichlet(np.asarray(counts) + 1.0, number)
 
-    return Estimate(Fit(plain.probabilities.copy(), plain.status, draws=draws, by_draws=True), plain.evidence, plain.estimator)
+    return Estimate(Fit(plain.probabilities.copy(), plain.status, draws=draws, by_draws=True), plain.data, plain.estimator)
 
 
 def test_a_posterior_is_used_where_there_is_one_and_the_target_is_the_population() -> None:

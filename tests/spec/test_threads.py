@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info
 import warner
 from warner._core import threads as _threads
 from warner.channels import DirectChannel
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 
 
 class Library:
@@ -42,17 +42,17 @@ class Watching(warner.estimators.Estimator):
         self.library = library
         self.restrict_to_observed: list[int] = []
 
-    def fit(self, evidence: LikelihoodData) -> Any:
+    def fit(self, data: LikelihoodData) -> Any:
         self.restrict_to_observed.append(self.library.threads)
         raise RuntimeError("stop")
 
 
 @pytest.mark.parametrize("size, threads", [(500, 1), (2000, 4)])
 def test_small_fits_use_one_thread_and_large_fits_all(library: Library, size: int, threads: int) -> None:
-    facts = LikelihoodData(DirectChannel(size, 0.0, 1.0), np.full(size, 1 / size), 10**6, warner.Integers(1, size))
+    data = LikelihoodData(DirectChannel(size, 0.0, 1.0), np.full(size, 1 / size), 10**6, warner.Integers(1, size))
     watching = Watching(library)
     with pytest.raises(RuntimeError, match="stop"):
-        watching.fit(facts)
+        watching.fit(data)
     assert watching.restrict_to_observed == [threads] and library.threads == 4
 
 

@@ -95,11 +95,11 @@ def _besides(path: str) -> Any:
     if path.endswith(".csv"):
         head, *lines, end = Path(path).read_bytes().splitlines()
         return head, lines[0], len(lines), re.sub(rb"[0-9a-f]{64}", b"", end)
-    facts = pq.ParquetFile(path).metadata
-    groups = [facts.row_group(i) for i in range(facts.num_row_groups)]
+    data = pq.ParquetFile(path).metadata
+    groups = [data.row_group(i) for i in range(data.num_row_groups)]
     columns = [[(c.path_in_schema, c.physical_type, c.num_values, c.compression) for c in map(g.column, range(g.num_columns))] for g in groups]
-    said = {k: re.sub(rb'"sha256":"[0-9a-f]{64}"}$', b"", v) for k, v in facts.metadata.items()}
-    return facts.created_by, facts.format_version, facts.schema.names, [g.num_rows for g in groups], columns, said
+    said = {k: re.sub(rb'"sha256":"[0-9a-f]{64}"}$', b"", v) for k, v in data.metadata.items()}
+    return data.created_by, data.format_version, data.schema.names, [g.num_rows for g in groups], columns, said
 
 
 @pytest.mark.parametrize("order", [(), ("--keep-order",)])
@@ -137,7 +137,7 @@ def test_all_but_the_reports_is_the_same_whatever_the_answers(
         elif order:
             steps = [(done, total, [size > 4 for size in sizes]) for done, total, sizes in steps]
         seen.append((_besides(f"r.{suffix}"), steps, stored, said.output))
-    assert all(facts == seen[0] for facts in seen)
+    assert all(data == seen[0] for data in seen)
     assert [done for done, _, _ in seen[0][1]] == [1000, 2000, 3000, 4000, 5000]
     if suffix == "parquet":
         assert seen[0][0][3] == [700] * 7 + [100]

@@ -11,8 +11,8 @@ from scipy.stats import chi2
 import warner
 from tests.registry import MECHANISMS, SEEING
 from warner.channels.pure import _others
-from warner.estimators.evidence import LikelihoodData
-from warner.results.evidence import evidence
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.results.from_tally import likelihood_data
 from warner.results.intervals import wald
 
 
@@ -26,7 +26,7 @@ def test_a_small_pool_of_seeds_has_the_theoretical_error_at_ten_million() -> Non
     rng = np.random.default_rng(11)
     theta = rng.dirichlet(np.full(size, 0.5))
     values = rng.choice(size, n, p=theta)
-    facts = evidence(mechanism.tally(mechanism.randomize(values, rng)))
+    data = likelihood_data(mechanism.tally(mechanism.randomize(values, rng)))
 
     e, g = np.e, mechanism.buckets
     p = e / (e + g - 1)
@@ -34,9 +34,9 @@ def test_a_small_pool_of_seeds_has_the_theoretical_error_at_ten_million() -> Non
     theory = (share * (1 - share) / (p - 1 / g) ** 2 / n).sum()
     low, high = (chi2.ppf(q, size) / size for q in (5e-10, 1 - 5e-10))
 
-    error = ((facts.channel.invert(facts.weights) - theta) ** 2).sum()
+    error = ((data.channel.invert(data.weights) - theta) ** 2).sum()
     assert low < error / theory < high
-    textbook = (facts.channel._gather(facts.weights) - 1 / g) / (p - 1 / g)
+    textbook = (data.channel._gather(data.weights) - 1 / g) / (p - 1 / g)
     assert ((textbook - theta) ** 2).sum() / theory > 5 * high
 
 
@@ -92,15 +92,15 @@ def _off(found: tuple[float, float]) -> float:
 @pytest.mark.parametrize("name", [n for n in SEEING if n not in ("UnaryEncoding keep 0.8", "LocalHashing binary", "SubsetSelection of two")])
 @pytest.mark.parametrize("target", ["population", "respondents"])
 def test_intervals_cover_what_they_say(name: str, target: str) -> None:
-    assert abs(_off(_coverage(name, target, lambda facts: wald(facts, 0.95, target), 3.0))) < 6
+    assert abs(_off(_coverage(name, target, lambda data: wald(data, 0.95, target), 3.0))) < 6
 
 
 def test_intervals_that_are_wrong_are_caught() -> None:
     """Respondents' intervals claimed for the population, the reverse, and intervals of 68 % claimed as 95 %."""
     name = "RandomizedResponse"
-    assert _off(_coverage(name, "population", lambda facts: wald(facts, 0.95, "respondents"), 3.0)) < -6
-    assert _off(_coverage(name, "respondents", lambda facts: wald(facts, 0.95, "population"), 3.0)) > 6
-    assert _off(_coverage(name, "population", lambda facts: wald(facts, 0.68), 3.0)) < -6
+    assert _off(_coverage(name, "population", lambda data: wald(data, 0.95, "respondents"), 3.0)) < -6
+    assert _off(_coverage(name, "respondents", lambda data: wald(data, 0.95, "population"), 3.0)) > 6
+    assert _off(_coverage(name, "population", lambda data: wald(data, 0.68), 3.0)) < -6
 
 
 @pytest.mark.parametrize("name", SEEING)

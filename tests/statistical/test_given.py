@@ -9,7 +9,7 @@ from scipy.stats import binom
 from tests.statistical.test_samplers import ALPHA
 from warner import Categorical, Integers, Product
 from warner.channels import Channel, DirectChannel, KroneckerChannel
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
 from warner.results.given import shares_given
 from warner.results.intervals import normal_quantile
@@ -39,8 +39,8 @@ def test_a_share_of_two_in_a_hundred_is_covered(name: str) -> None:
     channel, rng = CHANNELS[name], np.random.default_rng(11)
     runs, hits, nearly = 2000, np.zeros(3), 0.0
     for _ in range(runs):
-        facts = LikelihoodData(channel, channel.simulate(THETA.ravel(), N, rng), N, PAIR)
-        low, high = shares_given(facts, 0, (2, 3), Z, respondents=False).T
+        data = LikelihoodData(channel, channel.simulate(THETA.ravel(), N, rng), N, PAIR)
+        low, high = shares_given(data, 0, (2, 3), Z, respondents=False).T
         truth = THETA[0] / 0.5
         hits += (low <= truth) & (truth <= high)
     assert (hits >= binom.ppf(ALPHA, runs, 0.95)).all()

@@ -8,7 +8,7 @@ import pytest
 from warner import Estimate, Independent, Integers, Inversion, Product
 from warner.channels import DirectChannel, KroneckerChannel, summed
 from warner.design.theory import inversion_squares
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import cramers_v as plain
 from warner.results.association import Pair, cramers_v
 from warner.results.intervals import normal_quantile
@@ -33,16 +33,16 @@ def test_intervals_of_marginals_cover_what_they_say(method: Inversion) -> None:
     theta = _family(0.5)
     truth = summed(theta, (5, 5), [1])
     hits, added = 0.0, 0.0
-    facts = _tallies(theta, 3000, 400, 1)
-    for each in facts:
+    data = _tallies(theta, 3000, 400, 1)
+    for each in data:
         whole = Estimate(method.fit(each), each, method)
         part = whole.marginal("b")
         low, high = part.interval().T
         hits += ((low <= truth) & (truth <= high)).mean()
         half = normal_quantile(0.95) * np.sqrt(summed(CHANNEL.variance(theta), (5, 5), [1]) / 3000)
         added += (np.abs(part.probabilities - truth) <= half).mean()
-    assert abs(hits / len(facts) - 0.95) < 6 * 0.0049
-    assert method.constraint is not None or added / len(facts) > 0.95 + 6 * 0.0049
+    assert abs(hits / len(data) - 0.95) < 6 * 0.0049
+    assert method.constraint is not None or added / len(data) > 0.95 + 6 * 0.0049
 
 
 def test_bootstrap_of_a_marginal_covers_inside_the_simplex() -> None:
@@ -62,12 +62,12 @@ def test_the_corrected_square_of_an_association_is_right_on_average(v: float) ->
     and Bergsma's correction for open answers, which knows nothing of the noise: all too large.
     """
     theta = _family(v)
-    facts = _tallies(theta, 20_000, 400, 3)
-    found = np.array([Pair(CHANNEL, each.weights, each.n, (5, 5)).square(each.weights) for each in facts])
-    margin = 6 * found.std() / np.sqrt(len(facts)) + 0.003
+    data = _tallies(theta, 20_000, 400, 3)
+    found = np.array([Pair(CHANNEL, each.weights, each.n, (5, 5)).square(each.weights) for each in data])
+    margin = 6 * found.std() / np.sqrt(len(data)) + 0.003
     assert abs(found.mean() - v**2) < margin
     if v == 0.0:
-        projected = np.array([plain(Inversion("project").fit(each).shares.reshape(5, 5)) ** 2 for each in facts])
+        projected = np.array([plain(Inversion("project").fit(each).shares.reshape(5, 5)) ** 2 for each in data])
         assert projected.mean() > margin and (projected - 16 / 20_000 / 4).mean() > margin
 
 

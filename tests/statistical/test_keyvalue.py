@@ -12,8 +12,8 @@ from warner import Categorical, Integers, KeyValue, Mechanism
 from warner._core.exact import ONE
 from warner._core.sampling import Source
 from warner.channels import TiedChannel
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.key_value import key_moments
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms.direct import direct_sample
 from warner.results.intervals import normal_quantile
 from warner.results.summaries import Ratio

@@ -9,7 +9,7 @@ import warner
 from warner import Categorical, EmpiricalBayes
 from warner.estimators import _noise, _order, shrinkage
 from warner.estimators.empirical_bayes.noise import Noise
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 
 
 def _facts(theta: np.ndarray, n: int, epsilon: float, rng: np.random.Generator, mechanism: type = warner.UnaryEncoding) -> LikelihoodData:
@@ -34,8 +34,8 @@ def _ratio(theta: np.ndarray, shuffle: bool, runs: int, estimators: tuple[Empiri
     errors = np.zeros(2)
     for _ in range(runs):
         truth = rng.permutation(theta) if shuffle else theta
-        facts = _facts(truth, 30_000, 2.0, rng)
-        errors += [((e.fit(facts).shares - truth) ** 2).sum() for e in estimators]
+        data = _facts(truth, 30_000, 2.0, rng)
+        errors += [((e.fit(data).shares - truth) ** 2).sum() for e in estimators]
     return float(errors[0] / errors[1])
 
 
@@ -104,13 +104,13 @@ def test_a_pool_of_seeds_is_not_taken_for_independent_counts(monkeypatch: pytest
     rng = np.random.default_rng(7)
     theta = np.arange(1.0, 301) ** -1.0
     theta /= theta.sum()
-    facts = [LikelihoodData(channel, channel.simulate(theta, 1000, rng), 1000, domain) for _ in range(10)]
+    data = [LikelihoodData(channel, channel.simulate(theta, 1000, rng), 1000, domain) for _ in range(10)]
 
     def error() -> float:
-        return float(np.mean([((EmpiricalBayes(order=False).fit(f).shares - theta) ** 2).sum() for f in facts]))
+        return float(np.mean([((EmpiricalBayes(order=False).fit(f).shares - theta) ** 2).sum() for f in data]))
 
     right = error()
-    monkeypatch.setattr(_noise, "_pooled", lambda channel, evidence, y, q, gap: (y, 1.0))
+    monkeypatch.setattr(_noise, "_pooled", lambda channel, data, y, q, gap: (y, 1.0))
     monkeypatch.setattr(shrinkage, "_uncrossed", lambda *_: None)
     assert error() > 1.1 * right
 

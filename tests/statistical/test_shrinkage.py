@@ -9,7 +9,7 @@ import warner
 from warner import EmpiricalBayes, Integers
 from warner.channels import StackChannel
 from warner.estimators import _noise, _prior, shrinkage
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 
 
 def _errors(estimator: warner.estimators.Estimator, theta: np.ndarray, n: int, epsilon: float, runs: int = 12) -> np.ndarray:
@@ -17,8 +17,8 @@ def _errors(estimator: warner.estimators.Estimator, theta: np.ndarray, n: int, e
     channel = warner.UnaryEncoding(Integers(1, theta.size), epsilon, keep="optimized").channel()
     rng = np.random.default_rng(17)
     weights = [channel.simulate(theta, n, rng) for _ in range(runs)]
-    facts = [LikelihoodData(channel, w, n, Integers(1, theta.size)) for w in weights]
-    return np.array([((estimator.fit(f).probabilities - theta) ** 2).sum() for f in facts])
+    data = [LikelihoodData(channel, w, n, Integers(1, theta.size)) for w in weights]
+    return np.array([((estimator.fit(f).probabilities - theta) ** 2).sum() for f in data])
 
 
 def test_rescaling_instead_of_the_sum_constraint_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,8 +63,8 @@ def test_draws_cover_the_truth() -> None:
     hits = []
     for _ in range(25):
         theta = rng.dirichlet(np.ones(40))
-        facts = LikelihoodData(channel, channel.simulate(theta, 10**4, rng), 10**4, Integers(1, 40))
-        draws = EmpiricalBayes().fit(facts).draws
+        data = LikelihoodData(channel, channel.simulate(theta, 10**4, rng), 10**4, Integers(1, 40))
+        draws = EmpiricalBayes().fit(data).draws
         assert draws is not None
         low, high = np.quantile(draws(400, rng), [0.025, 0.975], axis=0)
         hits.append(((low <= theta) & (theta <= high)).mean())
@@ -102,7 +102,7 @@ def test_several_budgets_of_few_people_taken_as_normal_are_rejected() -> None:
     channel = StackChannel([warner.RandomizedResponse(domain, e).channel() for e in (1.0, 2.0, 4.0)], people)
     rng, errors = np.random.default_rng(5), np.zeros(2)
     for _ in range(20):
-        facts = LikelihoodData(channel, channel.simulate(theta, sum(people), rng), sum(people), domain)
+        data = LikelihoodData(channel, channel.simulate(theta, sum(people), rng), sum(people), domain)
         for k, likelihood in enumerate(("binomial", "normal")):
-            errors[k] += ((EmpiricalBayes(likelihood=likelihood).fit(facts).probabilities - theta) ** 2).sum()
+            errors[k] += ((EmpiricalBayes(likelihood=likelihood).fit(data).probabilities - theta) ** 2).sum()
     assert errors[1] > 1.5 * errors[0]

@@ -7,7 +7,7 @@ import pytest
 
 import warner
 from warner import Interval, LogSpline
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 
 
 @pytest.mark.parametrize("make", [warner.SquareWave, warner.Piecewise])

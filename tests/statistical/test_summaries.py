@@ -43,7 +43,7 @@ def _covered(
             values = values + (rng.random(people) - 0.5) * (domain.high - domain.low) / domain.size
         result = warner.estimate(mechanism.tally(mechanism.randomize(values, rng)), method)
         shares = theta if target == "population" else np.bincount(index, minlength=domain.size) / people
-        true = warner.Estimate(Fit(shares.copy(), result.status), result.evidence, result.estimator)
+        true = warner.Estimate(Fit(shares.copy(), result.status), result.data, result.estimator)
         for i, ask in enumerate(asked):
             low, high = interval(result, ask(result), rng)
             hits[i] += low - 1e-12 <= ask(true) <= high + 1e-12
@@ -115,10 +115,10 @@ def test_posterior_intervals_of_summaries_cover_what_they_say() -> None:
     for _ in range(150):
         counts = rng.multinomial(n, SIX)
         plain = warner.estimate(warner.Tally(open_.header, "histogram", counts, n), warner.Inversion("project"))
-        true = warner.Estimate(Fit(SIX.copy(), plain.status), plain.evidence, plain.estimator)
+        true = warner.Estimate(Fit(SIX.copy(), plain.status), plain.data, plain.estimator)
         for j, (scale, ask) in enumerate(((1.0, ASKED[0]), (1.0, ASKED[2]), (0.1, ASKED[0]))):
             fit = Fit(plain.probabilities.copy(), plain.status, draws=lambda b, g, c=counts * scale: g.dirichlet(c + 1, b), by_draws=True)  # type: ignore[misc]
-            low, high = ask(warner.Estimate(fit, plain.evidence, plain.estimator)).interval(rng=rng)  # type: ignore[attr-defined]
+            low, high = ask(warner.Estimate(fit, plain.data, plain.estimator)).interval(rng=rng)  # type: ignore[attr-defined]
             hits[j] += low <= ask(true) <= high
     mean, median, vague = hits / 150
     assert abs(mean - 0.95) < 6 * 0.018 and median > 0.95 - 6 * 0.018

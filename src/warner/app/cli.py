@@ -373,7 +373,7 @@ def _together(named: tuple[str, ...]) -> list[list[str] | None]:
 
 def _estimated(attribute: str, part: Tally, chosen: Any, names: list[str] | None) -> Estimate:
     result = estimate_tally(part, chosen, names)
-    return Estimate(result.fit, result.evidence, result.estimator, attribute)
+    return Estimate(result.fit, result.data, result.estimator, attribute)
 
 
 @main.command()
@@ -393,8 +393,8 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
         seeded = "the reports are simulated: whoever knows the seed can undo the randomisation"
         results = {attribute: replace(result, holds=False, breaks=seeded) for attribute, result in results.items()}
     if as_json:
-        facts = {a: {k: ("inf" if v == float("inf") else v) for k, v in vars(r).items()} for a, r in results.items()}
-        click.echo(json.dumps(facts, indent=1))
+        data = {a: {k: ("inf" if v == float("inf") else v) for k, v in vars(r).items()} for a, r in results.items()}
+        click.echo(json.dumps(data, indent=1))
     else:
         sides = ("left", "left", "right", "right", "left", "right", "left", "left")
         names = ("attribute", "mechanism", "requested", "exact epsilon", "holds", "weight", "guarantee", "examined")

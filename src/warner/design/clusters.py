@@ -15,12 +15,12 @@ from warner._core.errors import (
 )
 from warner.channels import summed
 from warner.domains import Product
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import from_header
 from warner.metrics import cramers_v as plain
 from warner.reports.tally import Tally
 from warner.results.association import cramers_v
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 from warner.results.marginals import places
 from warner.results.solution import Solution
 
@@ -38,15 +38,15 @@ def clusters(subject: Solution | LikelihoodData | Tally, threshold: float = 0.1,
 
     Source: Domingo-Ferrer and Soria-Comas (2022), algorithm 1; METHODS 3.
     """
-    facts = subject.evidence if isinstance(subject, Solution) else subject
-    domain = from_header(facts.header).domain if isinstance(facts, Tally) else facts.domain
+    data = subject.data if isinstance(subject, Solution) else subject
+    domain = from_header(data.header).domain if isinstance(data, Tally) else data.domain
     names = list(getattr(domain, "domains", {"": None}))
     places(domain, names)
     assert isinstance(domain, Product)
 
     def depend(i: int, j: int) -> float:
         pair = [names[i], names[j]]
-        return cramers_v(evidence(facts, pair) if isinstance(facts, Tally) else facts, *pair)
+        return cramers_v(likelihood_data(data, pair) if isinstance(data, Tally) else data, *pair)
 
     return grouped(names, domain.shape, depend, threshold, largest)
 

@@ -20,7 +20,7 @@ from warner.estimators import Estimator
 from warner.metrics.simplex import project
 from warner.reports.tally import Tally
 from warner.results.charts import ranking, save
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 from warner.results.recommend import recommended
 
 LOSSES = {
@@ -133,14 +133,14 @@ def compare(
     for method in methods:
         if not isinstance(method, Estimator):
             raise ArgumentTypeError(message("methods", "must all be estimators", kind(method)))
-    facts = evidence(tally, attributes)
-    points = facts.domain.points
+    data = likelihood_data(tally, attributes)
+    points = data.domain.points
     if loss == "w1" and (points is None or points.shape[1] != 1):
-        raise ArgumentError(message("loss", "'w1' needs values in an order", type(facts.domain).__name__, "Use 'l1' or 'l2'"))
+        raise ArgumentError(message("loss", "'w1' needs values in an order", type(data.domain).__name__, "Use 'l1' or 'l2'"))
     rng = np.random.default_rng(0) if rng is None else rng
-    truth = project(recommended(facts.domain, facts.channel).fit(facts).shares)
-    redrawn = [facts.channel.simulate_tally(truth, facts.n, rng) for _ in range(runs)]
-    drawn = [replace(facts, channel=channel, weights=weights) for channel, weights in redrawn]
+    truth = project(recommended(data.domain, data.channel).fit(data).shares)
+    redrawn = [data.channel.simulate_tally(truth, data.n, rng) for _ in range(runs)]
+    drawn = [replace(data, channel=channel, weights=weights) for channel, weights in redrawn]
     errors, left_out = {}, {}
     for method in dict.fromkeys(methods):
         try:
@@ -149,7 +149,7 @@ def compare(
             left_out[repr(method)] = str(problem)
     if not errors:
         raise ArgumentError(message("methods", "cannot be used here, none of them", None, next(iter(left_out.values()))))
-    return Comparison(_ranked(errors), loss, runs, facts.n, left_out)
+    return Comparison(_ranked(errors), loss, runs, data.n, left_out)
 
 
 def _ranked(errors: Mapping[Estimator, np.ndarray]) -> tuple[Line, ...]:

@@ -35,7 +35,7 @@ from warner.design.comparison import LOSSES
 from warner.design.theory import inversion_squares
 from warner.domains import Domain, Product
 from warner.estimators import Estimator, Independent, Inversion
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import RandomizedResponse
 from warner.metrics.simplex import project
 from warner.results.estimate import Estimate

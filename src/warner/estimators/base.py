@@ -14,16 +14,16 @@ from warner._core.errors import (
 )
 from warner._core.threads import SMALL, one_thread
 from warner.domains import Domain
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit
+from warner.estimators.likelihood_data import LikelihoodData
 
 
 class Estimator(ABC):
     """A method that turns evidence into a distribution; its repr is the method's name in results."""
 
     @abstractmethod
-    def fit(self, evidence: LikelihoodData) -> Fit:
-        """Estimate the distribution over the K values of ``evidence.domain``."""
+    def fit(self, data: LikelihoodData) -> Fit:
+        """Estimate the distribution over the K values of ``data.domain``."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -35,12 +35,12 @@ def _small_on_one_thread(fit: Callable[..., Fit]) -> Callable[..., Fit]:
     """The same fit, on one thread where its products are small."""
 
     @wraps(fit)
-    def fitted(self: Any, evidence: LikelihoodData, *args: Any, **kwargs: Any) -> Fit:
-        rows, size = evidence.channel.shape
-        if min(rows, evidence.n) * size**2 > SMALL:
-            return fit(self, evidence, *args, **kwargs)
+    def fitted(self: Any, data: LikelihoodData, *args: Any, **kwargs: Any) -> Fit:
+        rows, size = data.channel.shape
+        if min(rows, data.n) * size**2 > SMALL:
+            return fit(self, data, *args, **kwargs)
         with one_thread():
-            return fit(self, evidence, *args, **kwargs)
+            return fit(self, data, *args, **kwargs)
 
     return fitted
 

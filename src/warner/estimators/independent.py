@@ -17,9 +17,9 @@ from warner._core.errors import (
 from warner.channels import Channel, marginal, summed
 from warner.domains import Product
 from warner.estimators.base import Estimator
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
 from warner.estimators.inversion import Inversion
+from warner.estimators.likelihood_data import LikelihoodData
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,15 @@ class Independent(Estimator):
         parts += [] if self.method == Inversion("project") else [f"method={self.method!r}"]
         return f"Independent({', '.join(parts)})"
 
-    def fit(self, evidence: LikelihoodData) -> Fit:
-        domain = evidence.domain
+    def fit(self, data: LikelihoodData) -> Fit:
+        domain = data.domain
         if not isinstance(domain, Product):
-            return self.method.fit(evidence)
+            return self.method.fit(data)
         groups = self.places(domain)
         if len(groups) == 1:
-            return self.method.fit(evidence)
+            return self.method.fit(data)
         shape = domain.shape
-        parts = [self._part(evidence, domain, keep) for keep in groups]
+        parts = [self._part(data, domain, keep) for keep in groups]
         table = np.ones(())
         for part, keep in zip(parts, groups, strict=True):
             table = np.multiply.outer(table, part.reshape([shape[axis] for axis in keep]))
@@ -93,11 +93,11 @@ class Independent(Estimator):
         groups += [[name] for name in names if name not in named]
         return sorted(sorted(names.index(name) for name in group) for group in groups)
 
-    def _part(self, evidence: LikelihoodData, domain: Product, keep: list[int]) -> np.ndarray:
+    def _part(self, data: LikelihoodData, domain: Product, keep: list[int]) -> np.ndarray:
         """The estimated marginal of one group."""
-        found: tuple[Channel, Any] | None = marginal(evidence.channel, evidence.weights, domain.shape, keep)
+        found: tuple[Channel, Any] | None = marginal(data.channel, data.weights, domain.shape, keep)
         if found is None:
-            return summed(self.method.fit(evidence).shares, domain.shape, keep)
+            return summed(self.method.fit(data).shares, domain.shape, keep)
         attributes = [list(domain.domains.items())[axis] for axis in keep]
         own = attributes[0][1] if len(keep) == 1 else Product(**dict(attributes))
-        return self.method.fit(LikelihoodData(found[0], found[1], evidence.n, own)).shares
+        return self.method.fit(LikelihoodData(found[0], found[1], data.n, own)).shares

@@ -10,8 +10,8 @@ import numpy as np
 from warner._core.checks import choice
 from warner.channels import StackChannel
 from warner.estimators.base import Estimator
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import base_cut, normalize, project, threshold
 
 # Established names of the same things.
@@ -59,11 +59,11 @@ class Inversion(Estimator):
         named = "" if self.weights == "inverse-variance" else f", weights={self.weights!r}"
         return f"Inversion(constraint={self.constraint!r}{named})"
 
-    def fit(self, evidence: LikelihoodData) -> Fit:
-        channel = evidence.channel
+    def fit(self, data: LikelihoodData) -> Fit:
+        channel = data.channel
         if self.weights == "equal" and isinstance(channel, StackChannel):
             channel = channel.equally()
-        raw = channel.invert(evidence.weights)
+        raw = channel.invert(data.weights)
         if self.constraint is None:
             inside = (raw >= 0).all() and abs(raw.sum() - 1) < 1e-9
             return Fit(raw / raw.sum(), Status.EXACT) if inside else Fit(raw, Status.OUTSIDE_SIMPLEX)
@@ -75,7 +75,7 @@ class Inversion(Estimator):
             shares = base_cut(raw)
             whole = abs(shares.sum() - 1) < 1e-9
             return Fit(shares / shares.sum(), Status.EXACT) if whole else Fit(shares, Status.OUTSIDE_SIMPLEX)
-        sd = np.sqrt(channel.variance_at_zero(project(raw)) / evidence.n)
+        sd = np.sqrt(channel.variance_at_zero(project(raw)) / data.n)
         return Fit(threshold(raw, sd), Status.EXACT)
 
 
@@ -87,8 +87,8 @@ class Uniform(Estimator):
     Uniform()
     """
 
-    def fit(self, evidence: LikelihoodData) -> Fit:
-        size = evidence.domain.size
+    def fit(self, data: LikelihoodData) -> Fit:
+        size = data.domain.size
         return Fit(np.full(size, 1 / size), Status.BASELINE)
 
 
@@ -100,5 +100,5 @@ class Observed(Estimator):
     Observed()
     """
 
-    def fit(self, evidence: LikelihoodData) -> Fit:
-        return Fit(evidence.channel.naive_estimate(evidence.weights), Status.BASELINE)
+    def fit(self, data: LikelihoodData) -> Fit:
+        return Fit(data.channel.naive_estimate(data.weights), Status.BASELINE)

@@ -17,8 +17,8 @@ from warner._core.errors import (
 from warner.channels import Channel, StackChannel, TiedChannel, groups_of
 from warner.domains import Domain, Interval, Product
 from warner.estimators.base import Estimator
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.log_spline import LogSpline
 from warner.estimators.mle.objective import finish
 from warner.estimators.sample_mean import carried
@@ -48,30 +48,30 @@ def is_keyed(channel: Channel) -> bool:
     return all(isinstance(part, TiedChannel) for part in groups_of(channel))
 
 
-def parts_of(evidence: LikelihoodData, name: str) -> tuple[list[tuple[TiedChannel, np.ndarray, int]], Domain, Domain]:
+def parts_of(data: LikelihoodData, name: str) -> tuple[list[tuple[TiedChannel, np.ndarray, int]], Domain, Domain]:
     """The mechanisms' channels, weights and people, and the domains of keys and values; other reports are refused."""
-    channel, domain = evidence.channel, evidence.domain
+    channel, domain = data.channel, data.domain
     if not (is_keyed(channel) and isinstance(domain, Product) and len(domain.domains) == 2):
         raise ArgumentError(
             message("method", f"{name} needs reports of keys and values", type(domain).__name__, "Collect them with KeyValue, or use another method")
         )
     keys, values = domain.domains.values()
     if isinstance(channel, StackChannel):
-        split = zip(channel.channels, channel.split(evidence.weights), channel.shares, channel.people, strict=True)
+        split = zip(channel.channels, channel.split(data.weights), channel.shares, channel.people, strict=True)
         return [(c, w / share, int(n)) for c, w, share, n in split if isinstance(c, TiedChannel)], keys, values
     assert isinstance(channel, TiedChannel)
-    return [(channel, evidence.weights, evidence.n)], keys, values
+    return [(channel, data.weights, data.n)], keys, values
 
 
-def of_keys(evidence: LikelihoodData, name: str = "this") -> LikelihoodData:
+def of_keys(data: LikelihoodData, name: str = "this") -> LikelihoodData:
     """What the reports say of keys alone."""
-    parts, keys, _ = parts_of(evidence, name)
+    parts, keys, _ = parts_of(data, name)
     return _stacked([(*channel.of_keys(w), n) for channel, w, n in parts], keys)
 
 
-def of_values(evidence: LikelihoodData, key: int, frequency: float, name: str = "this") -> LikelihoodData | None:
+def of_values(data: LikelihoodData, key: int, frequency: float, name: str = "this") -> LikelihoodData | None:
     """What the reports of one key say of its values where its frequency is known; None where there are none."""
-    parts, _, values = parts_of(evidence, name)
+    parts, _, values = parts_of(data, name)
     found = []
     for channel, w, n in parts:
         seen = channel.each(w)[key, 1:]
@@ -87,7 +87,7 @@ def _stacked(parts: list[tuple[Channel, np.ndarray, int]], domain: Domain) -> Li
     return LikelihoodData(channel, channel.stack([w for _, w, _ in parts]), sum(n for _, _, n in parts), domain)
 
 
-def key_moments(evidence: LikelihoodData, name: str = "this") -> Moments:
+def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
     """f and N of every key, from the mean of what each report says of it.
 
         f_k = mean of h(z),   h = ([z > 0] - b) / (a - b);   N_k = mean of ([z > 0] G_z - b (1 - h) G_dummy) / a
@@ -95,7 +95,7 @@ def key_moments(evidence: LikelihoodData, name: str = "this") -> Moments:
     z is what the report says of key k, 0 for nothing; G_z the number that value z carries, right on average, G_dummy its mean over dummies.
     Several mechanisms are mixed by the inverse variance of f at even frequencies, which depends on no report.
     """
-    parts, _, values = parts_of(evidence, name)
+    parts, _, values = parts_of(data, name)
     if values.points is None or values.points.shape[1] != 1:
         raise ArgumentTypeError(message("values", "must be numbers for their means", type(values).__name__, "Use Interval or Integers"))
     points = values.points[:, 0]
@@ -161,14 +161,14 @@ class KeyMeans(Estimator):
     def __repr__(self) -> str:
         return "KeyMeans()" if self.clip else "KeyMeans(clip=False)"
 
-    def fit(self, evidence: LikelihoodData) -> Fit:
-        found = key_moments(evidence, "KeyMeans")
+    def fit(self, data: LikelihoodData) -> Fit:
+        found = key_moments(data, "KeyMeans")
         low, high = found.ends
         raw = found.frequency
         if not self.clip:
             means = np.divide(found.total, raw, out=np.full(raw.size, (low + high) / 2), where=raw > 0)
             return Fit(None, Status.KEY_MEANS, frequencies=raw, key_means=means)
-        f = np.clip(raw, 1 / evidence.n, 1.0)
+        f = np.clip(raw, 1 / data.n, 1.0)
         upper = (found.total - low * raw) / (high - low)
         upper, lower = np.clip(upper, 0.0, f), np.clip(raw - upper, 0.0, f)
         means = (low + high) / 2 + (high - low) / 2 * (upper - lower) / f
@@ -207,22 +207,22 @@ class PerKey(Estimator):
         """The same for one key's values, those of all others left even: what replicates of a bootstrap of that key need."""
         return _OneKey(self, key)
 
-    def fit(self, evidence: LikelihoodData, only: int | None = None) -> Fit:
+    def fit(self, data: LikelihoodData, only: int | None = None) -> Fit:
         start = perf_counter()
-        keys = of_keys(evidence, "PerKey")
+        keys = of_keys(data, "PerKey")
         frequencies = project(keys.channel.invert(keys.weights))
-        size = evidence.domain.size // frequencies.size
+        size = data.domain.size // frequencies.size
         theta = np.repeat(frequencies / size, size).reshape(-1, size)
         fits = []
         for k in np.flatnonzero(frequencies):
             if only not in (None, k):
                 continue
-            part = of_values(evidence, int(k), float(frequencies[k]))
+            part = of_values(data, int(k), float(frequencies[k]))
             if part is not None:
                 fits.append(self.method.fit(part))
                 shares = np.maximum(fits[-1].shares, 0.0)
                 theta[k] = frequencies[k] * (shares / shares.sum() if shares.sum() > 0 else 1 / size)
-        fit = finish(evidence, theta.ravel(), Status.PER_KEY, sum(f.iterations or 0 for f in fits) or None)
+        fit = finish(data, theta.ravel(), Status.PER_KEY, sum(f.iterations or 0 for f in fits) or None)
         merged = sum(f.components or size for f in fits) if any(f.components for f in fits) else None
         return replace(fit, components=merged, seconds=perf_counter() - start)
 
@@ -234,5 +234,5 @@ class _OneKey(Estimator):
     whole: PerKey
     key: int
 
-    def fit(self, evidence: LikelihoodData) -> Fit:
-        return self.whole.fit(evidence, self.key)
+    def fit(self, data: LikelihoodData) -> Fit:
+        return self.whole.fit(data, self.key)

@@ -11,8 +11,8 @@ import numpy as np
 
 from warner.channels import Channel, SupportRows
 from warner.estimators.base import Estimator, require_order
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import finish, over, require_possible
 from warner.estimators.mle.uniqueness import Uniqueness
 
@@ -172,7 +172,7 @@ class Model:
 
     Attributes:
         order, scale: p and s.
-        evidence: log Z.
+        data: log Z.
         theta, phi: (K,), (P,).
         factor: (P, P) lower, H = factor factor'.
         design: X.

@@ -14,8 +14,8 @@ from warner._core.errors import (
 )
 from warner.channels import Channel, KhatriRaoChannel
 from warner.estimators.base import Estimator
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
 
 _FLAT = 1e-9  # of the range of what reports carry
 _ROUNDED = 1 / 64  # of the extent of all places: the most that rounding to a device's grid moves one, twice over
@@ -49,35 +49,33 @@ class SampleMean(Estimator):
     (True, (2,))
     """
 
-    def fit(self, evidence: LikelihoodData) -> Fit:
-        points, w = evidence.domain.points, evidence.weights
+    def fit(self, data: LikelihoodData) -> Fit:
+        points, w = data.domain.points, data.weights
         if points is None:
             raise ArgumentTypeError(
-                message(
-                    "method", "SampleMean needs values with coordinates", type(evidence.domain).__name__, "Use Integers, Interval, Grid or Points"
-                )
+                message("method", "SampleMean needs values with coordinates", type(data.domain).__name__, "Use Integers, Interval, Grid or Points")
             )
-        if evidence.channel.rows_per_report != 1:
+        if data.channel.rows_per_report != 1:
             raise IdentifiabilityError(
                 message("tally", "keeps bit sums, of which each report is several", None, "Use Inversion() and the mean() of its estimate")
             )
         extent = float(np.ptp(points, axis=0).max())
-        found = [_least_risk(evidence, c, extent) for c in points.T]
+        found = [_least_risk(data, c, extent) for c in points.T]
         each, bias = np.stack([g for g, _ in found]), np.array([b for _, b in found])
         mean = each @ w
         spread = np.maximum(each**2 @ w - mean**2, 0.0)
         # One report says nothing of how far its like would be from it.
-        variance = spread * evidence.n / (evidence.n - 1) if evidence.n > 1 else np.full(mean.shape, np.inf)
+        variance = spread * data.n / (data.n - 1) if data.n > 1 else np.full(mean.shape, np.inf)
         return Fit(None, Status.MEAN_ONLY, mean=mean, mean_variance=variance, mean_bias=bias)
 
 
-def _least_risk(evidence: LikelihoodData, points: np.ndarray, extent: float) -> tuple[np.ndarray, float]:
+def _least_risk(data: LikelihoodData, points: np.ndarray, extent: float) -> tuple[np.ndarray, float]:
     """The number that each report stands for, g (m,), and the largest bias |A'g - points| that its mean can have.
 
     An unbiased g, but for places that a device rounded to its grid: of those the affine function of the report, unless its bias
     squared is more than the variance that both it and the unbiased g have (at the uniform distribution) in the mean of n reports.
     """
-    channel = evidence.channel
+    channel = data.channel
     if (direct := affine(channel, points)) is not None:
         return direct, 0.0
     near = _nearly_affine(channel, points) if isinstance(channel, KhatriRaoChannel) else None
@@ -85,7 +83,7 @@ def _least_risk(evidence: LikelihoodData, points: np.ndarray, extent: float) -> 
         return carried(channel, points), 0.0
     g, bias = near
     d = channel.matvec(np.full(channel.shape[1], 1 / channel.shape[1]))
-    noise = float(d @ g**2 - (d @ g) ** 2) / evidence.n
+    noise = float(d @ g**2 - (d @ g) ** 2) / data.n
     if bias**2 <= noise:
         return g, bias
     try:
@@ -93,7 +91,7 @@ def _least_risk(evidence: LikelihoodData, points: np.ndarray, extent: float) -> 
     except (IdentifiabilityError, ArgumentError):  # places make the same reports, or there are too many reports
         return g, bias
     exact = float(np.abs(channel.rmatvec(inverse) - points).max()) <= _EXACT * float(np.ptp(points))
-    less = float(d @ inverse**2 - (d @ inverse) ** 2) / evidence.n < noise + bias**2
+    less = float(d @ inverse**2 - (d @ inverse) ** 2) / data.n < noise + bias**2
     return (inverse, 0.0) if exact and less else (g, bias)
 
 

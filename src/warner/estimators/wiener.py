@@ -9,8 +9,8 @@ import numpy as np
 
 from warner._core.checks import choice, integer
 from warner.estimators.base import Estimator
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
 
 
@@ -56,11 +56,11 @@ class WienerFilter(Estimator):
             integer("steps", self.steps, 1)
         choice("constraint", self.constraint, (None, "project"))
 
-    def fit(self, evidence: LikelihoodData) -> Fit:
-        channel = evidence.channel
-        raw = channel.invert(evidence.weights)
+    def fit(self, data: LikelihoodData) -> Fit:
+        channel = data.channel
+        raw = channel.invert(data.weights)
         total, _ = channel.inverse_moments(project(raw))
-        noise = max(float(total.sum()) - 1, 0.0) / evidence.n
+        noise = max(float(total.sum()) - 1, 0.0) / data.n
         found = filtered(raw, noise, self.steps)
         if self.constraint is None:
             if (found >= 0).all():

@@ -26,7 +26,7 @@ from warner._core.errors import (
 )
 from warner.channels import LARGEST_DENSE, Channel, KroneckerChannel, SummedChannel, marginal
 from warner.domains import Product
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import cramers_v as plain
 from warner.metrics.simplex import project
 from warner.results.marginals import places
@@ -151,7 +151,7 @@ class Pair:
         return scaled(high)
 
 
-def cramers_v(facts: LikelihoodData, first: str, second: str) -> Association:
+def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:
     """Cramer's V of two attributes, corrected for the noise, whatever method the shares are estimated by.
 
     The plain V of estimated shares is ``metrics.cramers_v(estimate.marginal([a, b]).probabilities.reshape(...))``; it is too large.
@@ -160,20 +160,20 @@ def cramers_v(facts: LikelihoodData, first: str, second: str) -> Association:
         ArgumentError: not two attributes of the domain, or reports that are known by parts only, or too many.
         EmptyError: fewer than two reports.
     """
-    domain = facts.domain
+    domain = data.domain
     keep = places(domain, [first, second], least=2)
     assert isinstance(domain, Product)
-    if facts.n < 2:
-        raise EmptyError(message("n", "must be at least 2 for an association", str(facts.n)))
-    channel = facts.channel
-    found = marginal(channel, facts.weights, domain.shape, keep)
+    if data.n < 2:
+        raise EmptyError(message("n", "must be at least 2 for an association", str(data.n)))
+    channel = data.channel
+    found = marginal(channel, data.weights, domain.shape, keep)
     if found is None:
-        plug = project(channel.invert(facts.weights))
-        found = SummedChannel(channel, domain.shape, keep, plug), facts.weights
+        plug = project(channel.invert(data.weights))
+        found = SummedChannel(channel, domain.shape, keep, plug), data.weights
     shape = (domain.shape[keep[0]], domain.shape[keep[1]])
     rows = found[0].shape[0]
     hidden = isinstance(found[0], SummedChannel) and not found[0].has_moments
     if found[0].rows_per_report != 1 or hidden or (not isinstance(found[0], KroneckerChannel) and rows * prod(shape) > LARGEST_DENSE):
         remedy = "Randomise each attribute by itself, with reports that are values, or take metrics.cramers_v of the shares of their marginal"
         raise ArgumentError(message("cramers_v", "needs whole reports whose joint law is listed", type(channel).__name__, remedy))
-    return Association(Pair(found[0], found[1], facts.n, shape))
+    return Association(Pair(found[0], found[1], data.n, shape))

@@ -108,7 +108,7 @@ class Conditional:
         z = normal_quantile(level)
         respondents = choice("target", target, TARGETS) == "respondents"
         shape = (_attributes(self.estimate)[0].size, self.domain.size)
-        bounds = shares_given(self.estimate.evidence, self.index, shape, z, respondents)
+        bounds = shares_given(self.estimate.data, self.index, shape, z, respondents)
         if self.estimate.fit.probabilities is None:
             return bounds
         return holding(bounds, np.clip(self.probabilities, 0.0, 1.0))
@@ -127,7 +127,7 @@ class Conditional:
     @cached_property
     def _moments(self) -> Moments | None:
         """Unbiased frequency and sum of values, where reports are of keys with values."""
-        return key_moments(self.estimate.evidence) if is_keyed(self.estimate.evidence.channel) else None
+        return key_moments(self.estimate.data) if is_keyed(self.estimate.data.channel) else None
 
     def _asked(self, summary: Any, *arguments: Any) -> Quantity:
         """A summary of the key's values alone, its interval by what it does to the shares of all."""
@@ -192,8 +192,8 @@ def frequencies(estimate: Solution, level: float = 0.95, target: str = "populati
     """See Estimate.frequencies. Of people who hold several pairs, how many hold the key: shares of draws times the most pairs."""
     keys, _ = _attributes(estimate)
     shares, times = _shares(estimate), 1
-    if is_keyed(estimate.evidence.channel):
-        bounds = wald(of_keys(estimate.evidence), level, target)
+    if is_keyed(estimate.data.channel):
+        bounds = wald(of_keys(estimate.data), level, target)
     else:
         assert isinstance(estimate.domain, Product)
         bounds = interval(marginal_estimate(estimate, next(iter(estimate.domain.domains))), level, target)
@@ -208,7 +208,7 @@ def frequencies(estimate: Solution, level: float = 0.95, target: str = "populati
 
 def key_rows(estimate: Solution, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
     """See Estimate.key_rows."""
-    if not is_keyed(estimate.evidence.channel):
+    if not is_keyed(estimate.data.channel):
         return []
     rows = frequencies(estimate, level, target)
     for index, row in enumerate(rows):

@@ -20,7 +20,7 @@ from warner.results import charts as plot
 from warner.results import conditional, intervals, summaries, tables
 from warner.results import marginals as joint
 from warner.results.association import Association, cramers_v
-from warner.results.evidence import evidence
+from warner.results.from_tally import likelihood_data
 from warner.results.recommend import recommended, rules_out
 from warner.results.solution import Solution
 from warner.results.summaries import Quantity
@@ -116,11 +116,11 @@ class Estimate(Solution):
         found = joint.marginal_estimate(self, names)
         if found is self:
             return self
-        return Estimate(found.fit, found.evidence, found.estimator, found.attribute, found.sums)
+        return Estimate(found.fit, found.data, found.estimator, found.attribute, found.sums)
 
     def cramers_v(self, first: str, second: str) -> Association:
         """Cramer's V of two attributes of a Product, corrected for the noise, a float with ``.interval()``: see :mod:`warner.results.association`."""
-        return cramers_v(self.evidence, first, second)
+        return cramers_v(self.data, first, second)
 
     def conditional(self, key: Any) -> conditional.Conditional:
         """What is said of the second attribute among people whose first is ``key``, of a Product of two: see :mod:`warner.results.conditional`."""
@@ -189,18 +189,18 @@ def estimate(tally: Tally | Iterable[Tally], method: Estimator | None = None, at
     """
     if not isinstance(method, Estimator | None):
         raise ArgumentTypeError(message("method", "must be an estimator object", kind(method), "For example MaximumLikelihood()"))
-    facts = evidence(tally, attributes)
+    data = likelihood_data(tally, attributes)
     if method is not None:
-        return Estimate(method.fit(facts), facts, method)
-    if facts.domain.size > _VALUES:
+        return Estimate(method.fit(data), data, method)
+    if data.domain.size > _VALUES:
         rule = f"must have at most {_VALUES} values for the recommended method, which takes a kilobyte for each"
-        raise ArgumentError(message("domain", rule, str(facts.domain.size), "Name a method: Inversion('project'), -m project"))
-    chosen = recommended(facts.domain, facts.channel)
-    fit = chosen.fit(facts)
+        raise ArgumentError(message("domain", rule, str(data.domain.size), "Name a method: Inversion('project'), -m project"))
+    chosen = recommended(data.domain, data.channel)
+    fit = chosen.fit(data)
     if isinstance(chosen, LogSpline):
         # Whole numbers that come in threes, heaped ages: where the likelihood rules smoothness out, it decides alone.
         sharp = MaximumLikelihood()
-        best = sharp.fit(facts)
+        best = sharp.fit(data)
         if rules_out(fit, best):
             chosen, fit = sharp, best
-    return Estimate(fit, facts, chosen)
+    return Estimate(fit, data, chosen)

@@ -20,7 +20,7 @@ from warner._core.errors import (
     IdentifiabilityError,
 )
 from warner.channels import Channel, KroneckerChannel, RepeatedRows, StackChannel, SupportChannel, SupportRows, TiedChannel, summed
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
 
 _GRID = 129  # shares that are tried before the ends are bisected
@@ -46,28 +46,28 @@ class _Terms:
     keys: np.ndarray
 
 
-def shares_given(evidence: LikelihoodData, index: int, shape: tuple[int, int], z: float, respondents: bool) -> np.ndarray:
+def shares_given(data: LikelihoodData, index: int, shape: tuple[int, int], z: float, respondents: bool) -> np.ndarray:
     """Intervals (V, 2) for the shares of the values among the people who have the key; (0, 1) where no share is ruled out.
 
     Args:
-        evidence: on a product of ``shape`` = (keys, values).
+        data: on a product of ``shape`` = (keys, values).
         index: the key's place.
         z: the normal quantile of the level.
         respondents: whether people's values are fixed, so that only the mechanism's randomness counts.
     """
-    channel, n, size = evidence.channel, evidence.n, shape[1]
+    channel, n, size = data.channel, data.n, shape[1]
     if size == 1:
         return np.ones((1, 2))
     block = slice(index * size, (index + 1) * size)
     try:
-        plug = project(channel.invert(evidence.weights))
+        plug = project(channel.invert(data.weights))
         # The first column is the distribution without the key's people; then one for each of the key's values, then the uniform one.
         columns = np.zeros((plug.size, size + 2))
         columns[:, 0] = plug
         columns[block, 0] = 0.0
         columns[block, 1:-1] = np.eye(size)
         columns[:, -1] = 1 / plug.size
-        terms = _terms(channel, evidence.weights, index, shape, columns)
+        terms = _terms(channel, data.weights, index, shape, columns)
     except IdentifiabilityError:
         return np.tile([0.0, 1.0], (size, 1))
     part = plug[block]

@@ -21,8 +21,8 @@ from warner._core.errors import (
     IdentifiabilityError,
     message,
 )
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Status
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import WHOLE
 from warner.metrics.simplex import project
 from warner.results.solution import Solution
@@ -52,7 +52,7 @@ def interval(
     if kind == "fisher":
         return fisher(solution, level, target, weights)
     choice("weights of wald intervals", weights, (None,))
-    bounds = wald(solution.evidence, level, target)
+    bounds = wald(solution.data, level, target)
     if asked is None and solution.fit.probabilities is not None:
         return holding(bounds, np.clip(solution.probabilities, 0.0, 1.0))
     return bounds
@@ -71,7 +71,7 @@ def available_kind(solution: Solution, target: str = "population") -> str:
     return kind if kind == "posterior" or solution.fit.mean is not None or solution.has_intervals else "none"
 
 
-def wald(evidence: LikelihoodData, level: float = 0.95, target: str = "population") -> np.ndarray:
+def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") -> np.ndarray:
     """Wald intervals (K, 2) around the unbiased estimate, from the exact variance of the inversion.
 
         theta_x +- z sqrt(V_x / n),   V_x = sum_y Pr(y) L[x, y]^2 - theta_x^2,   L the linear inverse
@@ -92,15 +92,15 @@ def wald(evidence: LikelihoodData, level: float = 0.95, target: str = "populatio
     """
     z = normal_quantile(level)
     choice("target", target, TARGETS)
-    centre = evidence.channel.invert(evidence.weights)
+    centre = data.channel.invert(data.weights)
     plausible = project(centre)
-    variance = evidence.channel.variance(plausible)
+    variance = data.channel.variance(plausible)
     # A value whose reports only it can make has variance 0 where nobody reported it, or everybody. Its share is taken to be at least
     # z^2 / (n + z^2) from 0 and from 1, which gives a binomial the limits of Wilson's interval there. Noise makes that negligible elsewhere.
-    least = z**2 / (evidence.n + z**2)
+    least = z**2 / (data.n + z**2)
     spread = (1 - least) * plausible + least / plausible.size  # some share for every value, so that each has others
-    own = evidence.channel.inverse_moments(spread)[1]
-    null = evidence.channel.variance_at_zero(spread)
+    own = data.channel.inverse_moments(spread)[1]
+    null = data.channel.variance_at_zero(spread)
     if target == "respondents":
         variance = variance - (plausible - plausible**2)
     for share, near in ((least, plausible < least), (1 - least, plausible > 1 - least)):
@@ -109,7 +109,7 @@ def wald(evidence: LikelihoodData, level: float = 0.95, target: str = "populatio
             there = there - (share - share**2)
         variance = np.where(near, np.maximum(variance, there), variance)
     variance = np.maximum(variance, 0.0)
-    half = z * np.sqrt(variance / evidence.n)
+    half = z * np.sqrt(variance / data.n)
     centre = np.clip(centre, 0.0, 1.0)
     return np.clip(np.stack([centre - half, centre + half], axis=1), 0.0, 1.0)
 
@@ -153,8 +153,8 @@ def bootstrap(
     respondents = choice("target", target, TARGETS) == "respondents"
     integer("replicates", replicates, 20)
     rng = _generator(rng)
-    facts = solution.evidence
-    function, lowest, highest = _function(weights, facts.domain.size)
+    data = solution.data
+    function, lowest, highest = _function(weights, data.domain.size)
     centre = solution.probabilities
     if (centre < 0).any() or not centre.sum() > 0:  # unbiased estimates of few reports may all be 0
         centre = project(centre)
@@ -163,11 +163,11 @@ def bootstrap(
     errors = np.empty((replicates, middle.size))
     for row in errors:
         if respondents:
-            people = rng.multinomial(facts.n, chances)
-            (channel, drawn), truth = facts.channel.simulate_tally(chances, facts.n, rng, people), people / facts.n
+            people = rng.multinomial(data.n, chances)
+            (channel, drawn), truth = data.channel.simulate_tally(chances, data.n, rng, people), people / data.n
         else:
-            (channel, drawn), truth = facts.channel.simulate_tally(chances, facts.n, rng), chances
-        row[:] = function(solution.estimator.fit(replace(facts, channel=channel, weights=drawn)).shares) - function(truth)
+            (channel, drawn), truth = data.channel.simulate_tally(chances, data.n, rng), chances
+        row[:] = function(solution.estimator.fit(replace(data, channel=channel, weights=drawn)).shares) - function(truth)
     # Of R replicates the k-th smallest stands at k / (R + 1); else few replicates make narrow intervals.
     low, high = np.quantile(errors, [alpha / 2, 1 - alpha / 2], axis=0, method="weibull")
     return np.clip(np.stack([middle - high, middle - low]), lowest, highest).T
@@ -235,8 +235,8 @@ def fisher(solution: Solution, level: float = 0.95, target: str = "population", 
     """
     z = normal_quantile(level)
     respondents = choice("target", target, TARGETS) == "respondents"
-    facts, theta = solution.evidence, solution.probabilities
-    matrix = _functions(weights, facts.domain.size)
+    data, theta = solution.data, solution.probabilities
+    matrix = _functions(weights, data.domain.size)
     if solution.status is not Status.CONVERGED or solution.likelihood != WHOLE:
         raise ArgumentError(
             message("estimate", "must be the maximum of the likelihood of whole reports", solution.method, "Use kind='wald' or 'bootstrap'")
@@ -245,7 +245,7 @@ def fisher(solution: Solution, level: float = 0.95, target: str = "population", 
         raise ArgumentError(
             message("estimate", "must have no share at 0", f"{np.count_nonzero(theta <= 0)} at 0", "Use kind='wald', which holds at the border too")
         )
-    information = _information(facts, theta)
+    information = _information(data, theta)
     basis = np.linalg.qr(np.concatenate([np.ones((theta.size, 1)), np.eye(theta.size)[:, :-1]], axis=1))[0][:, 1:]
     inner = basis.T @ information @ basis
     values, vectors = np.linalg.eigh(inner)
@@ -256,16 +256,16 @@ def fisher(solution: Solution, level: float = 0.95, target: str = "population", 
     middle = matrix @ theta
     if respondents:
         variance = np.maximum(variance - (matrix**2 @ theta - middle**2), 0.0)
-    half = z * np.sqrt(variance / facts.n)
+    half = z * np.sqrt(variance / data.n)
     return _clipped(matrix, middle, half, half)
 
 
-def _information(facts: LikelihoodData, theta: np.ndarray) -> np.ndarray:
+def _information(data: LikelihoodData, theta: np.ndarray) -> np.ndarray:
     """Fisher information (K, K) per report: over all reports where the channel lists them, else the observed one."""
-    channel = facts.channel
+    channel = data.channel
     d = channel.matvec(theta)
-    rows, w = channel.restrict_to_observed(facts.weights)
-    if rows is channel and not (facts.weights[d <= 0] > 0).any() and abs(float(d.sum()) - 1) < 1e-9:
+    rows, w = channel.restrict_to_observed(data.weights)
+    if rows is channel and not (data.weights[d <= 0] > 0).any() and abs(float(d.sum()) - 1) < 1e-9:
         return channel.gram(np.divide(1.0, d, out=np.zeros_like(d), where=d > 0))
     return rows.gram(w / rows.matvec(theta) ** 2)
 

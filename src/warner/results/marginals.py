@@ -14,9 +14,9 @@ from warner._core.errors import (
 )
 from warner.channels import StackChannel, SummedChannel, marginal, summed
 from warner.domains import Domain, Product
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Status
 from warner.estimators.inversion import Inversion
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
 from warner.results.solution import Solution, Sums
 
@@ -29,20 +29,20 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     if keep == tuple(range(len(domain.shape))) and len(keep) > 1:
         return estimate
     part = subdomain(domain, keep)
-    facts, fit = estimate.evidence, estimate.fit
+    data, fit = estimate.data, estimate.fit
     shares = summed(fit.shares, domain.shape, keep)
-    found = marginal(facts.channel, facts.weights, domain.shape, keep)
+    found = marginal(data.channel, data.weights, domain.shape, keep)
     usual = "wald"
     if found is None:
         plug = project(estimate.probabilities)
-        channel = SummedChannel(facts.channel, domain.shape, keep, plug)
-        found, usual = (channel, facts.weights), "wald" if channel.has_moments else "bootstrap"
+        channel = SummedChannel(data.channel, domain.shape, keep, plug)
+        found, usual = (channel, data.weights), "wald" if channel.has_moments else "bootstrap"
     # The inversion of the summed weights needs nothing of the whole. It is the sum of the inversion where what is summed over adds up to one, and
     # much less noisy where that is only so on average, as of reports of bits.
     alone = estimate.estimator == Inversion() and not isinstance(found[0], SummedChannel | StackChannel)
-    evidence = LikelihoodData(found[0], found[1], facts.n, part, facts.simulated)
+    data = LikelihoodData(found[0], found[1], data.n, part, data.simulated)
     if alone:
-        fit = estimate.estimator.fit(evidence)
+        fit = estimate.estimator.fit(data)
         shares = fit.shares
     status = fit.status
     if status is Status.OUTSIDE_SIMPLEX and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-9:
@@ -50,9 +50,7 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     whole = None if alone else Sums(estimate, domain.shape, keep, usual)
     named = estimate.attribute if len(keep) > 1 else list(domain.domains)[keep[0]]
     # Draws of shares one by one do not know how the noise of neighbouring cells cancels in their sums.
-    return Solution(
-        replace(fit, probabilities=shares, status=status, draws=None, by_draws=False, path=None), evidence, estimate.estimator, named, whole
-    )
+    return Solution(replace(fit, probabilities=shares, status=status, draws=None, by_draws=False, path=None), data, estimate.estimator, named, whole)
 
 
 def places(domain: Domain, names: str | Sequence[str], least: int = 1) -> tuple[int, ...]:

@@ -99,7 +99,7 @@ def redistribute(estimate: Solution, background: Mapping[str, Any] | None = None
     if any(tag not in tagged.tags for tag in known):
         raise ArgumentError(message("background", f"must be of tags among {', '.join(tagged.tags)}", ", ".join(map(str, known))))
     r = estimate.probabilities
-    q = getattr(estimate.evidence.channel, "q", None)
+    q = getattr(estimate.data.channel, "q", None)
     if q is None:
         raise MismatchError(message("estimate", "does not say which values are sensitive for everyone", None, "Estimate from one tally"))
     open_ = np.asarray(q[:size]) == 0  # no one but a value itself makes such reports

@@ -19,8 +19,8 @@ from warner._core.errors import (
 from warner.channels import StackChannel, lifted, summed
 from warner.domains import Domain
 from warner.estimators import Estimator
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,14 +29,14 @@ class Solution:
 
     Attributes:
         fit: what the estimator returned.
-        evidence: the channel, the frequencies of its rows and the number of reports.
+        data: the channel, the frequencies of its rows and the number of reports.
         estimator: the estimator.
         attribute: the name of the attribute, where it has one.
         sums: for a marginal, the solution that was summed over other attributes.
     """
 
     fit: Fit = field(repr=False)
-    evidence: LikelihoodData = field(repr=False)
+    data: LikelihoodData = field(repr=False)
     estimator: Estimator
     attribute: str | None = None
     sums: Sums | None = field(default=None, repr=False)
@@ -47,7 +47,7 @@ class Solution:
 
     @property
     def domain(self) -> Domain:
-        return self.evidence.domain
+        return self.data.domain
 
     @property
     def method(self) -> str:
@@ -55,7 +55,7 @@ class Solution:
 
     @property
     def n(self) -> int:
-        return self.evidence.n
+        return self.data.n
 
     @property
     def status(self) -> Status:
@@ -92,9 +92,9 @@ class Solution:
     @cached_property
     def has_intervals(self) -> bool:
         """Whether the channel has an inverse that can be formed, which Wald intervals are made from."""
-        channel = self.evidence.channel
+        channel = self.data.channel
         try:
-            channel.invert(self.evidence.weights)
+            channel.invert(self.data.weights)
             if isinstance(channel, StackChannel) and channel.together:
                 channel.variance(np.full(channel.shape[1], 1 / channel.shape[1]))
         except IdentifiabilityError:

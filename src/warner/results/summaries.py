@@ -106,10 +106,10 @@ class Quantity(float):
     def _alone(self) -> Quantity | None:
         """The same number of a marginal, from its own reports: refitting all that it is a marginal of, 200 times, takes minutes."""
         result = self._estimate
-        facts = result.evidence
-        if result.sums is None or isinstance(facts.channel, SummedChannel) or not isinstance(facts.domain, Integers | Interval):
+        data = result.data
+        if result.sums is None or isinstance(data.channel, SummedChannel) or not isinstance(data.domain, Integers | Interval):
             return None
-        own = Solution(LogSpline().fit(facts), facts, LogSpline())
+        own = Solution(LogSpline().fit(data), data, LogSpline())
         return Quantity(float(np.atleast_1d(self._of(own.probabilities))[0]), own, self._of)
 
 

@@ -45,7 +45,7 @@ def to_json(solution: Solution, level: float = 0.95, target: str = "population")
         "attribute": solution.attribute,
         "method": solution.method,
         "n": solution.n,
-        **({"simulated": True} if solution.evidence.simulated else {}),
+        **({"simulated": True} if solution.data.simulated else {}),
         "status": solution.status.name.lower(),
         "status_text": solution.status.value,
         "gap": solution.gap,

@@ -23,8 +23,8 @@ from warner._core.errors import (
 from warner.channels import Channel, DirectChannel, groups_of
 from warner.estimators.base import Estimator, repr_of_changes
 from warner.estimators.em.expectation_maximization import climb
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.maximum_likelihood import MaximumLikelihood
 from warner.estimators.mle.objective import finish, require_possible
 from warner.metrics.simplex import normalize
@@ -97,56 +97,56 @@ class BiasCorrection(Estimator):
     def __repr__(self) -> str:
         return repr_of_changes(self)
 
-    def fit(self, evidence: LikelihoodData) -> Fit:
+    def fit(self, data: LikelihoodData) -> Fit:
         start = perf_counter()
-        theta, a, steps = self._parts(evidence)
-        corrected = normalize(theta - self._weight(evidence, theta) * a)
-        fit = finish(evidence, corrected, Status.CORRECTED, steps)
+        theta, a, steps = self._parts(data)
+        corrected = normalize(theta - self._weight(data, theta) * a)
+        fit = finish(data, corrected, Status.CORRECTED, steps)
         if fit.log_likelihood == -np.inf:  # clipping may leave a value out that someone has reported
             fit = replace(fit, gap=None, log_likelihood=None)
         return replace(fit, seconds=perf_counter() - start)
 
-    def weight(self, evidence: LikelihoodData) -> float:
+    def weight(self, data: LikelihoodData) -> float:
         """The alpha that ``fit`` uses."""
-        return self._weight(evidence, None)
+        return self._weight(data, None)
 
-    def _weight(self, evidence: LikelihoodData, theta: np.ndarray | None) -> float:
+    def _weight(self, data: LikelihoodData, theta: np.ndarray | None) -> float:
         if not isinstance(self.alpha, str):
             return float(self.alpha)
-        channel, w, n = evidence.channel, evidence.weights, evidence.n
+        channel, w, n = data.channel, data.weights, data.n
         counts = np.rint(w * n * channel.rows_per_report).astype("<i8")
         rng = np.random.default_rng(int.from_bytes(hashlib.blake2b(counts.tobytes(), digest_size=16).digest(), "little"))
         published = self.alpha == "published"
         truth = _histogram(channel, w) if published else None
         if truth is None:
-            truth = self._inner(evidence)[0] if theta is None else theta
+            truth = self._inner(data)[0] if theta is None else theta
         runs, alphas = (1, _PRINTED) if published else (_RUNS, _WIDE)
         losses = np.zeros(alphas.size)
         for _ in range(runs):
             drawn, weights = channel.simulate_tally(truth, n, rng)
-            found, a, _ = self._parts(replace(evidence, channel=drawn, weights=weights))
+            found, a, _ = self._parts(replace(data, channel=drawn, weights=weights))
             losses += [((normalize(found - alpha * a) - truth) ** 2).sum() for alpha in alphas]
         return float(alphas[np.argmin(losses)])
 
-    def _parts(self, evidence: LikelihoodData) -> tuple[np.ndarray, np.ndarray, int | None]:
+    def _parts(self, data: LikelihoodData) -> tuple[np.ndarray, np.ndarray, int | None]:
         """What is corrected (K,), a (K,), and the steps it took."""
-        theta, steps = self._inner(evidence)
-        rows, w = evidence.channel.restrict_to_observed(evidence.weights)
-        return theta, second_order(rows, w, theta, evidence.n * rows.rows_per_report, self.ridge), steps
+        theta, steps = self._inner(data)
+        rows, w = data.channel.restrict_to_observed(data.weights)
+        return theta, second_order(rows, w, theta, data.n * rows.rows_per_report, self.ridge), steps
 
-    def _inner(self, evidence: LikelihoodData) -> tuple[np.ndarray, int | None]:
-        channel = evidence.channel
+    def _inner(self, data: LikelihoodData) -> tuple[np.ndarray, int | None]:
+        channel = data.channel
         if self.inner is not None or channel.rows_per_report != 1:
-            fit = (self.inner or MaximumLikelihood()).fit(evidence)
+            fit = (self.inner or MaximumLikelihood()).fit(data)
             return fit.shares, fit.iterations
-        rows, w = channel.restrict_to_observed(evidence.weights)
+        rows, w = channel.restrict_to_observed(data.weights)
         require_possible(rows, w)
         groups = groups_of(channel)
         # A zero never leaves zero: the maximum is 0 where no report names a value only if reports are values.
         named = all(isinstance(group, DirectChannel) for group in groups)
         size = channel.shape[1]
-        first = channel.naive_estimate(evidence.weights) if named else np.full(size, 1 / size)
-        theta, _, steps, _ = climb(rows, w, evidence.n, first, self.tolerance, _STEPS)
+        first = channel.naive_estimate(data.weights) if named else np.full(size, 1 / size)
+        theta, _, steps, _ = climb(rows, w, data.n, first, self.tolerance, _STEPS)
         return theta, steps
 
 

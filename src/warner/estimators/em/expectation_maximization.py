@@ -18,10 +18,10 @@ from warner._core.errors import (
 from warner.channels import Channel, DirectChannel, HadamardChannel, SupportChannel, marginal, summed
 from warner.domains import Domain, Product
 from warner.estimators.base import Estimator
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
 from warner.estimators.independent import Independent
 from warner.estimators.inversion import Inversion
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import advance, assess, finish, log_likelihood, moved_or_not, over, relaxed, require_possible
 
 _FOLDS = 5
@@ -90,41 +90,41 @@ class ExpectationMaximization(Estimator):
         start = "" if self.start == "uniform" else f", start={self.start!r}"
         return f"ExpectationMaximization(steps={self.steps!r}{start})"
 
-    def fit(self, evidence: LikelihoodData) -> Fit:
+    def fit(self, data: LikelihoodData) -> Fit:
         start = perf_counter()
-        if self.start == "independent" and isinstance(evidence.domain, Product) and (turned := self._by_name(evidence, evidence.domain)):
+        if self.start == "independent" and isinstance(data.domain, Product) and (turned := self._by_name(data, data.domain)):
             return turned
-        channel, w = evidence.channel, evidence.weights
+        channel, w = data.channel, data.weights
         rows, weights = channel.restrict_to_observed(w)
         require_possible(rows, weights)
         begin: Callable[[np.ndarray], np.ndarray] | None = None
-        if self.start == "independent" and _tells_apart(rows, weights, evidence.domain):
-            begin = lambda v: _apart(replace(evidence, channel=rows, weights=v))
-        steps = chosen_steps(rows, weights, evidence.n, begin) if isinstance(self.steps, str) else self.steps
+        if self.start == "independent" and _tells_apart(rows, weights, data.domain):
+            begin = lambda v: _apart(replace(data, channel=rows, weights=v))
+        steps = chosen_steps(rows, weights, data.n, begin) if isinstance(self.steps, str) else self.steps
         theta = np.full(channel.shape[1], 1 / channel.shape[1]) if begin is None else begin(weights)
         first, pace = theta, rows.rows_per_report
         path = []
         s, value = assess(rows, weights, theta)
         for _ in range(steps):
-            path.append((evidence.n * value, max(0.0, float(s.max()) - 1) * channel.rows_per_report))
+            path.append((data.n * value, max(0.0, float(s.max()) - 1) * channel.rows_per_report))
             theta, s, value, pace = advance(rows, weights, theta, s, value, pace)
-        fit = moved_or_not(finish(evidence, theta / theta.sum(), Status.STOPPED, steps), first, evidence.n, min(_STILL, 1 / evidence.n))
+        fit = moved_or_not(finish(data, theta / theta.sum(), Status.STOPPED, steps), first, data.n, min(_STILL, 1 / data.n))
         kept = None
         if self.keep_path:
             # Rows that tell the same were taken together, which moves every log-likelihood by one number.
-            moved = (fit.log_likelihood or 0.0) - evidence.n * log_likelihood(rows, weights, fit.shares)
+            moved = (fit.log_likelihood or 0.0) - data.n * log_likelihood(rows, weights, fit.shares)
             kept = np.array([*((value + moved, gap) for value, gap in path), (fit.log_likelihood, fit.gap)])
         return replace(fit, path=kept, seconds=perf_counter() - start)
 
-    def _by_name(self, evidence: LikelihoodData, domain: Product) -> Fit | None:
+    def _by_name(self, data: LikelihoodData, domain: Product) -> Fit | None:
         """The fit with attributes in the order of their names, turned back, so that reports are dealt alike in whatever order they are asked for."""
         names = list(domain.domains)
         order = sorted(range(len(names)), key=names.__getitem__)
-        found = None if names == sorted(names) else marginal(evidence.channel, evidence.weights, domain.shape, order)
+        found = None if names == sorted(names) else marginal(data.channel, data.weights, domain.shape, order)
         if found is None:
             return None
         other = Product(**{names[axis]: domain.domains[names[axis]] for axis in order})
-        fit = self.fit(LikelihoodData(found[0], found[1], evidence.n, other))
+        fit = self.fit(LikelihoodData(found[0], found[1], data.n, other))
         return replace(fit, probabilities=summed(fit.shares, other.shape, [order.index(axis) for axis in range(len(names))]))
 
 
@@ -132,9 +132,9 @@ class ExpectationMaximization(Estimator):
 class _Marginal(Estimator):
     """A marginal to start from: by inversion where each report tells of few values, else by steps of its own."""
 
-    def fit(self, evidence: LikelihoodData) -> Fit:
-        plain = isinstance(evidence.channel, _CLOSED)
-        return (Inversion("project") if plain else ExpectationMaximization("auto")).fit(evidence)
+    def fit(self, data: LikelihoodData) -> Fit:
+        plain = isinstance(data.channel, _CLOSED)
+        return (Inversion("project") if plain else ExpectationMaximization("auto")).fit(data)
 
 
 def _tells_apart(channel: Channel, w: np.ndarray, domain: Domain) -> bool:
@@ -142,9 +142,9 @@ def _tells_apart(channel: Channel, w: np.ndarray, domain: Domain) -> bool:
     return isinstance(domain, Product) and (isinstance(channel, _CLOSED) or marginal(channel, w, domain.shape, [0]) is not None)
 
 
-def _apart(evidence: LikelihoodData) -> np.ndarray:
+def _apart(data: LikelihoodData) -> np.ndarray:
     """The product of the marginals, with no share at 0."""
-    shares = Independent(method=_Marginal()).fit(evidence).shares
+    shares = Independent(method=_Marginal()).fit(data).shares
     return (1 - _EVEN) * shares + _EVEN / shares.size
 
 

@@ -24,8 +24,8 @@ from warner.channels import Channel, DirectChannel, MergedChannel, SupportChanne
 from warner.domains import Integers
 from warner.estimators.base import Estimator, repr_of_changes
 from warner.estimators.em.expectation_maximization import climb
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.maximum_likelihood import MaximumLikelihood
 from warner.estimators.mle.objective import assess, finish, require_possible
 from warner.metrics.simplex import project
@@ -106,27 +106,27 @@ class MixtureReduction(Estimator):
     def __repr__(self) -> str:
         return repr_of_changes(self)
 
-    def fit(self, evidence: LikelihoodData) -> Fit:
+    def fit(self, data: LikelihoodData) -> Fit:
         start = perf_counter()
-        size = evidence.domain.size
-        rows, weights = evidence.channel.restrict_to_observed(evidence.weights)
+        size = data.domain.size
+        rows, weights = data.channel.restrict_to_observed(data.weights)
         require_possible(rows, weights)
-        facts = replace(evidence, channel=rows, weights=weights)
+        data = replace(data, channel=rows, weights=weights)
         labels = np.arange(size)
         if self.premerge and self.operation is not None:
-            labels = self._reduced(labels, evidence.channel.invert(evidence.weights) <= 0)
+            labels = self._reduced(labels, data.channel.invert(data.weights) <= 0)
         even = np.full(size, 1 / size)
-        now = self._fitted(facts, labels, MergedChannel(rows, labels).gather(even))
+        now = self._fitted(data, labels, MergedChannel(rows, labels).gather(even))
         steps = now.steps
         least = -(-size // 4) if self.k_min is None else self.k_min
         if self.operation is not None and now.weights.size > least:
-            tau = self.tau * deviations(evidence, rows, weights)
+            tau = self.tau * deviations(data, rows, weights)
             level = 1
             while now.weights.size > least:
-                chosen, level = self._chosen(facts, now, tau, least, level)
+                chosen, level = self._chosen(data, now, tau, least, level)
                 if chosen is None:
                     break
-                following = self._following(facts, now, chosen)
+                following = self._following(data, now, chosen)
                 steps += following.steps
                 if following.bic > now.bic:
                     break
@@ -134,7 +134,7 @@ class MixtureReduction(Estimator):
         theta = MergedChannel(rows, now.labels).spread(now.weights)
         less = now.weights.size < size
         status = Status.REDUCED if less and now.status in (Status.STOPPED, Status.CONVERGED, Status.EXACT) else now.status
-        fit = finish(evidence, theta / theta.sum(), status, steps)
+        fit = finish(data, theta / theta.sum(), status, steps)
         return replace(fit, components=now.weights.size if less else None, seconds=perf_counter() - start)
 
     def _reduced(self, labels: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -145,42 +145,42 @@ class MixtureReduction(Estimator):
         used, numbers = np.unique(left, return_inverse=True)
         return numbers - int(used[0] < 0)
 
-    def _following(self, facts: LikelihoodData, now: _Mixture, chosen: np.ndarray) -> _Mixture:
+    def _following(self, data: LikelihoodData, now: _Mixture, chosen: np.ndarray) -> _Mixture:
         """The mixture with the components of some values (K,) reduced, fitted from the weights as they are."""
-        theta = MergedChannel(facts.channel, now.labels).spread(now.weights)
+        theta = MergedChannel(data.channel, now.labels).spread(now.weights)
         labels = self._reduced(now.labels, chosen)
-        start = MergedChannel(facts.channel, labels).gather(theta)
-        return self._fitted(facts, labels, start / start.sum() if start.sum() > 0 else np.full(start.size, 1 / start.size))
+        start = MergedChannel(data.channel, labels).gather(theta)
+        return self._fitted(data, labels, start / start.sum() if start.sum() > 0 else np.full(start.size, 1 / start.size))
 
-    def _fitted(self, facts: LikelihoodData, labels: np.ndarray, start: np.ndarray) -> _Mixture:
-        merged = MergedChannel(facts.channel, labels)
+    def _fitted(self, data: LikelihoodData, labels: np.ndarray, start: np.ndarray) -> _Mixture:
+        merged = MergedChannel(data.channel, labels)
         if self.inner == "em" or (self.inner is None and merged.rows_per_report == 1):
-            whole = merged.shape == facts.channel.shape
-            t, value, steps, status = climb(facts.channel if whole else merged, facts.weights, facts.n, start, self.tolerance, _STEPS)
+            whole = merged.shape == data.channel.shape
+            t, value, steps, status = climb(data.channel if whole else merged, data.weights, data.n, start, self.tolerance, _STEPS)
         else:
-            t, steps, status = self._by_estimator(facts, merged)
-            value = assess(merged, facts.weights, t)[1]
-        return _Mixture(labels, t, -2 * facts.n * value + t.size * np.log(facts.n), steps, status)
+            t, steps, status = self._by_estimator(data, merged)
+            value = assess(merged, data.weights, t)[1]
+        return _Mixture(labels, t, -2 * data.n * value + t.size * np.log(data.n), steps, status)
 
-    def _by_estimator(self, facts: LikelihoodData, merged: MergedChannel) -> tuple[np.ndarray, int, Status]:
+    def _by_estimator(self, data: LikelihoodData, merged: MergedChannel) -> tuple[np.ndarray, int, Status]:
         """Weights by another estimator: (weights, steps, how it ended)."""
         estimator = self.inner if isinstance(self.inner, Estimator) else MaximumLikelihood()
-        counts = averaged(facts.channel, facts.weights, merged) if isinstance(estimator, MaximumLikelihood) else None
+        counts = averaged(data.channel, data.weights, merged) if isinstance(estimator, MaximumLikelihood) else None
         if counts is not None:
-            fit = estimator.fit(replace(facts, weights=counts))
+            fit = estimator.fit(replace(data, weights=counts))
             t = merged.gather(fit.shares)
         else:
-            fit = estimator.fit(LikelihoodData(merged, facts.weights, facts.n, Integers(0, merged.shape[1] - 1)))
+            fit = estimator.fit(LikelihoodData(merged, data.weights, data.n, Integers(0, merged.shape[1] - 1)))
             t = fit.shares
         return t, fit.iterations or 0, fit.status
 
-    def _chosen(self, facts: LikelihoodData, now: _Mixture, tau: np.ndarray, least: int, level: int) -> tuple[np.ndarray | None, int]:
+    def _chosen(self, data: LikelihoodData, now: _Mixture, tau: np.ndarray, least: int, level: int) -> tuple[np.ndarray | None, int]:
         """Which values' components are reduced next, (K,) booleans or None, and the level of the window."""
         merging = self.operation == "merge"
         most = now.weights.size - least + merging  # that may go without going below the least number
-        points = facts.domain.points
+        points = data.domain.points
         select = self.select or ("window" if points is not None and points.shape[1] == 1 else "lowest")
-        merged = MergedChannel(facts.channel, now.labels)
+        merged = MergedChannel(data.channel, now.labels)
         if select == "window":
             single = (merged.sizes[now.labels] == 1) & (now.labels >= 0)
             return _window(merged.spread(now.weights), single, tau, most, level, 1 + merging)
@@ -237,17 +237,17 @@ def averaged(channel: Channel, w: np.ndarray, merged: MergedChannel) -> np.ndarr
     return counts / total if total > 0 else None
 
 
-def deviations(evidence: LikelihoodData, rows: Channel, weights: np.ndarray) -> np.ndarray:
+def deviations(data: LikelihoodData, rows: Channel, weights: np.ndarray) -> np.ndarray:
     """Standard deviations (K,) that the threshold counts in: see MixtureReduction, tau.
 
     The Cramer-Rao bound of one share, all others known, at the uniform distribution u: 1 / sqrt(n I_x) with
     I_x = copies * sum_y w_y A[y, x]^2 / (A u)_y^2.
     """
-    channel = evidence.channel
+    channel = data.channel
     if all(type(part).inverse_moments is not Channel.inverse_moments for part in getattr(channel, "channels", (channel,))):
         try:
-            variance = channel.variance_at_zero(project(channel.invert(evidence.weights)))
-            return np.sqrt(variance / evidence.n)
+            variance = channel.variance_at_zero(project(channel.invert(data.weights)))
+            return np.sqrt(variance / data.n)
         except IdentifiabilityError:
             pass
     size = rows.shape[1]
@@ -255,4 +255,4 @@ def deviations(evidence: LikelihoodData, rows: Channel, weights: np.ndarray) -> 
     v = np.divide(weights, d**2, out=np.zeros_like(d), where=weights > 0)
     step = max(1, _ENTRIES // rows.shape[0])
     information = [v @ rows.columns(np.arange(size)[i : i + step]) ** 2 for i in range(0, size, step)]
-    return 1 / np.sqrt(evidence.n * rows.rows_per_report * np.concatenate(information))
+    return 1 / np.sqrt(data.n * rows.rows_per_report * np.concatenate(information))

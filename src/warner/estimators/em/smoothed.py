@@ -13,8 +13,8 @@ from warner._core.errors import (
     message,
 )
 from warner.estimators.base import Estimator, require_order
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import advance, assess, finish, moved_or_not, require_possible
 
 
@@ -58,12 +58,12 @@ class SmoothedEM(Estimator):
             raise ArgumentError(message("tolerance", "must not be negative", show(self.tolerance)))
         integer("steps", self.steps, 1)
 
-    def fit(self, evidence: LikelihoodData) -> Fit:
+    def fit(self, data: LikelihoodData) -> Fit:
         start = perf_counter()
-        require_order(evidence.domain, "SmoothedEM")
-        rows, weights = evidence.channel.restrict_to_observed(evidence.weights)
+        require_order(data.domain, "SmoothedEM")
+        rows, weights = data.channel.restrict_to_observed(data.weights)
         require_possible(rows, weights)
-        n = evidence.n
+        n = data.n
         theta = np.full(rows.shape[1], 1 / rows.shape[1])
         s, value = assess(rows, weights, theta)
         start_at, pace = theta, rows.rows_per_report
@@ -79,7 +79,7 @@ class SmoothedEM(Estimator):
             stopped = n * abs(new - value) < self.tolerance or float(np.abs(moved - theta).sum()) < 1 / n
             theta, value = moved, new
             count += 1
-        fit = moved_or_not(finish(evidence, theta, Status.STOPPED, count), start_at, n, 1 / n)
+        fit = moved_or_not(finish(data, theta, Status.STOPPED, count), start_at, n, 1 / n)
         return replace(fit, seconds=perf_counter() - start)
 
 

@@ -14,8 +14,8 @@ from warner.estimators.base import Estimator, repr_of_changes
 from warner.estimators.empirical_bayes.few_values import MOST, Few, lattice
 from warner.estimators.empirical_bayes.noise import Noise, onto_sum, separate
 from warner.estimators.empirical_bayes.prior import fit_prior, tilted
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import over
 from warner.metrics.simplex import project
 
@@ -73,14 +73,14 @@ class EmpiricalBayes(Estimator):
         choice("likelihood", self.likelihood, ("binomial", "normal"))
         choice("order", self.order, (True, False))
 
-    def fit(self, evidence: LikelihoodData) -> Fit:
+    def fit(self, data: LikelihoodData) -> Fit:
         start = perf_counter()
-        noise = Noise.of(evidence, self.likelihood)
+        noise = Noise.of(data, self.likelihood)
         posterior = self._posterior(noise)
-        clearer = _uncrossed(evidence, noise, posterior)
+        clearer = _uncrossed(data, noise, posterior)
         if clearer is not None:
             noise, posterior = clearer, self._posterior(clearer)
-        sharper = _sharpened(evidence, noise, posterior.shares)
+        sharper = _sharpened(data, noise, posterior.shares)
         if sharper is not None:
             posterior = self._posterior(sharper)
         return Fit(posterior.shares, Status.SHRUNK, seconds=perf_counter() - start, draws=posterior.draws)
@@ -166,25 +166,25 @@ def _of_many(noise: Noise, absolute: bool) -> _Posterior:
     return _Posterior(shares, variance, _Laws(shares, values, laws, atoms, variance).draws)
 
 
-def _uncrossed(evidence: LikelihoodData, noise: Noise, posterior: _Posterior) -> Noise | None:
+def _uncrossed(data: LikelihoodData, noise: Noise, posterior: _Posterior) -> Noise | None:
     """Counts of a pool of seeds less what other values have in them by the posterior's means; None where that is worth nothing.
 
     y = theta + (S - E[S | theta]) / gap. What is left of it is the collisions' of posterior variances, as in ``warner.estimators.empirical_bayes.noise``.
     """
-    channel = evidence.channel
+    channel = data.channel
     if not isinstance(channel, HashChannel) or noise.q is None or noise.gap is None:
         return None
     theta = posterior.shares
     own = float(noise.variance(theta).mean()) * noise.n
-    cross = evidence.n * float(posterior.variance.sum()) / (channel.seeds * (channel.count - 1))
+    cross = data.n * float(posterior.variance.sum()) / (channel.seeds * (channel.count - 1))
     worth = own / (own + cross)
-    if worth * evidence.n <= _GAIN * noise.n:
+    if worth * data.n <= _GAIN * noise.n:
         return None
-    y = theta + channel.shares(evidence.weights - channel.matvec(theta)) / noise.gap
-    return replace(noise, n=evidence.n * worth, y=y).balanced()
+    y = theta + channel.shares(data.weights - channel.matvec(theta)) / noise.gap
+    return replace(noise, n=data.n * worth, y=y).balanced()
 
 
-def _sharpened(evidence: LikelihoodData, noise: Noise, theta: np.ndarray) -> Noise | None:
+def _sharpened(data: LikelihoodData, noise: Noise, theta: np.ndarray) -> Noise | None:
     """Estimates that use whole reports, by one Newton step of their likelihood from ``theta``; None where that is nothing new or too much.
 
     A report that supports a common value says less about the others it supports, which support counts do not know. With s the
@@ -192,13 +192,13 @@ def _sharpened(evidence: LikelihoodData, noise: Noise, theta: np.ndarray) -> Noi
     with variances diag(B) / n. Taken as independent given the sum, those are K / (K - 1) times as large; their mean says
     how many reports of the old kind the new estimates are worth.
     """
-    channel, size = evidence.channel, theta.size
+    channel, size = data.channel, theta.size
     if noise.q is None or noise.direct or channel.rows_per_report != 1 or size < 2:
         return None
-    seen = int(np.count_nonzero(evidence.weights))
-    if evidence.n < _LEAST * size or seen < size or seen * size**2 > _WORK:
+    seen = int(np.count_nonzero(data.weights))
+    if data.n < _LEAST * size or seen < size or seen * size**2 > _WORK:
         return None
-    rows, w = channel.restrict_to_observed(evidence.weights)
+    rows, w = channel.restrict_to_observed(data.weights)
     d = rows.matvec(theta)
     score = rows.rmatvec(over(w, d))
     information = rows.gram(over(w, d**2))
@@ -208,9 +208,9 @@ def _sharpened(evidence: LikelihoodData, noise: Noise, theta: np.ndarray) -> Noi
     ones = basis.sum(axis=1)
     basis -= np.outer(ones, ones) / ones.sum()
     worth = float(noise.variance(theta).sum()) * noise.n * (size - 1) / (size * float(basis.diagonal().sum()))
-    if not np.isfinite(worth) or worth * evidence.n <= noise.n:
+    if not np.isfinite(worth) or worth * data.n <= noise.n:
         return None
-    return replace(noise, n=evidence.n * worth, y=theta + basis @ (score - 1))
+    return replace(noise, n=data.n * worth, y=theta + basis @ (score - 1))
 
 
 def _cells(atoms: np.ndarray) -> np.ndarray:

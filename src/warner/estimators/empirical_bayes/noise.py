@@ -8,7 +8,7 @@ import numpy as np
 
 from warner.channels import Channel, DirectChannel, HadamardChannel, HashChannel, StackChannel, SupportChannel, SupportRows
 from warner.estimators.empirical_bayes.order import Guess, guessed
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
 
 _STEP = 0.4  # atoms, in standard deviations of the noise
@@ -70,20 +70,20 @@ class Noise:
     groups: tuple[Counts, ...] = ()
 
     @classmethod
-    def of(cls, evidence: LikelihoodData, likelihood: str) -> Noise:
+    def of(cls, data: LikelihoodData, likelihood: str) -> Noise:
         """The noise of a tally's unbiased estimates, moved to sum to one."""
-        channel, n = evidence.channel, float(evidence.n)
-        y = channel.invert(evidence.weights)
+        channel, n = data.channel, float(data.n)
+        y = channel.invert(data.weights)
         known = _support_law(channel) if likelihood == "binomial" else None
         if known is None:
             plug = project(y)
             _, own = channel.inverse_moments(plug)
             null = channel.variance_at_zero(plug)
             found = cls(n, y, null, np.maximum(own - null, 0.0), None, None, False).balanced()
-            return replace(found, groups=_groups(evidence, found.y - y)) if likelihood == "binomial" else found
+            return replace(found, groups=_groups(data, found.y - y)) if likelihood == "binomial" else found
         q, gap = known
         if isinstance(channel, HashChannel):
-            y, worth = _pooled(channel, evidence, y, q, gap)
+            y, worth = _pooled(channel, data, y, q, gap)
             n *= worth
         return cls(n, y, q * (1 - q) / gap**2, (1 - 2 * q) / gap, q, gap, isinstance(channel, DirectChannel)).balanced()
 
@@ -183,7 +183,7 @@ class Noise:
         return back, middle, counts.astype(np.float64)
 
 
-def _pooled(channel: HashChannel, evidence: LikelihoodData, y: np.ndarray, q: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, float]:
+def _pooled(channel: HashChannel, data: LikelihoodData, y: np.ndarray, q: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, float]:
     """Unbiased estimates (K,) from a pool of seeds, and what share of its reports they are worth: the better of two.
 
     Counts have the noise of their own, and other values' shares in them: two values meet not in 1/g of the seeds, but in 1/g + e,
@@ -191,14 +191,14 @@ def _pooled(channel: HashChannel, evidence: LikelihoodData, y: np.ndarray, q: np
     covariance, of seeds (g - 1) observations, whose mean diagonal is 1 / (1 - K / (seeds (g - 1))) where the exact one costs too much.
     Left in the estimates, it is more noise, of variance sum theta^2 / (seeds (g - 1)): less, where seeds outnumber reports.
     """
-    size, n = y.size, evidence.n
+    size, n = y.size, data.n
     even = np.full(size, 1 / size)
     mu = q + gap * even
     own = float((mu * (1 - mu) / gap**2).mean())
     free = channel.seeds * (channel.count - 1)
     exact = channel.shape[0] * size**2 <= _EXACT
     inverted = min(1.0, own / float(channel.variance(even).mean())) if exact else max(1 - size / free, 1 / n)
-    plain = (channel.shares(evidence.weights) - q) / gap
+    plain = (channel.shares(data.weights) - q) / gap
     power = max(float(plain @ plain) - size * own / n, 1 / size)
     crossed = own / (own + n * power / free)
     return (plain, crossed) if crossed > inverted else (y, inverted)
@@ -215,13 +215,13 @@ def _bridged(steps: np.ndarray) -> np.ndarray:
     return np.unique(np.concatenate([steps, (steps[:-1, None] + far)[inside], (steps[1:, None] - far)[inside]]))
 
 
-def _groups(evidence: LikelihoodData, moved: np.ndarray) -> tuple[Counts, ...]:
+def _groups(data: LikelihoodData, moved: np.ndarray) -> tuple[Counts, ...]:
     """The counts of every mechanism of several, each moved as the estimates (K,) were; none where one does not count support."""
-    channel = evidence.channel
+    channel = data.channel
     if not isinstance(channel, StackChannel):
         return ()
     found = []
-    for part, share, weights, n in zip(channel.channels, channel.shares, channel.split(evidence.weights), channel.people, strict=True):
+    for part, share, weights, n in zip(channel.channels, channel.shares, channel.split(data.weights), channel.people, strict=True):
         known = None if isinstance(part, HashChannel) else _support_law(part)
         if known is None:
             return ()

@@ -17,8 +17,8 @@ from warner._core.errors import (
 )
 from warner.channels import LARGEST_DENSE, Channel, DirectChannel, StackChannel, SupportChannel, SupportRows
 from warner.estimators.base import Estimator
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.closed_forms import budgets, direct, separable
 from warner.estimators.mle.newton import constrained, interior_point, sequential
 from warner.estimators.mle.objective import finish, gap, require_possible, score, sharpen
@@ -67,12 +67,12 @@ class MaximumLikelihood(Estimator):
         named = "" if self.likelihood == "fullest" else f", likelihood={self.likelihood!r}"
         return f"MaximumLikelihood(gap={self.gap!r}{named})"
 
-    def fit(self, evidence: LikelihoodData) -> Fit:
+    def fit(self, data: LikelihoodData) -> Fit:
         start = perf_counter()
-        channel, w = evidence.channel, evidence.weights
+        channel, w = data.channel, data.weights
         if self.likelihood == "supports":
             channel, w = channel.supports(w)
-            evidence = replace(evidence, channel=channel, weights=w)
+            data = replace(data, channel=channel, weights=w)
         if self.likelihood == "reports" and channel.rows_per_report > 1:
             raise MismatchError(message("tally", "knows reports by their bit sums only", None, "Tally with keep_reports=True"))
         steps: int | None = None
@@ -94,7 +94,7 @@ class MaximumLikelihood(Estimator):
             theta = sharpen(rows, weights, theta, self.gap)
             only = uniqueness(rows, weights, theta, score(rows, weights, theta)) if reached else Uniqueness.NOT_CERTIFIED
             theta = theta if lumped is None else lift(theta)
-        fit = finish(evidence, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)
+        fit = finish(data, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)
         return replace(fit, unique=only.value, seconds=perf_counter() - start)
 
     def _iterate(self, rows: Channel, weights: np.ndarray) -> tuple[np.ndarray, int, bool]:

@@ -18,8 +18,8 @@ from warner._core.errors import (
     message,
 )
 from warner.channels import Channel
-from warner.estimators.evidence import LikelihoodData
 from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
 
 WHOLE, SUPPORTS = "likelihood of the reports", "quasi-likelihood of the support counts"
 _MOST_LOST = 0.9  # of a share, in one relaxed step
@@ -109,12 +109,12 @@ def name_of(channel: Channel) -> str:
     return SUPPORTS if channel.rows_per_report > 1 else WHOLE
 
 
-def finish(evidence: LikelihoodData, theta: np.ndarray, status: Status, iterations: int | None) -> Fit:
+def finish(data: LikelihoodData, theta: np.ndarray, status: Status, iterations: int | None) -> Fit:
     """A fit with its certificate; ``evidence`` holds the likelihood that was maximised."""
-    channel = evidence.channel
-    s, value = assess(channel, evidence.weights, theta)
+    channel = data.channel
+    s, value = assess(channel, data.weights, theta)
     missing = max(0.0, float(s.max()) - 1) * channel.rows_per_report if value > -np.inf else np.inf
-    return Fit(theta, status, missing, iterations, evidence.n * value, name_of(channel))
+    return Fit(theta, status, missing, iterations, data.n * value, name_of(channel))
 
 
 def require_possible(channel: Channel, w: np.ndarray) -> None:

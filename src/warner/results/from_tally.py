@@ -15,13 +15,13 @@ from warner._core.errors import (
     message,
 )
 from warner.channels import StackChannel
-from warner.estimators.evidence import LikelihoodData
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import from_header
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally, merge, require_same_origin
 
 
-def evidence(tally: Tally | Iterable[Tally], attributes: Sequence[str] | None = None) -> LikelihoodData:
+def likelihood_data(tally: Tally | Iterable[Tally], attributes: Sequence[str] | None = None) -> LikelihoodData:
     """The evidence in a tally, or in several together; a header names the mechanism, whose law gives the channel.
 
     Tallies of one mechanism are added. Tallies of different mechanisms or budgets on one domain are stacked: each person
@@ -61,7 +61,7 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Like
     require_same_origin([part.simulated for group in groups.values() for part in group], "tallies")
     totals = [merge(group) for group in groups.values()]
     # A mechanism that nobody used says nothing; where nobody used any, the tally's own error says so.
-    parts = [evidence(total, attributes) for total in [t for t in totals if t.n > 0] or totals]
+    parts = [likelihood_data(total, attributes) for total in [t for t in totals if t.n > 0] or totals]
     if not parts:
         raise EmptyError(message("tallies", "must not be empty"))
     if len(parts) == 1:
