@@ -15,7 +15,12 @@ with warnings.catch_warnings():
     from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client
     from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI, UE_Client
     from pure_ldp.frequency_oracles.direct_encoding import DEClient
-    from pure_ldp.frequency_oracles.local_hashing import FastLHClient, FastLHServer, LHClient, LHServer
+    from pure_ldp.frequency_oracles.local_hashing import (
+        FastLHClient,
+        FastLHServer,
+        LHClient,
+        LHServer,
+    )
     from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer
 
 PURE, MULTI = "pure-ldp", "multi-freq-ldpy"

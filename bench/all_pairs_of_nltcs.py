@@ -13,7 +13,17 @@ import numpy as np
 
 from _data import columns
 from _measure import SEED, alternate, claim
-from warner import Categorical, MaximumLikelihood, PerAttribute, Product, RandomizedResponse, Reports, Tally, UnaryEncoding, estimate
+from warner import (
+    Categorical,
+    MaximumLikelihood,
+    PerAttribute,
+    Product,
+    RandomizedResponse,
+    Reports,
+    Tally,
+    UnaryEncoding,
+    estimate,
+)
 from warner.metrics import total_variation
 
 PEOPLE = 21_574

@@ -21,7 +21,15 @@ import numpy as np
 
 from _data import rows
 from _measure import SEED, claim
-from warner import Categorical, Interval, KeyMeans, KeyValue, MaximumLikelihood, MixtureReduction, PerKey
+from warner import (
+    Categorical,
+    Interval,
+    KeyMeans,
+    KeyValue,
+    MaximumLikelihood,
+    MixtureReduction,
+    PerKey,
+)
 from warner._core.sampling import Source
 from warner.estimators import Estimator
 from warner.reports.reports import Reports

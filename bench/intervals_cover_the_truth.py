@@ -10,7 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from _measure import SEED, claim
-from warner import HadamardResponse, Integers, LocalHashing, MaximumLikelihood, Mechanism, RandomizedResponse, UnaryEncoding
+from warner import (
+    HadamardResponse,
+    Integers,
+    LocalHashing,
+    MaximumLikelihood,
+    Mechanism,
+    RandomizedResponse,
+    UnaryEncoding,
+)
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.results.estimate import Estimate
 

@@ -19,7 +19,13 @@ import numpy as np
 from _data import rows
 from _joint import coded, kept, product, tables
 from _measure import SEED, claim
-from warner import EmpiricalBayes, ExpectationMaximization, Independent, Inversion, MaximumLikelihood
+from warner import (
+    EmpiricalBayes,
+    ExpectationMaximization,
+    Independent,
+    Inversion,
+    MaximumLikelihood,
+)
 from warner.estimators import Estimator
 from warner.estimators.likelihood_data import LikelihoodData
 

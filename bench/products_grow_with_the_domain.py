@@ -11,7 +11,16 @@ from collections.abc import Callable
 import numpy as np
 
 from _measure import alternate, claim
-from warner import Geometric, Grid, Integers, Interval, Laplace, Piecewise, PlanarGeometric, SquareWave
+from warner import (
+    Geometric,
+    Grid,
+    Integers,
+    Interval,
+    Laplace,
+    Piecewise,
+    PlanarGeometric,
+    SquareWave,
+)
 from warner.channels import Channel
 
 SIZES = [2**k for k in range(8, 17, 2)]

@@ -13,7 +13,16 @@ from statistics import NormalDist
 import numpy as np
 
 from _measure import SEED, claim
-from warner import Integers, Inversion, MaximumLikelihood, Mechanism, RandomizedResponse, Repeated, TruncatedGeometric, estimate
+from warner import (
+    Integers,
+    Inversion,
+    MaximumLikelihood,
+    Mechanism,
+    RandomizedResponse,
+    Repeated,
+    TruncatedGeometric,
+    estimate,
+)
 from warner.metrics import total_variation
 
 PEOPLE, VALUES, RUNS = 5_000, 20, 60

@@ -11,7 +11,16 @@ from __future__ import annotations
 import numpy as np
 
 from _measure import SEED, claim
-from warner import EmpiricalBayes, Integers, Inversion, LocalHashing, MaximumLikelihood, Mechanism, RandomizedResponse, UnaryEncoding
+from warner import (
+    EmpiricalBayes,
+    Integers,
+    Inversion,
+    LocalHashing,
+    MaximumLikelihood,
+    Mechanism,
+    RandomizedResponse,
+    UnaryEncoding,
+)
 from warner.channels import Channel
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import over

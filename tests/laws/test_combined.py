@@ -17,7 +17,17 @@ from hypothesis import strategies as st
 
 import warner
 from tests.laws.test_channels import _rows
-from tests.registry import ALL, COMBINED, ESTIMATORS, KEYED, MECHANISMS, PER_ATTRIBUTE, PLACES, REPEATED, SENSITIVITIES
+from tests.registry import (
+    ALL,
+    COMBINED,
+    ESTIMATORS,
+    KEYED,
+    MECHANISMS,
+    PER_ATTRIBUTE,
+    PLACES,
+    REPEATED,
+    SENSITIVITIES,
+)
 from warner import Mechanism, Reports, Tally
 from warner._core.exact import log_ratio
 from warner.design.auditing import enumerated, hockey_stick

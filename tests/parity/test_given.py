@@ -7,8 +7,23 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from warner import Categorical, Integers, KeyValue, LocalHashing, Product, RandomizedResponse, UnaryEncoding
-from warner.channels import Channel, DenseChannel, DirectChannel, KroneckerChannel, StackChannel, SupportChannel
+from warner import (
+    Categorical,
+    Integers,
+    KeyValue,
+    LocalHashing,
+    Product,
+    RandomizedResponse,
+    UnaryEncoding,
+)
+from warner.channels import (
+    Channel,
+    DenseChannel,
+    DirectChannel,
+    KroneckerChannel,
+    StackChannel,
+    SupportChannel,
+)
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.results.given import _terms, shares_given
 

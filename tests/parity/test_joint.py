@@ -9,7 +9,17 @@ import warner
 from tests.parity.test_structured_channels import _geometric, _utility
 from tests.registry import MECHANISMS
 from warner import Integers, Product
-from warner.channels import Channel, DenseChannel, DirectChannel, HadamardChannel, KroneckerChannel, SummedChannel, lifted, marginal, summed
+from warner.channels import (
+    Channel,
+    DenseChannel,
+    DirectChannel,
+    HadamardChannel,
+    KroneckerChannel,
+    SummedChannel,
+    lifted,
+    marginal,
+    summed,
+)
 from warner.design.theory import expected_loss, inversion_squares
 from warner.reports.reports import Reports
 from warner.results.association import Pair

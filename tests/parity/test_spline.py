@@ -15,7 +15,17 @@ from warner import Integers, Interval
 from warner.channels import BandChannel
 from warner.estimators.em.smoothed import SmoothedEM
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.log_spline import Likelihood, Prior, _grid, ascend, derivatives, design, explore, posterior, softmax
+from warner.estimators.log_spline import (
+    Likelihood,
+    Prior,
+    _grid,
+    ascend,
+    derivatives,
+    design,
+    explore,
+    posterior,
+    softmax,
+)
 from warner.results.from_tally import likelihood_data
 
 

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Integers, RandomizedResponse, UnaryEncoding, UtilityOptimizedRappor, UtilityOptimizedRR
+from warner import (
+    Integers,
+    RandomizedResponse,
+    UnaryEncoding,
+    UtilityOptimizedRappor,
+    UtilityOptimizedRR,
+)
 from warner.design.theory import expected_loss, minimax_rate, worst_case_loss
 
 N = 20_000

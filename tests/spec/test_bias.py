@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 import warner
-from warner import BiasCorrection, Categorical, Inversion, MaximumLikelihood, RandomizedResponse, Status, UnaryEncoding
+from warner import (
+    BiasCorrection,
+    Categorical,
+    Inversion,
+    MaximumLikelihood,
+    RandomizedResponse,
+    Status,
+    UnaryEncoding,
+)
 from warner.channels import StackChannel
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.results.from_tally import likelihood_data

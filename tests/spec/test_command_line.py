@@ -16,7 +16,14 @@ from click.testing import CliRunner, Result
 
 import warner
 from warner.app.cli import main
-from warner.io import ReportWriter, open_reports, read_reports, read_values, tally_file, write_reports
+from warner.io import (
+    ReportWriter,
+    open_reports,
+    read_reports,
+    read_values,
+    tally_file,
+    write_reports,
+)
 from warner.io.seal import seal
 from warner.reports.tally import load_tallies
 

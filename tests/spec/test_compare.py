@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Categorical, EmpiricalBayes, Integers, Inversion, LogSpline, MaximumLikelihood, RandomizedResponse, Uniform
+from warner import (
+    Categorical,
+    EmpiricalBayes,
+    Integers,
+    Inversion,
+    LogSpline,
+    MaximumLikelihood,
+    RandomizedResponse,
+    Uniform,
+)
 
 
 def _tally(domain: warner.Domain, n: int = 3000, epsilon: float = 1.0) -> warner.Tally:

@@ -22,7 +22,14 @@ from warner._core.canonical_json import (
     canonical,
 )
 from warner.app.cli import main
-from warner.io import open_reports, read_reports, read_values, tally_file, tally_frame, write_reports
+from warner.io import (
+    open_reports,
+    read_reports,
+    read_values,
+    tally_file,
+    tally_frame,
+    write_reports,
+)
 from warner.io.frames import _groups
 from warner.io.seal import UNSEALED, seal
 from warner.mechanisms import Mechanism, from_header

@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Categorical, Estimate, Independent, Integers, Interval, Inversion, MaximumLikelihood, Product, RandomizedResponse, Status
+from warner import (
+    Categorical,
+    Estimate,
+    Independent,
+    Integers,
+    Interval,
+    Inversion,
+    MaximumLikelihood,
+    Product,
+    RandomizedResponse,
+    Status,
+)
 from warner.channels import DirectChannel, KroneckerChannel, StackChannel
 from warner.design.clusters import clusters, clusters_of
 from warner.design.schemes import compare_schemes

@@ -14,7 +14,17 @@ from scipy.stats import chi2
 
 import warner
 from tests.registry import KEYED
-from warner import Categorical, Integers, Interval, KeyMeans, KeyValue, MaximumLikelihood, MixtureReduction, PerKey, Status
+from warner import (
+    Categorical,
+    Integers,
+    Interval,
+    KeyMeans,
+    KeyValue,
+    MaximumLikelihood,
+    MixtureReduction,
+    PerKey,
+    Status,
+)
 from warner.app.cli import main
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import from_header

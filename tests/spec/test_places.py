@@ -10,7 +10,18 @@ import pytest
 
 import warner
 from tests.registry import METRIC, PLACES, smallest
-from warner import Exponential, Geometric, Grid, Integers, Interval, Laplace, PlanarGeometric, PlanarLaplace, Points, TruncatedGeometric
+from warner import (
+    Exponential,
+    Geometric,
+    Grid,
+    Integers,
+    Interval,
+    Laplace,
+    PlanarGeometric,
+    PlanarLaplace,
+    Points,
+    TruncatedGeometric,
+)
 from warner.channels import DenseChannel, PlanarChannel
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import from_header

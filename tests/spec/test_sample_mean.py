@@ -8,7 +8,19 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Gaussian, Geometric, Grid, Integers, Interval, Laplace, Piecewise, PlanarGeometric, SampleMean, SquareWave, StochasticRounding
+from warner import (
+    Gaussian,
+    Geometric,
+    Grid,
+    Integers,
+    Interval,
+    Laplace,
+    Piecewise,
+    PlanarGeometric,
+    SampleMean,
+    SquareWave,
+    StochasticRounding,
+)
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.results.from_tally import likelihood_data
 

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Integers, Interval, LogSpline, Piecewise, RandomizedResponse, SmoothedEM, SquareWave, Status
+from warner import (
+    Integers,
+    Interval,
+    LogSpline,
+    Piecewise,
+    RandomizedResponse,
+    SmoothedEM,
+    SquareWave,
+    Status,
+)
 from warner.channels import StackChannel
 from warner.estimators import Estimator
 from warner.estimators.em.smoothed import smooth

@@ -13,7 +13,18 @@ from click.testing import CliRunner
 import warner
 from tests.registry import COMBINED, PER_ATTRIBUTE
 from tests.spec.test_house import BLOCK, _fresh
-from warner import Categorical, Integers, Interval, Mechanism, PerAttribute, Product, RandomizedResponse, Repeated, UnaryEncoding, estimate
+from warner import (
+    Categorical,
+    Integers,
+    Interval,
+    Mechanism,
+    PerAttribute,
+    Product,
+    RandomizedResponse,
+    Repeated,
+    UnaryEncoding,
+    estimate,
+)
 from warner.app.cli import main
 from warner.io import read_reports, tally_file, write_reports
 from warner.reports.tally import Tally, load_tallies

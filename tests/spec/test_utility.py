@@ -14,7 +14,15 @@ import numpy as np
 import pytest
 
 import warner
-from warner import LDP, OSLDP, ULDP, Integers, Personalized, UtilityOptimizedRappor, UtilityOptimizedRR
+from warner import (
+    LDP,
+    OSLDP,
+    ULDP,
+    Integers,
+    Personalized,
+    UtilityOptimizedRappor,
+    UtilityOptimizedRR,
+)
 from warner._core.exact import log_ratio
 from warner.app.study import Study
 from warner.design.auditing import enumerated

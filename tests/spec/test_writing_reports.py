@@ -32,7 +32,16 @@ from warner._core.sampling import Source
 from warner._core.shuffle import Shuffle, permutation, rows_at_a_time
 from warner.app import cli
 from warner.app.study import Study
-from warner.io import ReportWriter, open_reports, read_reports, read_values, tally_file, values, write, write_reports
+from warner.io import (
+    ReportWriter,
+    open_reports,
+    read_reports,
+    read_values,
+    tally_file,
+    values,
+    write,
+    write_reports,
+)
 from warner.reports.reports import Reports
 
 LONG = "yes, for many years and every day"

@@ -27,7 +27,18 @@ from warner._core.errors import (
 from warner._core.sampling import Source
 from warner.app.background_files import backgrounds
 from warner.app.study import Study
-from warner.app.terminal import console, csv_of, grid, in_people, plural, progress, show_comparison, show_estimate, show_plan, show_redistributed
+from warner.app.terminal import (
+    console,
+    csv_of,
+    grid,
+    in_people,
+    plural,
+    progress,
+    show_comparison,
+    show_estimate,
+    show_plan,
+    show_redistributed,
+)
 from warner.design.auditing import audit as audit_mechanism
 from warner.design.comparison import compare as compare_methods
 from warner.design.planning import plan as make_plan
@@ -35,7 +46,14 @@ from warner.domains import Tagged
 from warner.estimators import METHODS, Estimator, method
 from warner.mechanisms import Mechanism, from_header
 from warner.privacy.guarantees import LDP, OSLDP, ULDP, MetricLDP
-from warner.reports.tally import Tally, dump_tallies, load_tallies, parse_tallies, require_same_origin, save_tallies
+from warner.reports.tally import (
+    Tally,
+    dump_tallies,
+    load_tallies,
+    parse_tallies,
+    require_same_origin,
+    save_tallies,
+)
 from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_tally
 from warner.results.redistribution import redistribute

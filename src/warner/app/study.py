@@ -79,7 +79,17 @@ MECHANISMS = {name: cls for name, cls in _ALL.items() if not issubclass(cls, Com
 @lru_cache(maxsize=1)
 def _model() -> Any:
     """The pydantic model of a study file; built on first use, because importing pydantic takes longer than all of warner."""
-    from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, create_model, model_validator
+    from pydantic import (
+        BaseModel,
+        ConfigDict,
+        Field,
+        StrictBool,
+        StrictFloat,
+        StrictInt,
+        StrictStr,
+        create_model,
+        model_validator,
+    )
 
     class IntervalSpec(BaseModel):
         model_config = ConfigDict(extra="forbid")

@@ -145,9 +145,9 @@ class RepeatedRows(Channel):
         return self.simulate(index, 0, rng)
 
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-        raise ArgumentError(message("simulate", "needs all possible tuples of reports; these are those seen", None, "Use redraw"))
+        raise ArgumentError(message("simulate", "needs all possible tuples of reports; these are those seen", None, "Use simulate_tally"))
 
-    rerandomize = simulate  # type: ignore[assignment]
+    simulate_from_values = simulate  # type: ignore[assignment]
 
 
 class ParallelChannel(StackChannel):

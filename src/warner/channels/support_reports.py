@@ -153,4 +153,4 @@ class SupportRows(_Pure):
         rule = "needs a tally of all possible reports; this one keeps only those seen"
         raise ArgumentError(message("bootstrap", rule, None, "Use kind='wald', or tally without keep_reports"))
 
-    rerandomize = simulate  # type: ignore[assignment]
+    simulate_from_values = simulate  # type: ignore[assignment]

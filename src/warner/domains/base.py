@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from warner._core.canonical_json import canonical
 from warner._core.checks import kind, show
 from warner._core.errors import (
     ArgumentError,
@@ -21,7 +22,6 @@ from warner._core.errors import (
 
 # Beyond this many values neither a table of labels nor an estimate per value is sensible on one machine.
 LARGEST_SIZE = 2**26
-from warner._core.canonical_json import canonical
 
 
 class Domain(ABC):

@@ -32,7 +32,16 @@ from warner._core.text import (
 )
 from warner.domains import Product
 from warner.io.batches import batches
-from warner.io.seal import CSV_END, CSV_START, FORMATS, SCHEMA, digest_of, file_columns, from_file, from_histograms
+from warner.io.seal import (
+    CSV_END,
+    CSV_START,
+    FORMATS,
+    SCHEMA,
+    digest_of,
+    file_columns,
+    from_file,
+    from_histograms,
+)
 from warner.mechanisms import Mechanism, PerAttribute, from_header
 from warner.reports.marginal_tables import LARGEST
 from warner.reports.reports import Reports

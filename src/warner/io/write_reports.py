@@ -33,7 +33,16 @@ from warner._core.errors import (
 )
 from warner._core.sampling import Source
 from warner._core.shuffle import Pieces, Shuffle, rows_at_a_time
-from warner.io.seal import CSV_END, CSV_START, FORMATS, SCHEMA, UNSEALED, file_columns, seal, to_file
+from warner.io.seal import (
+    CSV_END,
+    CSV_START,
+    FORMATS,
+    SCHEMA,
+    UNSEALED,
+    file_columns,
+    seal,
+    to_file,
+)
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.reports import Reports, columns_of
 from warner.reports.schema import (

@@ -36,7 +36,13 @@ from warner.domains import LARGEST_SIZE, Domain
 from warner.privacy.guarantees import LDP, ApproximateLDP, Guarantee, MetricLDP
 from warner.privacy.report_laws import INFINITE, Law, OneHotBits, TwoLevel, apart, epsilon_of
 from warner.reports.reports import Reports
-from warner.reports.schema import BitVector, IntegerColumns, ProductSchema, ReportSchema, columns_from
+from warner.reports.schema import (
+    BitVector,
+    IntegerColumns,
+    ProductSchema,
+    ReportSchema,
+    columns_from,
+)
 from warner.reports.tally import Tally, count, distinct, require_same
 
 ENUMERABLE = 2**16  # probabilities that an audit compares one by one

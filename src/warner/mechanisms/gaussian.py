@@ -280,5 +280,5 @@ def _up(delta: float) -> float:
     """To nine digits, rounded up: other machines' arithmetic may differ in the last of sixteen."""
     if delta <= 0:
         return 0.0
-    distance_unit = 10.0 ** (math.floor(math.log10(delta)) - 8)
+    unit = 10.0 ** (math.floor(math.log10(delta)) - 8)
     return min(1.0, math.ceil(delta / unit) * unit)

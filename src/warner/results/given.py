@@ -19,7 +19,16 @@ import numpy as np
 from warner._core.errors import (
     IdentifiabilityError,
 )
-from warner.channels import Channel, KroneckerChannel, RepeatedRows, StackChannel, SupportChannel, SupportRows, TiedChannel, summed
+from warner.channels import (
+    Channel,
+    KroneckerChannel,
+    RepeatedRows,
+    StackChannel,
+    SupportChannel,
+    SupportRows,
+    TiedChannel,
+    summed,
+)
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
 

@@ -40,9 +40,9 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     # The inversion of the summed weights needs nothing of the whole. It is the sum of the inversion where what is summed over adds up to one, and
     # much less noisy where that is only so on average, as of reports of bits.
     alone = estimate.estimator == Inversion() and not isinstance(found[0], SummedChannel | StackChannel)
-    data = LikelihoodData(found[0], found[1], data.n, part, data.simulated)
+    summed_data = LikelihoodData(found[0], found[1], data.n, part, data.simulated)
     if alone:
-        fit = estimate.estimator.fit(data)
+        fit = estimate.estimator.fit(summed_data)
         shares = fit.shares
     status = fit.status
     if status is Status.OUTSIDE_SIMPLEX and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-9:
@@ -50,7 +50,9 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     whole = None if alone else Sums(estimate, domain.shape, keep, usual)
     named = estimate.attribute if len(keep) > 1 else list(domain.domains)[keep[0]]
     # Draws of shares one by one do not know how the noise of neighbouring cells cancels in their sums.
-    return Solution(replace(fit, probabilities=shares, status=status, draws=None, by_draws=False, path=None), data, estimate.estimator, named, whole)
+    return Solution(
+        replace(fit, probabilities=shares, status=status, draws=None, by_draws=False, path=None), summed_data, estimate.estimator, named, whole
+    )
 
 
 def places(domain: Domain, names: str | Sequence[str], least: int = 1) -> tuple[int, ...]:

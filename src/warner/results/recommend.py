@@ -6,7 +6,16 @@ import numpy as np
 
 from warner.channels import Channel, DirectChannel, KroneckerChannel, TiedChannel, groups_of
 from warner.domains import Domain, Grid, Integers, Interval, Points, Product
-from warner.estimators import EmpiricalBayes, Estimator, ExpectationMaximization, Inversion, KeyMeans, LogSpline, MaximumLikelihood, PerKey
+from warner.estimators import (
+    EmpiricalBayes,
+    Estimator,
+    ExpectationMaximization,
+    Inversion,
+    KeyMeans,
+    LogSpline,
+    MaximumLikelihood,
+    PerKey,
+)
 from warner.estimators.fit import Fit
 from warner.estimators.key_value import is_keyed
 

@@ -15,14 +15,30 @@ from warner._core.errors import (
     ArgumentError,
     message,
 )
-from warner.channels import Channel, DirectChannel, HadamardChannel, SupportChannel, marginal, summed
+from warner.channels import (
+    Channel,
+    DirectChannel,
+    HadamardChannel,
+    SupportChannel,
+    marginal,
+    summed,
+)
 from warner.domains import Domain, Product
 from warner.estimators.base import Estimator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.independent import Independent
 from warner.estimators.inversion import Inversion
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import advance, assess, finish, log_likelihood, moved_or_not, over, relaxed, require_possible
+from warner.estimators.mle.objective import (
+    advance,
+    assess,
+    finish,
+    log_likelihood,
+    moved_or_not,
+    over,
+    relaxed,
+    require_possible,
+)
 
 _FOLDS = 5
 _CLEAR = 2.0  # standard errors by which held-out reports must be likelier than under the uniform distribution, or one step is taken

@@ -111,22 +111,22 @@ class MixtureReduction(Estimator):
         size = data.domain.size
         rows, weights = data.channel.restrict_to_observed(data.weights)
         require_possible(rows, weights)
-        data = replace(data, channel=rows, weights=weights)
+        observed = replace(data, channel=rows, weights=weights)
         labels = np.arange(size)
         if self.premerge and self.operation is not None:
             labels = self._reduced(labels, data.channel.invert(data.weights) <= 0)
         even = np.full(size, 1 / size)
-        now = self._fitted(data, labels, MergedChannel(rows, labels).gather(even))
+        now = self._fitted(observed, labels, MergedChannel(rows, labels).gather(even))
         steps = now.steps
         least = -(-size // 4) if self.k_min is None else self.k_min
         if self.operation is not None and now.weights.size > least:
             tau = self.tau * deviations(data, rows, weights)
             level = 1
             while now.weights.size > least:
-                chosen, level = self._chosen(data, now, tau, least, level)
+                chosen, level = self._chosen(observed, now, tau, least, level)
                 if chosen is None:
                     break
-                following = self._following(data, now, chosen)
+                following = self._following(observed, now, chosen)
                 steps += following.steps
                 if following.bic > now.bic:
                     break

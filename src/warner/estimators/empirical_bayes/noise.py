@@ -6,7 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from warner.channels import Channel, DirectChannel, HadamardChannel, HashChannel, StackChannel, SupportChannel, SupportRows
+from warner.channels import (
+    Channel,
+    DirectChannel,
+    HadamardChannel,
+    HashChannel,
+    StackChannel,
+    SupportChannel,
+    SupportRows,
+)
 from warner.estimators.empirical_bayes.order import Guess, guessed
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project

@@ -15,7 +15,14 @@ from warner._core.errors import (
     MismatchError,
     message,
 )
-from warner.channels import LARGEST_DENSE, Channel, DirectChannel, StackChannel, SupportChannel, SupportRows
+from warner.channels import (
+    LARGEST_DENSE,
+    Channel,
+    DirectChannel,
+    StackChannel,
+    SupportChannel,
+    SupportRows,
+)
 from warner.estimators.base import Estimator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
