@@ -25,7 +25,16 @@ from warner import (
 from warner.estimators.likelihood_data import LikelihoodData
 
 SIZE, PEOPLE = 100, 1_000_000
-JOBS = ("inversion", "projected", "em:10", "independent", "intervals", "marginal", "association", "em:10 from independence")
+JOBS = (
+    "inversion",
+    "projected",
+    "em:10",
+    "independent",
+    "intervals",
+    "marginal",
+    "association",
+    "em:10 from independence",
+)
 
 
 def data(sizes: list[int], n: int) -> LikelihoodData:
@@ -35,9 +44,16 @@ def data(sizes: list[int], n: int) -> LikelihoodData:
     theta = parts[0]
     for part in parts[1:]:
         theta = np.multiply.outer(theta, part).ravel()
-    theta = 0.7 * theta + 0.3 * np.where(np.arange(theta.size) % (sizes[-1] + 1) == 0, 1.0, 0.0) / np.ceil(theta.size / (sizes[-1] + 1))
+    theta = 0.7 * theta + 0.3 * np.where(
+        np.arange(theta.size) % (sizes[-1] + 1) == 0, 1.0, 0.0
+    ) / np.ceil(theta.size / (sizes[-1] + 1))
     channel = kept(sizes)
-    return LikelihoodData(channel, channel.simulate(theta, n, rng), n, product([f"a{i}" for i in range(len(sizes))], sizes))
+    return LikelihoodData(
+        channel,
+        channel.simulate(theta, n, rng),
+        n,
+        product([f"a{i}" for i in range(len(sizes))], sizes),
+    )
 
 
 def work(job: str) -> dict[str, float]:
@@ -73,17 +89,33 @@ def main() -> None:
         print(f"  {job:<26} {found[job][0]:>8.3f} s {found[job][1]:>8.0f} MB", flush=True)
     for job in ("inversion", "em:10"):
         seconds, memory = found[job]
-        claim(f"{job} of 10^6 cells in 2 s and 500 MB", seconds < 2 and memory < 500, f"{seconds:.2f} s, {memory:.0f} MB")
+        claim(
+            f"{job} of 10^6 cells in 2 s and 500 MB",
+            seconds < 2 and memory < 500,
+            f"{seconds:.2f} s, {memory:.0f} MB",
+        )
 
     small = data([SIZE, SIZE // 2], PEOPLE)
     dense = small.channel.dense()
     taken = alternate(
-        {"axis by axis": lambda: small.channel.rmatvec(small.channel.matvec(small.weights)), "matrix": lambda: dense.T @ (dense @ small.weights)}
+        {
+            "axis by axis": lambda: small.channel.rmatvec(small.channel.matvec(small.weights)),
+            "matrix": lambda: dense.T @ (dense @ small.weights),
+        }
     )
-    faster("both products of 100 x 50 values than as a matrix", taken["axis by axis"], taken["matrix"], 10)
+    faster(
+        "both products of 100 x 50 values than as a matrix",
+        taken["axis by axis"],
+        taken["matrix"],
+        10,
+    )
 
     few = data([15, 10, 2], 32_561)
-    for method in (MaximumLikelihood(), EmpiricalBayes(), ExpectationMaximization("auto", start="independent")):
+    for method in (
+        MaximumLikelihood(),
+        EmpiricalBayes(),
+        ExpectationMaximization("auto", start="independent"),
+    ):
         start = time.perf_counter()
         method.fit(few)
         print(f"  300 cells, {method!r:<70} {time.perf_counter() - start:>8.3f} s", flush=True)

@@ -34,12 +34,18 @@ def test_every_module_has_a_docstring() -> None:
 @pytest.mark.parametrize("name", [name for name in MODULES if ">>>" in _source(name)])
 def test_docstring_examples_run(name: str) -> None:
     module = importlib.import_module(name)
-    failed, _ = doctest.testmod(module, extraglobs={"np": __import__("numpy"), "warner": warner}, optionflags=doctest.ELLIPSIS)
+    failed, _ = doctest.testmod(
+        module,
+        extraglobs={"np": __import__("numpy"), "warner": warner},
+        optionflags=doctest.ELLIPSIS,
+    )
     assert failed == 0
 
 
 def test_public_classes_show_an_example() -> None:
-    classes = {n for n in warner.__all__ if inspect.isclass(getattr(warner, n)) and not n.endswith("Error")}
+    classes = {
+        n for n in warner.__all__ if inspect.isclass(getattr(warner, n)) and not n.endswith("Error")
+    }
     without = {n for n in classes if ">>>" not in (inspect.getdoc(getattr(warner, n)) or "")}
     # Abstract, or made by a function that shows it.
     assert without <= {"Domain", "Mechanism", "Status", "Audit"}
@@ -74,8 +80,12 @@ def test_the_study_of_every_mechanism_has_every_mechanism() -> None:
 
 
 def test_references_are_numbered_and_used() -> None:
-    is_enumerable = set(re.findall(r"^\[(\w+)\] ", (ROOT / "docs" / "references.md").read_text(), flags=re.M))
-    used = {m for p in (ROOT / "src").rglob("*.py") for m in re.findall(r"\[(P\d)[ \]]", p.read_text())}
+    is_enumerable = set(
+        re.findall(r"^\[(\w+)\] ", (ROOT / "docs" / "references.md").read_text(), flags=re.M)
+    )
+    used = {
+        m for p in (ROOT / "src").rglob("*.py") for m in re.findall(r"\[(P\d)[ \]]", p.read_text())
+    }
     assert used <= is_enumerable
 
 

@@ -27,7 +27,9 @@ def headings(text: str) -> set[str]:
 
 def sections_cited(text: str) -> Iterator[str]:
     """The numbers that citations such as ``METHODS 4.1, 4.2`` and ``METHODS 9.1-9.3`` name."""
-    for found in re.finditer(rf"METHODS\s+({NUMBER}(?:(?:,\s+|\s+and\s+|-){NUMBER})*)(?![\d.]*\d)", text):
+    for found in re.finditer(
+        rf"METHODS\s+({NUMBER}(?:(?:,\s+|\s+and\s+|-){NUMBER})*)(?![\d.]*\d)", text
+    ):
         yield from re.findall(NUMBER, found.group(1))
 
 
@@ -50,7 +52,12 @@ def unresolved(text: str, sections: set[str], papers: set[str]) -> set[str]:
 
 def sources() -> list[Path]:
     """The files of the code, and the documents."""
-    code = [path for room in ("src", "tests", "bench") for path in sorted((ROOT / room).rglob("*.py")) if ".venv" not in path.parts]
+    code = [
+        path
+        for room in ("src", "tests", "bench")
+        for path in sorted((ROOT / room).rglob("*.py"))
+        if ".venv" not in path.parts
+    ]
     return [path for path in code if path != Path(__file__)] + [DOCS / name for name in DOCUMENTS]
 
 
@@ -58,7 +65,11 @@ def test_every_citation_resolves() -> None:
     """A citation of a section that is not in docs/methods.md, or of a paper that is not in docs/references.md, fails."""
     sections = headings((DOCS / "methods.md").read_text())
     papers = papers_listed((DOCS / "references.md").read_text())
-    wrong = {str(path.relative_to(ROOT)): found for path in sources() if (found := unresolved(path.read_text(), sections, papers))}
+    wrong = {
+        str(path.relative_to(ROOT)): found
+        for path in sources()
+        if (found := unresolved(path.read_text(), sections, papers))
+    }
     assert not wrong
 
 
@@ -135,7 +146,9 @@ def test_examples_of_mechanisms_run() -> None:
 def test_every_mechanism_has_a_section_and_an_example() -> None:
     """Every public mechanism has a heading, the same six parts, and an example that makes one."""
     text = (DOCS / "mechanisms.md").read_text()
-    public = {name for name in warner.__all__ if name in {*warner.mechanisms.MECHANISMS, "Personalized"}}
+    public = {
+        name for name in warner.__all__ if name in {*warner.mechanisms.MECHANISMS, "Personalized"}
+    }
     parts = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##)", text, flags=re.S | re.M))
     assert set(parts) == public
     for name, body in parts.items():
@@ -159,7 +172,10 @@ def test_expected_errors_of_labels_are_the_formulae_of_the_documents(epsilon: fl
     s, share = 2, float(P[:2].sum())
     some = [1, 2]
     formulae: list[tuple[warner.Mechanism, float]] = [
-        (warner.RandomizedResponse(VALUES, epsilon), ((e + size - 2) ** 2 + size - 1) / (e - 1) ** 2 - squares),
+        (
+            warner.RandomizedResponse(VALUES, epsilon),
+            ((e + size - 2) ** 2 + size - 1) / (e - 1) ** 2 - squares,
+        ),
         (warner.UnaryEncoding(VALUES, epsilon), size * h / (h - 1) ** 2 + 1 - squares),
         (optimized, 4 * size * e / (e - 1) ** 2 + 2 - squares),
         (subset, size * q * (1 - q) / (p - q) ** 2 + (1 - 2 * q) / (p - q) - squares),
@@ -174,14 +190,18 @@ def test_expected_errors_of_labels_are_the_formulae_of_the_documents(epsilon: fl
         ),
     ]
     for mechanism, expected in formulae:
-        assert warner.design.theory.expected_loss(mechanism, P, 1, "l2") == pytest.approx(expected, rel=1e-7)
+        assert warner.design.theory.expected_loss(mechanism, P, 1, "l2") == pytest.approx(
+            expected, rel=1e-7
+        )
 
 
 @pytest.mark.parametrize("keep", [0.3, 0.5, 0.8])
 def test_the_variance_of_unary_encoding_is_the_formula_that_fixes_its_constant(keep: float) -> None:
     """At a share of 0 it is e / (t (1 - t) (e - 1)^2), which is least at t = 1/2."""
     channel = warner.UnaryEncoding(VALUES, 1.0, keep=keep).channel()
-    assert channel.variance(np.eye(6)[0])[1] == pytest.approx(np.e / (keep * (1 - keep) * (np.e - 1) ** 2), rel=1e-9)
+    assert channel.variance(np.eye(6)[0])[1] == pytest.approx(
+        np.e / (keep * (1 - keep) * (np.e - 1) ** 2), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("make", [warner.SquareWave, warner.Piecewise])
@@ -250,7 +270,10 @@ COLUMNS: dict[str, tuple[int, object] | None] = {
 
 def cells() -> list[dict[str, Any]]:
     """The stored results, one dict for each cell."""
-    return [json.loads(line) for line in (ROOT / "bench" / "results" / "accuracy.jsonl").read_text().splitlines()]
+    return [
+        json.loads(line)
+        for line in (ROOT / "bench" / "results" / "accuracy.jsonl").read_text().splitlines()
+    ]
 
 
 def ratios(method: str, beside: str | None = None) -> list[tuple[list[Any], float]]:
@@ -258,7 +281,11 @@ def ratios(method: str, beside: str | None = None) -> list[tuple[list[Any], floa
     found = []
     for cell in cells():
         losses = {m: v["MSE"] for m, v in cell["losses"].items() if m not in ("uniform", "ObfDat")}
-        if cell["cell"][1] != "uniform" and method in losses and (beside is None or beside in losses):
+        if (
+            cell["cell"][1] != "uniform"
+            and method in losses
+            and (beside is None or beside in losses)
+        ):
             found.append((cell["cell"], losses[method] / min(losses.values())))
     return found
 
@@ -273,16 +300,26 @@ def league() -> dict[str, list[float]]:
     table = {}
     for method in LINES:
         found = ratios(method)
-        shown = [geometric(ratio for cell, ratio in found if chosen is None or cell[chosen[0]] == chosen[1]) for chosen in COLUMNS.values()]
+        shown = [
+            geometric(
+                ratio for cell, ratio in found if chosen is None or cell[chosen[0]] == chosen[1]
+            )
+            for chosen in COLUMNS.values()
+        ]
         table[method] = [*shown, max(ratio for _, ratio in found), len(found)]
     return table
 
 
 def written(table: dict[str, list[float]]) -> str:
     """The table as it stands in the document."""
-    lines = [f"| method | {' | '.join(COLUMNS)} | worst | cells |", "|---" * (len(COLUMNS) + 3) + "|"]
+    lines = [
+        f"| method | {' | '.join(COLUMNS)} | worst | cells |",
+        "|---" * (len(COLUMNS) + 3) + "|",
+    ]
     for method, (*means, worst, count) in table.items():
-        lines.append(f"| {NAMED[method]} | {' | '.join(f'{mean:.2f}' for mean in means)} | {worst:.3g} | {count} |")
+        lines.append(
+            f"| {NAMED[method]} | {' | '.join(f'{mean:.2f}' for mean in means)} | {worst:.3g} | {count} |"
+        )
     return "\n".join(lines)
 
 
@@ -293,7 +330,9 @@ def test_the_league_of_the_document_is_the_measured_one() -> None:
     right = league()
     advice = f"write this table into docs/estimators.md:\n{written(right)}"
     assert block.splitlines()[:2] == written(right).splitlines()[:2], advice
-    rows = [[part.strip() for part in line.strip("|").split("|")] for line in block.splitlines()[2:]]
+    rows = [
+        [part.strip() for part in line.strip("|").split("|")] for line in block.splitlines()[2:]
+    ]
     assert [row[0] for row in rows] == [NAMED[method] for method in LINES], advice
     for row, numbers in zip(rows, right.values(), strict=True):
         *means, worst, count = (float(number) for number in row[1:])
@@ -310,14 +349,23 @@ def test_figures_quoted_in_prose_are_the_measured_ones() -> None:
         return [float(number) for number in found.groups()]
 
     pattern = r"geometric mean is ([\d.]+) for empirical Bayes, ([\d.]+) for .*?, ([\d.]+) for Norm-Sub, and ([\d.]+) for"
-    measured = [geometric(ratio for _, ratio in ratios(method)) for method in ("EB", "MLE", "Norm-Sub", "inversion")]
+    measured = [
+        geometric(ratio for _, ratio in ratios(method))
+        for method in ("EB", "MLE", "Norm-Sub", "inversion")
+    ]
     assert quoted("methods.md", pattern) == pytest.approx(measured, rel=0.006)
     pattern = r"it has ([\d.]+), its form with exact fits ([\d.]+), and the maximum of the likelihood ([\d.]+)\."
-    measured = [geometric(ratio for _, ratio in ratios(method, "MR")) for method in ("MR", "MR exact", "MLE")]
+    measured = [
+        geometric(ratio for _, ratio in ratios(method, "MR"))
+        for method in ("MR", "MR exact", "MLE")
+    ]
     assert quoted("estimators.md", pattern) == pytest.approx(measured, abs=0.0051)
     even = [cell["losses"] for cell in cells() if cell["cell"][1] == "uniform"]
     pattern = r"has ([\d.]+) times the mean squared error of Norm-Sub, the maximum of the likelihood ([\d.]+) times"
-    measured = [geometric(loss[method]["MSE"] / loss["Norm-Sub"]["MSE"] for loss in even) for method in ("EB", "MLE")]
+    measured = [
+        geometric(loss[method]["MSE"] / loss["Norm-Sub"]["MSE"] for loss in even)
+        for method in ("EB", "MLE")
+    ]
     assert quoted("estimators.md", pattern) == pytest.approx(measured, rel=0.2)
 
 

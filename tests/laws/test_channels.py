@@ -23,7 +23,9 @@ def _theta(size: int) -> np.ndarray:
 def _rows(mechanism: Mechanism) -> np.ndarray:
     """What each possible report adds to the weights, (outputs, rows of the channel), by tallying it alone."""
     outputs = Reports(mechanism.header, mechanism.outputs())
-    return np.stack([likelihood_data(mechanism.tally(outputs[i : i + 1])).weights for i in range(len(outputs))])
+    return np.stack(
+        [likelihood_data(mechanism.tally(outputs[i : i + 1])).weights for i in range(len(outputs))]
+    )
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -53,7 +55,10 @@ def test_inverse_is_unbiased(name: str, size: int) -> None:
     channel = MECHANISMS[name](warner.Integers(1, size), 1.0).channel()
     theta = _theta(size)
     assert channel.invert(channel.matvec(theta)) == pytest.approx(theta, abs=1e-10)
-    c, w = np.random.default_rng(1).random(size), channel.matvec(np.random.default_rng(2).dirichlet(np.ones(size)))
+    c, w = (
+        np.random.default_rng(1).random(size),
+        channel.matvec(np.random.default_rng(2).dirichlet(np.ones(size))),
+    )
     if channel.shape[0] * size < 10**6:
         assert channel.influence(c) @ w == pytest.approx(c @ channel.invert(w), abs=1e-9)
 
@@ -75,7 +80,9 @@ def test_null_variance_is_the_variance_at_an_absent_value(name: str) -> None:
     theta = np.array([0.4, 0.3, 0.2, 0.1])
     for x in range(4):
         absent = np.where(np.arange(4) == x, 0, theta) / (1 - theta[x])
-        assert channel.variance_at_zero(theta)[x] == pytest.approx(channel.variance(absent)[x], rel=1e-9)
+        assert channel.variance_at_zero(theta)[x] == pytest.approx(
+            channel.variance(absent)[x], rel=1e-9
+        )
     certain = np.array([0, 1.0, 0, 0])
     assert np.isfinite(channel.variance_at_zero(certain)).all()
 
@@ -102,4 +109,6 @@ def test_a_channel_of_low_rank_is_refused_for_inversion_only() -> None:
     tally = blind.tally(blind.randomize([0, 1, 2, 2]))
     with pytest.raises(warner.IdentifiabilityError, match="rank"):
         warner.estimate(tally, warner.Inversion())
-    assert warner.estimate(tally, warner.MaximumLikelihood()).probabilities.sum() == pytest.approx(1)
+    assert warner.estimate(tally, warner.MaximumLikelihood()).probabilities.sum() == pytest.approx(
+        1
+    )

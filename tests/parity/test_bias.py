@@ -60,15 +60,27 @@ def test_grouped_rows_tell_what_people_one_by_one_do(ridge: float, curvature: fl
     data = _facts()
     for theta in (np.full(5, 0.2), np.array([0.5, 0.2, 0.1, 0.15, 0.05])):
         fast = second_order(data.channel, data.weights, theta, data.n, ridge, curvature)
-        assert fast == pytest.approx(literal(_scores(data, theta), ridge, curvature), rel=1e-9, abs=1e-13)
+        assert fast == pytest.approx(
+            literal(_scores(data, theta), ridge, curvature), rel=1e-9, abs=1e-13
+        )
 
 
 @pytest.mark.parametrize(
-    "mechanism", [warner.LocalHashing(LABELS, 1.0, seeds=12), warner.HadamardResponse(LABELS, 1.0), warner.SubsetSelection(LABELS, 1.0)], ids=repr
+    "mechanism",
+    [
+        warner.LocalHashing(LABELS, 1.0, seeds=12),
+        warner.HadamardResponse(LABELS, 1.0),
+        warner.SubsetSelection(LABELS, 1.0),
+    ],
+    ids=repr,
 )
 def test_any_channel_of_whole_reports_has_a_correction(mechanism: Mechanism) -> None:
     rng = np.random.default_rng(1)
-    data = likelihood_data(mechanism.tally(mechanism.randomize(LABELS.decode(rng.integers(0, 5, 80)), rng), keep_reports=True))
+    data = likelihood_data(
+        mechanism.tally(
+            mechanism.randomize(LABELS.decode(rng.integers(0, 5, 80)), rng), keep_reports=True
+        )
+    )
     theta = np.array([0.5, 0.2, 0.1, 0.15, 0.05])
     rows, w = data.channel.restrict_to_observed(data.weights)
     fast = second_order(rows, w, theta, data.n)
@@ -78,12 +90,16 @@ def test_any_channel_of_whole_reports_has_a_correction(mechanism: Mechanism) -> 
 def test_the_whole_method_is_algorithm_2() -> None:
     """Mutants: alpha of another run, the correction added, projected instead of clipped and renormalised."""
     data = _facts()
-    theta, _, steps, _ = climb(data.channel, data.weights, data.n, data.channel.naive_estimate(data.weights), 1e-3, 10**5)
+    theta, _, steps, _ = climb(
+        data.channel, data.weights, data.n, data.channel.naive_estimate(data.weights), 1e-3, 10**5
+    )
     a = literal(_scores(data, theta), 1e-3)
     for alpha in (0.0, 0.9, 40.0, 400.0):
         clipped = np.maximum(theta - alpha * a, 0)
         fit = BiasCorrection(alpha=alpha).fit(data)
-        assert fit.shares == pytest.approx(clipped / clipped.sum() if clipped.any() else np.full(5, 0.2), abs=1e-12)
+        assert fit.shares == pytest.approx(
+            clipped / clipped.sum() if clipped.any() else np.full(5, 0.2), abs=1e-12
+        )
         assert fit.iterations == steps
 
 
@@ -113,18 +129,31 @@ def test_equation_24_lacks_a_factor_of_two() -> None:
         return g / (at @ g)
 
     def second(u: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return (score(theta + u + v) - score(theta + u - v) - score(theta - u + v) + score(theta - u - v)) / (4 * h * h)
+        return (
+            score(theta + u + v)
+            - score(theta + u - v)
+            - score(theta - u + v)
+            + score(theta - u - v)
+        ) / (4 * h * h)
 
     numeric = np.array([[second(u, v) for u in unit] for v in unit])
-    assert numeric == pytest.approx(2 * np.einsum("i,j,k->ijk", g, g, g) / (theta @ g) ** 3, rel=1e-5)
+    assert numeric == pytest.approx(
+        2 * np.einsum("i,j,k->ijk", g, g, g) / (theta @ g) ** 3, rel=1e-5
+    )
 
 
 @pytest.mark.parametrize(
     "channel",
-    [DirectChannel(5, 0.1, 0.5), StackChannel([DirectChannel(5, 0.15, 0.25), DirectChannel(5, 0.0, 1.0)], [30, 10]), "dense"],
+    [
+        DirectChannel(5, 0.1, 0.5),
+        StackChannel([DirectChannel(5, 0.15, 0.25), DirectChannel(5, 0.0, 1.0)], [30, 10]),
+        "dense",
+    ],
     ids=["one budget", "two budgets", "any matrix"],
 )
-def test_on_the_simplex_the_second_order_bias_of_an_interior_maximum_vanishes(channel: Channel | str) -> None:
+def test_on_the_simplex_the_second_order_bias_of_an_interior_maximum_vanishes(
+    channel: Channel | str,
+) -> None:
     """Rilstone's formula in the K - 1 coordinates in which the score does have mean 0, expectations taken exactly."""
     rng = np.random.default_rng(2)
     theta = rng.dirichlet(np.full(5, 3.0))
@@ -159,4 +188,7 @@ def test_equal_weights_are_equation_13() -> None:
             tallies.append(tally)
         equal = warner.estimate(tallies, Inversion(weights="equal"))
         assert equal.probabilities == pytest.approx(np.mean(inverted, axis=0), abs=1e-12)
-        assert np.abs(equal.probabilities - warner.estimate(tallies, Inversion()).probabilities).max() > 0.01
+        assert (
+            np.abs(equal.probabilities - warner.estimate(tallies, Inversion()).probabilities).max()
+            > 0.01
+        )

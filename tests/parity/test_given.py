@@ -62,7 +62,9 @@ def test_bits_have_the_moments_of_all_their_reports(ones: int | None) -> None:
     assert found.squares == pytest.approx((g[:, 3:] ** 2).T @ law)
     assert found.mixed == pytest.approx((g[:, 3:] * h[:, None]).T @ law)
     assert found.keys == pytest.approx(np.tile(h**2 @ law, (3, 1)))
-    assert found.total == pytest.approx(THETA[1]) and found.key == pytest.approx(np.full(3, THETA[1].sum()))
+    assert found.total == pytest.approx(THETA[1]) and found.key == pytest.approx(
+        np.full(3, THETA[1].sum())
+    )
 
 
 @pytest.mark.parametrize("second", [DirectChannel(3, 0.2, 0.4), SupportChannel(3, 0.3, 0.4)])
@@ -74,7 +76,12 @@ def test_attributes_apart_have_the_moments_of_all_their_reports(second: Channel)
         b, law = (np.eye(3) - 0.2) / 0.4, second.dense()
     else:
         rows = np.array(list(product([0, 1], repeat=3)))
-        b, law = (rows - 0.3) / 0.4, np.array([[np.where(r == 1, p, 1 - p).prod() for p in 0.3 + 0.4 * np.eye(3)] for r in rows])
+        b, law = (
+            (rows - 0.3) / 0.4,
+            np.array(
+                [[np.where(r == 1, p, 1 - p).prod() for p in 0.3 + 0.4 * np.eye(3)] for r in rows]
+            ),
+        )
     joint = np.kron(first.dense(), law) @ _columns()
     g = np.multiply.outer(a, b).reshape(-1, 3)
     h = np.repeat(a, len(b))
@@ -83,7 +90,9 @@ def test_attributes_apart_have_the_moments_of_all_their_reports(second: Channel)
     assert found.squares == pytest.approx((g**2).T @ joint)
     assert found.mixed == pytest.approx((g * h[:, None]).T @ joint)
     assert found.keys == pytest.approx(np.tile(h**2 @ joint, (3, 1)))
-    assert found.total == pytest.approx(THETA[1]) and found.key == pytest.approx(np.full(3, THETA[1].sum()))
+    assert found.total == pytest.approx(THETA[1]) and found.key == pytest.approx(
+        np.full(3, THETA[1].sum())
+    )
 
 
 def test_what_a_report_of_a_pool_adds_is_the_inverse() -> None:
@@ -104,7 +113,9 @@ def test_without_noise_the_interval_is_wilsons(clear: float) -> None:
     found = shares_given(data, 0, SHAPE, z, respondents=False)
     assert found == pytest.approx(np.stack([middle - half, middle + half], axis=1), abs=1e-9)
     # Of these very people, whose answers are not randomised, all is known.
-    assert shares_given(data, 0, SHAPE, z, respondents=True) == pytest.approx(np.stack([share, share], axis=1), abs=1e-6)
+    assert shares_given(data, 0, SHAPE, z, respondents=True) == pytest.approx(
+        np.stack([share, share], axis=1), abs=1e-6
+    )
 
 
 def test_a_key_that_noise_hides_says_nothing_and_a_lone_value_is_certain() -> None:
@@ -113,19 +124,34 @@ def test_a_key_that_noise_hides_says_nothing_and_a_lone_value_is_certain() -> No
     assert shares_given(data, 0, SHAPE, 1.96, respondents=False).tolist() == [[0.0, 1.0]] * 3
     assert shares_given(data, 0, (6, 1), 1.96, respondents=False).tolist() == [[1.0, 1.0]]
     blind = DenseChannel(np.full((2, 6), 0.5))
-    assert shares_given(LikelihoodData(blind, np.full(2, 0.5), 100, PAIR), 0, SHAPE, 1.96, respondents=False).tolist() == [[0.0, 1.0]] * 3
+    assert (
+        shares_given(
+            LikelihoodData(blind, np.full(2, 0.5), 100, PAIR), 0, SHAPE, 1.96, respondents=False
+        ).tolist()
+        == [[0.0, 1.0]] * 3
+    )
 
 
 @pytest.mark.parametrize("kind", ["reports", "keys"])
 def test_several_mechanisms_make_a_narrower_interval_than_each(kind: str) -> None:
     """Weights are the expected ones, so that chance plays no part."""
     if kind == "keys":
-        parts = [KeyValue(*PAIR.domains.values(), e, value="piecewise", cells=5).channel() for e in (3.0, 4.0)]
+        parts = [
+            KeyValue(*PAIR.domains.values(), e, value="piecewise", cells=5).channel()
+            for e in (3.0, 4.0)
+        ]
     else:
         parts = [RandomizedResponse(PAIR, 3.0).channel(), UnaryEncoding(PAIR, 3.0).channel()]
     theta = THETA.ravel()
-    alone = [shares_given(LikelihoodData(c, c.matvec(theta), 20_000, PAIR), 0, SHAPE, 1.96, respondents=False) for c in parts]
+    alone = [
+        shares_given(
+            LikelihoodData(c, c.matvec(theta), 20_000, PAIR), 0, SHAPE, 1.96, respondents=False
+        )
+        for c in parts
+    ]
     stack = StackChannel(parts, [20_000, 20_000])
-    both = shares_given(LikelihoodData(stack, stack.matvec(theta), 40_000, PAIR), 0, SHAPE, 1.96, respondents=False)
+    both = shares_given(
+        LikelihoodData(stack, stack.matvec(theta), 40_000, PAIR), 0, SHAPE, 1.96, respondents=False
+    )
     assert (np.diff(both) < np.minimum(*(np.diff(each) for each in alone))).all()
     assert ((both[:, 0] <= THETA[0] / 0.4) & (THETA[0] / 0.4 <= both[:, 1])).all()

@@ -39,9 +39,14 @@ def test_bit_sums_of_all_ones_do_not_overflow_their_lanes() -> None:
 def test_histograms_count_tuples() -> None:
     rng = np.random.default_rng(0)
     seed, bucket = rng.integers(0, 7, 1000), rng.integers(0, 3, 1000)
-    kind, table = count(IntegerColumns(("seed", "bucket"), (7, 3)), {"seed": seed.astype(np.uint8), "bucket": bucket.astype(np.uint8)})
+    kind, table = count(
+        IntegerColumns(("seed", "bucket"), (7, 3)),
+        {"seed": seed.astype(np.uint8), "bucket": bucket.astype(np.uint8)},
+    )
     assert kind == "histogram"
-    assert table.tolist() == [[sum((seed == s) & (bucket == b)) for b in range(3)] for s in range(7)]
+    assert table.tolist() == [
+        [sum((seed == s) & (bucket == b)) for b in range(3)] for s in range(7)
+    ]
 
 
 @pytest.mark.parametrize("order", [1, 2, 8, 64])
@@ -74,7 +79,11 @@ def test_hash_known_answers() -> None:
     assert vectors["family"] == hashing.FAMILY
     assert len(vectors["vectors"]) >= 64
     for seed, index, g, bucket in vectors["vectors"]:
-        assert int(hashing.buckets(np.array([seed]), np.array([index]), g)[0]) == bucket == _hash_slowly(seed, index, g)
+        assert (
+            int(hashing.buckets(np.array([seed]), np.array([index]), g)[0])
+            == bucket
+            == _hash_slowly(seed, index, g)
+        )
 
 
 def test_collisions_by_counting() -> None:
@@ -96,7 +105,11 @@ def test_hash_channel_in_blocks_is_the_whole(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("warner.channels.hashed._BLOCK", 130)
     monkeypatch.setattr("warner.channels.hashed._HASH_CACHE", 0)
     again = warner.LocalHashing(warner.Integers(0, 19), 1.0, seeds=64).channel()
-    for a, b in zip(whole, (again.matvec(theta), again.rmatvec(r), again.variance(theta), again.gram(r)), strict=True):
+    for a, b in zip(
+        whole,
+        (again.matvec(theta), again.rmatvec(r), again.variance(theta), again.gram(r)),
+        strict=True,
+    ):
         assert a == pytest.approx(b, abs=1e-12)
     monkeypatch.setattr("warner.channels.hashed._VARIANCE_WORK", 32 * 4 * 400)
     assert again.variance(theta) == pytest.approx(whole[2], rel=0.4)
@@ -122,7 +135,9 @@ def test_post_processing_at_its_edges() -> None:
     assert base_cut(np.array([1.4, 0.2])).tolist() == [1, 0]
     whole = np.array([0.4, 0.25, 0.2, 0.1, 0.05]) + 1e-16
     assert (base_cut(whole[::-1]) > 0).all(), "rounding must not cost the last share"
-    assert threshold(np.array([0.9, 0.4, 0.0]), np.full(3, 0.01)) == pytest.approx([0.9 / 1.3, 0.4 / 1.3, 0])
+    assert threshold(np.array([0.9, 0.4, 0.0]), np.full(3, 0.01)) == pytest.approx(
+        [0.9 / 1.3, 0.4 / 1.3, 0]
+    )
     assert threshold(np.array([0.4, 0.4]), np.full(2, 0.01)) == pytest.approx([0.5, 0.5])
     assert threshold(np.array([0.3, 0.0, 0.0]), np.zeros(3)) == pytest.approx([0.3, 0.35, 0.35])
     # Threshold by the slow rule: above z(1 - alpha / K) sd.
@@ -158,6 +173,10 @@ def test_an_unbiased_estimate_inside_the_simplex_sums_to_one(epsilon: float) -> 
     coin = warner.RandomizedResponse(warner.Integers(0, 1), epsilon)
     channel = coin.channel()
     for constraint in (None, "project", "normalize", "base-cut", "threshold"):
-        fit = warner.Inversion(constraint).fit(LikelihoodData(channel, np.array([0.5, 0.5]), 2, coin.domain))
-        assert abs(fit.shares.sum() - 1) <= 1e-12 and fit.shares == pytest.approx([0.5, 0.5], abs=1e-6)
+        fit = warner.Inversion(constraint).fit(
+            LikelihoodData(channel, np.array([0.5, 0.5]), 2, coin.domain)
+        )
+        assert abs(fit.shares.sum() - 1) <= 1e-12 and fit.shares == pytest.approx(
+            [0.5, 0.5], abs=1e-6
+        )
         assert fit.status is warner.Status.EXACT

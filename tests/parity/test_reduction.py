@@ -36,7 +36,14 @@ def _unordered(size: int) -> Domain:
 class Slow:
     """[P3 algs 1, 2, 3] word by word: lists of lists of values, dense rows, one loop a line."""
 
-    def __init__(self, data: LikelihoodData, select: str, operation: str = "merge", k_min: int | None = None, factor: float = 2.0) -> None:
+    def __init__(
+        self,
+        data: LikelihoodData,
+        select: str,
+        operation: str = "merge",
+        k_min: int | None = None,
+        factor: float = 2.0,
+    ) -> None:
         self.rows = data.channel.dense()
         self.w, self.n, self.rows_per_report = data.weights, data.n, data.channel.rows_per_report
         self.size = self.rows.shape[1]
@@ -54,9 +61,15 @@ class Slow:
                 chosen = self.lightest(groups, weights, spare, select)
             if len(chosen) < 1 + (operation == "merge"):
                 break
-            rest = [(g, v) for i, (g, v) in enumerate(zip(groups, weights, strict=True)) if i not in chosen]
+            rest = [
+                (g, v)
+                for i, (g, v) in enumerate(zip(groups, weights, strict=True))
+                if i not in chosen
+            ]
             if operation == "merge":
-                rest.append((sorted(x for i in chosen for x in groups[i]), sum(weights[i] for i in chosen)))
+                rest.append(
+                    (sorted(x for i in chosen for x in groups[i]), sum(weights[i] for i in chosen))
+                )
             rest.sort(key=lambda pair: pair[0][0])
             total = sum(v for _, v in rest)
             found, bic = self.em([g for g, _ in rest], [v / total for _, v in rest])
@@ -74,7 +87,11 @@ class Slow:
         seen = self.w > 0
         if not (columns @ np.array(weights))[seen].all():
             return -math.inf
-        return float(self.n * self.rows_per_report * (self.w[seen] @ np.log(self.rows_per_report * (columns @ np.array(weights))[seen])))
+        return float(
+            self.n
+            * self.rows_per_report
+            * (self.w[seen] @ np.log(self.rows_per_report * (columns @ np.array(weights))[seen]))
+        )
 
     def em(self, groups: list[list[int]], weights: list[float]) -> tuple[list[float], float]:
         columns = np.stack([self.rows[:, g].mean(axis=1) for g in groups], axis=1)
@@ -87,7 +104,10 @@ class Slow:
             before = value
             while True:
                 # Rows that are parts of reports: as many times as long, but no share loses more than nine tenths unless EM's own step takes it.
-                longest = min((0.9 * a / -b for a, b in zip(now, step, strict=True) if b < 0), default=math.inf)
+                longest = min(
+                    (0.9 * a / -b for a, b in zip(now, step, strict=True) if b < 0),
+                    default=math.inf,
+                )
                 moved = now + max(1.0, min(pace, longest)) * step
                 weights = list(moved / moved.sum())
                 value = self.log_likelihood(columns, weights)
@@ -98,7 +118,9 @@ class Slow:
             if value - before < 1e-3:
                 return weights, -2 * value + len(groups) * math.log(self.n)
 
-    def lightest(self, groups: list[list[int]], weights: list[float], spare: int, select: str) -> list[int]:
+    def lightest(
+        self, groups: list[list[int]], weights: list[float], spare: int, select: str
+    ) -> list[int]:
         order = sorted(range(len(groups)), key=lambda i: weights[i])
         if select == "half":
             order = order[: len(order) // 2]
@@ -107,7 +129,9 @@ class Slow:
             below = below[: max(1 + (self.operation == "merge"), len(below) // 2)]
         return below[:spare]
 
-    def window(self, groups: list[list[int]], weights: list[float], spare: int, t: int) -> tuple[list[int], int]:
+    def window(
+        self, groups: list[list[int]], weights: list[float], spare: int, t: int
+    ) -> tuple[list[int], int]:
         alone = {g[0]: i for i, g in enumerate(groups) if len(g) == 1}
         while True:
             width = min(math.ceil(self.size / 2**t), spare)
@@ -125,8 +149,26 @@ class Slow:
             t += 1
 
 
-@pytest.mark.parametrize("select, operation", [("lowest", "merge"), ("half", "merge"), ("lowest", "prune"), ("window", "merge"), ("window", "prune")])
-@pytest.mark.parametrize("name", ["RandomizedResponse", "LocalHashing optimized", "UtilityOptimizedRR", "UnaryEncoding optimized", "SquareWave"])
+@pytest.mark.parametrize(
+    "select, operation",
+    [
+        ("lowest", "merge"),
+        ("half", "merge"),
+        ("lowest", "prune"),
+        ("window", "merge"),
+        ("window", "prune"),
+    ],
+)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "RandomizedResponse",
+        "LocalHashing optimized",
+        "UtilityOptimizedRR",
+        "UnaryEncoding optimized",
+        "SquareWave",
+    ],
+)
 def test_reduction_is_the_papers_round_by_round(name: str, select: str, operation: str) -> None:
     domain = Interval(-1.0, 1.0, 14) if name == "SquareWave" else Integers(1, 14)
     data = _facts(MECHANISMS[name](domain, 1.5), 3000)
@@ -139,7 +181,10 @@ def test_reduction_is_the_papers_round_by_round(name: str, select: str, operatio
 
 
 @pytest.mark.parametrize("k_min, tau", [(1, 6.0), (2, 30.0), (10, 30.0), (13, 30.0)])
-@pytest.mark.parametrize("select, operation", [("lowest", "merge"), ("half", "merge"), ("window", "merge"), ("half", "prune")])
+@pytest.mark.parametrize(
+    "select, operation",
+    [("lowest", "merge"), ("half", "merge"), ("window", "merge"), ("half", "prune")],
+)
 def test_limits_are_the_papers_too(select: str, operation: str, k_min: int, tau: float) -> None:
     data = _facts(warner.RandomizedResponse(Integers(1, 14), 2.0), 20_000)
     fit = warner.MixtureReduction("em", operation, select, tau, k_min).fit(data)
@@ -149,7 +194,9 @@ def test_limits_are_the_papers_too(select: str, operation: str, k_min: int, tau:
     assert len(slow.bics) > 1 or slow.undone, "something is tried in each of these"
     assert all(b <= a for a, b in pairwise(slow.bics))
     if (select, k_min, tau) == ("lowest", 2, 30.0):
-        assert slow.undone and slow.components > 2, "a threshold this high merges what must not be, and BIC says so"
+        assert slow.undone and slow.components > 2, (
+            "a threshold this high merges what must not be, and BIC says so"
+        )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -166,18 +213,30 @@ def test_merging_by_mean_counts_is_the_merged_channel(kind: str, seed: int) -> N
     assert counts is not None
     domain = _unordered(size)
     fast = warner.MaximumLikelihood(1e-12).fit(LikelihoodData(channel, counts, n, domain))
-    matrix = np.stack([channel.dense()[:, labels == j].mean(axis=1) for j in range(merged.shape[1])], axis=1)
+    matrix = np.stack(
+        [channel.dense()[:, labels == j].mean(axis=1) for j in range(merged.shape[1])], axis=1
+    )
     dense = DenseChannel(matrix, rows_per_report=channel.rows_per_report)
-    slow = warner.MaximumLikelihood(1e-12).fit(LikelihoodData(dense, w, n, _unordered(merged.shape[1])))
+    slow = warner.MaximumLikelihood(1e-12).fit(
+        LikelihoodData(dense, w, n, _unordered(merged.shape[1]))
+    )
     assert merged.spread(slow.probabilities) == pytest.approx(fast.probabilities, abs=1e-6)
-    assert log_likelihood(channel, w, fast.probabilities) == pytest.approx(log_likelihood(dense, w, slow.probabilities), abs=1e-11)
-    assert fast.log_likelihood == pytest.approx(n * log_likelihood(channel, w, fast.probabilities)), "merging changes no constant"
+    assert log_likelihood(channel, w, fast.probabilities) == pytest.approx(
+        log_likelihood(dense, w, slow.probabilities), abs=1e-11
+    )
+    assert fast.log_likelihood == pytest.approx(
+        n * log_likelihood(channel, w, fast.probabilities)
+    ), "merging changes no constant"
 
 
 def test_counts_are_not_averaged_where_values_differ() -> None:
     """Merging a sensitive and an open value of utility-optimised RR: rows differ, and the mean of the counts is the mutant."""
     data = _facts(warner.UtilityOptimizedRR(_unordered(6), 1.0, sensitive=["v0", "v1"]), 2000)
-    for labels, same in (([0, 1, 2, 2, 3, 4], True), ([0, 0, 1, 2, 3, 4], True), ([0, 1, 1, 2, 3, 4], False)):
+    for labels, same in (
+        ([0, 1, 2, 2, 3, 4], True),
+        ([0, 0, 1, 2, 3, 4], True),
+        ([0, 1, 1, 2, 3, 4], False),
+    ):
         merged = MergedChannel(data.channel, np.array(labels))
         assert (averaged(data.channel, data.weights, merged) is not None) == same
 
@@ -185,9 +244,17 @@ def test_counts_are_not_averaged_where_values_differ() -> None:
 @pytest.mark.parametrize("kind", ["direct", "bit sums", "hashed", "whole reports", "square wave"])
 def test_merged_channels_multiply_like_their_matrix(kind: str) -> None:
     rng = np.random.default_rng(0)
-    name = {"direct": "RandomizedResponse", "hashed": "LocalHashing optimized", "square wave": "SquareWave"}.get(kind, "UnaryEncoding optimized")
+    name = {
+        "direct": "RandomizedResponse",
+        "hashed": "LocalHashing optimized",
+        "square wave": "SquareWave",
+    }.get(kind, "UnaryEncoding optimized")
     data = _facts(MECHANISMS[name](Integers(1, 9), 1.0), 300, kept=kind == "whole reports")
-    for labels in (np.arange(9), np.array([0, 1, 0, 2, 2, 2, 3, 1, 4]), np.array([0, -1, 0, 1, -1, 2, 2, 3, -1])):
+    for labels in (
+        np.arange(9),
+        np.array([0, 1, 0, 2, 2, 2, 3, 1, 4]),
+        np.array([0, -1, 0, 1, -1, 2, 2, 3, -1]),
+    ):
         merged, w = MergedChannel(data.channel, labels).restrict_to_observed(data.weights)
         matrix = np.zeros((9, merged.shape[1]))
         for x, j in enumerate(labels):
@@ -209,9 +276,13 @@ def test_the_threshold_of_bins_is_the_curvature_at_the_uniform_distribution() ->
     rows, even, h = data.channel.dense(), np.full(12, 1 / 12), 1e-4
     for x in (0, 5, 11):
         step = h * (np.arange(12) == x)
-        up, here, down = (data.n * data.weights @ np.log(rows @ (even + move)) for move in (step, 0 * step, -step))
+        up, here, down = (
+            data.n * data.weights @ np.log(rows @ (even + move)) for move in (step, 0 * step, -step)
+        )
         curvature = -(up - 2 * here + down) / h**2
-        assert deviations(data, data.channel, data.weights)[x] == pytest.approx(1 / math.sqrt(curvature), rel=1e-4)
+        assert deviations(data, data.channel, data.weights)[x] == pytest.approx(
+            1 / math.sqrt(curvature), rel=1e-4
+        )
         printed = data.n * (data.weights / (rows @ even) ** 2) @ rows[:, x]
         assert printed > 2 * curvature
 
@@ -236,7 +307,11 @@ def _published(g: np.ndarray, p: float, q: float, n: int, steps: int) -> np.ndar
 def test_the_filter_is_the_published_one_but_for_the_total(size: int, steps: int) -> None:
     n = 3000
     for keep in (None, "symmetric", "optimized"):
-        mechanism = warner.RandomizedResponse(Integers(1, size), 1.0) if keep is None else warner.UnaryEncoding(Integers(1, size), 1.0, keep=keep)
+        mechanism = (
+            warner.RandomizedResponse(Integers(1, size), 1.0)
+            if keep is None
+            else warner.UnaryEncoding(Integers(1, size), 1.0, keep=keep)
+        )
         data = _facts(mechanism, n)
         channel = data.channel
         assert isinstance(channel, DirectChannel | SupportChannel)
@@ -244,8 +319,12 @@ def test_the_filter_is_the_published_one_but_for_the_total(size: int, steps: int
         published = _published(channel.shares(data.weights), p, q, n, steps)
         ours = warner.WienerFilter(steps, constraint=None).fit(data).probabilities
         assert ours - ours.mean() == pytest.approx(published - published.mean(), abs=1e-12)
-        assert ours.sum() == pytest.approx(1, abs=1e-12) and published.sum() == pytest.approx(1, abs=0.2)
-        assert warner.WienerFilter(steps).fit(data).probabilities == pytest.approx(project(ours), abs=1e-12)
+        assert ours.sum() == pytest.approx(1, abs=1e-12) and published.sum() == pytest.approx(
+            1, abs=0.2
+        )
+        assert warner.WienerFilter(steps).fit(data).probabilities == pytest.approx(
+            project(ours), abs=1e-12
+        )
 
 
 def test_the_limit_of_the_filter_is_its_closed_form() -> None:

@@ -16,7 +16,9 @@ from warner.results.from_tally import likelihood_data
 
 DOMAIN = Integers(0, 4)
 # Two pairs of values that each make the same reports [P4 sec V].
-CLOAKING = np.array([[0.7, 0.7, 0.1, 0.1, 0.1], [0.1, 0.1, 0.7, 0.7, 0.1], [0.2, 0.2, 0.2, 0.2, 0.8]])
+CLOAKING = np.array(
+    [[0.7, 0.7, 0.1, 0.1, 0.1], [0.1, 0.1, 0.7, 0.7, 0.1], [0.2, 0.2, 0.2, 0.2, 0.8]]
+)
 OTHER = np.array([[0.1, 0.6, 0.6, 0.1, 0.3], [0.5, 0.2, 0.2, 0.5, 0.3], [0.4, 0.2, 0.2, 0.4, 0.4]])
 SHARES = np.array([0.4, 0.3, 0.1, 0.15, 0.05])
 FIRST: dict[str, Callable[[], Mechanism]] = {
@@ -47,13 +49,20 @@ METHODS: list[Any] = [None, warner.Inversion(), warner.EmpiricalBayes(), warner.
 def test_a_stack_whose_whole_channel_has_full_rank_is_estimated_by_every_method(name: str) -> None:
     first, cloaking = FIRST[name](), _cloaking()
     values, rng = _people()
-    tallies = [first.tally(first.randomize(values[:1000], rng)), cloaking.tally(cloaking.randomize(values[1000:], rng))]
+    tallies = [
+        first.tally(first.randomize(values[:1000], rng)),
+        cloaking.tally(cloaking.randomize(values[1000:], rng)),
+    ]
     channel = likelihood_data(tallies).channel
     assert channel.invert(channel.matvec(SHARES)) == pytest.approx(SHARES, abs=1e-9), "unbiased"
     for method in METHODS:
         found = warner.estimate(tallies, method)
         bounds = found.interval()
-        assert found.has_intervals and (bounds[:, 0] <= bounds[:, 1]).all() and (np.diff(bounds, axis=1) > 0.01).all()
+        assert (
+            found.has_intervals
+            and (bounds[:, 0] <= bounds[:, 1]).all()
+            and (np.diff(bounds, axis=1) > 0.01).all()
+        )
 
 
 @pytest.mark.parametrize("name", FIRST)
@@ -109,7 +118,9 @@ def test_second_moments_of_bits_are_those_of_all_reports(size: int, ones: int | 
             law[:, v] = np.where(reports == 1, chance, 1 - chance).prod(axis=1)
         else:
             has = reports[:, v] == 1
-            law[:, v] = np.where(has, (q + gap) / max(has.sum(), 1), (1 - q - gap) / max((~has).sum(), 1))
+            law[:, v] = np.where(
+                has, (q + gap) / max(has.sum(), 1), (1 - q - gap) / max((~has).sum(), 1)
+            )
     g = weights @ np.concatenate([reports, 1 - reports], axis=1).T
     assert channel.second_moments(weights) == pytest.approx(g**2 @ law, rel=1e-10)
 
@@ -118,7 +129,10 @@ def test_a_stack_of_kept_reports_is_inverted_like_their_counts() -> None:
     """Rows of reports seen are no law of reports: the wrong program inverts them as if they were."""
     bits, cloaking = FIRST["independent bits"](), _cloaking()
     values, rng = _people()
-    reports, others = bits.randomize(values[:1500], rng), cloaking.tally(cloaking.randomize(values[1500:], rng))
+    reports, others = (
+        bits.randomize(values[:1500], rng),
+        cloaking.tally(cloaking.randomize(values[1500:], rng)),
+    )
     found = []
     for keep in (False, True):
         data = likelihood_data([bits.tally(reports, keep_reports=keep), others])
@@ -133,7 +147,9 @@ def test_the_variance_of_a_stack_is_that_of_its_simulated_estimates() -> None:
     stack = StackChannel([first.channel(), _cloaking().channel()], (1000, 2000))
     rng = np.random.default_rng(5)
     runs = np.array([stack.invert(stack.simulate(SHARES, 3000, rng)) for _ in range(2000)])
-    assert runs.var(axis=0) / (stack.variance(SHARES) / 3000) == pytest.approx(np.ones(5), abs=6.1 * np.sqrt(2 / 2000))
+    assert runs.var(axis=0) / (stack.variance(SHARES) / 3000) == pytest.approx(
+        np.ones(5), abs=6.1 * np.sqrt(2 / 2000)
+    )
     null = stack.variance_at_zero(np.array([0.0, 0.5, 0.2, 0.2, 0.1]))[0]
     assert null == pytest.approx(stack.variance(np.array([0.0, 0.5, 0.2, 0.2, 0.1]))[0], rel=1e-9)
 
@@ -141,7 +157,9 @@ def test_the_variance_of_a_stack_is_that_of_its_simulated_estimates() -> None:
 def test_channels_with_inverses_of_their_own_are_mixed_as_before() -> None:
     channels = [warner.RandomizedResponse(DOMAIN, epsilon).channel() for epsilon in (0.5, 2.0)]
     stack = StackChannel(channels, (1000, 2000))
-    assert not stack.together and stack.invert(stack.matvec(SHARES)) == pytest.approx(SHARES, abs=1e-12)
+    assert not stack.together and stack.invert(stack.matvec(SHARES)) == pytest.approx(
+        SHARES, abs=1e-12
+    )
     blind = StackChannel([DenseChannel(CLOAKING), DenseChannel(CLOAKING)], (10, 10))
     with pytest.raises(warner.IdentifiabilityError):
         blind.invert(blind.matvec(SHARES))

@@ -25,11 +25,17 @@ from warner.results.from_tally import likelihood_data
 LABELS = Categorical([f"v{x}" for x in range(40)])
 
 
-def _facts(shares: Any, people: tuple[int, ...] = (200, 200, 20, 20), seed: int = 0) -> LikelihoodData:
+def _facts(
+    shares: Any, people: tuple[int, ...] = (200, 200, 20, 20), seed: int = 0
+) -> LikelihoodData:
     """P1's mixture of budgets."""
     channels = [RandomizedResponse(LABELS, e).channel() for e in (0.1, 2.0, math.log(40), math.inf)]
-    stack = StackChannel([c for c, n in zip(channels, people, strict=True) if n], [n for n in people if n])
-    weights = stack.simulate(np.asarray(shares) / np.sum(shares), sum(people), np.random.default_rng(seed))
+    stack = StackChannel(
+        [c for c, n in zip(channels, people, strict=True) if n], [n for n in people if n]
+    )
+    weights = stack.simulate(
+        np.asarray(shares) / np.sum(shares), sum(people), np.random.default_rng(seed)
+    )
     return LikelihoodData(stack, weights, sum(people), LABELS)
 
 
@@ -37,7 +43,9 @@ STEEP, FLAT = 0.8 ** np.arange(40), np.ones(40)
 
 
 @pytest.mark.parametrize("method", [BiasCorrection(), BiasCorrection(alpha="bootstrap")], ids=repr)
-def test_the_same_tally_gives_the_same_estimate_and_another_another_simulation(method: BiasCorrection) -> None:
+def test_the_same_tally_gives_the_same_estimate_and_another_another_simulation(
+    method: BiasCorrection,
+) -> None:
     data = _facts(STEEP)
     assert method.fit(data).shares == pytest.approx(method.fit(data).shares, abs=1e-12)
     rounded = LikelihoodData(data.channel, data.weights * (1 + 1e-15), data.n, data.domain)
@@ -51,15 +59,23 @@ def test_alphas_are_those_of_the_paper_and_the_bootstrap_may_choose_none_or_more
         alpha = BiasCorrection().weight(_facts(STEEP, people))
         assert min(abs(alpha / p - 1) for p in printed) < 1e-12
     bootstrap = BiasCorrection(alpha="bootstrap")
-    chosen = [bootstrap.weight(_facts(shares, (0, 1000, 100, 0), seed)) for shares in (STEEP, FLAT) for seed in range(4)]
+    chosen = [
+        bootstrap.weight(_facts(shares, (0, 1000, 100, 0), seed))
+        for shares in (STEEP, FLAT)
+        for seed in range(4)
+    ]
     assert min(chosen) == 0 and max(chosen) > 1
 
 
-def test_the_paper_simulates_once_from_the_report_histogram_and_the_bootstrap_from_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_paper_simulates_once_from_the_report_histogram_and_the_bootstrap_from_the_estimate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     data, truths = _facts(STEEP), []
     simulate = StackChannel.simulate
 
-    def recorded(self: StackChannel, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    def recorded(
+        self: StackChannel, theta: np.ndarray, n: int, rng: np.random.Generator
+    ) -> np.ndarray:
         truths.append(theta)
         assert n == data.n
         return simulate(self, theta, n, rng)
@@ -81,14 +97,19 @@ def test_the_bootstrap_shrinks_what_is_flat_and_leaves_what_is_not() -> None:
         truth, ratios = shares / shares.sum(), []
         for seed in range(6):
             data = _facts(shares, (0, 1000, 100, 0), seed)
-            losses = [((m.fit(data).shares - truth) ** 2).sum() for m in (BiasCorrection(alpha="bootstrap"), BiasCorrection(alpha=0))]
+            losses = [
+                ((m.fit(data).shares - truth) ** 2).sum()
+                for m in (BiasCorrection(alpha="bootstrap"), BiasCorrection(alpha=0))
+            ]
             ratios.append(losses[0] / losses[1])
         assert low <= float(np.mean(ratios)) <= high
 
 
 def test_an_alpha_of_nothing_is_the_inner_estimate() -> None:
     data = _facts(STEEP)
-    assert BiasCorrection(MaximumLikelihood(), alpha=0).fit(data).shares == pytest.approx(MaximumLikelihood().fit(data).shares, abs=1e-12)
+    assert BiasCorrection(MaximumLikelihood(), alpha=0).fit(data).shares == pytest.approx(
+        MaximumLikelihood().fit(data).shares, abs=1e-12
+    )
     fit = BiasCorrection(alpha=0, tolerance=1e-9).fit(data)
     assert fit.shares == pytest.approx(MaximumLikelihood().fit(data).shares, abs=1e-4)
     assert fit.status is Status.CORRECTED and fit.gap is not None and 0 <= fit.gap < 1e-3
@@ -107,9 +128,14 @@ def test_a_value_that_was_reported_and_clipped_has_no_certificate() -> None:
 def test_bit_sums_and_kept_reports() -> None:
     mechanism = UnaryEncoding(Categorical(["a", "b", "c"]), 2.0)
     reports = mechanism.randomize(["a", "b", "b", "c"] * 100, np.random.default_rng(0))
-    sums, kept = likelihood_data(mechanism.tally(reports)), likelihood_data(mechanism.tally(reports, keep_reports=True))
+    sums, kept = (
+        likelihood_data(mechanism.tally(reports)),
+        likelihood_data(mechanism.tally(reports, keep_reports=True)),
+    )
     for alpha in ("published", "bootstrap"):
-        assert BiasCorrection(alpha=alpha).fit(sums).shares == pytest.approx([0.25, 0.5, 0.25], abs=0.1)
+        assert BiasCorrection(alpha=alpha).fit(sums).shares == pytest.approx(
+            [0.25, 0.5, 0.25], abs=0.1
+        )
         with pytest.raises(warner.ArgumentError, match="keeps only those seen"):
             BiasCorrection(alpha=alpha).fit(kept)
     assert BiasCorrection(alpha=0.5).fit(kept).shares == pytest.approx([0.25, 0.5, 0.25], abs=0.1)
@@ -127,31 +153,50 @@ def test_what_cannot_be_is_refused() -> None:
     for name, value in [*refused, ("alpha", None), ("alpha", True)]:
         with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError), match=name):
             BiasCorrection(**{name: value})
-    with pytest.raises(warner.ArgumentError, match="inner: must not give a report that was seen the probability 0"):
+    with pytest.raises(
+        warner.ArgumentError, match="inner: must not give a report that was seen the probability 0"
+    ):
         BiasCorrection(Inversion("project", weights="equal")).fit(_facts(STEEP, (200, 0, 0, 60)))
     wide = warner.Integers(0, 4096)
     with pytest.raises(warner.ArgumentError, match="at most 4096 values; got 4097"):
-        BiasCorrection().fit(LikelihoodData(RandomizedResponse(wide, 1.0).channel(), np.full(4097, 1 / 4097), 4097, wide))
+        BiasCorrection().fit(
+            LikelihoodData(
+                RandomizedResponse(wide, 1.0).channel(), np.full(4097, 1 / 4097), 4097, wide
+            )
+        )
     with pytest.raises(warner.ArgumentError, match="weights"):
         Inversion(weights="sizes")
     assert repr(BiasCorrection(alpha=0.3, ridge=0.01)) == "BiasCorrection(alpha=0.3, ridge=0.01)"
 
 
 def test_equal_weights_have_a_name_and_no_effect_on_one_group() -> None:
-    assert repr(Inversion("norm-sub", weights="equal")) == "Inversion(constraint='project', weights='equal')"
+    assert (
+        repr(Inversion("norm-sub", weights="equal"))
+        == "Inversion(constraint='project', weights='equal')"
+    )
     mechanism = RandomizedResponse(LABELS, 1.0)
-    data = likelihood_data(mechanism.tally(mechanism.randomize(LABELS.labels * 5, np.random.default_rng(0))))
-    assert Inversion(weights="equal").fit(data).shares == pytest.approx(Inversion().fit(data).shares, abs=1e-12)
+    data = likelihood_data(
+        mechanism.tally(mechanism.randomize(LABELS.labels * 5, np.random.default_rng(0)))
+    )
+    assert Inversion(weights="equal").fit(data).shares == pytest.approx(
+        Inversion().fit(data).shares, abs=1e-12
+    )
     stacked = _facts(STEEP, seed=2)
     for constraint in ("project", "normalize", "threshold"):
         found = Inversion(constraint, weights="equal").fit(stacked).shares
-        assert found.sum() == pytest.approx(1) and not np.allclose(found, Inversion(constraint).fit(stacked).shares)
+        assert found.sum() == pytest.approx(1) and not np.allclose(
+            found, Inversion(constraint).fit(stacked).shares
+        )
 
 
 def test_tallies_that_nobody_filled_are_skipped_unless_all_are() -> None:
     mechanisms = [RandomizedResponse(LABELS, e) for e in (0.5, 1.0)]
     full = mechanisms[0].tally(mechanisms[0].randomize(LABELS.labels))
-    empty = [warner.Tally(m.header, "histogram", np.zeros(40, dtype=np.int64), 0) for m in mechanisms]
-    assert warner.estimate([full, empty[1]]).probabilities == pytest.approx(warner.estimate(full).probabilities, abs=1e-12)
+    empty = [
+        warner.Tally(m.header, "histogram", np.zeros(40, dtype=np.int64), 0) for m in mechanisms
+    ]
+    assert warner.estimate([full, empty[1]]).probabilities == pytest.approx(
+        warner.estimate(full).probabilities, abs=1e-12
+    )
     with pytest.raises(warner.EmptyError):
         warner.estimate(empty)

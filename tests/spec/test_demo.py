@@ -14,7 +14,9 @@ def test_the_intervals_that_are_counted_are_those_that_are_shown() -> None:
     """An estimate pulled far from the unbiased one widens the intervals shown; plain Wald intervals do not hold it."""
     mechanism = warner.RandomizedResponse(Categorical([str(i) for i in range(40)]), 4.0)
     answers = [str(i % 4) for i in range(3000)]
-    result = warner.estimate(mechanism.tally(mechanism.randomize(answers, np.random.default_rng(2))), warner.Uniform())
+    result = warner.estimate(
+        mechanism.tally(mechanism.randomize(answers, np.random.default_rng(2))), warner.Uniform()
+    )
     truth = result.probabilities
     plain = intervals.wald(result.data, 0.95, "respondents")
     assert held(result, truth) == len(truth)

@@ -25,12 +25,29 @@ ROOMS = [
     "cli",
 ]  # fmt: skip
 # Estimate.interval, .mean and its like, .conditional, .marginal, .cramers_v, .plot: the reader's convenience
-DOORS = {*(("estimate", door) for door in ("intervals", "summaries", "given", "conditional", "joint", "association", "plot")), ("compare", "plot")}
+DOORS = {
+    *(
+        ("estimate", door)
+        for door in (
+            "intervals",
+            "summaries",
+            "given",
+            "conditional",
+            "joint",
+            "association",
+            "plot",
+        )
+    ),
+    ("compare", "plot"),
+}
 DEVICE = ROOMS[: ROOMS.index("mechanisms") + 1]
 
 
 def _modules() -> dict[str, Path]:
-    return {".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p for p in ROOT.rglob("*.py")}
+    return {
+        ".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p
+        for p in ROOT.rglob("*.py")
+    }
 
 
 @cache
@@ -45,7 +62,9 @@ def _imports(path: Path) -> set[str]:
             elif node.module and node.module.startswith("warner."):
                 found.add(node.module.removeprefix("warner."))
         elif isinstance(node, ast.Import):
-            found |= {a.name.removeprefix("warner.") for a in node.names if a.name.startswith("warner.")}
+            found |= {
+                a.name.removeprefix("warner.") for a in node.names if a.name.startswith("warner.")
+            }
     return found
 
 
@@ -62,7 +81,9 @@ def test_imports_come_from_rooms_above() -> None:
     for module, path in _modules().items():
         for other in _imports(path) if module != "__init__" else ():
             here, there = _room(module), _room(other)
-            allowed = here == there or (here, there) in DOORS or ROOMS.index(there) < ROOMS.index(here)
+            allowed = (
+                here == there or (here, there) in DOORS or ROOMS.index(there) < ROOMS.index(here)
+            )
             if not allowed:
                 wrong.append(f"{module} imports {other}")
     assert wrong == []
@@ -70,7 +91,10 @@ def test_imports_come_from_rooms_above() -> None:
 
 def test_there_are_no_cycles_inside_a_room() -> None:
     modules = _modules()
-    graph = {m: {o for o in _imports(p) if o in modules and _room(o) == _room(m) and o != m} for m, p in modules.items()}
+    graph = {
+        m: {o for o in _imports(p) if o in modules and _room(o) == _room(m) and o != m}
+        for m, p in modules.items()
+    }
     while leaves := [m for m, needs in graph.items() if not needs & graph.keys()]:
         for leaf in leaves:
             del graph[leaf]
@@ -118,7 +142,9 @@ for m in (w.RandomizedResponse(domain, 1.0), w.UnaryEncoding(domain, 1.0), w.Loc
 
 
 def test_the_block_really_blocks() -> None:
-    done = subprocess.run([sys.executable, "-c", BLOCK + "import scipy"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCK + "import scipy"], capture_output=True, text=True, check=False
+    )
     assert "not on a device" in done.stderr
 
 
@@ -136,13 +162,21 @@ def test_public_names_are_what_can_be_imported() -> None:
     assert len(set(warner.__all__)) == len(warner.__all__)
     for name in warner.__all__:
         assert getattr(warner, name).__doc__
-    is_enumerable = {n for n in vars(warner) if not n.startswith("_") and n not in sys.modules and f"warner.{n}" not in sys.modules}
+    is_enumerable = {
+        n
+        for n in vars(warner)
+        if not n.startswith("_") and n not in sys.modules and f"warner.{n}" not in sys.modules
+    }
     assert is_enumerable - {"annotations"} <= set(warner.__all__)
 
 
 def test_errors_refine_builtins() -> None:
     for name in warner.__all__:
         thing = getattr(warner, name)
-        if isinstance(thing, type) and issubclass(thing, Exception) and thing is not warner.WarnerError:
+        if (
+            isinstance(thing, type)
+            and issubclass(thing, Exception)
+            and thing is not warner.WarnerError
+        ):
             assert issubclass(thing, warner.WarnerError)
             assert issubclass(thing, ValueError | TypeError | ImportError)

@@ -19,11 +19,19 @@ from warner.results.from_tally import likelihood_data
 LABELS = Categorical([f"v{x}" for x in range(20)])
 
 
-def _facts(shares: Any, n: int = 20_000, epsilon: float = 1.0, seed: int = 0, domain: warner.Domain = LABELS) -> LikelihoodData:
+def _facts(
+    shares: Any,
+    n: int = 20_000,
+    epsilon: float = 1.0,
+    seed: int = 0,
+    domain: warner.Domain = LABELS,
+) -> LikelihoodData:
     """Randomised response of people with these shares."""
     rng = np.random.default_rng(seed)
     channel = warner.RandomizedResponse(domain, epsilon).channel()
-    weights = channel.simulate_from_values(rng.multinomial(n, np.asarray(shares) / np.sum(shares)), rng)
+    weights = channel.simulate_from_values(
+        rng.multinomial(n, np.asarray(shares) / np.sum(shares)), rng
+    )
     return LikelihoodData(channel, weights, n, domain)
 
 
@@ -31,7 +39,9 @@ STEEP = 0.6 ** np.arange(20)
 
 
 def test_the_fit_says_how_many_estimates_there_are_and_members_of_a_component_are_equal() -> None:
-    result = warner.Estimate(fit := MixtureReduction().fit(_facts(STEEP)), _facts(STEEP), MixtureReduction())
+    result = warner.Estimate(
+        fit := MixtureReduction().fit(_facts(STEEP)), _facts(STEEP), MixtureReduction()
+    )
     assert result.components == fit.components and 5 <= fit.components < 20
     assert len(set(fit.probabilities)) == fit.components
     assert fit.status is Status.REDUCED and "components" in fit.status.value
@@ -43,12 +53,24 @@ def test_a_quarter_of_the_values_is_the_least_and_no_reduction_passes_below() ->
     for tau in (2.0, 30.0):
         assert MixtureReduction(tau=tau).fit(flat).components == 5
         assert MixtureReduction(tau=tau, k_min=7).fit(flat).components == 7
-        assert MixtureReduction(tau=tau, operation="prune", k_min=18).fit(flat).components in (18, 19, None)
+        assert MixtureReduction(tau=tau, operation="prune", k_min=18).fit(flat).components in (
+            18,
+            19,
+            None,
+        )
     assert MixtureReduction(k_min=20).fit(flat).components is None
     assert MixtureReduction(tau=30.0, k_min=1).fit(flat).components == 1
 
 
-THROUGH = ["RandomizedResponse", "LocalHashing optimized", "UnaryEncoding optimized", "SquareWave", "Piecewise", "Laplace", *KEYED]
+THROUGH = [
+    "RandomizedResponse",
+    "LocalHashing optimized",
+    "UnaryEncoding optimized",
+    "SquareWave",
+    "Piecewise",
+    "Laplace",
+    *KEYED,
+]
 
 
 @pytest.mark.parametrize("name", [name for name in THROUGH if "rounding" not in name])
@@ -60,12 +82,26 @@ def test_it_reduces_through_the_channel_of_every_mechanism(name: str) -> None:
         mechanism = MECHANISMS[name](Integers(0, 19), 1.0)
     size, n, rng = mechanism.domain.size, 20_000, np.random.default_rng(3)
     people = rng.multinomial(n, 0.6 ** np.arange(size) / (0.6 ** np.arange(size)).sum())
-    data = LikelihoodData(channel := mechanism.channel(), channel.simulate_from_values(people, rng), n, mechanism.domain)
+    data = LikelihoodData(
+        channel := mechanism.channel(),
+        channel.simulate_from_values(people, rng),
+        n,
+        mechanism.domain,
+    )
     fit, alone = MixtureReduction().fit(data), MixtureReduction(operation=None).fit(data)
-    assert fit.components is not None and size / 4 <= fit.components < size and fit.status is Status.REDUCED
-    assert fit.probabilities.sum() == pytest.approx(1) and len(np.unique(fit.probabilities.round(12))) <= fit.components
+    assert (
+        fit.components is not None
+        and size / 4 <= fit.components < size
+        and fit.status is Status.REDUCED
+    )
+    assert (
+        fit.probabilities.sum() == pytest.approx(1)
+        and len(np.unique(fit.probabilities.round(12))) <= fit.components
+    )
     assert fit.log_likelihood is not None and alone.log_likelihood is not None
-    assert -2 * fit.log_likelihood + fit.components * math.log(n) <= -2 * alone.log_likelihood + size * math.log(n)
+    assert -2 * fit.log_likelihood + fit.components * math.log(
+        n
+    ) <= -2 * alone.log_likelihood + size * math.log(n)
 
 
 def test_without_an_operation_it_is_the_inner_fit_alone() -> None:
@@ -77,7 +113,9 @@ def test_without_an_operation_it_is_the_inner_fit_alone() -> None:
     assert alone.probabilities == pytest.approx(steps.probabilities, abs=1e-12)
     assert steps.path is not None
     rises = np.diff(steps.path[:, 0])
-    assert rises[-1] < 1e-3 <= rises[:-1].min(), "it stops after the first step that raises the log-likelihood by less"
+    assert rises[-1] < 1e-3 <= rises[:-1].min(), (
+        "it stops after the first step that raises the log-likelihood by less"
+    )
     exact = MixtureReduction("mle", operation=None).fit(data)
     assert exact.status is Status.CONVERGED
     assert exact.probabilities == pytest.approx(warner.MaximumLikelihood().fit(data).probabilities)
@@ -104,8 +142,16 @@ def test_a_window_that_is_too_heavy_is_halved_until_none_is_left() -> None:
 
 def test_windows_take_neighbours_and_only_where_values_have_an_order() -> None:
     for domain in (Integers(0, 19), LABELS):
-        fit = MixtureReduction("mle").fit(_facts(np.where(np.arange(20) % 2, 1.0, 0.0), n=2000, epsilon=1.0, domain=domain, seed=3))
-        groups = [np.flatnonzero(fit.probabilities == share) for share in np.unique(fit.probabilities) if share > 0]
+        fit = MixtureReduction("mle").fit(
+            _facts(
+                np.where(np.arange(20) % 2, 1.0, 0.0), n=2000, epsilon=1.0, domain=domain, seed=3
+            )
+        )
+        groups = [
+            np.flatnonzero(fit.probabilities == share)
+            for share in np.unique(fit.probabilities)
+            if share > 0
+        ]
         spans = [int(np.ptp(group)) + 1 for group in groups]
         if domain is LABELS:
             assert any(span > group.size for span, group in zip(spans, groups, strict=True))
@@ -127,10 +173,17 @@ def test_premerging_starts_without_the_values_whose_unbiased_estimate_is_not_pos
 
 def test_any_estimator_can_be_the_inner_fit() -> None:
     data = _facts(STEEP)
-    for inner in (warner.ExpectationMaximization(50), warner.Inversion("project"), warner.MaximumLikelihood(1e-6)):
+    for inner in (
+        warner.ExpectationMaximization(50),
+        warner.Inversion("project"),
+        warner.MaximumLikelihood(1e-6),
+    ):
         fit = MixtureReduction(inner).fit(data)
         assert fit.components is not None and fit.probabilities.sum() == pytest.approx(1, abs=1e-12)
-    exact, named = MixtureReduction(warner.MaximumLikelihood()).fit(data), MixtureReduction("mle").fit(data)
+    exact, named = (
+        MixtureReduction(warner.MaximumLikelihood()).fit(data),
+        MixtureReduction("mle").fit(data),
+    )
     assert exact.probabilities == pytest.approx(named.probabilities, abs=1e-12)
 
 
@@ -142,14 +195,18 @@ def test_bit_sums_and_whole_reports_are_reduced(kept: bool) -> None:
     data = likelihood_data(mechanism.tally(mechanism.randomize(people, rng), keep_reports=kept))
     fit = MixtureReduction().fit(data)
     assert fit.status is Status.REDUCED and fit.components is not None and fit.components < 20
-    assert (fit.iterations == 0) == (not kept), "bit sums are fitted in closed form, whole reports by EM"
+    assert (fit.iterations == 0) == (not kept), (
+        "bit sums are fitted in closed form, whole reports by EM"
+    )
     assert fit.probabilities == pytest.approx(STEEP / STEEP.sum(), abs=0.08)
 
 
 def test_several_budgets_and_several_attributes_are_reduced() -> None:
     rng = np.random.default_rng(0)
     people = rng.multinomial(20_000, STEEP / STEEP.sum())
-    stack = StackChannel([DirectChannel(20, 0.02, 0.6), DirectChannel(20, 0.04, 0.2)], [15_000, 5_000])
+    stack = StackChannel(
+        [DirectChannel(20, 0.02, 0.6), DirectChannel(20, 0.04, 0.2)], [15_000, 5_000]
+    )
     pair = KroneckerChannel([DirectChannel(4, 0.1, 0.6), DirectChannel(5, 0.1, 0.5)])
     for channel in (stack, pair):
         data = LikelihoodData(channel, channel.simulate_from_values(people, rng), 20_000, LABELS)
@@ -160,7 +217,11 @@ def test_several_budgets_and_several_attributes_are_reduced() -> None:
 
 
 def test_it_is_written_again_by_its_repr() -> None:
-    for method in (MixtureReduction(), MixtureReduction("mle", tau=1.5), MixtureReduction(warner.ExpectationMaximization(9), "prune", "half")):
+    for method in (
+        MixtureReduction(),
+        MixtureReduction("mle", tau=1.5),
+        MixtureReduction(warner.ExpectationMaximization(9), "prune", "half"),
+    ):
         assert eval(repr(method), vars(warner)) == method
 
 
@@ -180,13 +241,17 @@ def test_it_is_written_again_by_its_repr() -> None:
     ],
 )
 def test_arguments_are_refused_by_name(arguments: dict[str, Any]) -> None:
-    with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError), match=next(iter(arguments))):
+    with pytest.raises(
+        (warner.ArgumentError, warner.ArgumentTypeError), match=next(iter(arguments))
+    ):
         MixtureReduction(**arguments)
 
 
 def test_filter_arguments_are_refused_by_name() -> None:
     for arguments in ({"steps": 0}, {"steps": 1.5}, {"constraint": "norm"}):
-        with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError), match=next(iter(arguments))):
+        with pytest.raises(
+            (warner.ArgumentError, warner.ArgumentTypeError), match=next(iter(arguments))
+        ):
             WienerFilter(**arguments)  # type: ignore[arg-type]
 
 

@@ -15,7 +15,14 @@ from warner.estimators.likelihood_data import LikelihoodData
 from warner.results.from_tally import likelihood_data
 
 BOTH = [EmpiricalBayes(), EmpiricalBayes("absolute")]
-COUNTED = ["RandomizedResponse", "UnaryEncoding optimized", "LocalHashing optimized", "HadamardResponse", "SubsetSelection", "UtilityOptimizedRR"]
+COUNTED = [
+    "RandomizedResponse",
+    "UnaryEncoding optimized",
+    "LocalHashing optimized",
+    "HadamardResponse",
+    "SubsetSelection",
+    "UtilityOptimizedRR",
+]
 
 
 def _fit(estimator: Estimator, channel: Channel, w: np.ndarray, n: int) -> Fit:
@@ -34,7 +41,9 @@ def test_without_noise_the_truth_comes_back(name: str, estimator: Estimator) -> 
     theta = np.array([0.6, 0.3, 0.0, 0.09, 0.01, 0.0])
     channel = MECHANISMS[name](Integers(1, 6), 2.0).channel()
     scale = np.sqrt(channel.variance(theta).max() / 1e12)
-    assert _fit(estimator, channel, channel.matvec(theta), 10**12).probabilities == pytest.approx(theta, abs=5 * scale)
+    assert _fit(estimator, channel, channel.matvec(theta), 10**12).probabilities == pytest.approx(
+        theta, abs=5 * scale
+    )
 
 
 @pytest.mark.parametrize("name", COUNTED)
@@ -50,7 +59,9 @@ def test_equal_shares_shrink_to_the_uniform_distribution(name: str, estimator: E
 @pytest.mark.parametrize("name", SEEING)
 @pytest.mark.parametrize("estimator", [*BOTH, EmpiricalBayes("squared", "normal")], ids=repr)
 @pytest.mark.parametrize("size, n", [(2, 1), (2, 50), (3, 2), (17, 5), (33, 400)])
-def test_shares_are_shares_however_few_values_or_reports(name: str, estimator: Estimator, size: int, n: int) -> None:
+def test_shares_are_shares_however_few_values_or_reports(
+    name: str, estimator: Estimator, size: int, n: int
+) -> None:
     mechanism = MECHANISMS[name](Integers(1, max(size, 4) if "keep 0.7" in name else size), 1.0)
     theta = np.arange(1.0, mechanism.domain.size + 1)
     found = estimator.fit(_reported(mechanism, theta / theta.sum(), n)).probabilities
@@ -135,7 +146,9 @@ def test_without_order_labels_may_be_in_any(size: int, loss: str) -> None:
     moved = np.random.default_rng(2).permutation(size)
     both = np.concatenate([w[:size][moved], w[size:][moved]])
     estimator = EmpiricalBayes(loss, order=False)
-    assert _fit(estimator, channel, both, 20_000).probabilities == pytest.approx(_fit(estimator, channel, w, 20_000).probabilities[moved], abs=1e-9)
+    assert _fit(estimator, channel, both, 20_000).probabilities == pytest.approx(
+        _fit(estimator, channel, w, 20_000).probabilities[moved], abs=1e-9
+    )
 
 
 def test_with_order_neighbours_tell_of_each_other() -> None:
@@ -146,7 +159,9 @@ def test_with_order_neighbours_tell_of_each_other() -> None:
     more = w.copy()
     more[[50, 150]] += np.array([0.01, -0.01]) / 100
     near, far = [
-        (lambda d: d[[49, 51]].mean() - d[[10, 90]].mean())(_fit(e, channel, more, 20_000).shares - _fit(e, channel, w, 20_000).shares)
+        (lambda d: d[[49, 51]].mean() - d[[10, 90]].mean())(
+            _fit(e, channel, more, 20_000).shares - _fit(e, channel, w, 20_000).shares
+        )
         for e in (EmpiricalBayes(), EmpiricalBayes(order=False))
     ]
     assert near > 10 * abs(far)
@@ -158,7 +173,9 @@ def test_order_is_said_with_true_or_false(order: object) -> None:
         EmpiricalBayes(order=order)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("arguments", [("linear",), ("squared", "poisson"), (None,), (1,), ("squared", None)])
+@pytest.mark.parametrize(
+    "arguments", [("linear",), ("squared", "poisson"), (None,), (1,), ("squared", None)]
+)
 def test_unknown_losses_and_likelihoods_are_refused(arguments: tuple[str, ...]) -> None:
     with pytest.raises(warner.ArgumentError, match="must be one of"):
         EmpiricalBayes(*arguments)
@@ -166,7 +183,9 @@ def test_unknown_losses_and_likelihoods_are_refused(arguments: tuple[str, ...]) 
 
 def test_names_on_the_command_line() -> None:
     assert method("eb") == EmpiricalBayes() and method("eb-median") == EmpiricalBayes("absolute")
-    assert method("em:auto") == ExpectationMaximization("auto") and method("EM:AUTO") == method("em:auto")
+    assert method("em:auto") == ExpectationMaximization("auto") and method("EM:AUTO") == method(
+        "em:auto"
+    )
     for wrong in ("eb:auto", "em:best", "mle:auto"):
         with pytest.raises(warner.ArgumentError, match="em:auto"):
             method(wrong)
@@ -174,14 +193,20 @@ def test_names_on_the_command_line() -> None:
         ExpectationMaximization("best")
 
 
-@pytest.mark.parametrize("name", ["RandomizedResponse", "UnaryEncoding optimized", "LocalHashing optimized"])
+@pytest.mark.parametrize(
+    "name", ["RandomizedResponse", "UnaryEncoding optimized", "LocalHashing optimized"]
+)
 def test_chosen_steps_are_repeatable_and_those_of_plain_em(name: str) -> None:
     data = _reported(MECHANISMS[name](Integers(1, 20), 2.0), np.arange(20) / 190, 5000)
     fit = ExpectationMaximization("auto").fit(data)
     again = ExpectationMaximization("auto").fit(data)
-    assert fit.iterations == again.iterations and fit.probabilities == pytest.approx(again.probabilities, abs=1e-12)
+    assert fit.iterations == again.iterations and fit.probabilities == pytest.approx(
+        again.probabilities, abs=1e-12
+    )
     assert fit.iterations is not None and fit.iterations > 1
-    assert fit.probabilities == pytest.approx(ExpectationMaximization(fit.iterations).fit(data).probabilities, abs=1e-12)
+    assert fit.probabilities == pytest.approx(
+        ExpectationMaximization(fit.iterations).fit(data).probabilities, abs=1e-12
+    )
 
 
 def test_steps_are_chosen_for_reports_of_several_mechanisms_and_for_one_report() -> None:

@@ -38,17 +38,29 @@ def _bell(bins: int) -> np.ndarray:
     return _shape(lambda x: np.exp(-((x - 0.4) ** 2) / 0.02), bins)
 
 
-def _facts(mechanism: warner.Mechanism, theta: np.ndarray, n: int, seed: int = 0, exact: bool = False) -> LikelihoodData:
+def _facts(
+    mechanism: warner.Mechanism, theta: np.ndarray, n: int, seed: int = 0, exact: bool = False
+) -> LikelihoodData:
     channel = mechanism.channel()
     w = channel.matvec(theta) if exact else channel.simulate(theta, n, np.random.default_rng(seed))
     return LikelihoodData(channel, w / w.sum(), n, mechanism.domain)
 
 
 @pytest.mark.parametrize("estimator", BOTH, ids=repr)
-@pytest.mark.parametrize("domain", [warner.Categorical(["a", "b", "c"]), warner.Grid(2, 2), warner.Product(a=Integers(0, 1), b=Integers(0, 2))])
+@pytest.mark.parametrize(
+    "domain",
+    [
+        warner.Categorical(["a", "b", "c"]),
+        warner.Grid(2, 2),
+        warner.Product(a=Integers(0, 1), b=Integers(0, 2)),
+    ],
+)
 def test_values_without_order_are_refused(estimator: Estimator, domain: warner.Domain) -> None:
     mechanism = RandomizedResponse(domain, 1.0)
-    with pytest.raises(warner.ArgumentError, match=f"domain: of {type(estimator).__name__} must have values in order on a line; got"):
+    with pytest.raises(
+        warner.ArgumentError,
+        match=f"domain: of {type(estimator).__name__} must have values in order on a line; got",
+    ):
         estimator.fit(_facts(mechanism, np.full(domain.size, 1 / domain.size), 100))
 
 
@@ -59,7 +71,16 @@ def test_impossible_reports_are_refused(estimator: Estimator) -> None:
         estimator.fit(LikelihoodData(channel, np.array([0.5, 0.4, 0.1]), 10, Integers(0, 1)))
 
 
-@pytest.mark.parametrize("wrong", [{"tolerance": -1e-9}, {"tolerance": float("nan")}, {"tolerance": None}, {"steps": 0}, {"steps": 1.5}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"tolerance": -1e-9},
+        {"tolerance": float("nan")},
+        {"tolerance": None},
+        {"steps": 0},
+        {"steps": 1.5},
+    ],
+)
 def test_stops_of_smoothing_are_checked(wrong: dict[str, Any]) -> None:
     with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError), match=next(iter(wrong))):
         SmoothedEM(**wrong)
@@ -77,8 +98,14 @@ def test_smoothed_em_stops_when_the_likelihood_hardly_changes_and_says_that_it_s
     data = _facts(SquareWave(Interval(0, 1, 64), 1.0), _bell(64), 20_000)
     loose, published, tight = (SmoothedEM(tolerance).fit(data) for tolerance in (1.0, 1e-3, 0.0))
     assert loose.status is published.status is Status.STOPPED
-    assert loose.iterations is not None and published.iterations is not None and tight.iterations is not None
-    assert 0 < loose.iterations < published.iterations <= tight.iterations < 10_000  # at last a step moves theta by less than 1 / n
+    assert (
+        loose.iterations is not None
+        and published.iterations is not None
+        and tight.iterations is not None
+    )
+    assert (
+        0 < loose.iterations < published.iterations <= tight.iterations < 10_000
+    )  # at last a step moves theta by less than 1 / n
     assert published.gap is not None and published.gap > 0
     assert SmoothedEM(steps=3).fit(data).iterations == 3
 
@@ -86,14 +113,22 @@ def test_smoothed_em_stops_when_the_likelihood_hardly_changes_and_says_that_it_s
 @pytest.mark.parametrize("estimator", BOTH, ids=repr)
 def test_results_are_deterministic(estimator: Estimator) -> None:
     data = _facts(SquareWave(Interval(0, 1, 64), 1.0), _bell(64), 5_000)
-    assert estimator.fit(data).probabilities == pytest.approx(estimator.fit(data).probabilities, abs=1e-12)
+    assert estimator.fit(data).probabilities == pytest.approx(
+        estimator.fit(data).probabilities, abs=1e-12
+    )
 
 
 def test_a_log_spline_says_how_far_below_the_maximum_of_the_likelihood_it_is() -> None:
     data = _facts(SquareWave(Interval(0, 1, 64), 1.0), _bell(64), 20_000)
     fit, best = LogSpline().fit(data), warner.MaximumLikelihood().fit(data)
-    assert fit.status is Status.PENALIZED and "gap" in fit.status.value and "MaximumLikelihood" in fit.status.value
-    assert fit.gap is not None and fit.log_likelihood is not None and best.log_likelihood is not None
+    assert (
+        fit.status is Status.PENALIZED
+        and "gap" in fit.status.value
+        and "MaximumLikelihood" in fit.status.value
+    )
+    assert (
+        fit.gap is not None and fit.log_likelihood is not None and best.log_likelihood is not None
+    )
     assert 0 < best.log_likelihood - fit.log_likelihood <= data.n * fit.gap
     assert fit.iterations and fit.seconds and fit.likelihood == "likelihood of the reports"
 
@@ -120,7 +155,10 @@ def test_a_normal_shape_which_the_penalty_leaves_alone_is_recovered(make: Any) -
 def test_many_reports_bring_it_to_the_truth(truth: np.ndarray) -> None:
     """Smooth or not: the error falls with n, to 1e-3 of the domain's length at 10^8."""
     mechanism = SquareWave(Interval(0, 1, 128), 2.0)
-    few, many = (wasserstein1(LogSpline().fit(_facts(mechanism, truth, n)).probabilities, truth, 1 / 128) for n in (10**4, 10**8))
+    few, many = (
+        wasserstein1(LogSpline().fit(_facts(mechanism, truth, n)).probabilities, truth, 1 / 128)
+        for n in (10**4, 10**8)
+    )
     assert many < few and many < 1e-3
 
 
@@ -147,7 +185,9 @@ def test_a_handful_of_values_works(size: int, make: Any) -> None:
 @pytest.mark.parametrize("size", [2, 3, 8, 64])
 @pytest.mark.parametrize("report", [0, 500, 1023])
 @pytest.mark.parametrize("n", [1, 10**6])
-def test_one_report_or_one_kind_of_report_gives_a_distribution(size: int, report: int, n: int) -> None:
+def test_one_report_or_one_kind_of_report_gives_a_distribution(
+    size: int, report: int, n: int
+) -> None:
     mechanism = SquareWave(Interval(0, 1, size), 1.0)
     w = np.zeros(1024)
     w[report] = 1.0
@@ -193,10 +233,14 @@ def test_draws_are_distributions_and_belong_to_the_generator_given() -> None:
     fewer = LogSpline().fit(replace(data, n=200)).draws
     assert fewer is not None
     at = np.arange(64)
-    assert (fewer(200, np.random.default_rng(1)) @ at).std() > 3 * (fit.draws(200, np.random.default_rng(1)) @ at).std()
+    assert (fewer(200, np.random.default_rng(1)) @ at).std() > 3 * (
+        fit.draws(200, np.random.default_rng(1)) @ at
+    ).std()
 
 
-@pytest.mark.parametrize("make", [SquareWave, RandomizedResponse, warner.UnaryEncoding], ids=lambda m: m.__name__)
+@pytest.mark.parametrize(
+    "make", [SquareWave, RandomizedResponse, warner.UnaryEncoding], ids=lambda m: m.__name__
+)
 def test_any_number_of_reports_has_a_smooth_estimate(make: Any) -> None:
     """With 9e18 reports rounding hides the smallest eigenvalues of matrices that are positive; numpy's LinAlgError came through."""
     mechanism = make(Interval(0, 1, 32) if make is SquareWave else Integers(0, 31), 1.0)

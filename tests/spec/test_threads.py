@@ -48,8 +48,12 @@ class Watching(warner.estimators.Estimator):
 
 
 @pytest.mark.parametrize("size, threads", [(500, 1), (2000, 4)])
-def test_small_fits_use_one_thread_and_large_fits_all(library: Library, size: int, threads: int) -> None:
-    data = LikelihoodData(DirectChannel(size, 0.0, 1.0), np.full(size, 1 / size), 10**6, warner.Integers(1, size))
+def test_small_fits_use_one_thread_and_large_fits_all(
+    library: Library, size: int, threads: int
+) -> None:
+    data = LikelihoodData(
+        DirectChannel(size, 0.0, 1.0), np.full(size, 1 / size), 10**6, warner.Integers(1, size)
+    )
     watching = Watching(library)
     with pytest.raises(RuntimeError, match="stop"):
         watching.fit(data)
@@ -68,5 +72,9 @@ def test_the_numbers_of_real_libraries_come_back() -> None:
     """There may be none: what is not found is left alone."""
     before = [found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"]
     with _threads.one_thread():
-        assert all(found["num_threads"] == 1 for found in threadpool_info() if found["user_api"] == "blas")
-    assert [found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"] == before
+        assert all(
+            found["num_threads"] == 1 for found in threadpool_info() if found["user_api"] == "blas"
+        )
+    assert [
+        found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"
+    ] == before

@@ -17,7 +17,10 @@ from warner.results.intervals import normal_quantile
 PAIR = Product(key=Categorical(["a", "b"]), value=Integers(0, 2))
 THETA = np.array([[0.02, 0.38, 0.6], [0.2, 0.3, 0.5]]) / 2
 N, Z = 1000, normal_quantile(0.95)
-CHANNELS = {"together": DirectChannel(6, 0.08, 0.52), "apart": KroneckerChannel([DirectChannel(2, 0.1, 0.8), DirectChannel(3, 0.1, 0.7)])}
+CHANNELS = {
+    "together": DirectChannel(6, 0.08, 0.52),
+    "apart": KroneckerChannel([DirectChannel(2, 0.1, 0.8), DirectChannel(3, 0.1, 0.7)]),
+}
 
 
 def _bootstrap(channel: Channel, w: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
@@ -29,7 +32,11 @@ def _bootstrap(channel: Channel, w: np.ndarray, rng: np.random.Generator) -> tup
 
     centre = project(channel.invert(w))
     found = share(w)
-    low, high = np.quantile([share(channel.simulate(centre, N, rng)) - found for _ in range(40)], [0.025, 0.975], method="weibull")
+    low, high = np.quantile(
+        [share(channel.simulate(centre, N, rng)) - found for _ in range(40)],
+        [0.025, 0.975],
+        method="weibull",
+    )
     return max(found - high, 0.0), min(found - low, 1.0)
 
 

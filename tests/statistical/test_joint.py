@@ -51,7 +51,11 @@ def test_bootstrap_of_a_marginal_covers_inside_the_simplex() -> None:
     truth, hits = summed(theta, (5, 5), [0]), []
     rng = np.random.default_rng(0)
     for each in _tallies(theta, 200_000, 120, 2):
-        bounds = Estimate(Inversion("project").fit(each), each, Inversion("project")).marginal("a").interval(kind="bootstrap", replicates=60, rng=rng)
+        bounds = (
+            Estimate(Inversion("project").fit(each), each, Inversion("project"))
+            .marginal("a")
+            .interval(kind="bootstrap", replicates=60, rng=rng)
+        )
         hits.append(((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])).mean())
     assert abs(np.mean(hits) - 0.94) < 6 * 0.0097
 
@@ -63,11 +67,15 @@ def test_the_corrected_square_of_an_association_is_right_on_average(v: float) ->
     """
     theta = _family(v)
     data = _tallies(theta, 20_000, 400, 3)
-    found = np.array([Pair(CHANNEL, each.weights, each.n, (5, 5)).square(each.weights) for each in data])
+    found = np.array(
+        [Pair(CHANNEL, each.weights, each.n, (5, 5)).square(each.weights) for each in data]
+    )
     margin = 6 * found.std() / np.sqrt(len(data)) + 0.003
     assert abs(found.mean() - v**2) < margin
     if v == 0.0:
-        projected = np.array([plain(Inversion("project").fit(each).shares.reshape(5, 5)) ** 2 for each in data])
+        projected = np.array(
+            [plain(Inversion("project").fit(each).shares.reshape(5, 5)) ** 2 for each in data]
+        )
         assert projected.mean() > margin and (projected - 16 / 20_000 / 4).mean() > margin
 
 
@@ -83,27 +91,52 @@ def test_intervals_of_an_association_cover_at_the_border_too(v: float) -> None:
     assert ((low <= v + 1e-9) & (v - 1e-9 <= high)).mean() > 0.9 - 4 * 0.048
     assert np.median(high - low) < 0.35
     if v == 0.0:
-        mutant = [plain(Inversion("project").fit(each).shares.reshape(5, 5)) for each in _tallies(_family(v), 5000, 60, 5)]
+        mutant = [
+            plain(Inversion("project").fit(each).shares.reshape(5, 5))
+            for each in _tallies(_family(v), 5000, 60, 5)
+        ]
         assert min(mutant) > 0.02
 
 
 @pytest.mark.parametrize("v", [0.0, 0.9])
 def test_squared_errors_of_joint_inversion_are_the_closed_form(v: float) -> None:
     """Within 6 standard errors over 300 tallies. Mutants: one budget for both attributes together, and one report counted twice (2 n)."""
-    theta, epsilon = _family(v), float(np.log(6))  # keep 0.5 of 5 values is epsilon = ln(1 + d) (METHODS 9.2)
-    errors = np.array([((Inversion().fit(each).shares - theta) ** 2).sum() for each in _tallies(theta, 2000, 300, 6)])
+    theta, epsilon = (
+        _family(v),
+        float(np.log(6)),
+    )  # keep 0.5 of 5 values is epsilon = ln(1 + d) (METHODS 9.2)
+    errors = np.array(
+        [
+            ((Inversion().fit(each).shares - theta) ** 2).sum()
+            for each in _tallies(theta, 2000, 300, 6)
+        ]
+    )
     margin = 6 * errors.std() / np.sqrt(len(errors))
-    assert abs(errors.mean() - inversion_squares([5, 5], [epsilon, epsilon], 2000, theta @ theta)) < margin
-    for mutant in (inversion_squares([25], [2 * epsilon], 2000, theta @ theta), inversion_squares([5, 5], [epsilon] * 2, 4000, theta @ theta)):
+    assert (
+        abs(errors.mean() - inversion_squares([5, 5], [epsilon, epsilon], 2000, theta @ theta))
+        < margin
+    )
+    for mutant in (
+        inversion_squares([25], [2 * epsilon], 2000, theta @ theta),
+        inversion_squares([5, 5], [epsilon] * 2, 4000, theta @ theta),
+    ):
         assert abs(errors.mean() - mutant) > margin
 
 
 def test_dependence_is_an_error_of_independence_only() -> None:
     """[P5 fig 5]: absolute errors of RR-Ind-Joint are alike at V = 0 and 0.9; those of RR-Independent grow with V, however many people answer."""
     errors = {
-        (v, name): np.mean([np.abs(method.fit(each).shares - _family(v)).mean() for each in _tallies(_family(v), 50_000, 40, 7)])
+        (v, name): np.mean(
+            [
+                np.abs(method.fit(each).shares - _family(v)).mean()
+                for each in _tallies(_family(v), 50_000, 40, 7)
+            ]
+        )
         for v in (0.0, 0.45, 0.9)
-        for name, method in (("joint", Inversion()), ("independent", Independent(method=Inversion())))
+        for name, method in (
+            ("joint", Inversion()),
+            ("independent", Independent(method=Inversion())),
+        )
     }
     assert errors[0.9, "joint"] == pytest.approx(errors[0.0, "joint"], rel=0.15)
     assert errors[0.9, "independent"] == pytest.approx(2 * errors[0.45, "independent"], rel=0.05)

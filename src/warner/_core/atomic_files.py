@@ -33,10 +33,17 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
     try:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "is a directory")
-        handle, temporary = tempfile.mkstemp(dir=target.parent if regular else None, prefix=".warner-", suffix=target.suffix)
+        handle, temporary = tempfile.mkstemp(
+            dir=target.parent if regular else None, prefix=".warner-", suffix=target.suffix
+        )
     except OSError as error:
         problem: FileError | None = FileError(
-            message(str(path), "cannot be written", error.strerror or type(error).__name__, "Check the path and its folder")
+            message(
+                str(path),
+                "cannot be written",
+                error.strerror or type(error).__name__,
+                "Check the path and its folder",
+            )
         )
     else:
         problem = None
@@ -47,7 +54,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
         yield temporary
         if regular:
             # mkstemp makes private files; a new result gets what any new file gets.
-            os.chmod(temporary, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
+            os.chmod(
+                temporary, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+            )
             _to_disk(temporary)
             os.replace(temporary, target)
             _to_disk(target.parent)
@@ -91,5 +100,12 @@ def read_whole(path: str | os.PathLike[str]) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        problem = FileError(message(str(path), "cannot be opened", error.strerror or type(error).__name__, "Check the path"))
+        problem = FileError(
+            message(
+                str(path),
+                "cannot be opened",
+                error.strerror or type(error).__name__,
+                "Check the path",
+            )
+        )
     raise problem

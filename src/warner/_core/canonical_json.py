@@ -11,4 +11,6 @@ LARGEST_SIZE = 2**26
 
 def canonical(value: Any) -> str:
     """The one JSON text of a value: sorted keys, no spaces. What hashes are taken of."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )

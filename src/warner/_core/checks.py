@@ -27,14 +27,20 @@ def show(value: Any) -> str:
 def legible(name: str, text: str) -> str:
     """``text``, a label or a name, if every page, picture and terminal can show it."""
     if (found := unreadable(text)) is not None:
-        raise ArgumentError(message(name, f"must not hold {found}", show(text), "Write it in printable characters"))
+        raise ArgumentError(
+            message(name, f"must not hold {found}", show(text), "Write it in printable characters")
+        )
     return text
 
 
-def integer(name: str, value: Any, low: int, high: int | None = None, remedy: str | None = None) -> int:
+def integer(
+    name: str, value: Any, low: int, high: int | None = None, remedy: str | None = None
+) -> int:
     """``value`` as an int within [low, high]; booleans and floats are refused."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
-        raise ArgumentTypeError(message(name, "must be an integer", f"{show(value)} ({kind(value)})", remedy))
+        raise ArgumentTypeError(
+            message(name, "must be an integer", f"{show(value)} ({kind(value)})", remedy)
+        )
     number = int(value)
     if number < low or (high is not None and number > high):
         rule = f"must be at least {low}" if high is None else f"must lie in {low}..{high}"
@@ -45,7 +51,9 @@ def integer(name: str, value: Any, low: int, high: int | None = None, remedy: st
 def real(name: str, value: Any, remedy: str | None = None) -> float:
     """``value`` as a finite float; booleans, strings and NaN are refused."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise ArgumentTypeError(message(name, "must be a number", f"{show(value)} ({kind(value)})", remedy))
+        raise ArgumentTypeError(
+            message(name, "must be a number", f"{show(value)} ({kind(value)})", remedy)
+        )
     number = as_float(value)
     if not math.isfinite(number):
         raise ArgumentError(message(name, "must be finite", show(number), remedy))
@@ -71,21 +79,45 @@ def probability(name: str, value: Any) -> float:
 def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
     """``value`` as a privacy budget in nats: a positive number, infinite only where that is allowed."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise ArgumentTypeError(message(name, "must be a number (nats)", f"{show(value)} ({kind(value)})", "Pass a positive number such as 1.0"))
+        raise ArgumentTypeError(
+            message(
+                name,
+                "must be a number (nats)",
+                f"{show(value)} ({kind(value)})",
+                "Pass a positive number such as 1.0",
+            )
+        )
     number = as_float(value)
     if math.isnan(number) or number <= 0:
-        raise BudgetError(message(name, "must be greater than 0", show(number), "Pass a positive number such as 1.0"))
+        raise BudgetError(
+            message(
+                name, "must be greater than 0", show(number), "Pass a positive number such as 1.0"
+            )
+        )
     if math.isinf(number) and value != number:  # a huge integer: not what is meant by no protection
-        raise BudgetError(message(name, "is beyond every float", show(value), "Pass a positive number such as 1.0"))
+        raise BudgetError(
+            message(
+                name, "is beyond every float", show(value), "Pass a positive number such as 1.0"
+            )
+        )
     if math.isinf(number) and not infinite:
-        raise BudgetError(message(name, "must be finite for this mechanism", "inf", "RandomizedResponse is the one that allows no protection"))
+        raise BudgetError(
+            message(
+                name,
+                "must be finite for this mechanism",
+                "inf",
+                "RandomizedResponse is the one that allows no protection",
+            )
+        )
     return number
 
 
 def choice(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
     """``value`` if it is one of ``allowed``."""
     if not any(value is item or (type(value) is type(item) and value == item) for item in allowed):
-        raise ArgumentError(message(name, f"must be one of {', '.join(map(repr, allowed))}", show(value)))
+        raise ArgumentError(
+            message(name, f"must be one of {', '.join(map(repr, allowed))}", show(value))
+        )
     return value
 
 
@@ -93,10 +125,21 @@ def numbers_of(name: str, value: Any, rule: str = "must be an array of numbers")
     """``value`` as a float array; masked entries and complex numbers are refused, because the mask and the imaginary part would be lost."""
     try:
         if np.ma.is_masked(value):
-            raise ArgumentError(message(name, "must have no masked entries", None, "Fill them in, or leave them out"))
+            raise ArgumentError(
+                message(
+                    name, "must have no masked entries", None, "Fill them in, or leave them out"
+                )
+            )
         array = np.asarray(value)
         if array.dtype.kind == "c":
-            raise ArgumentTypeError(message(name, "must have real entries", "complex numbers", "Pass the real part if that is meant"))
+            raise ArgumentTypeError(
+                message(
+                    name,
+                    "must have real entries",
+                    "complex numbers",
+                    "Pass the real part if that is meant",
+                )
+            )
         return np.array(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         if isinstance(error, WarnerError):
@@ -104,13 +147,21 @@ def numbers_of(name: str, value: Any, rule: str = "must be an array of numbers")
     raise ArgumentTypeError(message(name, rule, kind(value)))
 
 
-def distribution(name: str, value: Any, size: int | None = None, tolerance: float = 1e-9) -> np.ndarray:
+def distribution(
+    name: str, value: Any, size: int | None = None, tolerance: float = 1e-9
+) -> np.ndarray:
     """``value`` as a float array (K,) on the simplex: entries >= 0 that sum to 1 within ``tolerance``."""
     array = numbers_of(name, value)
     if array.ndim != 1 or (size is not None and array.size != size):
-        raise ArgumentError(message(name, f"must have shape ({'K' if size is None else size},)", str(array.shape)))
+        raise ArgumentError(
+            message(name, f"must have shape ({'K' if size is None else size},)", str(array.shape))
+        )
     if not np.isfinite(array).all() or (array < 0).any() or abs(array.sum() - 1) > tolerance:
-        raise ArgumentError(message(name, "must be a distribution: entries >= 0 that sum to 1", f"sum {array.sum():.6g}"))
+        raise ArgumentError(
+            message(
+                name, "must be a distribution: entries >= 0 that sum to 1", f"sum {array.sum():.6g}"
+            )
+        )
     return array
 
 

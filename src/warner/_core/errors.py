@@ -32,7 +32,9 @@ def message(name: str, rule: str, got: str | None = None, remedy: str | None = N
     text = f"{name}: {rule}"
     if got is not None:
         text += f"; got {got}"
-    return visible(f"{text}." + (f" {remedy}" + ("" if remedy.endswith("?") else ".") if remedy else ""))
+    return visible(
+        f"{text}." + (f" {remedy}" + ("" if remedy.endswith("?") else ".") if remedy else "")
+    )
 
 
 class WarnerError(Exception):
@@ -54,7 +56,14 @@ class ValuesError(ArgumentError):
         position: of the first such answer, from 0.
     """
 
-    def __init__(self, position: int, rule: str, got: str, remedy: str | None = None, where: str = "values: position") -> None:
+    def __init__(
+        self,
+        position: int,
+        rule: str,
+        got: str,
+        remedy: str | None = None,
+        where: str = "values: position",
+    ) -> None:
         super().__init__(message(f"{where} {position}", rule, got, remedy))
         self.position = position
         self._parts = (rule, got, remedy)

@@ -117,7 +117,12 @@ def check_epsilon(epsilon: float) -> None:
     """Refuse a budget whose exponential has no use: so large that it may overflow, or hardly different from 1."""
     if epsilon < SMALLEST_EPSILON:
         raise BudgetError(
-            message("epsilon", f"is too small: below {SMALLEST_EPSILON:g} reports tell nothing", repr(epsilon), "Pass a larger epsilon")
+            message(
+                "epsilon",
+                f"is too small: below {SMALLEST_EPSILON:g} reports tell nothing",
+                repr(epsilon),
+                "Pass a larger epsilon",
+            )
         )
     if epsilon > LARGEST_EPSILON:
         raise BudgetError(
@@ -130,7 +135,9 @@ def check_epsilon(epsilon: float) -> None:
         )
 
 
-def realise(requested: float, high: int | Fraction, low: int | Fraction, times: int | Fraction = 1) -> float:
+def realise(
+    requested: float, high: int | Fraction, low: int | Fraction, times: int | Fraction = 1
+) -> float:
     """The epsilon of a law whose worst likelihood ratio is (high / low)^times, checked against what was asked."""
     if high <= low:
         raise BudgetError(
@@ -144,7 +151,12 @@ def realise(requested: float, high: int | Fraction, low: int | Fraction, times: 
     epsilon = log_ratio(high, low, times)
     if not requested - TOLERANCE <= epsilon <= requested:
         raise BudgetError(
-            message("epsilon", f"cannot be met on the 64-bit grid: the nearest law realises {epsilon!r}", repr(requested), "Pass a larger epsilon")
+            message(
+                "epsilon",
+                f"cannot be met on the 64-bit grid: the nearest law realises {epsilon!r}",
+                repr(requested),
+                "Pass a larger epsilon",
+            )
         )
     return epsilon
 
@@ -166,5 +178,7 @@ def doubling(ratio: int, digit: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def words_of(probability: Decimal, count: int) -> tuple[int, ...]:
     """The first ``count`` words of 64 bits of a probability below 1, most significant first."""
     wide = decimal.Context(prec=len(probability.as_tuple().digits) + 20 * count + 2)
-    whole = int(wide.multiply(probability, Decimal(ONE**count)).to_integral_value(ROUND_FLOOR, wide))
+    whole = int(
+        wide.multiply(probability, Decimal(ONE**count)).to_integral_value(ROUND_FLOOR, wide)
+    )
     return tuple(whole >> 64 * (count - 1 - i) & ONE - 1 for i in range(count))

@@ -30,7 +30,9 @@ _DENSE_STEPS = 5  # binary digits of a threshold that are compared for all bits 
 _SPARSE_STEPS = 3
 _TABLE_BYTES = 2**13  # fewer random bytes than this do not repay their table
 _BYTE_BLOCK = 2**16  # bytes at a time, so that the working arrays stay in the cache
-_TABLE_CELLS = 2**14  # beyond it most 16-bit prefixes straddle two cells and a look-up decides nothing
+_TABLE_CELLS = (
+    2**14
+)  # beyond it most 16-bit prefixes straddle two cells and a look-up decides nothing
 _TABLE_DRAWS = 2**12  # fewer draws than this do not repay building the table
 _RARE = 6.0  # nats at which a trial succeeds rarely enough to be repeated
 
@@ -51,7 +53,9 @@ class Edges:
         assert total == 1 << 64 * words
         # Trailing cells of width 0 would begin at the very end.
         exact = [edge for edge in exact if edge < total]
-        return cls(exact, words, np.array([edge >> 64 * (words - 1) for edge in exact], dtype=np.uint64))
+        return cls(
+            exact, words, np.array([edge >> 64 * (words - 1) for edge in exact], dtype=np.uint64)
+        )
 
 
 class Source:
@@ -85,7 +89,9 @@ class Source:
             # A bytearray, because samplers write into what they draw: bytes would be read-only.
             return np.frombuffer(bytearray(os.urandom(n * size)), dtype=dtype)
         whole = -(-n * size // 8)
-        return self._rng.integers(0, 2**64 - 1, whole, dtype=np.uint64, endpoint=True).view(dtype)[:n]
+        return self._rng.integers(0, 2**64 - 1, whole, dtype=np.uint64, endpoint=True).view(dtype)[
+            :n
+        ]
 
     def below(self, threshold: int, n: int, more: tuple[int, ...] = ()) -> np.ndarray:
         """Booleans (n,), each true with probability exactly threshold / 2**64, to which ``more`` words of 64 bits can be appended."""
@@ -106,18 +112,27 @@ class Source:
 
         The same words are drawn, and the same operations done, whatever the thresholds are.
         """
-        head, pivot = self.words(len(thresholds), np.uint16), (thresholds >> np.uint64(48)).astype(np.uint16)
+        head, pivot = (
+            self.words(len(thresholds), np.uint16),
+            (thresholds >> np.uint64(48)).astype(np.uint16),
+        )
         result = head < pivot
         tied = np.flatnonzero(head == pivot)
         if tied.size:
-            result[tied] = self.words(tied.size, np.uint64) >> np.uint64(16) < (thresholds[tied] & np.uint64(_LOW48))
+            result[tied] = self.words(tied.size, np.uint64) >> np.uint64(16) < (
+                thresholds[tied] & np.uint64(_LOW48)
+            )
         return result
 
     def among(self, edges: Edges, n: int) -> np.ndarray:
         """Which cell a uniform number falls in, (n,): cell i with probability exactly its width."""
         u = self.words(n, np.uint64)
         found = np.searchsorted(edges.heads, u, side="right")
-        for i in np.flatnonzero(edges.heads[np.maximum(found, 1) - 1] == u) if edges.words > 1 and edges.heads.size else ():
+        for i in (
+            np.flatnonzero(edges.heads[np.maximum(found, 1) - 1] == u)
+            if edges.words > 1 and edges.heads.size
+            else ()
+        ):
             rest = int.from_bytes(self.words(edges.words - 1, np.uint64).tobytes(), "little")
             found[i] = bisect_right(edges.exact, int(u[i]) << 64 * (edges.words - 1) | rest)
         return found
@@ -147,7 +162,11 @@ class Source:
             return np.full(size, 0xFF, dtype=np.uint8)
         if threshold <= 0:
             return np.zeros(size, dtype=np.uint8)
-        return self._bits_by_byte(threshold, size) if size >= _TABLE_BYTES else self._bits_by_digit(threshold, size)
+        return (
+            self._bits_by_byte(threshold, size)
+            if size >= _TABLE_BYTES
+            else self._bits_by_digit(threshold, size)
+        )
 
     def _bits_by_byte(self, threshold: int, size: int) -> np.ndarray:
         """Eight bits at a time: the cell of a 512-bit number among 256 cells as long as the bytes are likely.
@@ -163,7 +182,9 @@ class Source:
             code = np.take(table, head)
             part[:] = code
             open_ = np.flatnonzero(code < 0)
-            u = head[open_].astype(np.uint64) << np.uint64(48) | self.words(open_.size, np.uint64) >> np.uint64(16)
+            u = head[open_].astype(np.uint64) << np.uint64(48) | self.words(
+                open_.size, np.uint64
+            ) >> np.uint64(16)
             found = np.searchsorted(edges, u, side="right")
             tied = np.flatnonzero(edges[np.maximum(found, 1) - 1] == u)
             for i in tied:
@@ -196,7 +217,9 @@ class Source:
             settled[where] = part
         return settled
 
-    def _compare(self, threshold: int, digit: int, steps: int, value: np.ndarray, still: np.ndarray) -> int:
+    def _compare(
+        self, threshold: int, digit: int, steps: int, value: np.ndarray, still: np.ndarray
+    ) -> int:
         """Compare ``steps`` more binary digits in place; the next digit, or -1 when all is decided."""
         for _ in range(steps):
             # No one left in T: outcomes still equal to it so far cannot be below it.
@@ -215,7 +238,13 @@ class Source:
         """Integers (n,) exactly uniform on 0..bound-1, as int64, by rejection."""
         if bound == 1:
             return np.zeros(n, dtype=np.int64)
-        dtype, top = (np.uint16, 2**16) if bound <= 2**12 else (np.uint32, 2**32) if bound <= 2**28 else (np.uint64, 2**64)
+        dtype, top = (
+            (np.uint16, 2**16)
+            if bound <= 2**12
+            else (np.uint32, 2**32)
+            if bound <= 2**28
+            else (np.uint64, 2**64)
+        )
         width = top // bound
         result = (self.words(n, dtype) // dtype(width)).astype(np.int64)
         while (redo := np.flatnonzero(result >= bound)).size:
@@ -247,7 +276,9 @@ class Source:
             open_ = np.flatnonzero(code == _OPEN)
             if open_.size:
                 low = self.words(open_.size, np.uint64) >> np.uint64(16)
-                code[open_] = _cell(head[open_].astype(np.uint64) << np.uint64(48) | low, width, count, last)
+                code[open_] = _cell(
+                    head[open_].astype(np.uint64) << np.uint64(48) | low, width, count, last
+                )
         while (redo := np.flatnonzero(code == _BEYOND)).size:
             code[redo] = _cell(self.words(redo.size, np.uint64), width, count, last)
         return code
@@ -280,13 +311,22 @@ def _byte_table(threshold: int) -> tuple[np.ndarray, np.ndarray, list[int]]:
     Returns the byte that a 16-bit prefix settles (-1 where it does not), the upper 64 bits of the 255 inner edges, and
     those edges whole.
     """
-    exact = list(accumulate(threshold ** b.bit_count() * (2**64 - threshold) ** (8 - b.bit_count()) for b in range(255)))
+    exact = list(
+        accumulate(
+            threshold ** b.bit_count() * (2**64 - threshold) ** (8 - b.bit_count())
+            for b in range(255)
+        )
+    )
     edges = np.array([edge >> 448 for edge in exact], dtype=np.uint64)
     # A prefix leaves the byte open if an edge lies among the numbers that begin with it, other than at the first of them.
     heads = np.array([edge >> 496 for edge in exact])
-    at_start = np.bincount(heads[[edge & (1 << 496) - 1 == 0 for edge in exact]], minlength=2**16 + 1)[: 2**16]
+    at_start = np.bincount(
+        heads[[edge & (1 << 496) - 1 == 0 for edge in exact]], minlength=2**16 + 1
+    )[: 2**16]
     prefix = np.arange(2**16)
     first = np.searchsorted(heads, prefix, side="left") + at_start
-    table = np.where(first == np.searchsorted(heads, prefix, side="right"), first, -1).astype(np.int16)
+    table = np.where(first == np.searchsorted(heads, prefix, side="right"), first, -1).astype(
+        np.int16
+    )
     table.setflags(write=False)
     return table, edges, exact

@@ -31,7 +31,9 @@ def permutation(source: Source, n: int) -> np.ndarray:
     permuted among themselves.
     """
     low, high = source.words(n, np.uint16), source.words(n, np.uint16)
-    order = np.argsort(low, kind="stable")  # of 16 bits, by their bytes: in a time that does not depend on them
+    order = np.argsort(
+        low, kind="stable"
+    )  # of 16 bits, by their bytes: in a time that does not depend on them
     order = order[np.argsort(high[order], kind="stable")]
     place = (high.astype(np.uint32) << 16 | low)[order]
     shared = np.flatnonzero(place[1:] == place[:-1])
@@ -73,7 +75,9 @@ class Pieces:
     def _grow(self, needed: int) -> None:
         """Room for ``needed`` rows, by doubling: few rows need little memory."""
         if needed > len(self._held):
-            larger = np.empty((min(self._rows, max(needed, 2 * len(self._held))), self._held.shape[1]), np.uint8)
+            larger = np.empty(
+                (min(self._rows, max(needed, 2 * len(self._held))), self._held.shape[1]), np.uint8
+            )
             larger[: self._filled] = self.rest
             self._held = larger
 
@@ -99,7 +103,9 @@ class Shuffle:
         self._pieces = Pieces(self._rows, width, self._store)
         self._file: tempfile._TemporaryFileWrapper[bytes] | None = None
         self._starts: list[int] = []  # where in the file each piece begins
-        self._bounds: list[np.ndarray] = []  # which rows of each piece belong to which bucket, (buckets + 1,)
+        self._bounds: list[
+            np.ndarray
+        ] = []  # which rows of each piece belong to which bucket, (buckets + 1,)
 
     def add(self, rows: np.ndarray) -> None:
         """Take in rows, (n, width) uint8."""
@@ -129,13 +135,17 @@ class Shuffle:
         most = rows_at_a_time(self._width, _PERMUTED)
         first = 0
         while first < _BUCKETS:
-            last = max(first + 1, int(np.searchsorted(total, total[first] + most, side="right")) - 1)
+            last = max(
+                first + 1, int(np.searchsorted(total, total[first] + most, side="right")) - 1
+            )
             part = np.empty((int(total[last] - total[first]), self._width), np.uint8)
             filled = 0
             for start, bound in zip(self._starts, bounds, strict=True):
                 size = int(bound[last] - bound[first])
                 self._file.seek(start + int(bound[first]) * self._width)
-                part[filled : filled + size] = np.frombuffer(self._file.read(size * self._width), np.uint8).reshape(size, self._width)
+                part[filled : filled + size] = np.frombuffer(
+                    self._file.read(size * self._width), np.uint8
+                ).reshape(size, self._width)
                 filled += size
             yield part[permutation(self._source, len(part))]
             first = last

@@ -41,4 +41,7 @@ def visible(text: str) -> str:
     >>> visible("a\\x1b[2J\\n")
     'a\\\\x1b[2J\\n'
     """
-    return _UNREADABLE.sub(lambda found: found[0] if found[0] == "\n" else found[0].encode("unicode_escape").decode(), text)
+    return _UNREADABLE.sub(
+        lambda found: found[0] if found[0] == "\n" else found[0].encode("unicode_escape").decode(),
+        text,
+    )

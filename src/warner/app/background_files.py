@@ -32,7 +32,13 @@ def backgrounds(estimates: Sequence[Solution], named: tuple[str, ...]) -> dict[s
         places = [a for a, d in domains.items() if tag in d.tags and (not dot or a == attribute)]
         if not equals or len(places) != 1 or tag in found.get(places[0], {}):
             tags = ", ".join(f"{a}.{t}" for a, d in domains.items() for t in d.tags) or "none here"
-            raise ArgumentError(message("--background", f"must be TAG=FILE, each tag once, with a tag among {tags}", repr(item)))
+            raise ArgumentError(
+                message(
+                    "--background",
+                    f"must be TAG=FILE, each tag once, with a tag among {tags}",
+                    repr(item),
+                )
+            )
         plain = domains[places[0]].domain
         labels = {as_text(value): i for i, value in enumerate(plain.labels)}
         shares = np.full(plain.size, np.nan)
@@ -44,9 +50,16 @@ def backgrounds(estimates: Sequence[Solution], named: tuple[str, ...]) -> dict[s
                 if not np.isnan(shares[place]):
                     raise KeyError
                 shares[place] = float(row["share"])
-            problem = None if line > 1 else message(path, "holds no shares", None, "Columns: value,share")
+            problem = (
+                None if line > 1 else message(path, "holds no shares", None, "Columns: value,share")
+            )
         except (KeyError, TypeError, ValueError, csv.Error):
-            problem = message(f"{path}, line {line}", "must have a value of the domain, once, and its share", None, "Columns: value,share")
+            problem = message(
+                f"{path}, line {line}",
+                "must have a value of the domain, once, and its share",
+                None,
+                "Columns: value,share",
+            )
         if problem is not None:
             raise FileError(problem)
         found.setdefault(places[0], {})[tag] = np.nan_to_num(shares)

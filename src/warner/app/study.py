@@ -107,18 +107,35 @@ def _model() -> Any:
     class AttributeSpec(BaseModel):
         # Further keys are options of the mechanism; its constructor knows which there are.
         model_config = ConfigDict(extra="allow")
-        values: list[StrictStr | StrictInt | StrictBool] | None = Field(None, description="labels of a categorical domain")
-        integers: tuple[StrictInt, StrictInt] | None = Field(None, description="[low, high], both included")
-        interval: IntervalSpec | None = Field(None, description="real numbers from low to high, in bins")
-        grid: GridSpec | None = Field(None, description="cells of rows x columns squares of a side; answers are 'row,column', from 0")
+        values: list[StrictStr | StrictInt | StrictBool] | None = Field(
+            None, description="labels of a categorical domain"
+        )
+        integers: tuple[StrictInt, StrictInt] | None = Field(
+            None, description="[low, high], both included"
+        )
+        interval: IntervalSpec | None = Field(
+            None, description="real numbers from low to high, in bins"
+        )
+        grid: GridSpec | None = Field(
+            None,
+            description="cells of rows x columns squares of a side; answers are 'row,column', from 0",
+        )
         mechanism: StrictStr = Field(description=f"one of {', '.join(MECHANISMS)}")
         epsilon: StrictInt | StrictFloat = Field(description="budget in nats")
-        keys: list[StrictStr | StrictInt | StrictBool] | None = Field(None, description="for KeyValue: labels of the keys that values go with")
-        tags: list[StrictStr] | None = Field(None, description="for utility-optimised mechanisms: stand-ins for what is secret to one person")
+        keys: list[StrictStr | StrictInt | StrictBool] | None = Field(
+            None, description="for KeyValue: labels of the keys that values go with"
+        )
+        tags: list[StrictStr] | None = Field(
+            None,
+            description="for utility-optimised mechanisms: stand-ins for what is secret to one person",
+        )
 
         @model_validator(mode="after")
         def one_domain(self) -> Any:
-            if sum(d is not None for d in (self.values, self.integers, self.interval, self.grid)) != 1:
+            if (
+                sum(d is not None for d in (self.values, self.integers, self.interval, self.grid))
+                != 1
+            ):
                 raise ValueError("must have exactly one of values, integers, interval, grid")
             return self
 
@@ -126,8 +143,19 @@ def _model() -> Any:
         "Study",
         __config__=ConfigDict(extra="forbid"),
         title=(StrictStr, ""),
-        delta=(StrictInt | StrictFloat | None, Field(None, ge=0, lt=1, description="the most that the deltas of all attributes may add up to")),
-        budget=(StrictInt | StrictFloat | None, Field(None, gt=0, description="the most that one person may spend over all attributes")),
+        delta=(
+            StrictInt | StrictFloat | None,
+            Field(
+                None,
+                ge=0,
+                lt=1,
+                description="the most that the deltas of all attributes may add up to",
+            ),
+        ),
+        budget=(
+            StrictInt | StrictFloat | None,
+            Field(None, gt=0, description="the most that one person may spend over all attributes"),
+        ),
         attributes=(dict[str, AttributeSpec], Field(min_length=1)),
     )
 
@@ -157,29 +185,73 @@ class Study:
             model = _model().model_validate(dict(data))
         except ValidationError as error:
             first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"] if part not in ("str", "int", "bool", "float")) or "study"
+            place = (
+                ".".join(
+                    str(part)
+                    for part in first["loc"]
+                    if part not in ("str", "int", "bool", "float")
+                )
+                or "study"
+            )
             rule = first["msg"].removeprefix("Value error, ")
             more = f" ({error.error_count() - 1} more problems)" if error.error_count() > 1 else ""
-            raise StudyError(message(place, rule + more, None if first["type"] in ("missing", "value_error") else show(first["input"]))) from None
+            raise StudyError(
+                message(
+                    place,
+                    rule + more,
+                    None if first["type"] in ("missing", "value_error") else show(first["input"]),
+                )
+            ) from None
         self.title: str = model.title
         self.budget: float | None = model.budget
         self.mechanisms: dict[str, Mechanism] = {}
         if len({name.casefold() for name in model.attributes}) < len(model.attributes):
-            raise StudyError(message("attributes", "names must differ by more than upper and lower case", ", ".join(model.attributes)))
+            raise StudyError(
+                message(
+                    "attributes",
+                    "names must differ by more than upper and lower case",
+                    ", ".join(model.attributes),
+                )
+            )
         for name, spec in model.attributes.items():
             if not name or "." in name:
-                raise StudyError(message(f"attributes.{name}", "names must not be empty or contain '.'"))
+                raise StudyError(
+                    message(f"attributes.{name}", "names must not be empty or contain '.'")
+                )
             if (found := unreadable(name)) is not None:
-                raise StudyError(message("attributes", f"names must not hold {found}", show(name), "Use printable characters"))
+                raise StudyError(
+                    message(
+                        "attributes",
+                        f"names must not hold {found}",
+                        show(name),
+                        "Use printable characters",
+                    )
+                )
             self.mechanisms[name] = _build(name, spec)
-        columns = [column for name, mechanism in self.mechanisms.items() for column in answer_columns(name, mechanism)]
+        columns = [
+            column
+            for name, mechanism in self.mechanisms.items()
+            for column in answer_columns(name, mechanism)
+        ]
         if twice := [column for i, column in enumerate(columns) if column in columns[:i]]:
-            raise StudyError(message("attributes", f"must not take two answers from one column, {twice[0]!r}", None, "Rename an attribute"))
+            raise StudyError(
+                message(
+                    "attributes",
+                    f"must not take two answers from one column, {twice[0]!r}",
+                    None,
+                    "Rename an attribute",
+                )
+            )
         if self.budget is not None and self.epsilon > self.budget:
             self._fit(model.attributes)
         if self.budget is not None and self.delta > (model.delta or 0.0):
             raise StudyError(
-                message("delta", f"is exceeded: the attributes' deltas add up to {self.delta:.6g}", repr(model.delta), "State it beside the budget")
+                message(
+                    "delta",
+                    f"is exceeded: the attributes' deltas add up to {self.delta:.6g}",
+                    repr(model.delta),
+                    "State it beside the budget",
+                )
             )
         self._data = model.model_dump(exclude_none=True)
 
@@ -194,36 +266,64 @@ class Study:
         """
         assert self.budget is not None
         parts = self._parts()
-        written = {name: min(_decimal(part.epsilon), self._written(name)) for name, part in parts.items()}
+        written = {
+            name: min(_decimal(part.epsilon), self._written(name)) for name, part in parts.items()
+        }
         total = sum(written.values(), Fraction(0))
-        if any(math.isinf(part.epsilon) for part in parts.values()) or total > _decimal(self.budget):
+        if any(math.isinf(part.epsilon) for part in parts.values()) or total > _decimal(
+            self.budget
+        ):
             spent = str(float(total)) if float(total) > self.budget else f"{self.epsilon!r}"
-            raise StudyError(message("budget", f"is exceeded: the attributes spend {spent} together", repr(self.budget), "Lower an epsilon"))
-        over = sum(Fraction(part.epsilon) for part in parts.values()) - min(Fraction(self.budget), _decimal(self.budget))
+            raise StudyError(
+                message(
+                    "budget",
+                    f"is exceeded: the attributes spend {spent} together",
+                    repr(self.budget),
+                    "Lower an epsilon",
+                )
+            )
+        over = sum(Fraction(part.epsilon) for part in parts.values()) - min(
+            Fraction(self.budget), _decimal(self.budget)
+        )
         for name in sorted(parts, key=lambda name: -parts[name].epsilon):
             before, promised = self.mechanisms[name], self.mechanisms[name].guarantee
-            scale = Fraction(promised.diameter) / Fraction(before.distance_unit or 1.0) if isinstance(promised, MetricLDP) else Fraction(1)
+            scale = (
+                Fraction(promised.diameter) / Fraction(before.distance_unit or 1.0)
+                if isinstance(promised, MetricLDP)
+                else Fraction(1)
+            )
             least = Fraction(before.requested) - over / scale
             for steps in range(4):  # sums and products of floats are rounded up once more
                 lower = float(least)
                 for _ in range(steps + (Fraction(lower) > least)):
                     lower = math.nextafter(lower, 0.0)
                 try:
-                    self.mechanisms[name] = _build(name, specs[name].model_copy(update={"epsilon": lower}))
+                    self.mechanisms[name] = _build(
+                        name, specs[name].model_copy(update={"epsilon": lower})
+                    )
                 except StudyError:
                     break
                 if self.epsilon <= self.budget:
                     return
             self.mechanisms[name] = before
         raise StudyError(
-            message("budget", "is met to the last digit, which no float of the epsilons meets", repr(self.budget), "Lower an epsilon a little")
+            message(
+                "budget",
+                "is met to the last digit, which no float of the epsilons meets",
+                repr(self.budget),
+                "Lower an epsilon a little",
+            )
         )
 
     def _written(self, name: str) -> Fraction:
         """What the epsilon of an attribute, as a decimal, is between its two most distant values."""
         mechanism = self.mechanisms[name]
         promised, epsilon = mechanism.guarantee, _decimal(mechanism.requested)
-        return epsilon * Fraction(promised.diameter) / _decimal(mechanism.distance_unit or 1.0) if isinstance(promised, MetricLDP) else epsilon
+        return (
+            epsilon * Fraction(promised.diameter) / _decimal(mechanism.distance_unit or 1.0)
+            if isinstance(promised, MetricLDP)
+            else epsilon
+        )
 
     @property
     def epsilon(self) -> float:
@@ -233,12 +333,17 @@ class Study:
     @property
     def delta(self) -> float:
         """The sum of the deltas of the attributes whose privacy is approximate."""
-        return add_up(part.delta for part in self._parts().values() if isinstance(part, ApproximateLDP))
+        return add_up(
+            part.delta for part in self._parts().values() if isinstance(part, ApproximateLDP)
+        )
 
     def _parts(self) -> dict[str, Any]:
         """The guarantee of each attribute, for any two values."""
         found = {name: m.guarantee for name, m in self.mechanisms.items()}
-        return {name: part.relaxed() if isinstance(part, MetricLDP) else part for name, part in found.items()}
+        return {
+            name: part.relaxed() if isinstance(part, MetricLDP) else part
+            for name, part in found.items()
+        }
 
     @property
     def guarantee(self) -> Guarantee:
@@ -260,16 +365,23 @@ class Study:
 
     def randomize_encoded(self, batch: Mapping[str, Any], source: Source) -> dict[str, Reports]:
         """Reports of every attribute, of answers that each mechanism's ``encode`` made."""
-        return {name: Reports(m.header, m.randomize_encoded(batch[name], source), source.simulated) for name, m in self.mechanisms.items()}
+        return {
+            name: Reports(m.header, m.randomize_encoded(batch[name], source), source.simulated)
+            for name, m in self.mechanisms.items()
+        }
 
     @property
     def digest(self) -> str:
         """SHA-256 of the canonical JSON of all attributes' headers: of what is really done, not of how it was written."""
-        return hashlib.sha256(canonical({a: m.header for a, m in self.mechanisms.items()}).encode()).hexdigest()
+        return hashlib.sha256(
+            canonical({a: m.header for a, m in self.mechanisms.items()}).encode()
+        ).hexdigest()
 
     def to_json(self) -> str:
         """The study as canonical JSON with its own digest."""
-        return json.dumps({"study": self._data, "sha256": self.digest}, indent=1, default=str) + "\n"
+        return (
+            json.dumps({"study": self._data, "sha256": self.digest}, indent=1, default=str) + "\n"
+        )
 
     @staticmethod
     def schema() -> dict[str, Any]:
@@ -291,19 +403,35 @@ class Study:
             problem = message(name, f"is not valid TOML or JSON{_place(error)}", None, _SWAPPED)
         if problem is not None:
             raise StudyError(problem)
-        if not isinstance(data, dict) or not isinstance(data.get("study", data), dict) or "attributes" not in data.get("study", data):
-            raise StudyError(message(name, "has no table 'attributes', so it is not a study file", None, _SWAPPED))
-        data, stated = (data["study"], data.get("sha256")) if data.keys() >= {"study", "sha256"} and isinstance(data["study"], dict) else (data, None)
+        if (
+            not isinstance(data, dict)
+            or not isinstance(data.get("study", data), dict)
+            or "attributes" not in data.get("study", data)
+        ):
+            raise StudyError(
+                message(
+                    name, "has no table 'attributes', so it is not a study file", None, _SWAPPED
+                )
+            )
+        data, stated = (
+            (data["study"], data.get("sha256"))
+            if data.keys() >= {"study", "sha256"} and isinstance(data["study"], dict)
+            else (data, None)
+        )
         study = cls(data)
         if stated is not None and stated != study.digest:
-            raise StudyError(message(name, "does not have the digest that it states: it was altered"))
+            raise StudyError(
+                message(name, "does not have the digest that it states: it was altered")
+            )
         return study
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a study file, TOML or JSON."""
         text = None
-        with contextlib.suppress(UnicodeDecodeError):  # it holds the file's bytes, so it must not hang on our error
+        with contextlib.suppress(
+            UnicodeDecodeError
+        ):  # it holds the file's bytes, so it must not hang on our error
             text = read_whole(path).decode()
         if text is None:
             raise StudyError(message(str(path), "must be UTF-8 text", None, _SWAPPED))
@@ -331,25 +459,58 @@ def _build(name: str, spec: Any) -> Mechanism:
     """The mechanism that one attribute asks for; every complaint names the attribute."""
     cls = MECHANISMS.get(spec.mechanism)
     if cls is None:
-        raise StudyError(message(f"attributes.{name}.mechanism", f"must be one of {', '.join(MECHANISMS)}", show(spec.mechanism)))
+        raise StudyError(
+            message(
+                f"attributes.{name}.mechanism",
+                f"must be one of {', '.join(MECHANISMS)}",
+                show(spec.mechanism),
+            )
+        )
     keyed = issubclass(cls, KeyValue)
     # Several pairs a person are lists in Python, which no column of a file holds.
-    allowed = [p for p in inspect.signature(cls).parameters if p not in ("domain", "epsilon", *(("keys", "values", "pairs") if keyed else ()))]
+    allowed = [
+        p
+        for p in inspect.signature(cls).parameters
+        if p not in ("domain", "epsilon", *(("keys", "values", "pairs") if keyed else ()))
+    ]
     options = dict(spec.model_extra or {})
     if spec.tags is not None and issubclass(cls, UtilityOptimized):
         options.setdefault("sensitive", [])  # with tags, nothing need be sensitive for everyone
-    missing = [p for p in allowed if inspect.signature(cls).parameters[p].default is inspect.Parameter.empty and p not in options]
+    missing = [
+        p
+        for p in allowed
+        if inspect.signature(cls).parameters[p].default is inspect.Parameter.empty
+        and p not in options
+    ]
     if missing:
-        raise StudyError(message(f"attributes.{name}.{missing[0]}", f"is needed by {spec.mechanism}"))
+        raise StudyError(
+            message(f"attributes.{name}.{missing[0]}", f"is needed by {spec.mechanism}")
+        )
     if spec.tags is not None and not issubclass(cls, UtilityOptimized):
-        raise StudyError(message(f"attributes.{name}.tags", f"go with UtilityOptimizedRR and UtilityOptimizedRappor, not with {spec.mechanism}"))
+        raise StudyError(
+            message(
+                f"attributes.{name}.tags",
+                f"go with UtilityOptimizedRR and UtilityOptimizedRappor, not with {spec.mechanism}",
+            )
+        )
     if (spec.keys is not None) != keyed:
-        raise StudyError(message(f"attributes.{name}.keys", "are needed by KeyValue" if keyed else f"go with KeyValue, not with {spec.mechanism}"))
+        raise StudyError(
+            message(
+                f"attributes.{name}.keys",
+                "are needed by KeyValue"
+                if keyed
+                else f"go with KeyValue, not with {spec.mechanism}",
+            )
+        )
     for option in options:
         if option not in allowed:
             known = [*allowed, "tags"] if issubclass(cls, UtilityOptimized) else allowed
             has = f"its options are {', '.join(known)}" if known else "it has no options"
-            raise StudyError(message(f"attributes.{name}.{option}", f"is not an option of {spec.mechanism}: {has}"))
+            raise StudyError(
+                message(
+                    f"attributes.{name}.{option}", f"is not an option of {spec.mechanism}: {has}"
+                )
+            )
     try:
         if spec.values is not None:
             domain: Domain = (labels := Categorical(spec.values))
@@ -359,7 +520,9 @@ def _build(name: str, spec: Any) -> Mechanism:
         elif spec.grid is not None:
             domain = Grid(spec.grid.rows, spec.grid.columns, spec.grid.side)
         else:
-            domain = Interval(spec.interval.low, spec.interval.high, spec.interval.bins, spec.interval.clip)
+            domain = Interval(
+                spec.interval.low, spec.interval.high, spec.interval.bins, spec.interval.clip
+            )
         if keyed:
             text_labels(held := Categorical(spec.keys))
             return KeyValue(held, domain, spec.epsilon, **options)

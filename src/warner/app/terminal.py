@@ -61,7 +61,12 @@ def progress(what: str) -> Iterator[Callable[[int, int | None], None]]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     screen = console(stderr=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.completed:,}"), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.completed:,}"),
+        TimeElapsedColumn(),
+    )
     bar = Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
     task = bar.add_task(visible(what), total=None)
     timer = Timer(1.0, bar.start)
@@ -102,8 +107,18 @@ def show_estimate(result: Estimate, level: float, target: str, truth: Any = None
     for i, row in enumerate(result.rows(level, target)):
         value = as_text(row["value"])
         known = [] if truth is None else [f"{truth[i]:.4f}"]
-        rows.append([value, *known, f"{row['estimate']:.4f}", f"{row['low']:.4f} .. {row['high']:.4f}", f"{row['n']:,.0f}"])
-    title = f"{result.attribute or 'value'}: {plural(result.n, 'report', 'reports')}, {result.method}"
+        rows.append(
+            [
+                value,
+                *known,
+                f"{row['estimate']:.4f}",
+                f"{row['low']:.4f} .. {row['high']:.4f}",
+                f"{row['n']:,.0f}",
+            ]
+        )
+    title = (
+        f"{result.attribute or 'value'}: {plural(result.n, 'report', 'reports')}, {result.method}"
+    )
     whom = "the population they were drawn from" if target == "population" else "these respondents"
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
     console().print(title, style="bold")
@@ -116,45 +131,85 @@ def show_estimate(result: Estimate, level: float, target: str, truth: Any = None
     }
     about = kinds[result.interval_kind(target)] if rows else ""
     if result.fit.mean is not None or (result.fit.by_draws and result.domain.points is not None):
-        each = [f"{m['estimate']:.6g}, {100 * level:.4g} % interval {m['low']:.6g} .. {m['high']:.6g}" for m in result.means(level)]
+        each = [
+            f"{m['estimate']:.6g}, {100 * level:.4g} % interval {m['low']:.6g} .. {m['high']:.6g}"
+            for m in result.means(level)
+        ]
         about += f"Mean {'; '.join(each)}, for the population they were drawn from.\n"
     only = "" if result.unique is None else f"\nThe maximum is {result.unique}."
-    console().print(f"{about}{result.status.value[0].upper()}{result.status.value[1:]}.{gap}{only}\n")
+    console().print(
+        f"{about}{result.status.value[0].upper()}{result.status.value[1:]}.{gap}{only}\n"
+    )
 
 
 def _show_keys(result: Estimate, keys: list[dict[str, Any]], level: float) -> None:
     """Print how frequent every key is and the mean of its values."""
     about = f"{100 * level:.4g} % interval"
-    columns = {"key": "left", "frequency": "right", about: "right", "mean": "right", f"{about} of the mean": "right", "n": "right"}
+    columns = {
+        "key": "left",
+        "frequency": "right",
+        about: "right",
+        "mean": "right",
+        f"{about} of the mean": "right",
+        "n": "right",
+    }
     rows = []
     for row in keys:
         name = as_text(row["value"]) + (" (absent?)" if row["status"] == "key_absent" else "")
-        share, mean = f"{row['low']:.4f} .. {row['high']:.4f}", f"{row['mean_low']:.6g} .. {row['mean_high']:.6g}"
-        rows.append([name, f"{row['estimate']:.4f}", share, f"{row['mean']:.6g}", mean, f"{row['n']:,.0f}"])
-    console().print(f"{result.attribute or 'value'}: {plural(result.n, 'report', 'reports')}, {result.method}", style="bold")
+        share, mean = (
+            f"{row['low']:.4f} .. {row['high']:.4f}",
+            f"{row['mean_low']:.6g} .. {row['mean_high']:.6g}",
+        )
+        rows.append(
+            [name, f"{row['estimate']:.4f}", share, f"{row['mean']:.6g}", mean, f"{row['n']:,.0f}"]
+        )
+    console().print(
+        f"{result.attribute or 'value'}: {plural(result.n, 'report', 'reports')}, {result.method}",
+        style="bold",
+    )
     console().print(grid(columns, rows))
-    console().print("Intervals are around the unbiased estimates, each on its own; of a mean they are all that is possible where few have the key.")
+    console().print(
+        "Intervals are around the unbiased estimates, each on its own; of a mean they are all that is possible where few have the key."
+    )
     console().print(f"{result.status.value[0].upper()}{result.status.value[1:]}.\n")
 
 
 def show_redistributed(result: Redistributed) -> None:
     """Print the shares of values after the tags' were given back."""
-    rows = [[as_text(value), f"{p:.4f}"] for value, p in zip(result.domain.labels, result.probabilities, strict=True)]
+    rows = [
+        [as_text(value), f"{p:.4f}"]
+        for value, p in zip(result.domain.labels, result.probabilities, strict=True)
+    ]
     tags = ", ".join(f"@{tag} {share:.4f}" for tag, share in result.bots.items())
-    console().print(f"{result.estimate.attribute or 'value'}: with the shares of tags ({tags}) given back", style="bold")
+    console().print(
+        f"{result.estimate.attribute or 'value'}: with the shares of tags ({tags}) given back",
+        style="bold",
+    )
     console().print(grid({"value": "left", "estimate": "right"}, rows))
-    console().print(f"Where what people hide under a tag is not known, this can add up to {result.worst_case:.4f} to the sum of absolute errors.\n")
+    console().print(
+        f"Where what people hide under a tag is not known, this can add up to {result.worst_case:.4f} to the sum of absolute errors.\n"
+    )
 
 
 def show_comparison(attribute: str, found: Comparison) -> None:
     """Print methods from the least error to the largest."""
     about, _ = LOSSES[found.loss]
-    console().print(f"{attribute}: {about} on {found.runs} tallies like this one of {plural(found.n, 'report', 'reports')}", style="bold")
-    columns: dict[str, Any] = {"method": "left", "error": "right", "more than the best": "right", "best on": "right"}
+    console().print(
+        f"{attribute}: {about} on {found.runs} tallies like this one of {plural(found.n, 'report', 'reports')}",
+        style="bold",
+    )
+    columns: dict[str, Any] = {
+        "method": "left",
+        "error": "right",
+        "more than the best": "right",
+        "best on": "right",
+    }
     rows = []
     for line in found.lines:
         more = "" if line is found.best else f"{line.behind:.3g} +- {line.behind_margin:.1g}"
-        rows.append([repr(line.method), f"{line.error:.4g} +- {line.margin:.1g}", more, f"{line.wins:.0%}"])
+        rows.append(
+            [repr(line.method), f"{line.error:.4g} +- {line.margin:.1g}", more, f"{line.wins:.0%}"]
+        )
     console().print(grid(columns, rows))
     for name, why in found.left_out.items():
         console().print(f"{name} is left out: {why}")
@@ -171,7 +226,12 @@ def in_people(weight: float | None) -> str:
 
 def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
     """Print a ranking of mechanisms; the study's own is marked."""
-    columns: dict[str, Any] = {"mechanism": "left", "expected error": "right", "of no protection": "right", "weight of one report": "right"}
+    columns: dict[str, Any] = {
+        "mechanism": "left",
+        "expected error": "right",
+        "of no protection": "right",
+        "weight of one report": "right",
+    }
     wanted = ranking.open.people is not None
     if wanted:
         columns["people needed"] = "right"
@@ -180,20 +240,41 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
         own = option.mechanism is not None and option.mechanism.header == chosen.header
         more = [f"{option.people:,}"] if option.people is not None else []
         times = f"{option.error / ranking.open.error:.3g} times"
-        rows.append([option.name + (" (the study's)" if own else ""), f"{option.error:.4g}", times, in_people(option.weight), *more])
-    sensitive_mask = "" if chosen.sensitive_mask is None else f", {int(chosen.sensitive_mask.sum())} of them sensitive"
+        rows.append(
+            [
+                option.name + (" (the study's)" if own else ""),
+                f"{option.error:.4g}",
+                times,
+                in_people(option.weight),
+                *more,
+            ]
+        )
+    sensitive_mask = (
+        ""
+        if chosen.sensitive_mask is None
+        else f", {int(chosen.sensitive_mask.sum())} of them sensitive"
+    )
     about = f"{chosen.domain.size} values{sensitive_mask}, epsilon {chosen.requested:.4g}, {plural(ranking.n, 'person', 'people')}"
     console().print(f"{attribute}: {about}, {ranking.loss} loss", style="bold")
     console().print(grid(columns, rows))
-    if not any(option.mechanism is not None and option.mechanism.header == chosen.header for option in ranking.options):
+    if not any(
+        option.mechanism is not None and option.mechanism.header == chosen.header
+        for option in ranking.options
+    ):
         name = type(chosen).__name__
         try:
-            value = expected_loss(chosen, np.full(chosen.domain.size, 1 / chosen.domain.size), ranking.n, ranking.loss)
+            value = expected_loss(
+                chosen, np.full(chosen.domain.size, 1 / chosen.domain.size), ranking.n, ranking.loss
+            )
             console().print(f"The study's own variant of {name}: expected error {value:.4g}")
         except IdentifiabilityError:
-            console().print(f"The study's own {name} has no unbiased estimate of shares to compare.")
+            console().print(
+                f"The study's own {name} has no unbiased estimate of shares to compare."
+            )
     if ranking.loss == "l1" and ranking.options[-1].error > 2:
-        console().print("An error above 2, the most that two distributions differ by, means that the estimate is of no use.")
+        console().print(
+            "An error above 2, the most that two distributions differ by, means that the estimate is of no use."
+        )
     for name, why in ranking.left_out.items():
         console().print(f"{name} is left out: {why}")
 
@@ -216,7 +297,12 @@ def as_cell(value: Any) -> str:
     return f"'{text}" if _FORMULA.match(text) and not _PLAIN_NUMBER.fullmatch(text) else text
 
 
-def csv_of(estimates: list[Estimate], level: float, target: str, given_back: list[Redistributed] | None = None) -> str:
+def csv_of(
+    estimates: list[Estimate],
+    level: float,
+    target: str,
+    given_back: list[Redistributed] | None = None,
+) -> str:
     """The rows of several estimates as CSV, and of those whose tags were given back, which have no intervals.
 
     Labels and names of attributes that a spreadsheet would take for a formula have a ``'`` in front: see :func:`as_cell`.
@@ -231,14 +317,62 @@ def csv_of(estimates: list[Estimate], level: float, target: str, given_back: lis
         name = result.attribute or ""
         for row in result.rows(level, target):
             value = as_cell(row["value"])
-            writer.writerow([as_cell(name), value, row["estimate"], row["low"], row["high"], row["n"], level, target])
+            writer.writerow(
+                [
+                    as_cell(name),
+                    value,
+                    row["estimate"],
+                    row["low"],
+                    row["high"],
+                    row["n"],
+                    level,
+                    target,
+                ]
+            )
         for row in result.key_rows(level, target):
             value = as_cell(row["value"])
-            writer.writerow([as_cell(f"{name} (key)"), value, row["estimate"], row["low"], row["high"], row["n"], level, target])
-            writer.writerow([as_cell(f"{name} (mean of key)"), value, row["mean"], row["mean_low"], row["mean_high"], row["n"], level, target])
+            writer.writerow(
+                [
+                    as_cell(f"{name} (key)"),
+                    value,
+                    row["estimate"],
+                    row["low"],
+                    row["high"],
+                    row["n"],
+                    level,
+                    target,
+                ]
+            )
+            writer.writerow(
+                [
+                    as_cell(f"{name} (mean of key)"),
+                    value,
+                    row["mean"],
+                    row["mean_low"],
+                    row["mean_high"],
+                    row["n"],
+                    level,
+                    target,
+                ]
+            )
         for i, m in enumerate(result.means(level, target) if result.fit.mean is not None else []):
-            axis = f" of coordinate {i}" if result.fit.mean is not None and len(result.fit.mean) > 1 else ""
-            writer.writerow([as_cell(f"{name} (mean{axis})"), "", m["estimate"], m["low"], m["high"], result.n, level, target])
+            axis = (
+                f" of coordinate {i}"
+                if result.fit.mean is not None and len(result.fit.mean) > 1
+                else ""
+            )
+            writer.writerow(
+                [
+                    as_cell(f"{name} (mean{axis})"),
+                    "",
+                    m["estimate"],
+                    m["low"],
+                    m["high"],
+                    result.n,
+                    level,
+                    target,
+                ]
+            )
     for shares in given_back or []:
         name, n = as_cell(f"{shares.estimate.attribute} (tags given back)"), shares.estimate.n
         for value, p in zip(shares.domain.labels, shares.probabilities.tolist(), strict=True):

@@ -39,7 +39,11 @@ class BandChannel(Channel):
         self._nearest = nearest
         self.low, self.gain = low, gain
         order = np.argsort(columns, kind="stable")
-        self._rows, self._columns, self._jumps = rows[order], columns[order], jumps[order].astype(np.float64)
+        self._rows, self._columns, self._jumps = (
+            rows[order],
+            columns[order],
+            jumps[order].astype(np.float64),
+        )
 
     @cached_property
     def _steps(self) -> Any:
@@ -50,15 +54,23 @@ class BandChannel(Channel):
 
     def matvec(self, theta: np.ndarray) -> np.ndarray:
         if theta.ndim == 1:
-            steps: np.ndarray = np.bincount(self._rows, self._jumps * theta[self._columns], self.shape[0])
+            steps: np.ndarray = np.bincount(
+                self._rows, self._jumps * theta[self._columns], self.shape[0]
+            )
         else:
             steps = self._steps @ theta
         return self.low * theta.sum(axis=0) + self.gain * np.cumsum(steps, axis=0)
 
     def columns(self, index: np.ndarray) -> np.ndarray:
-        counts = np.searchsorted(self._columns, index, "right") - (first := np.searchsorted(self._columns, index))
+        counts = np.searchsorted(self._columns, index, "right") - (
+            first := np.searchsorted(self._columns, index)
+        )
         where = np.repeat(np.arange(len(index)), counts)
-        entries = np.arange(where.size) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
+        entries = (
+            np.arange(where.size)
+            - np.repeat(np.cumsum(counts) - counts, counts)
+            + np.repeat(first, counts)
+        )
         steps = np.zeros((self.shape[0], len(index)))
         np.add.at(steps, (self._rows[entries], where), self._jumps[entries])
         return self.low + self.gain * np.cumsum(steps, axis=0)
@@ -66,13 +78,19 @@ class BandChannel(Channel):
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
         tails = np.cumsum(r[::-1], axis=0)[::-1]
         if r.ndim == 1:
-            covered: np.ndarray = np.bincount(self._columns, self._jumps * tails[self._rows], self.shape[1])
+            covered: np.ndarray = np.bincount(
+                self._columns, self._jumps * tails[self._rows], self.shape[1]
+            )
         else:
             covered = self._steps.T @ tails
         return self.low * r.sum(axis=0) + self.gain * covered
 
     def naive_estimate(self, w: np.ndarray) -> np.ndarray:
-        return super().naive_estimate(w) if self._nearest is None else np.bincount(self._nearest, w, self.shape[1])
+        return (
+            super().naive_estimate(w)
+            if self._nearest is None
+            else np.bincount(self._nearest, w, self.shape[1])
+        )
 
 
 def windows(outputs: int, width: int, size: int, low: float, gain: float) -> BandChannel:
@@ -90,7 +108,15 @@ def windows(outputs: int, width: int, size: int, low: float, gain: float) -> Ban
     return _from_starts(outputs, width, size, *rounded(outputs - width, size), low, gain)
 
 
-def _from_starts(outputs: int, width: int, size: int, start: np.ndarray, weight: np.ndarray, low: float, gain: float) -> BandChannel:
+def _from_starts(
+    outputs: int,
+    width: int,
+    size: int,
+    start: np.ndarray,
+    weight: np.ndarray,
+    low: float,
+    gain: float,
+) -> BandChannel:
     """Windows that start at start[x, i] with probability weight[x, i]."""
     centres = (weight * start).sum(axis=1) / weight.sum(axis=1)
     means = (centres[1:] + centres[:-1]) / 2
@@ -111,6 +137,10 @@ def _from_starts(outputs: int, width: int, size: int, start: np.ndarray, weight:
     )
 
 
-def windows_at(outputs: int, width: int, positions: np.ndarray, low: float, gain: float) -> BandChannel:
+def windows_at(
+    outputs: int, width: int, positions: np.ndarray, low: float, gain: float
+) -> BandChannel:
     """The same for values (K,) that are points, at ``positions`` in [0, 1]."""
-    return _from_starts(outputs, width, len(positions), *rounded_at(outputs - width, positions), low, gain)
+    return _from_starts(
+        outputs, width, len(positions), *rounded_at(outputs - width, positions), low, gain
+    )

@@ -40,7 +40,9 @@ class Channel(ABC):
 
     def log_factors_of(self, rows: np.ndarray) -> np.ndarray | float:
         """``log_factors`` of some rows, given by number or as booleans."""
-        return self.log_factors[rows] if isinstance(self.log_factors, np.ndarray) else self.log_factors
+        return (
+            self.log_factors[rows] if isinstance(self.log_factors, np.ndarray) else self.log_factors
+        )
 
     @abstractmethod
     def matvec(self, theta: np.ndarray) -> np.ndarray:
@@ -101,13 +103,20 @@ class Channel(ABC):
         """
         total, own = self.inverse_moments(theta)
         rest = 1 - theta
-        return np.maximum(np.where(rest > 0, (total - theta * own) / np.where(rest > 0, rest, 1.0), total), 0.0)
+        return np.maximum(
+            np.where(rest > 0, (total - theta * own) / np.where(rest > 0, rest, 1.0), total), 0.0
+        )
 
     def naive_estimate(self, w: np.ndarray) -> np.ndarray:
         """The report histogram itself as a distribution (K,) over values, with no correction at all."""
         if self.shape[0] != self.shape[1]:
             raise ArgumentError(
-                message("observed", "needs as many reports as values", f"{self.shape[0]} reports and {self.shape[1]} values", "Use another method")
+                message(
+                    "observed",
+                    "needs as many reports as values",
+                    f"{self.shape[0]} reports and {self.shape[1]} values",
+                    "Use another method",
+                )
             )
         return w.copy()
 
@@ -129,20 +138,34 @@ class Channel(ABC):
     def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         """What the reports say when only known by how many support each value, as a channel of its own and its weights."""
         raise ArgumentError(
-            message("likelihood", "of support counts needs reports that support values or not", None, "Use the likelihood of the reports")
+            message(
+                "likelihood",
+                "of support counts needs reports that support values or not",
+                None,
+                "Use the likelihood of the reports",
+            )
         )
 
     def _whole(self) -> None:
         """Refuse what only holds where a row is a whole report."""
         if self.rows_per_report != 1:
             raise ArgumentError(
-                message("channel", "has parts of reports for rows, whose joint law it does not know", None, "Keep whole reports, or use another kind")
+                message(
+                    "channel",
+                    "has parts of reports for rows, whose joint law it does not know",
+                    None,
+                    "Keep whole reports, or use another kind",
+                )
             )
 
     def restrict_to_observed(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         """A channel with the same likelihood whose products are cheap for these weights, and its weights."""
         folded = self.merge_proportional_rows()
-        return (self, w) if folded is None else (folded[0], np.bincount(folded[1], w, folded[0].shape[0]))
+        return (
+            (self, w)
+            if folded is None
+            else (folded[0], np.bincount(folded[1], w, folded[0].shape[0]))
+        )
 
     def merge_proportional_rows(self) -> tuple[Channel, np.ndarray] | None:
         """A channel of fewer rows that tells as much, and which of its rows each row goes to, (m,); None where there is none.
@@ -151,7 +174,9 @@ class Channel(ABC):
         """
         return None
 
-    def merge_unsupported_values(self, w: np.ndarray) -> tuple[Channel, np.ndarray, Callable[[np.ndarray], np.ndarray]] | None:
+    def merge_unsupported_values(
+        self, w: np.ndarray
+    ) -> tuple[Channel, np.ndarray, Callable[[np.ndarray], np.ndarray]] | None:
         """A smaller channel with the same maximum of the likelihood, its weights, and how its maximiser (K',) is that of all (K,).
 
         None where values do not lump.
@@ -186,12 +211,16 @@ class Channel(ABC):
             out[people] = rng.choice(len(column), len(people), p=column / column.sum())
         return out
 
-    def simulate_tally(self, theta: np.ndarray, n: int, rng: np.random.Generator, values: np.ndarray | None = None) -> tuple[Channel, np.ndarray]:
+    def simulate_tally(
+        self, theta: np.ndarray, n: int, rng: np.random.Generator, values: np.ndarray | None = None
+    ) -> tuple[Channel, np.ndarray]:
         """A simulated tally: a channel and its weights. This channel and :meth:`simulate`, except where rows are those of reports seen.
 
         ``values``: how many people (K,) have each value, where that is fixed.
         """
-        return self, self.simulate(theta, n, rng) if values is None else self.simulate_from_values(values, rng)
+        return self, self.simulate(theta, n, rng) if values is None else self.simulate_from_values(
+            values, rng
+        )
 
     def dense(self) -> np.ndarray:
         """A as an array (m, K)."""
@@ -253,7 +282,9 @@ def has_inverse(channel: Channel) -> bool:
     return True
 
 
-def one_by_one(product: Callable[[Any, np.ndarray], np.ndarray]) -> Callable[[Any, np.ndarray], np.ndarray]:
+def one_by_one(
+    product: Callable[[Any, np.ndarray], np.ndarray],
+) -> Callable[[Any, np.ndarray], np.ndarray]:
     """A product of one vector made one of several, column by column, where working on all at once gains nothing."""
 
     def several(self: Any, array: np.ndarray) -> np.ndarray:

@@ -27,7 +27,13 @@ class GeometricChannel(Channel):
     def __init__(self, size: int, ratio: float, before: int = 0, after: int = 0) -> None:
         self.shape = (size + before + after, size)
         if self.shape[0] < 2 or not 0 < ratio < 1:
-            raise ArgumentError(message("ratio", "must lie in (0, 1), with at least 2 reports", f"{ratio}, {self.shape[0]} reports"))
+            raise ArgumentError(
+                message(
+                    "ratio",
+                    "must lie in (0, 1), with at least 2 reports",
+                    f"{ratio}, {self.shape[0]} reports",
+                )
+            )
         self.ratio, self.before = ratio, before
         # 1 - a cancels where a is near 1; expm1 of its logarithm does not.
         gap = -np.expm1(np.log(ratio))
@@ -67,7 +73,9 @@ class GeometricChannel(Channel):
         rows, size = self.shape
         if rows == size or size < 2:
             return None
-        return GeometricChannel(size, self.ratio), np.clip(np.arange(rows) - self.before, 0, size - 1)
+        return GeometricChannel(size, self.ratio), np.clip(
+            np.arange(rows) - self.before, 0, size - 1
+        )
 
     def _folded(self, w: np.ndarray) -> np.ndarray:
         out = w[self._values].copy()

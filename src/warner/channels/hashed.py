@@ -48,7 +48,9 @@ class HashChannel(Channel):
             rows = len(table)
             flat = table + (np.arange(rows, dtype=np.int64) * self.count)[:, None]
             weights = np.broadcast_to(theta, table.shape)
-            sums[seeds] = np.bincount(flat.ravel(), weights.ravel(), rows * self.count).reshape(rows, self.count)
+            sums[seeds] = np.bincount(flat.ravel(), weights.ravel(), rows * self.count).reshape(
+                rows, self.count
+            )
         return ((self.q * theta.sum() + self.gap * sums) / self.seeds).ravel()
 
     @one_by_one
@@ -59,13 +61,23 @@ class HashChannel(Channel):
         for seeds, table in self._tables():
             for start in range(0, len(table), step):
                 rows = table[start : start + step]
-                flat = rows + (np.arange(seeds.start + start, seeds.start + start + len(rows), dtype=np.int64) * self.count)[:, None]
+                flat = (
+                    rows
+                    + (
+                        np.arange(
+                            seeds.start + start, seeds.start + start + len(rows), dtype=np.int64
+                        )
+                        * self.count
+                    )[:, None]
+                )
                 total += np.take(r, flat).sum(axis=0)
         return total
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         seed, bucket = np.divmod(index, self.count)
-        hit = buckets(seed[:, None], np.arange(self.shape[1])[None, :], self.count) == bucket[:, None]
+        hit = (
+            buckets(seed[:, None], np.arange(self.shape[1])[None, :], self.count) == bucket[:, None]
+        )
         return (self.q + self.gap * hit) / self.seeds
 
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
@@ -110,7 +122,9 @@ class HashChannel(Channel):
         """With probability p - q' a report is a random seed and the value's own bucket, else a random seed and bucket."""
         own = rng.binomial(people, self.gap)
         cells = self.shape[0]
-        total = rng.multinomial(int(people.sum() - own.sum()), np.full(cells, 1 / cells)).reshape(self.seeds, self.count)
+        total = rng.multinomial(int(people.sum() - own.sum()), np.full(cells, 1 / cells)).reshape(
+            self.seeds, self.count
+        )
         every, even = np.arange(self.seeds), np.full(self.seeds, 1 / self.seeds)
         for x in np.flatnonzero(own):
             total[every, buckets(every, np.array(x), self.count)] += rng.multinomial(own[x], even)
@@ -120,7 +134,9 @@ class HashChannel(Channel):
         """Support counts through the pool's own collisions: Pr(report supports x | x') = q' + (p - q') M[x, x']."""
         size, shares = self.shape[1], self._gather(w)
         supported = self.q + self.gap * _collisions(self.seeds, self.count, size)
-        return DenseChannel(np.concatenate([supported, 1 - supported]) / size, rows_per_report=size), np.concatenate([shares, 1 - shares]) / size
+        return DenseChannel(
+            np.concatenate([supported, 1 - supported]) / size, rows_per_report=size
+        ), np.concatenate([shares, 1 - shares]) / size
 
     def shares(self, w: np.ndarray) -> np.ndarray:
         """S (K,): the share of reports that support each value."""
@@ -137,13 +153,18 @@ class HashChannel(Channel):
             first, last = np.searchsorted(rows, (seeds.start * self.count, seeds.stop * self.count))
             seed, bucket = np.divmod(rows[first:last], self.count)
             packed[first:last] = np.packbits(table[seed - seeds.start] == bucket[:, None], axis=1)
-        return SupportRows(packed, self.shape[1], self.q / self.seeds, self.gap / self.seeds), w[rows]
+        return SupportRows(packed, self.shape[1], self.q / self.seeds, self.gap / self.seeds), w[
+            rows
+        ]
 
     def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         for seeds, table in self._tables():
             hit = table[:, None, :] == np.arange(self.count)[None, :, None]
             block = (self.q + self.gap * hit) / self.seeds
-            yield slice(seeds.start * self.count, seeds.stop * self.count), block.reshape(-1, self.shape[1])
+            yield (
+                slice(seeds.start * self.count, seeds.stop * self.count),
+                block.reshape(-1, self.shape[1]),
+            )
 
 
 def _hash_block(seeds: slice, count: int, size: int) -> np.ndarray:
@@ -153,7 +174,9 @@ def _hash_block(seeds: slice, count: int, size: int) -> np.ndarray:
     index = np.arange(size)[None, :]
     for start in range(0, len(table), step):
         rows = table[start : start + step]
-        rows[:] = buckets(np.arange(seeds.start + start, seeds.start + start + len(rows))[:, None], index, count)
+        rows[:] = buckets(
+            np.arange(seeds.start + start, seeds.start + start + len(rows))[:, None], index, count
+        )
     return table
 
 
@@ -213,6 +236,11 @@ def _support_inverse(seeds: int, count: int, size: int, q: float, gap: float) ->
     collisions = _collisions(seeds, count, size)
     if np.linalg.eigvalsh(collisions)[0] < 1e-9:
         raise IdentifiabilityError(
-            message("seeds", "two labels share a bucket under (almost) every seed of the pool", str(seeds), "Use a larger pool of seeds")
+            message(
+                "seeds",
+                "two labels share a bucket under (almost) every seed of the pool",
+                str(seeds),
+                "Use a larger pool of seeds",
+            )
         )
     return np.linalg.inv(q + gap * collisions)

@@ -29,46 +29,66 @@ class TiedChannel(Channel):
         nothing: whether a key may report nothing.
     """
 
-    def __init__(self, keys: int, inner: Channel, keep: float, other: np.ndarray, nothing: bool = False) -> None:
+    def __init__(
+        self, keys: int, inner: Channel, keep: float, other: np.ndarray, nothing: bool = False
+    ) -> None:
         self.keys, self.inner, self.keep, self.nothing = keys, inner, keep, nothing
         self.other = np.asarray(other, dtype=np.float64)
         self.rows_per_report = keys if nothing else 1
         self._own = (inner.shape[0] + nothing, inner.shape[1])
         self.shape = (keys * self._own[0], keys * self._own[1])
         self.dummy = self.other[1:] if nothing else self.other
-        self.sent = float(self.dummy.sum())  # Pr(a key is reported | another key), as keep is where it is the person's
+        self.sent = float(
+            self.dummy.sum()
+        )  # Pr(a key is reported | another key), as keep is where it is the person's
 
     def matvec(self, theta: np.ndarray) -> np.ndarray:
         trailing = theta.shape[1:]
         t = np.moveaxis(theta.reshape(self.keys, self._own[1], *trailing), 0, 1)
         mass = t.sum(axis=0)
-        own = self.keep * self.inner.matvec(np.ascontiguousarray(t).reshape(self._own[1], -1)).reshape(-1, self.keys, *trailing)
+        own = self.keep * self.inner.matvec(
+            np.ascontiguousarray(t).reshape(self._own[1], -1)
+        ).reshape(-1, self.keys, *trailing)
         if self.nothing:
             own = np.concatenate([(1 - self.keep) * mass[None], own])
         out = own + np.multiply.outer(self.other, mass.sum(axis=0) - mass)
-        return np.ascontiguousarray(np.moveaxis(out, 1, 0)).reshape(self.shape[0], *trailing) / self.rows_per_report
+        return (
+            np.ascontiguousarray(np.moveaxis(out, 1, 0)).reshape(self.shape[0], *trailing)
+            / self.rows_per_report
+        )
 
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
         trailing = r.shape[1:]
         t = np.moveaxis(r.reshape(self.keys, self._own[0], *trailing), 0, 1)
         dummy = np.tensordot(self.other, t, axes=1)
         sent = t[1:] if self.nothing else t
-        back = self.keep * self.inner.rmatvec(np.ascontiguousarray(sent).reshape(self.inner.shape[0], -1))
+        back = self.keep * self.inner.rmatvec(
+            np.ascontiguousarray(sent).reshape(self.inner.shape[0], -1)
+        )
         out = back.reshape(self._own[1], self.keys, *trailing) + (dummy.sum(axis=0) - dummy)
         if self.nothing:
             out = out + (1 - self.keep) * t[0]
-        return np.ascontiguousarray(np.moveaxis(out, 1, 0)).reshape(self.shape[1], *trailing) / self.rows_per_report
+        return (
+            np.ascontiguousarray(np.moveaxis(out, 1, 0)).reshape(self.shape[1], *trailing)
+            / self.rows_per_report
+        )
 
     def each(self, w: np.ndarray) -> np.ndarray:
         """What is seen of every key, (d, 1 + m_y) frequencies per report: nothing of it, then its values. Of weights, or of A theta."""
         table = w.reshape(self.keys, -1) * self.rows_per_report
-        return table if self.nothing else np.concatenate([w.sum() - table.sum(axis=1, keepdims=True), table], axis=1)
+        return (
+            table
+            if self.nothing
+            else np.concatenate([w.sum() - table.sum(axis=1, keepdims=True), table], axis=1)
+        )
 
     def of_keys(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         """What the reports say of keys alone: a channel over the d keys and its weights."""
         shares = self.each(w)[:, 1:].sum(axis=1)
         if self.nothing:
-            return SupportChannel(self.keys, self.sent, self.keep - self.sent), np.concatenate([shares, 1 - shares]) / self.keys
+            return SupportChannel(self.keys, self.sent, self.keep - self.sent), np.concatenate(
+                [shares, 1 - shares]
+            ) / self.keys
         return DirectChannel(self.keys, self.sent, self.keep - self.sent), shares
 
     def of_values(self, frequency: float) -> tuple[Channel, float]:
@@ -77,7 +97,9 @@ class TiedChannel(Channel):
         Pr(y | v, reported) = rho inner[y, v] + (1 - rho) dummy_y / b,   rho = a f / S,   S = a f + b (1 - f)
         """
         share = self.keep * frequency + self.sent * (1 - frequency)
-        return DilutedChannel(self.inner, self.keep * frequency / share, self.dummy / self.sent), share
+        return DilutedChannel(
+            self.inner, self.keep * frequency / share, self.dummy / self.sent
+        ), share
 
     @cached_property
     def per_report(self) -> np.ndarray:
@@ -118,10 +140,14 @@ class TiedChannel(Channel):
     def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if theta.ndim > 1:
             parts = [self.inverse_moments(column) for column in theta.T]
-            return np.stack([total for total, _ in parts], axis=1), np.stack([own for _, own in parts], axis=1)
+            return np.stack([total for total, _ in parts], axis=1), np.stack(
+                [own for _, own in parts], axis=1
+            )
         squares = self.per_report**2
         total = self.each(self.matvec(theta)) @ squares.T
-        own = (1 - self.keep) * squares[:, 0] + self.keep * np.einsum("vy,yv->v", squares[:, 1:], self.inner._dense)
+        own = (1 - self.keep) * squares[:, 0] + self.keep * np.einsum(
+            "vy,yv->v", squares[:, 1:], self.inner._dense
+        )
         return total.ravel(), np.tile(own, self.keys)
 
     def gram(self, v: np.ndarray) -> np.ndarray:
@@ -154,8 +180,18 @@ class TiedChannel(Channel):
         table = np.maximum(theta, 0.0).reshape(self.keys, -1)
         mass = table.sum(axis=1)
         people = rng.multinomial(n, mass / mass.sum())
-        laws = [self.inner.matvec(row / m) if m > 0 else self.dummy for row, m in zip(table, mass, strict=True)]
-        return self._drawn(people, [rng.multinomial(rng.binomial(p, self.keep), _sums(law)) for p, law in zip(people, laws, strict=True)], rng)
+        laws = [
+            self.inner.matvec(row / m) if m > 0 else self.dummy
+            for row, m in zip(table, mass, strict=True)
+        ]
+        return self._drawn(
+            people,
+            [
+                rng.multinomial(rng.binomial(p, self.keep), _sums(law))
+                for p, law in zip(people, laws, strict=True)
+            ],
+            rng,
+        )
 
     def simulate_from_values(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         if not self.nothing:
@@ -164,11 +200,20 @@ class TiedChannel(Channel):
         sent = []
         for row in kept:
             some = np.flatnonzero(row)
-            columns = self.inner.columns(some).T if some.size else np.zeros((0, self.inner.shape[0]))
-            sent.append(sum((rng.multinomial(row[x], _sums(c)) for x, c in zip(some, columns, strict=True)), np.zeros(self.inner.shape[0], np.int64)))
+            columns = (
+                self.inner.columns(some).T if some.size else np.zeros((0, self.inner.shape[0]))
+            )
+            sent.append(
+                sum(
+                    (rng.multinomial(row[x], _sums(c)) for x, c in zip(some, columns, strict=True)),
+                    np.zeros(self.inner.shape[0], np.int64),
+                )
+            )
         return self._drawn(people.reshape(self.keys, -1).sum(axis=1), sent, rng)
 
-    def _drawn(self, people: np.ndarray, sent: list[np.ndarray], rng: np.random.Generator) -> np.ndarray:
+    def _drawn(
+        self, people: np.ndarray, sent: list[np.ndarray], rng: np.random.Generator
+    ) -> np.ndarray:
         """Weights where each key's ``people`` (d,) sent so many of its values; to everybody else's reports the key is another."""
         n = int(people.sum())
         counts = np.stack([rng.multinomial(n - p, _sums(self.other)) for p in people])
@@ -191,10 +236,14 @@ class DilutedChannel(Channel):
         self.inner, self.rho, self.dummy, self.shape = inner, rho, dummy, inner.shape
 
     def matvec(self, theta: np.ndarray) -> np.ndarray:
-        return self.rho * self.inner.matvec(theta) + (1 - self.rho) * np.multiply.outer(self.dummy, theta.sum(axis=0))
+        return self.rho * self.inner.matvec(theta) + (1 - self.rho) * np.multiply.outer(
+            self.dummy, theta.sum(axis=0)
+        )
 
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
-        return self.rho * self.inner.rmatvec(r) + (1 - self.rho) * np.tensordot(self.dummy, r, axes=1)
+        return self.rho * self.inner.rmatvec(r) + (1 - self.rho) * np.tensordot(
+            self.dummy, r, axes=1
+        )
 
     def report_scores(self) -> np.ndarray:
         return self.inner.report_scores()

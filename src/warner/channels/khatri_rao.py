@@ -40,7 +40,9 @@ class KhatriRaoChannel(Channel):
         return np.einsum("ix,ix->x", self._left, r.reshape(len(self._left), -1) @ self._right)
 
     def report_scores(self) -> np.ndarray:
-        return np.stack(np.unravel_index(np.arange(self.shape[0]), [len(t) for t in self.tables])).astype(np.float64)
+        return np.stack(
+            np.unravel_index(np.arange(self.shape[0]), [len(t) for t in self.tables])
+        ).astype(np.float64)
 
     def restrict_to_observed(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         """Only the reports seen, where that saves work."""
@@ -48,7 +50,9 @@ class KhatriRaoChannel(Channel):
         if 4 * rows.size > self.shape[0]:
             return self, w
         parts = np.unravel_index(rows, [len(t) for t in self.tables])
-        return RepeatedRows([DenseChannel(t) for t in self.tables], np.stack(parts, axis=1)), w[rows]
+        return RepeatedRows([DenseChannel(t) for t in self.tables], np.stack(parts, axis=1)), w[
+            rows
+        ]
 
 
 def _gathered(tables: Sequence[np.ndarray]) -> np.ndarray:

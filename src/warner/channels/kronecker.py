@@ -26,7 +26,9 @@ class KroneckerChannel(Channel):
         self.shape = (prod(c.shape[0] for c in channels), prod(c.shape[1] for c in channels))
         self.rows_per_report = prod(c.rows_per_report for c in channels)
 
-    def _along(self, v: np.ndarray, sizes: list[int], jobs: Sequence[Callable[[np.ndarray], np.ndarray]]) -> np.ndarray:
+    def _along(
+        self, v: np.ndarray, sizes: list[int], jobs: Sequence[Callable[[np.ndarray], np.ndarray]]
+    ) -> np.ndarray:
         """Each of ``jobs``, a linear map along the first axis, applied along its own axis of ``v`` (prod of sizes, ...)."""
         trailing = v.shape[1:]
         out = v.reshape(*sizes, -1)
@@ -69,10 +71,14 @@ class KroneckerChannel(Channel):
 
     def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The inverse's weights multiply over attributes, and so do their squares' sums."""
-        total = self._along(theta, self._values, [lambda v, c=c: c.inverse_moments(v)[0] for c in self.channels])  # type: ignore[misc]
+        total = self._along(
+            theta, self._values, [lambda v, c=c: c.inverse_moments(v)[0] for c in self.channels]
+        )  # type: ignore[misc]
         own = np.ones(1)
         for channel in self.channels:
-            own = np.multiply.outer(own, channel.inverse_moments(np.full(channel.shape[1], 1 / channel.shape[1]))[1]).ravel()
+            own = np.multiply.outer(
+                own, channel.inverse_moments(np.full(channel.shape[1], 1 / channel.shape[1]))[1]
+            ).ravel()
         return total, own
 
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:

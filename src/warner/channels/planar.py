@@ -28,32 +28,52 @@ class PlanarChannel(Channel):
         corner: (R, C), Pr(row displacement >= i, column displacement >= j).
     """
 
-    def __init__(self, inner: np.ndarray, rows: np.ndarray, columns: np.ndarray, corner: np.ndarray) -> None:
+    def __init__(
+        self, inner: np.ndarray, rows: np.ndarray, columns: np.ndarray, corner: np.ndarray
+    ) -> None:
         height, width = inner.shape
         if height < 2 or width < 2:
-            raise ArgumentError(message("domain", "must have at least 2 rows and 2 columns", str(inner.shape), "Use Integers for a line"))
+            raise ArgumentError(
+                message(
+                    "domain",
+                    "must have at least 2 rows and 2 columns",
+                    str(inner.shape),
+                    "Use Integers for a line",
+                )
+            )
         self.grid = (height, width)
         self.shape = (height * width,) * 2
         self._sizes = (_good(2 * height - 1), _good(2 * width - 1))
         self._inner = np.fft.rfft2(_even(_even(inner, 0, self._sizes[0]), 1, self._sizes[1]))
         # Along a side, the law of the displacement in its direction, for every distance from the side.
-        self._sides = (np.fft.rfft(_even(rows, 1, self._sizes[1]), axis=1), np.fft.rfft(_even(columns, 0, self._sizes[0]), axis=0))
+        self._sides = (
+            np.fft.rfft(_even(rows, 1, self._sizes[1]), axis=1),
+            np.fft.rfft(_even(columns, 0, self._sizes[0]), axis=0),
+        )
         self._corner = corner
 
     def matvec(self, theta: np.ndarray) -> np.ndarray:
         height, width = self.grid
         t = np.moveaxis(theta.reshape(height, width, -1), 2, 0)
-        out = np.fft.irfft2(np.fft.rfft2(t, self._sizes) * self._inner, self._sizes)[:, :height, :width]
+        out = np.fft.irfft2(np.fft.rfft2(t, self._sizes) * self._inner, self._sizes)[
+            :, :height, :width
+        ]
         along = np.fft.rfft(t, self._sizes[1], axis=2)
         across = np.fft.rfft(t, self._sizes[0], axis=1)
         for flip in (1, -1):
             edge = 0 if flip == 1 else -1
-            out[:, edge, :] = np.fft.irfft((along * self._sides[0][::flip]).sum(axis=1), self._sizes[1], axis=1)[:, :width]
-            out[:, :, edge] = np.fft.irfft((across * self._sides[1][:, ::flip]).sum(axis=2), self._sizes[0], axis=1)[:, :height]
+            out[:, edge, :] = np.fft.irfft(
+                (along * self._sides[0][::flip]).sum(axis=1), self._sizes[1], axis=1
+            )[:, :width]
+            out[:, :, edge] = np.fft.irfft(
+                (across * self._sides[1][:, ::flip]).sum(axis=2), self._sizes[0], axis=1
+            )[:, :height]
         for down in (1, -1):
             for right in (1, -1):
                 corner = self._corner[::down, ::right]
-                out[:, 0 if down == 1 else -1, 0 if right == 1 else -1] = np.einsum("bij,ij->b", t, corner)
+                out[:, 0 if down == 1 else -1, 0 if right == 1 else -1] = np.einsum(
+                    "bij,ij->b", t, corner
+                )
         if (theta >= 0).all():
             # A transform leaves errors of rounding, of either sign, where a probability is almost 0.
             np.maximum(out, 0.0, out=out)
@@ -65,7 +85,9 @@ class PlanarChannel(Channel):
         inside = v.copy()
         inside[:, [0, -1], :] = 0
         inside[:, :, [0, -1]] = 0
-        out = np.fft.irfft2(np.fft.rfft2(inside, self._sizes) * self._inner, self._sizes)[:, :height, :width]
+        out = np.fft.irfft2(np.fft.rfft2(inside, self._sizes) * self._inner, self._sizes)[
+            :, :height, :width
+        ]
         for flip in (1, -1):
             edge = 0 if flip == 1 else -1
             top, left = v[:, edge, :].copy(), v[:, :, edge].copy()
@@ -73,7 +95,9 @@ class PlanarChannel(Channel):
             left[:, [0, -1]] = 0
             along = np.fft.rfft(top, self._sizes[1], axis=1)[:, None, :] * self._sides[0][::flip]
             out += np.fft.irfft(along, self._sizes[1], axis=2)[:, :, :width]
-            across = np.fft.rfft(left, self._sizes[0], axis=1)[:, :, None] * self._sides[1][:, ::flip]
+            across = (
+                np.fft.rfft(left, self._sizes[0], axis=1)[:, :, None] * self._sides[1][:, ::flip]
+            )
             out += np.fft.irfft(across, self._sizes[0], axis=1)[:, :height, :]
         for down in (1, -1):
             for right in (1, -1):

@@ -23,7 +23,9 @@ def normalized(shares: np.ndarray) -> np.ndarray:
     return shares / total if total > 0 else np.full(shares.size, 1 / shares.size)
 
 
-def pure_moments(theta: np.ndarray, q: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def pure_moments(
+    theta: np.ndarray, q: np.ndarray, gap: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The moments (see Channel.moments) of (b_x - q_x) / gap_x, b_x = 1 where a report supports x: b^2 = b."""
     t = theta.T
     total = (spread(theta, q, gap).T * (1 - 2 * q) + q**2 * t.sum(axis=-1, keepdims=True)) / gap**2
@@ -40,7 +42,9 @@ class _Pure(Channel):
     """
 
     def _supported(self, size: int, q: Any, gap: Any) -> None:
-        self.q, self.gap = (np.broadcast_to(np.asarray(v, dtype=np.float64), (size,)) for v in (q, gap))
+        self.q, self.gap = (
+            np.broadcast_to(np.asarray(v, dtype=np.float64), (size,)) for v in (q, gap)
+        )
 
     def shares(self, w: np.ndarray) -> np.ndarray:
         """S (K,): the share of reports that support each value."""
@@ -57,7 +61,9 @@ class _Pure(Channel):
 
     def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
         size, shares = self.shape[1], self.shares(w)
-        return SupportChannel(size, self.q, self.gap, getattr(self, "ones", None)), np.concatenate([shares, 1 - shares]) / size
+        return SupportChannel(size, self.q, self.gap, getattr(self, "ones", None)), np.concatenate(
+            [shares, 1 - shares]
+        ) / size
 
 
 class DirectChannel(_Pure):
@@ -137,10 +143,14 @@ class SupportChannel(_Pure):
             return np.asarray(mean**2 + spread_)
         others, total = self._size - 1, 0.0
         middle = (u.sum(axis=1, keepdims=True) - u) / others
-        around = np.maximum((u**2).sum(axis=1, keepdims=True) - u**2 - others * middle**2, 0.0) / max(others - 1, 1)
+        around = np.maximum(
+            (u**2).sum(axis=1, keepdims=True) - u**2 - others * middle**2, 0.0
+        ) / max(others - 1, 1)
         for chance, own_bit in ((self.q + self.gap, 1), (1 - self.q - self.gap, 0)):
             k = self.ones - own_bit
-            total = total + chance * ((c + own_bit * u + k * middle) ** 2 + k * (1 - k / others) * around)
+            total = total + chance * (
+                (c + own_bit * u + k * middle) ** 2 + k * (1 - k / others) * around
+            )
         return np.asarray(total)
 
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -172,9 +182,14 @@ def _others(people: np.ndarray, count: int, rng: np.random.Generator) -> np.ndar
     if n * size <= _DRAWS:
         keys = rng.random((n, size))
         keys[np.arange(n), np.repeat(np.arange(size), people)] = 2
-        return np.bincount(np.argpartition(keys, count - 1, axis=1)[:, :count].ravel(), minlength=size)
+        return np.bincount(
+            np.argpartition(keys, count - 1, axis=1)[:, :count].ravel(), minlength=size
+        )
     rate = count / m
-    noise = rng.standard_normal((size, size)) * np.sqrt(people * rate * (1 - rate) * m / (m - 1))[:, None]
+    noise = (
+        rng.standard_normal((size, size))
+        * np.sqrt(people * rate * (1 - rate) * m / (m - 1))[:, None]
+    )
     np.fill_diagonal(noise, 0.0)
     noise -= np.where(np.eye(size, dtype=bool), 0.0, noise.sum(axis=1, keepdims=True) / m)
     return np.clip(np.rint((n - people) * rate + noise.sum(axis=0)), 0, n - people).astype(np.int64)
@@ -233,6 +248,8 @@ def walsh(values: np.ndarray) -> np.ndarray:
     shape, half = out.shape, 1
     while half < shape[0]:
         pairs = out.reshape(-1, 2, half, *shape[1:])
-        out = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(shape)
+        out = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(
+            shape
+        )
         half *= 2
     return out

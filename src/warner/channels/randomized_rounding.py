@@ -46,7 +46,10 @@ def rounded(steps: int, bins: int) -> tuple[np.ndarray, np.ndarray]:
     Number s in [0, steps] goes to k with probability max(0, 1 - |s - k|); a bin averages that over its numbers (METHODS 2).
     """
     edges = np.arange(bins + 1) * (steps / bins)
-    point = np.floor(edges[:-1]).astype(np.int64)[:, None] + np.arange(int(np.ceil(steps / bins)) + 2)[None, :]
+    point = (
+        np.floor(edges[:-1]).astype(np.int64)[:, None]
+        + np.arange(int(np.ceil(steps / bins)) + 2)[None, :]
+    )
     return point, (hat(edges[1:, None] - point) - hat(edges[:-1, None] - point)) * (bins / steps)
 
 

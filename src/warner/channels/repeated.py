@@ -34,7 +34,13 @@ class RepeatedRows(Channel):
 
     def __init__(self, channels: Sequence[Channel], reports: np.ndarray) -> None:
         if reports.ndim != 2 or reports.shape[1] != len(channels):
-            raise ArgumentError(message("reports", f"must have one column per report of a person, {len(channels)}", str(reports.shape)))
+            raise ArgumentError(
+                message(
+                    "reports",
+                    f"must have one column per report of a person, {len(channels)}",
+                    str(reports.shape),
+                )
+            )
         self.channels = tuple(channels)
         self.reports = reports
         self.shape = (len(reports), channels[0].shape[1])
@@ -46,7 +52,11 @@ class RepeatedRows(Channel):
 
     @cached_property
     def log_factors(self) -> np.ndarray:  # type: ignore[override]
-        factors = np.concatenate([high for _, _, high in self._parts()]) if len(self.reports) else np.zeros(0)
+        factors = (
+            np.concatenate([high for _, _, high in self._parts()])
+            if len(self.reports)
+            else np.zeros(0)
+        )
         for channel, column in zip(self.channels, self.reports.T, strict=True):
             factors = factors + channel.log_factors_of(column)
         return factors
@@ -54,7 +64,11 @@ class RepeatedRows(Channel):
     @cached_property
     def _kept(self) -> np.ndarray | None:
         """All rows, where they are few enough to be kept instead of multiplied anew for every product."""
-        return np.concatenate([block for _, block in self._made()]) if self.shape[0] * self.shape[1] <= _KEPT else None
+        return (
+            np.concatenate([block for _, block in self._made()])
+            if self.shape[0] * self.shape[1] <= _KEPT
+            else None
+        )
 
     def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         if self._kept is None:
@@ -92,7 +106,9 @@ class RepeatedRows(Channel):
 
         It is the channel of all tuples of reports where they can be listed. Elsewhere reports stand one below the other.
         """
-        if len(self.channels) < 2 or all(has_inverse(channel) for channel in dict.fromkeys(self.channels)):
+        if len(self.channels) < 2 or all(
+            has_inverse(channel) for channel in dict.fromkeys(self.channels)
+        ):
             return None
         parts = [channel.whole() for channel in self.channels]
         is_enumerable = all(part.rows_per_report == 1 for part in parts)
@@ -112,8 +128,15 @@ class RepeatedRows(Channel):
         whole = self.whole()
         if isinstance(whole, ParallelChannel):
             parts = zip(self.channels, self.reports.T, strict=True)
-            return whole.stack([channel.placed(np.bincount(column, w, channel.shape[0])) for channel, column in parts])
-        rows = np.ravel_multi_index(tuple(self.reports.T), [channel.shape[0] for channel in self.channels])
+            return whole.stack(
+                [
+                    channel.placed(np.bincount(column, w, channel.shape[0]))
+                    for channel, column in parts
+                ]
+            )
+        rows = np.ravel_multi_index(
+            tuple(self.reports.T), [channel.shape[0] for channel in self.channels]
+        )
         return np.bincount(rows, w, whole.shape[0])
 
     @one_by_one
@@ -121,7 +144,10 @@ class RepeatedRows(Channel):
         """The mean over a person's reports of each one's own inversion; of all reports together where one has none of its own."""
         if (together := self._together) is not None:
             return together.invert(self.placed(w))
-        parts = [c.invert(np.bincount(column, w, c.shape[0])) for c, column in zip(self.channels, self.reports.T, strict=True)]
+        parts = [
+            c.invert(np.bincount(column, w, c.shape[0]))
+            for c, column in zip(self.channels, self.reports.T, strict=True)
+        ]
         return np.mean(parts, axis=0)
 
     def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -134,18 +160,31 @@ class RepeatedRows(Channel):
         own = np.sum([own for _, own in parts], axis=0) + times * (times - 1)
         return total / times**2, own / times**2
 
-    def simulate_tally(self, theta: np.ndarray, n: int, rng: np.random.Generator, values: np.ndarray | None = None) -> tuple[Channel, np.ndarray]:
+    def simulate_tally(
+        self, theta: np.ndarray, n: int, rng: np.random.Generator, values: np.ndarray | None = None
+    ) -> tuple[Channel, np.ndarray]:
         """Other people's tuples: a channel of its own."""
         people = rng.multinomial(n, theta / theta.sum()) if values is None else values
         index = np.repeat(np.arange(self.shape[1]), people)
-        reports, seen = np.unique(np.stack([c.sample_rows(index, rng) for c in self.channels], axis=1), axis=0, return_counts=True)
+        reports, seen = np.unique(
+            np.stack([c.sample_rows(index, rng) for c in self.channels], axis=1),
+            axis=0,
+            return_counts=True,
+        )
         return RepeatedRows(self.channels, reports), seen / seen.sum()
 
     def sample_rows(self, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return self.simulate(index, 0, rng)
 
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-        raise ArgumentError(message("simulate", "needs all possible tuples of reports; these are those seen", None, "Use simulate_tally"))
+        raise ArgumentError(
+            message(
+                "simulate",
+                "needs all possible tuples of reports; these are those seen",
+                None,
+                "Use simulate_tally",
+            )
+        )
 
     simulate_from_values = simulate  # type: ignore[assignment]
 
@@ -167,10 +206,16 @@ class ParallelChannel(StackChannel):
     def second_moments(self, weights: np.ndarray) -> np.ndarray:
         """The squares of each part, and the products of the means of any two parts."""
         total, cross, sums = (np.zeros((len(weights), self.shape[1])) for _ in range(3))
-        for channel, part in zip(self.channels, np.split(weights, self._ends[:-1], axis=1), strict=True):
+        for channel, part in zip(
+            self.channels, np.split(weights, self._ends[:-1], axis=1), strict=True
+        ):
             part = np.ascontiguousarray(part)
             means = channel.rows_per_report * channel.rmatvec(np.ascontiguousarray(part.T)).T
-            total, sums, cross = total + channel.second_moments(part), sums + means, cross + means**2
+            total, sums, cross = (
+                total + channel.second_moments(part),
+                sums + means,
+                cross + means**2,
+            )
         return np.asarray(total + sums**2 - cross)
 
     def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,9 @@ from warner.channels.pure import SupportChannel
 _LARGEST_WORK = 2**36  # people times rows that are multiplied
 
 
-def whole_table(channels: Sequence[Channel], people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def whole_table(
+    channels: Sequence[Channel], people: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """Counts (m_1, .., m_d) of the reports of ``people`` (K_1, .., K_d), where every channel's rows are whole reports.
 
     Attribute after attribute: given their values, people's reports are independent of each other.
@@ -34,18 +36,27 @@ def whole_table(channels: Sequence[Channel], people: np.ndarray, rng: np.random.
     return table
 
 
-def marked_table(channels: Sequence[Channel], people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def marked_table(
+    channels: Sequence[Channel], people: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """The same where some reports count for several rows: person by person, because rows of one report go together."""
     n, shape = int(people.sum()), [c.shape[0] for c in channels]
     if n * prod(shape) > _LARGEST_WORK:
         raise ArgumentError(
-            message("bootstrap", "draws person by person where bits of several attributes are counted together", f"{n} people", "Use kind='wald'")
+            message(
+                "bootstrap",
+                "draws person by person where bits of several attributes are counted together",
+                f"{n} people",
+                "Use kind='wald'",
+            )
         )
     values = np.unravel_index(np.repeat(np.arange(people.size), people.ravel()), people.shape)
     total = np.zeros((prod(shape[:-1]), shape[-1]))
     step = max(256, 2**22 // max(total.shape))
     for start in range(0, n, step):
-        marks = [_marks(c, v[start : start + step], rng) for c, v in zip(channels, values, strict=True)]
+        marks = [
+            _marks(c, v[start : start + step], rng) for c, v in zip(channels, values, strict=True)
+        ]
         left = marks[0]
         for part in marks[1:-1]:
             left = (left[:, :, None] * part[:, None, :]).reshape(len(left), -1)

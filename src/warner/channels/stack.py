@@ -33,7 +33,9 @@ class StackChannel(Channel):
         equal: let every group's inversion count alike in ``invert``, whatever its size and budget [P1 eq 13], instead of by inverse variance.
     """
 
-    def __init__(self, channels: Sequence[Channel], people: Sequence[int], equal: bool = False) -> None:
+    def __init__(
+        self, channels: Sequence[Channel], people: Sequence[int], equal: bool = False
+    ) -> None:
         self.channels = tuple(channels)
         self.equal = equal
         self.people = np.asarray(people, dtype=np.float64)
@@ -42,8 +44,13 @@ class StackChannel(Channel):
         self.rows_per_report = float(rows.sum() / self.people.sum())
         self.shape = (sum(c.shape[0] for c in channels), channels[0].shape[1])
         # Rows of group g times ``copies`` are n_g / n of the probabilities of its own reports.
-        factors = [c.log_factors - np.log(n / self.people.sum()) for c, n in zip(self.channels, self.people, strict=True)]
-        self.log_factors = np.concatenate([np.broadcast_to(f, c.shape[:1]) for f, c in zip(factors, self.channels, strict=True)])
+        factors = [
+            c.log_factors - np.log(n / self.people.sum())
+            for c, n in zip(self.channels, self.people, strict=True)
+        ]
+        self.log_factors = np.concatenate(
+            [np.broadcast_to(f, c.shape[:1]) for f, c in zip(factors, self.channels, strict=True)]
+        )
         self._ends = np.cumsum([c.shape[0] for c in channels])
 
     def equally(self) -> StackChannel:
@@ -77,15 +84,31 @@ class StackChannel(Channel):
             start += channel.shape[0]
 
     def dense(self) -> np.ndarray:
-        return np.concatenate([share * channel.dense() for share, channel in zip(self.shares, self.channels, strict=True)])
+        return np.concatenate(
+            [
+                share * channel.dense()
+                for share, channel in zip(self.shares, self.channels, strict=True)
+            ]
+        )
 
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-        return self.stack([c.simulate(theta, int(people), rng) for c, people in zip(self.channels, self.people, strict=True)])
+        return self.stack(
+            [
+                c.simulate(theta, int(people), rng)
+                for c, people in zip(self.channels, self.people, strict=True)
+            ]
+        )
 
     def simulate_from_values(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Who reported through which channel is drawn without replacement, so that the groups keep their sizes."""
         if people.sum() >= _MOST_DEALT:
-            raise ArgumentError(message("target", "'respondents' of several mechanisms together takes fewer than 10^9 people", f"{people.sum():,}"))
+            raise ArgumentError(
+                message(
+                    "target",
+                    "'respondents' of several mechanisms together takes fewer than 10^9 people",
+                    f"{people.sum():,}",
+                )
+            )
         left, parts = people.copy(), []
         for channel, n in zip(self.channels, self.people, strict=True):
             own = rng.multivariate_hypergeometric(left, int(n), method="marginals")
@@ -93,13 +116,25 @@ class StackChannel(Channel):
             left = left - own
         return self.stack(parts)
 
-    def simulate_tally(self, theta: np.ndarray, n: int, rng: np.random.Generator, values: np.ndarray | None = None) -> tuple[Channel, np.ndarray]:
+    def simulate_tally(
+        self, theta: np.ndarray, n: int, rng: np.random.Generator, values: np.ndarray | None = None
+    ) -> tuple[Channel, np.ndarray]:
         if all(type(c).simulate_tally is Channel.simulate_tally for c in self.channels):
             return super().simulate_tally(theta, n, rng, values)
         if values is not None:
-            raise ArgumentError(message("target", "'respondents' of several mechanisms is not simulated where tuples of reports are kept"))
-        parts = [c.simulate_tally(theta, int(people), rng) for c, people in zip(self.channels, self.people, strict=True)]
-        stacked = StackChannel([channel for channel, _ in parts], [int(people) for people in self.people], self.equal)
+            raise ArgumentError(
+                message(
+                    "target",
+                    "'respondents' of several mechanisms is not simulated where tuples of reports are kept",
+                )
+            )
+        parts = [
+            c.simulate_tally(theta, int(people), rng)
+            for c, people in zip(self.channels, self.people, strict=True)
+        ]
+        stacked = StackChannel(
+            [channel for channel, _ in parts], [int(people) for people in self.people], self.equal
+        )
         return stacked, stacked.stack([w for _, w in parts])
 
     def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
@@ -109,10 +144,17 @@ class StackChannel(Channel):
         # Shares do not change: they are of people, not of rows that are stored.
         return self._each(w, lambda channel, part: channel.restrict_to_observed(part))
 
-    def _each(self, w: np.ndarray, change: Callable[[Channel, np.ndarray], tuple[Channel, np.ndarray]]) -> tuple[Channel, np.ndarray]:
+    def _each(
+        self, w: np.ndarray, change: Callable[[Channel, np.ndarray], tuple[Channel, np.ndarray]]
+    ) -> tuple[Channel, np.ndarray]:
         """The stack of what every channel and its weights become."""
-        parts = [change(c, part / share) for c, part, share in zip(self.channels, self.split(w), self.shares, strict=True)]
-        changed = StackChannel([channel for channel, _ in parts], [int(n) for n in self.people], self.equal)
+        parts = [
+            change(c, part / share)
+            for c, part, share in zip(self.channels, self.split(w), self.shares, strict=True)
+        ]
+        changed = StackChannel(
+            [channel for channel, _ in parts], [int(n) for n in self.people], self.equal
+        )
         return changed, changed.stack([weights for _, weights in parts])
 
     @cached_property
@@ -124,7 +166,9 @@ class StackChannel(Channel):
         size = self.shape[1]
         if self.equal:
             return np.full((len(self.channels), size), 1 / len(self.channels))
-        variances = np.stack([channel.variance(np.full(size, 1 / size)) for channel in self.channels])
+        variances = np.stack(
+            [channel.variance(np.full(size, 1 / size)) for channel in self.channels]
+        )
         precision = self.people[:, None] / variances
         return precision / precision.sum(axis=0)
 
@@ -137,10 +181,20 @@ class StackChannel(Channel):
         under it are also those of least variance under diag d_g / n_g: adding a constant to the weights of one group and taking it
         from another's changes neither L A nor the true variance, and the best such constants make L_g d_g = theta n_g / n.
         """
-        return not self.equal and len(self.channels) > 1 and not all(has_inverse(channel) for channel in self.channels)
+        return (
+            not self.equal
+            and len(self.channels) > 1
+            and not all(has_inverse(channel) for channel in self.channels)
+        )
 
     def whole(self) -> Channel:
-        return self if self._listed else StackChannel([c.whole() for c in self.channels], [int(n) for n in self.people], self.equal)
+        return (
+            self
+            if self._listed
+            else StackChannel(
+                [c.whole() for c in self.channels], [int(n) for n in self.people], self.equal
+            )
+        )
 
     def placed(self, w: np.ndarray) -> np.ndarray:
         if self._listed:
@@ -163,7 +217,10 @@ class StackChannel(Channel):
 
     def each_weights(self) -> list[np.ndarray]:
         """Of every group, what the rows of one of its reports add to the estimate times n, (K, m_g)."""
-        return [np.ascontiguousarray(part) / self.rows_per_report for part in np.split(self._inverse, self._ends[:-1], axis=1)]
+        return [
+            np.ascontiguousarray(part) / self.rows_per_report
+            for part in np.split(self._inverse, self._ends[:-1], axis=1)
+        ]
 
     def _moments_together(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Of the inverse of all rows together. The mean of a group's reports alone, m_g = G_g theta, is not theta; their sum is.
@@ -174,17 +231,23 @@ class StackChannel(Channel):
         """
         if theta.ndim > 1:
             parts = [self._moments_together(column) for column in theta.T]
-            return np.stack([total for total, _ in parts], axis=1), np.stack([own for _, own in parts], axis=1)
+            return np.stack([total for total, _ in parts], axis=1), np.stack(
+                [own for _, own in parts], axis=1
+            )
         if not self._listed:
             return self._everything._moments_together(theta)
         rest = np.where(theta < 1, 1 - theta, 1.0)
         n = self.people.sum()
         variance, none, some, bend = (np.zeros(theta.size) for _ in range(4))
-        for channel, weights, people in zip(self.channels, self.each_weights(), self.people, strict=True):
+        for channel, weights, people in zip(
+            self.channels, self.each_weights(), self.people, strict=True
+        ):
             share = people / n
             squares = channel.second_moments(weights)
             # The mean of one report's weights by value, times the group's share.
-            means = share * channel.rows_per_report * channel.rmatvec(np.ascontiguousarray(weights.T)).T
+            means = (
+                share * channel.rows_per_report * channel.rmatvec(np.ascontiguousarray(weights.T)).T
+            )
             second, own = share * (squares @ theta), share * squares.diagonal()
             first, at_one = means @ theta, means.diagonal()
             at_none = (first - theta * at_one) / rest
@@ -200,7 +263,10 @@ class StackChannel(Channel):
         if self.together:
             return Channel.invert(self._everything, self.placed(w))
         parts = zip(self._mixture, self.channels, self.split(w), self.shares, strict=True)
-        return np.sum([(mixed * channel.invert(part / share).T).T for mixed, channel, part, share in parts], axis=0)
+        return np.sum(
+            [(mixed * channel.invert(part / share).T).T for mixed, channel, part, share in parts],
+            axis=0,
+        )
 
     def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """For theta (K,) that sums to one.
@@ -214,10 +280,22 @@ class StackChannel(Channel):
         parts = [channel.inverse_moments(theta) for channel in self.channels]
         scale = self._mixture**2 * (self.people.sum() / self.people)[:, None]
         excess = 1 - scale.sum(axis=0)
-        total = np.sum([s * total for s, (total, _) in zip(scale, parts, strict=True)], axis=0) + excess * theta**2
-        own = np.sum([s * own for s, (_, own) in zip(scale, parts, strict=True)], axis=0) + excess * theta
+        total = (
+            np.sum([s * total for s, (total, _) in zip(scale, parts, strict=True)], axis=0)
+            + excess * theta**2
+        )
+        own = (
+            np.sum([s * own for s, (_, own) in zip(scale, parts, strict=True)], axis=0)
+            + excess * theta
+        )
         return total, own
 
     def naive_estimate(self, w: np.ndarray) -> np.ndarray:
         parts = zip(self.people, self.channels, self.split(w), self.shares, strict=True)
-        return np.sum([n * channel.naive_estimate(part / share) for n, channel, part, share in parts], axis=0) / self.people.sum()
+        return (
+            np.sum(
+                [n * channel.naive_estimate(part / share) for n, channel, part, share in parts],
+                axis=0,
+            )
+            / self.people.sum()
+        )

@@ -50,7 +50,9 @@ class SupportRows(_Pure):
     ) -> None:
         self.shape = (len(bits), size)
         self.bits = np.asfortranarray(bits)
-        self.base, self.gain = (np.broadcast_to(np.asarray(v, dtype=np.float64), (len(bits),)) for v in (base, gain))
+        self.base, self.gain = (
+            np.broadcast_to(np.asarray(v, dtype=np.float64), (len(bits),)) for v in (base, gain)
+        )
         self.log_factors, self.ones = log_factors, ones
         self.steady = self.base > 0  # rows that hardly change with theta
         self.tally_columns = self.bits if counted is None else np.asfortranarray(counted)
@@ -85,7 +87,9 @@ class SupportRows(_Pure):
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
         return self.base @ r + self._sums(self.bits, self.gain * r)
 
-    def merge_unsupported_values(self, w: np.ndarray) -> tuple[Channel, np.ndarray, Callable[[np.ndarray], np.ndarray]] | None:
+    def merge_unsupported_values(
+        self, w: np.ndarray
+    ) -> tuple[Channel, np.ndarray, Callable[[np.ndarray], np.ndarray]] | None:
         """Values that other reports do not support are told apart only by the reports that name them (utility-optimised RAPPOR).
 
         With c_x the share of reports that name x and m their values' mass together, their part of the likelihood is
@@ -94,7 +98,11 @@ class SupportRows(_Pure):
         named = ~self.steady
         size = self.shape[1]
         counts = self._sums(self.bits[named], w[named])
-        inside = np.unpackbits(np.bitwise_or.reduce(self.bits[~named], axis=0))[:size].astype(bool) if not named.all() else np.zeros(size, dtype=bool)
+        inside = (
+            np.unpackbits(np.bitwise_or.reduce(self.bits[~named], axis=0))[:size].astype(bool)
+            if not named.all()
+            else np.zeros(size, dtype=bool)
+        )
         total = float(counts.sum())
         if total <= 0 or counts[inside].any() or (~inside).sum() < 2:
             return None
@@ -107,7 +115,12 @@ class SupportRows(_Pure):
             block = np.packbits(part, axis=1)
             packed[start : start + len(block), : block.shape[1]] = block
         packed[-1, members.size >> 3] = 128 >> (members.size & 7)
-        small = SupportRows(packed, members.size + 1, np.append(self.base[rows], 0.0), np.append(self.gain[rows], 1.0))
+        small = SupportRows(
+            packed,
+            members.size + 1,
+            np.append(self.base[rows], 0.0),
+            np.append(self.gain[rows], 1.0),
+        )
 
         def lift(theta: np.ndarray) -> np.ndarray:
             whole = theta[-1] * counts / total
@@ -125,7 +138,9 @@ class SupportRows(_Pure):
         size = self.shape[1]
         together = np.zeros((size, size))
         root = (np.sqrt(v) * self.gain).astype(np.float32)
-        step = max(1, _BLOCK // size, 4 * size)  # many rows to a product, or adding the products up takes longer than making them
+        step = max(
+            1, _BLOCK // size, 4 * size
+        )  # many rows to a product, or adding the products up takes longer than making them
         for start in range(0, self.shape[0], step):
             rows = slice(start, start + step)
             block = np.unpackbits(self.bits[rows], axis=1)[:, :size].astype(np.float32)
@@ -138,10 +153,17 @@ class SupportRows(_Pure):
         step = max(1, _BLOCK // self.shape[1])
         for start in range(0, self.shape[0], step):
             rows = slice(start, min(start + step, self.shape[0]))
-            yield rows, self.base[rows, None] + self.gain[rows, None] * np.unpackbits(self.bits[rows], axis=1)[:, : self.shape[1]]
+            yield (
+                rows,
+                self.base[rows, None]
+                + self.gain[rows, None]
+                * np.unpackbits(self.bits[rows], axis=1)[:, : self.shape[1]],
+            )
 
     def rows(self, index: np.ndarray) -> np.ndarray:
-        return self.base[index, None] + self.gain[index, None] * np.unpackbits(self.bits[index], axis=1, count=self.shape[1])
+        return self.base[index, None] + self.gain[index, None] * np.unpackbits(
+            self.bits[index], axis=1, count=self.shape[1]
+        )
 
     def dense(self) -> np.ndarray:
         return np.concatenate([block for _, block in self.blocks()])
@@ -151,6 +173,8 @@ class SupportRows(_Pure):
 
     def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
         rule = "needs a tally of all possible reports; this one keeps only those seen"
-        raise ArgumentError(message("bootstrap", rule, None, "Use kind='wald', or tally without keep_reports"))
+        raise ArgumentError(
+            message("bootstrap", rule, None, "Use kind='wald', or tally without keep_reports")
+        )
 
     simulate_from_values = simulate  # type: ignore[assignment]

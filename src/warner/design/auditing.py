@@ -82,12 +82,16 @@ class Audit:
     def __str__(self) -> str:
         verdict = "holds" if self.holds else f"BROKEN: {self.breaks}"
         lower = "" if self.sampled is None else f"; from samples at least {self.sampled:.4f}"
-        weight = "" if self.weight is None else f"; one report weighs at most {self.weight:.4g} people"
+        weight = (
+            "" if self.weight is None else f"; one report weighs at most {self.weight:.4g} people"
+        )
         found = f"requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}"
         return f"{self.mechanism}: {found}; {self.guarantee} ({self.how}{lower}){weight}"
 
 
-def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | None = None) -> Audit:
+def audit(
+    mechanism: Mechanism, samples: int | None = None, claim: Guarantee | None = None
+) -> Audit:
     """The exact epsilon of ``mechanism`` over everything a report says, its length and order included.
 
         epsilon = max over reports y and values x, x' of ln Pr(y | x) / Pr(y | x')
@@ -118,35 +122,67 @@ def audit(mechanism: Mechanism, samples: int | None = None, claim: Guarantee | N
         raise ArgumentTypeError(message("mechanism", "must be a Mechanism", kind(mechanism)))
     if claim is not None:
         if samples is not None:
-            raise ArgumentError(message("samples", "do not go with a claim, which is checked by enumeration", None, "Ask for one of the two"))
+            raise ArgumentError(
+                message(
+                    "samples",
+                    "do not go with a claim, which is checked by enumeration",
+                    None,
+                    "Ask for one of the two",
+                )
+            )
         return _held_to(mechanism, claim)
     if isinstance(mechanism, Combined):
         return _by_parts(mechanism, samples)
     promised = mechanism.guarantee
     delta = promised.delta if isinstance(promised, ApproximateLDP) else None
     measured = delta is not None or mechanism.distance_unit is not None
-    law = epsilon = promised.epsilon if delta is not None else _stated(mechanism) if measured else log_worst(mechanism.law)
+    law = epsilon = (
+        promised.epsilon
+        if delta is not None
+        else _stated(mechanism)
+        if measured
+        else log_worst(mechanism.law)
+    )
     how = mechanism.law.examined
-    breaks = None if epsilon <= mechanism.requested else f"epsilon {epsilon!r} exceeds {mechanism.requested!r}"
+    breaks = (
+        None
+        if epsilon <= mechanism.requested
+        else f"epsilon {epsilon!r} exceeds {mechanism.requested!r}"
+    )
     if mechanism.is_enumerable:
         records = Reports(mechanism.header, mechanism.outputs()).records()
         how += f", and all {len(records)} serialised reports enumerated"
         if measured:
-            found, problem = _measured(records, mechanism.probabilities(), promised, mechanism.distances())
+            found, problem = _measured(
+                records, mechanism.probabilities(), promised, mechanism.distances()
+            )
             larger = found > (delta if delta is not None else law + _TWICE * (1 + law))
             if not mechanism.represents_interval:
-                epsilon, delta = (min(found, epsilon), None) if delta is None else (epsilon, min(found, delta))
+                epsilon, delta = (
+                    (min(found, epsilon), None) if delta is None else (epsilon, min(found, delta))
+                )
         else:
             sensitive, ratio = mechanism.sensitive_mask, mechanism.law.ratio()
-            is_enumerable, problem = enumerated(records, mechanism.probabilities(), sensitive, None if sensitive is None else mechanism.protected())
+            is_enumerable, problem = enumerated(
+                records,
+                mechanism.probabilities(),
+                sensitive,
+                None if sensitive is None else mechanism.protected(),
+            )
             if isinstance(promised, OSLDP):
                 problem = None  # that reports blur values together is what one-sidedness allows
             # The bytes are what an attacker has. They may tell less than the law: a pool whose hashes never separate two labels.
             # A bin is the average of its numbers, so reports tell single numbers apart better than they tell bins.
-            epsilon = law if mechanism.represents_interval and is_enumerable <= ratio else epsilon_of(is_enumerable)
+            epsilon = (
+                law
+                if mechanism.represents_interval and is_enumerable <= ratio
+                else epsilon_of(is_enumerable)
+            )
             larger = epsilon > law or (is_enumerable > ratio and law < math.inf)
         if breaks is None:
-            breaks = problem or ("some serialised reports have larger odds than the law allows" if larger else None)
+            breaks = problem or (
+                "some serialised reports have larger odds than the law allows" if larger else None
+            )
     sampled = None if samples is None else sampled_bound(mechanism, integer("samples", samples, 2))
     if breaks is None and sampled is not None and sampled > mechanism.requested:
         breaks = f"samples show an epsilon of at least {sampled:.4f}: the sampler does not follow the law"
@@ -185,21 +221,42 @@ def _by_parts(mechanism: Combined, samples: int | None) -> Audit:
     for name, part in mechanism.parts.items():
         delta = found[name].delta
         # Epsilons per different distances do not add: ``promised_at`` converts them to the guarantee's own unit first.
-        exact[name] = part.promised_at(found[name].epsilon) if delta is None else ApproximateLDP(found[name].epsilon, delta)
+        exact[name] = (
+            part.promised_at(found[name].epsilon)
+            if delta is None
+            else ApproximateLDP(found[name].epsilon, delta)
+        )
     total = mechanism.spent(exact)
-    breaks = next((f"{name}: {result.breaks}" for name, result in found.items() if result.breaks is not None), None)
+    breaks = next(
+        (f"{name}: {result.breaks}" for name, result in found.items() if result.breaks is not None),
+        None,
+    )
     if breaks is None and total.epsilon > mechanism.requested:
         breaks = f"epsilon {total.epsilon!r} exceeds {mechanism.requested!r}"
-    how = "; ".join(dict.fromkeys(f"{'part ' if len(found) > 1 else ''}{type(p).__name__}: {found[name].how}" for name, p in mechanism.parts.items()))
+    how = "; ".join(
+        dict.fromkeys(
+            f"{'part ' if len(found) > 1 else ''}{type(p).__name__}: {found[name].how}"
+            for name, p in mechanism.parts.items()
+        )
+    )
     if mechanism.is_enumerable:
         records = Reports(mechanism.header, mechanism.outputs()).records()
         how += f"; all {len(records)} serialised tuples enumerated"
         problem = _together(mechanism, total, records)
         if breaks is None:
             breaks = problem
-    unknown = mechanism.sensitive_mask is None and any(part.sensitive_mask is not None for part in mechanism.parts.values())
+    unknown = mechanism.sensitive_mask is None and any(
+        part.sensitive_mask is not None for part in mechanism.parts.values()
+    )
     if samples is not None and unknown:
-        raise ArgumentError(message("samples", "are not drawn of so many tuples, only some of them protected", None, "Audit the parts one by one"))
+        raise ArgumentError(
+            message(
+                "samples",
+                "are not drawn of so many tuples, only some of them protected",
+                None,
+                "Audit the parts one by one",
+            )
+        )
     sampled = None if samples is None else sampled_bound(mechanism, integer("samples", samples, 2))
     if breaks is None and sampled is not None and sampled > mechanism.requested:
         breaks = f"samples show an epsilon of at least {sampled:.4f}: the sampler does not follow the law"
@@ -226,7 +283,11 @@ def _together(mechanism: Combined, total: Guarantee, records: list[bytes]) -> st
     table = mechanism.probabilities()
     if isinstance(total, MetricLDP | ApproximateLDP):
         found, problem = _measured(records, table, total, mechanism.distances())
-        most = total.delta if isinstance(total, ApproximateLDP) else total.epsilon + _TWICE * (1 + total.epsilon)
+        most = (
+            total.delta
+            if isinstance(total, ApproximateLDP)
+            else total.epsilon + _TWICE * (1 + total.epsilon)
+        )
         if problem is not None or found <= most:
             return problem
         return f"serialised tuples have {'delta' if isinstance(total, ApproximateLDP) else 'epsilon'} {found:.6g}, above that of the parts together"
@@ -241,7 +302,12 @@ def _together(mechanism: Combined, total: Guarantee, records: list[bytes]) -> st
     return None if isinstance(total, OSLDP) else problem
 
 
-def _measured(records: list[bytes], probabilities: np.ndarray, promised: Guarantee, distances: np.ndarray | None) -> tuple[float, str | None]:
+def _measured(
+    records: list[bytes],
+    probabilities: np.ndarray,
+    promised: Guarantee,
+    distances: np.ndarray | None,
+) -> tuple[float, str | None]:
     """Of serialised reports: epsilon per unit of distance, or delta, and what is wrong with them."""
     rows, _, problem = _merged(records, probabilities, None)
     if problem is not None:
@@ -256,29 +322,62 @@ def hockey_stick(table: np.ndarray, epsilon: float) -> float:
     """The least delta, rounded up: max over x, x' of sum_y max(0, A[y, x] - exp(epsilon) A[y, x']), of exact probabilities (m, K)."""
     # Nearest floats of the probabilities are off by parts in 2^53 of each, which is paid for by as much of their sum.
     rows = table.astype(np.float64)
-    worst = max(float(np.maximum(rows[:, [x]] - math.exp(epsilon) * rows, 0.0).sum(axis=0).max()) for x in range(rows.shape[1]))
+    worst = max(
+        float(np.maximum(rows[:, [x]] - math.exp(epsilon) * rows, 0.0).sum(axis=0).max())
+        for x in range(rows.shape[1])
+    )
     return min(1.0, worst * (1 + 1e-12) + 1e-15)
 
 
 def _held_to(mechanism: Mechanism, claim: Any) -> Audit:
     """Whether the mechanism keeps a guarantee, and what breaks it."""
     if not isinstance(claim, Guarantee):
-        raise ArgumentTypeError(message("claim", "must be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP", kind(claim)))
+        raise ArgumentTypeError(
+            message("claim", "must be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP", kind(claim))
+        )
     if mechanism.represents_interval:
         raise ArgumentError(
-            message("claim", "is checked value by value, and a bin stands for many", None, "Audit without a claim, or state it for Integers")
+            message(
+                "claim",
+                "is checked value by value, and a bin stands for many",
+                None,
+                "Audit without a claim, or state it for Integers",
+            )
         )
     if not mechanism.is_enumerable:
-        raise ArgumentError(message("claim", "is checked report by report, and these are too many to list", None, "Audit a smaller instance"))
+        raise ArgumentError(
+            message(
+                "claim",
+                "is checked report by report, and these are too many to list",
+                None,
+                "Audit a smaller instance",
+            )
+        )
     rows = mechanism.probabilities()
     how = f"all {len(rows)} reports enumerated against {claim}"
     if isinstance(claim, ApproximateLDP):
         delta = hockey_stick(rows, claim.epsilon)
-        wrong = None if delta <= claim.delta else f"delta is {delta:.6g} at epsilon {claim.epsilon:.6g}"
-        return Audit(repr(mechanism), claim.epsilon, claim.epsilon, wrong is None, how, wrong, None, str(claim), delta)
+        wrong = (
+            None if delta <= claim.delta else f"delta is {delta:.6g} at epsilon {claim.epsilon:.6g}"
+        )
+        return Audit(
+            repr(mechanism),
+            claim.epsilon,
+            claim.epsilon,
+            wrong is None,
+            how,
+            wrong,
+            None,
+            str(claim),
+            delta,
+        )
     if isinstance(claim, MetricLDP):
         return _held_to_distance(mechanism, claim, rows, how)
-    values = np.ones(mechanism.domain.size, dtype=bool) if isinstance(claim, LDP) else sensitive_mask(mechanism.domain, claim.sensitive)
+    values = (
+        np.ones(mechanism.domain.size, dtype=bool)
+        if isinstance(claim, LDP)
+        else sensitive_mask(mechanism.domain, claim.sensitive)
+    )
     bounded, breaks = np.ones(len(rows), dtype=bool), None
     names = [repr(label) for label in mechanism.domain.labels]
     if isinstance(claim, ULDP):
@@ -290,23 +389,36 @@ def _held_to(mechanism: Mechanism, claim: Any) -> Audit:
     if breaks is None and epsilon > claim.epsilon:
         odds = "but never" if ratio == INFINITE else f"{float(ratio):.6g} times as likely as"
         breaks = f"report {np.flatnonzero(bounded)[y]} comes from {names[high]}, {odds} from {names[low]}"
-    return Audit(repr(mechanism), claim.epsilon, epsilon, breaks is None, how, breaks, guarantee=str(claim))
+    return Audit(
+        repr(mechanism), claim.epsilon, epsilon, breaks is None, how, breaks, guarantee=str(claim)
+    )
 
 
 def _held_to_distance(mechanism: Mechanism, claim: MetricLDP, rows: np.ndarray, how: str) -> Audit:
     points = mechanism.domain.points
     if points is None:
-        raise ArgumentError(message("claim", "of metric privacy needs values with coordinates", type(mechanism.domain).__name__))
+        raise ArgumentError(
+            message(
+                "claim",
+                "of metric privacy needs values with coordinates",
+                type(mechanism.domain).__name__,
+            )
+        )
     epsilon, y, high, low = worst_slope(rows, apart(points))
     breaks = None
     if epsilon > claim.epsilon + _TWICE * (1 + claim.epsilon):
         names = mechanism.domain.labels
         breaks = f"report {y} tells {names[high]!r} from {names[low]!r} at {epsilon:.6g} nats per unit of distance"
-    return Audit(repr(mechanism), claim.epsilon, epsilon, breaks is None, how, breaks, guarantee=str(claim))
+    return Audit(
+        repr(mechanism), claim.epsilon, epsilon, breaks is None, how, breaks, guarantee=str(claim)
+    )
 
 
 def enumerated(
-    records: list[bytes], probabilities: np.ndarray, sensitive: np.ndarray | None = None, protected: np.ndarray | None = None
+    records: list[bytes],
+    probabilities: np.ndarray,
+    sensitive: np.ndarray | None = None,
+    protected: np.ndarray | None = None,
 ) -> tuple[Fraction, str | None]:
     """Worst likelihood ratio of serialised reports from their exact probabilities (m, K), and what is wrong with them, if anything.
 
@@ -321,13 +433,21 @@ def enumerated(
     if sensitive is None:
         return worst_ratio(rows), None
     broken = violation(rows, sensitive, safe)
-    return (worst_ratio(rows[safe]), None) if broken is None else (worst_ratio(rows, sensitive), broken)
+    return (
+        (worst_ratio(rows[safe]), None)
+        if broken is None
+        else (worst_ratio(rows, sensitive), broken)
+    )
 
 
-def _merged(records: list[bytes], probabilities: np.ndarray, protected: np.ndarray | None, one: int = 1) -> tuple[np.ndarray, np.ndarray, str | None]:
+def _merged(
+    records: list[bytes], probabilities: np.ndarray, protected: np.ndarray | None, one: int = 1
+) -> tuple[np.ndarray, np.ndarray, str | None]:
     """Probabilities of the different records, which of them are protected, and what is wrong. Certainty is ``one``."""
     place = {record: i for i, record in enumerate(dict.fromkeys(records))}
-    rows = np.full((len(place), probabilities.shape[1]), Fraction(0) if one == 1 else 0, dtype=object)
+    rows = np.full(
+        (len(place), probabilities.shape[1]), Fraction(0) if one == 1 else 0, dtype=object
+    )
     safe = np.ones(len(place), dtype=bool)
     if len({len(record) for record in records}) != 1:
         return rows, safe, "serialised reports differ in length"
@@ -338,7 +458,9 @@ def _merged(records: list[bytes], probabilities: np.ndarray, protected: np.ndarr
     return rows, safe, "the probabilities of all reports do not sum to one" if wrong else None
 
 
-def sampled_bound(mechanism: Mechanism, samples: int, draw: Callable[[np.ndarray], np.ndarray] | None = None) -> float:
+def sampled_bound(
+    mechanism: Mechanism, samples: int, draw: Callable[[np.ndarray], np.ndarray] | None = None
+) -> float:
     """A lower bound on epsilon from ``samples`` reports of the first value and as many of the last.
 
     Where only some values are protected, one of those stands against one that is not, whose reports may name it: only what is
@@ -353,7 +475,9 @@ def sampled_bound(mechanism: Mechanism, samples: int, draw: Callable[[np.ndarray
     if draw is None:
 
         def draw(index: np.ndarray) -> np.ndarray:
-            return Reports(mechanism.header, mechanism.randomize_index(index, Source(None))).record_array()
+            return Reports(
+                mechanism.header, mechanism.randomize_index(index, Source(None))
+            ).record_array()
 
     half = samples // 2
     delta = mechanism.guarantee.delta if isinstance(mechanism.guarantee, ApproximateLDP) else 0.0
@@ -386,9 +510,16 @@ def _most_telling(a: np.ndarray, b: np.ndarray) -> _Event:
     """The event whose odds under a and b look largest: one whole record, one byte or one bit of it."""
     width = a.shape[1]
     records, inverse = kinds(np.concatenate([a, b]))
-    seen_a, seen_b = (np.bincount(part, minlength=len(records)) for part in (inverse[: len(a)], inverse[len(a) :]))
+    seen_a, seen_b = (
+        np.bincount(part, minlength=len(records)) for part in (inverse[: len(a)], inverse[len(a) :])
+    )
     best = int(np.argmax(_cautious(seen_a, seen_b)))
-    found = [(float(_cautious(seen_a[best], seen_b[best])), _Event(np.full(width, 255, np.uint8), records[best]))]
+    found = [
+        (
+            float(_cautious(seen_a[best], seen_b[best])),
+            _Event(np.full(width, 255, np.uint8), records[best]),
+        )
+    ]
     for i in range(width):
         histogram_a, histogram_b = (np.bincount(part[:, i], minlength=256) for part in (a, b))
         for mask in (255, *(1 << bit for bit in range(8))):

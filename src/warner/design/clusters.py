@@ -25,7 +25,9 @@ from warner.results.marginals import places
 from warner.results.solution import Solution
 
 
-def clusters(subject: Solution | LikelihoodData | Tally, threshold: float = 0.1, largest: int = 100) -> tuple[tuple[str, ...], ...]:
+def clusters(
+    subject: Solution | LikelihoodData | Tally, threshold: float = 0.1, largest: int = 100
+) -> tuple[tuple[str, ...], ...]:
     """Groups of attributes that depend on each other, for RR-Clusters: from a pilot, since who randomises must know them.
 
     Pairs of attributes in order of their Cramer's V, the largest first; a pair with V of at least ``threshold`` brings the groups of its
@@ -51,7 +53,9 @@ def clusters(subject: Solution | LikelihoodData | Tally, threshold: float = 0.1,
     return grouped(names, domain.shape, depend, threshold, largest)
 
 
-def clusters_of(domain: Product, theta: Any, threshold: float = 0.1, largest: int = 100) -> tuple[tuple[str, ...], ...]:
+def clusters_of(
+    domain: Product, theta: Any, threshold: float = 0.1, largest: int = 100
+) -> tuple[tuple[str, ...], ...]:
     """The same from a known joint distribution (K,)."""
     shape = domain.shape
     table = np.asarray(theta, dtype=np.float64)
@@ -63,7 +67,11 @@ def clusters_of(domain: Product, theta: Any, threshold: float = 0.1, largest: in
 
 
 def grouped(
-    names: list[str], sizes: tuple[int, ...], dependence: Callable[[int, int], float], threshold: float, largest: int
+    names: list[str],
+    sizes: tuple[int, ...],
+    dependence: Callable[[int, int], float],
+    threshold: float,
+    largest: int,
 ) -> tuple[tuple[str, ...], ...]:
     """Attributes brought together along their dependences, the strongest first."""
     if not 0 <= real("threshold", threshold) <= 1:
@@ -73,7 +81,14 @@ def grouped(
     group = list(range(len(names)))
     for strength, i, j in sorted(pairs, key=lambda pair: (-pair[0], pair[1:])):
         together = [k for k in range(len(names)) if group[k] in (group[i], group[j])]
-        if strength >= threshold and group[i] != group[j] and prod(sizes[k] for k in together) <= largest:
+        if (
+            strength >= threshold
+            and group[i] != group[j]
+            and prod(sizes[k] for k in together) <= largest
+        ):
             for k in together:
                 group[k] = min(together)
-    return tuple(tuple(names[k] for k in range(len(names)) if group[k] == head) for head in sorted(set(group)))
+    return tuple(
+        tuple(names[k] for k in range(len(names)) if group[k] == head)
+        for head in sorted(set(group))
+    )

@@ -78,11 +78,20 @@ class Comparison:
     def rows(self) -> list[dict[str, Any]]:
         """One dict per method."""
         names = ("error", "margin", "behind", "behind_margin", "wins")
-        return [{"method": repr(line.method), **{name: getattr(line, name) for name in names}} for line in self.lines]
+        return [
+            {"method": repr(line.method), **{name: getattr(line, name) for name in names}}
+            for line in self.lines
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as JSON data."""
-        return {"loss": self.loss, "runs": self.runs, "n": self.n, "methods": self.rows(), "left_out": dict(self.left_out)}
+        return {
+            "loss": self.loss,
+            "runs": self.runs,
+            "n": self.n,
+            "methods": self.rows(),
+            "left_out": dict(self.left_out),
+        }
 
     def plot(self, path: str | None = None) -> Any:
         """A chart of the ranking, saved to ``path`` (.png, .svg, .html, .json) if given: see :mod:`warner.results.charts`."""
@@ -129,14 +138,28 @@ def compare(
     choice("loss", loss, tuple(LOSSES))
     integer("runs", runs, 2)
     if isinstance(methods, Estimator) or not isinstance(methods, Sequence) or not methods:
-        raise ArgumentTypeError(message("methods", "must be a list of estimators", kind(methods), "For example [MaximumLikelihood(), Inversion()]"))
+        raise ArgumentTypeError(
+            message(
+                "methods",
+                "must be a list of estimators",
+                kind(methods),
+                "For example [MaximumLikelihood(), Inversion()]",
+            )
+        )
     for method in methods:
         if not isinstance(method, Estimator):
             raise ArgumentTypeError(message("methods", "must all be estimators", kind(method)))
     data = likelihood_data(tally, attributes)
     points = data.domain.points
     if loss == "w1" and (points is None or points.shape[1] != 1):
-        raise ArgumentError(message("loss", "'w1' needs values in an order", type(data.domain).__name__, "Use 'l1' or 'l2'"))
+        raise ArgumentError(
+            message(
+                "loss",
+                "'w1' needs values in an order",
+                type(data.domain).__name__,
+                "Use 'l1' or 'l2'",
+            )
+        )
     rng = np.random.default_rng(0) if rng is None else rng
     truth = project(recommended(data.domain, data.channel).fit(data).shares)
     redrawn = [data.channel.simulate_tally(truth, data.n, rng) for _ in range(runs)]
@@ -144,11 +167,17 @@ def compare(
     errors, left_out = {}, {}
     for method in dict.fromkeys(methods):
         try:
-            errors[method] = np.array([LOSSES[loss][1](method.fit(each).shares, truth) for each in drawn])
+            errors[method] = np.array(
+                [LOSSES[loss][1](method.fit(each).shares, truth) for each in drawn]
+            )
         except (ArgumentError, ArgumentTypeError, IdentifiabilityError) as problem:
             left_out[repr(method)] = str(problem)
     if not errors:
-        raise ArgumentError(message("methods", "cannot be used here, none of them", None, next(iter(left_out.values()))))
+        raise ArgumentError(
+            message(
+                "methods", "cannot be used here, none of them", None, next(iter(left_out.values()))
+            )
+        )
     return Comparison(_ranked(errors), loss, runs, data.n, left_out)
 
 
@@ -164,5 +193,7 @@ def _ranked(errors: Mapping[Estimator, np.ndarray]) -> tuple[Line, ...]:
         behind = found - best
         margins = [float(v.std(ddof=1) / np.sqrt(runs)) for v in (found, behind)]
         wins = float((found <= least * (1 + 1e-9) + 1e-15).mean())
-        lines.append(Line(method, float(found.mean()), margins[0], float(behind.mean()), margins[1], wins))
+        lines.append(
+            Line(method, float(found.mean()), margins[0], float(behind.mean()), margins[1], wins)
+        )
     return tuple(lines)

@@ -96,11 +96,22 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON data."""
-        lines = [{"mechanism": o.name, "error": o.error, "people": o.people, "weight": o.weight} for o in (*self.options, self.open)]
+        lines = [
+            {"mechanism": o.name, "error": o.error, "people": o.people, "weight": o.weight}
+            for o in (*self.options, self.open)
+        ]
         return {"loss": self.loss, "n": self.n, "options": lines, "left_out": self.left_out}
 
 
-def plan(domain: Domain, epsilon: float, n: int, sensitive: Any = None, error: float | None = None, loss: str = "l1", p: Any = None) -> Plan:
+def plan(
+    domain: Domain,
+    epsilon: float,
+    n: int,
+    sensitive: Any = None,
+    error: float | None = None,
+    loss: str = "l1",
+    p: Any = None,
+) -> Plan:
     """Rank the mechanisms for a question by expected error, and say how many people a wanted error needs.
 
     Args:
@@ -128,7 +139,9 @@ def plan(domain: Domain, epsilon: float, n: int, sensitive: Any = None, error: f
     choice("loss", loss, LOSSES)
     if error is not None and real("error", error) <= 0:
         raise ArgumentError(message("error", "must be positive", repr(error)))
-    guess = np.full(domain.size, 1 / domain.size) if p is None else distribution("p", p, domain.size)
+    guess = (
+        np.full(domain.size, 1 / domain.size) if p is None else distribution("p", p, domain.size)
+    )
     sensitive = None if sensitive is None else list(sensitive)
     builders = dict(_FOR_ALL)
     if sensitive is not None:
@@ -136,7 +149,9 @@ def plan(domain: Domain, epsilon: float, n: int, sensitive: Any = None, error: f
     options, left_out = [], {}
     for name, make in builders.items():
         if name == "LocalHashing" and domain.size > _LARGEST_HASHED:
-            left_out[name] = f"its exact error is computed up to {_LARGEST_HASHED} values; UnaryEncoding optimized has about the same"
+            left_out[name] = (
+                f"its exact error is computed up to {_LARGEST_HASHED} values; UnaryEncoding optimized has about the same"
+            )
             continue
         try:
             mechanism = make(domain, epsilon)
@@ -144,19 +159,39 @@ def plan(domain: Domain, epsilon: float, n: int, sensitive: Any = None, error: f
         except (BudgetError, IdentifiabilityError) as problem:
             left_out[name] = str(problem)
     if not options:
-        raise BudgetError(message("epsilon", "suits no mechanism on this domain", repr(epsilon), next(iter(left_out.values()))))
+        raise BudgetError(
+            message(
+                "epsilon",
+                "suits no mechanism on this domain",
+                repr(epsilon),
+                next(iter(left_out.values())),
+            )
+        )
     options.sort(key=lambda option: option.error)
-    return Plan(tuple(options), _option("no protection", domain, guess, n, error, loss), left_out, loss, n)
+    return Plan(
+        tuple(options), _option("no protection", domain, guess, n, error, loss), left_out, loss, n
+    )
 
 
-def _option(name: str, subject: Mechanism | Domain, p: np.ndarray, n: int, error: float | None, loss: str) -> Option:
+def _option(
+    name: str, subject: Mechanism | Domain, p: np.ndarray, n: int, error: float | None, loss: str
+) -> Option:
     value = expected_loss(subject, p, n, loss)
     # l1 falls with the root of n, l2 with n.
     people = None
     if error is not None:
         times = math.log(n) + (2 if loss == "l1" else 1) * math.log(value / error)
         if times > math.log(MOST):
-            raise ArgumentError(message("error", f"would need more than {MOST:.0e} people with {name}", repr(error), "Ask for less"))
+            raise ArgumentError(
+                message(
+                    "error",
+                    f"would need more than {MOST:.0e} people with {name}",
+                    repr(error),
+                    "Ask for less",
+                )
+            )
         people = math.ceil(n * (value / error) ** (2 if loss == "l1" else 1) * (1 - 1e-12))
     mechanism = subject if isinstance(subject, Mechanism) else None
-    return Option(name, mechanism, value, people, 1.0 if mechanism is None else report_weight(mechanism))
+    return Option(
+        name, mechanism, value, people, 1.0 if mechanism is None else report_weight(mechanism)
+    )

@@ -41,7 +41,11 @@ def report_weight(mechanism: Mechanism) -> float | None:
     try:
         channel = mechanism.channel()
         if isinstance(channel, TiedChannel):
-            times = mechanism.pairs if isinstance(mechanism, KeyValue) and mechanism.pairs is not None else 1
+            times = (
+                mechanism.pairs
+                if isinstance(mechanism, KeyValue) and mechanism.pairs is not None
+                else 1
+            )
             return times / (channel.keep - channel.sent)
         found = _extremes(channel)
     except (IdentifiabilityError, ArgumentError):
@@ -72,7 +76,13 @@ def _extremes(channel: Channel) -> tuple[np.ndarray, np.ndarray] | None:
             found = _extremes(part)
             if found is None:
                 return None
-            products = np.stack([a * b for a in (low, high) for b in (found[0].min(keepdims=True), found[1].max(keepdims=True))])
+            products = np.stack(
+                [
+                    a * b
+                    for a in (low, high)
+                    for b in (found[0].min(keepdims=True), found[1].max(keepdims=True))
+                ]
+            )
             low, high = products.min(axis=0), products.max(axis=0)
         return low, high
     folded = channel.merge_proportional_rows()

@@ -144,10 +144,14 @@ def compare_schemes(
     ('RR-Joint', 'RR-Independent')
     """
     if not isinstance(domain, Product):
-        raise ArgumentTypeError(message("domain", "must be a Product, of several attributes", kind(domain)))
+        raise ArgumentTypeError(
+            message("domain", "must be a Product, of several attributes", kind(domain))
+        )
     if isinstance(theta, Estimate):
         if theta.domain != domain:
-            raise ArgumentError(message("theta", "must be an estimate on the domain that is asked about"))
+            raise ArgumentError(
+                message("theta", "must be an estimate on the domain that is asked about")
+            )
         theta = project(theta.probabilities)
     theta = distribution("theta", theta, domain.size)
     choice("loss", loss, ("l2", "l1"))
@@ -168,14 +172,32 @@ def compare_schemes(
         except BudgetError as problem:
             left_out[name] = str(problem)
     if not lines:
-        raise BudgetError(message("epsilon", "suits no scheme on this domain", repr(epsilon), next(iter(left_out.values()))))
-    return SchemeComparison(tuple(sorted(lines, key=lambda line: float(f"{line.error:.9g}"))), loss, runs, n, epsilon, left_out)
+        raise BudgetError(
+            message(
+                "epsilon",
+                "suits no scheme on this domain",
+                repr(epsilon),
+                next(iter(left_out.values())),
+            )
+        )
+    return SchemeComparison(
+        tuple(sorted(lines, key=lambda line: float(f"{line.error:.9g}"))),
+        loss,
+        runs,
+        n,
+        epsilon,
+        left_out,
+    )
 
 
-def _schemes(domain: Product, theta: np.ndarray, groups: Sequence[Sequence[str]] | None) -> Iterator[tuple[str, list[list[int]], list[Estimator]]]:
+def _schemes(
+    domain: Product, theta: np.ndarray, groups: Sequence[Sequence[str]] | None
+) -> Iterator[tuple[str, list[list[int]], list[Estimator]]]:
     """Name, groups as places of attributes, and methods of each scheme; the methods of one see the same reports."""
     apart = [[axis] for axis in range(len(domain.shape))]
-    joint: list[Estimator] = list(dict.fromkeys([Inversion(), Inversion("project"), recommended(domain)]))
+    joint: list[Estimator] = list(
+        dict.fromkeys([Inversion(), Inversion("project"), recommended(domain)])
+    )
     yield "RR-Ind-Joint", apart, [*joint, Independent(method=Inversion())]
     yield "RR-Joint", [list(range(len(domain.shape)))], joint
     together = Independent(clusters_of(domain, theta) if groups is None else groups).places(domain)
@@ -199,19 +221,35 @@ def _measured(
     axes = [axis for part in parts for axis in part]
     own = [subdomain(domain, part) for part in parts]
     budgets = [epsilon * len(part) / len(axes) for part in parts]
-    mechanisms = [RandomizedResponse(each, budget) for each, budget in zip(own, budgets, strict=True)]
-    channel: Channel = mechanisms[0].channel() if len(parts) == 1 else KroneckerChannel([m.channel() for m in mechanisms])
+    mechanisms = [
+        RandomizedResponse(each, budget) for each, budget in zip(own, budgets, strict=True)
+    ]
+    channel: Channel = (
+        mechanisms[0].channel()
+        if len(parts) == 1
+        else KroneckerChannel([m.channel() for m in mechanisms])
+    )
     # Parts follow each other: a Product of parts, its cells in the order of their attributes.
-    asked: Domain = domain if len(parts) in (1, len(shape)) else Product(**{f"part {i}": each for i, each in enumerate(own)})
+    asked: Domain = (
+        domain
+        if len(parts) in (1, len(shape))
+        else Product(**{f"part {i}": each for i, each in enumerate(own)})
+    )
     truth = summed(theta, shape, axes)
     even = np.prod([lifted(summed(theta, shape, part), shape, part) for part in parts], axis=0)
-    drawn = [LikelihoodData(channel, channel.simulate(truth, n, rng), n, asked) for _ in range(runs)]
+    drawn = [
+        LikelihoodData(channel, channel.simulate(truth, n, rng), n, asked) for _ in range(runs)
+    ]
     sizes, realised = [each.size for each in own], [float(m.epsilon) for m in mechanisms]
     lines = []
     for method in methods:
         errors = np.array([LOSSES[loss][1](method.fit(each).shares, truth) for each in drawn])
         blind = isinstance(method, Independent)
-        exact = inversion_squares(sizes, realised, n, float(theta @ theta)) if loss == "l2" and method == Inversion() else None
+        exact = (
+            inversion_squares(sizes, realised, n, float(theta @ theta))
+            if loss == "l2" and method == Inversion()
+            else None
+        )
         lines.append(
             SchemeLine(
                 "RR-Independent" if blind and prod(len(part) for part in parts) == 1 else name,

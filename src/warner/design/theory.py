@@ -58,7 +58,9 @@ def expected_loss(mechanism: Mechanism | Domain, p: Any, n: int, loss: str = "l1
     return _total(_variance(mechanism, distribution("p", p, size)), integer("n", n, 1, MOST), loss)
 
 
-def worst_case_loss(mechanism: Mechanism | Domain, n: int, loss: str = "l1") -> tuple[float, np.ndarray]:
+def worst_case_loss(
+    mechanism: Mechanism | Domain, n: int, loss: str = "l1"
+) -> tuple[float, np.ndarray]:
     """The largest expected loss over all distributions, and a distribution (K,) that has it.
 
     Both losses are concave in p, and values of one kind (sensitive, not sensitive) are interchangeable, so the maximum is
@@ -86,7 +88,13 @@ def worst_case_loss(mechanism: Mechanism | Domain, n: int, loss: str = "l1") -> 
     if isinstance(mechanism, Mechanism):
         sensitive = sensitive if mechanism.sensitive_mask is None else mechanism.sensitive_mask
         if not isinstance(getattr(mechanism.channel(), "q", None), np.ndarray):
-            raise ArgumentError(message("mechanism", "must have reports that support values or not, all of a kind alike", type(mechanism).__name__))
+            raise ArgumentError(
+                message(
+                    "mechanism",
+                    "must have reports that support values or not, all of a kind alike",
+                    type(mechanism).__name__,
+                )
+            )
     inside, outside = int(sensitive.sum()), int((~sensitive).sum())
 
     if not outside:
@@ -124,7 +132,9 @@ def minimax_rate(size: int, epsilon: float, n: int, loss: str = "l1") -> float:
     return root if choice("loss", loss, LOSSES) == "l1" else root**2 / size
 
 
-def inversion_squares(sizes: Sequence[int], epsilons: Sequence[float], n: int, squares: float = 0.0) -> float:
+def inversion_squares(
+    sizes: Sequence[int], epsilons: Sequence[float], n: int, squares: float = 0.0
+) -> float:
     """Expected sum of squared errors of all cells, where attributes are randomised apart (RR-Ind-Joint), or one with all combinations (RR-Joint).
 
         (prod_k s_k - sum_x theta_x^2) / n,   s_k = ((e_k + d_k - 2)^2 + d_k - 1) / (e_k - 1)^2,   e_k = exp(epsilon_k)
@@ -147,7 +157,11 @@ def inversion_squares(sizes: Sequence[int], epsilons: Sequence[float], n: int, s
     True
     """
     if len(sizes) != len(epsilons) or not len(sizes):
-        raise ArgumentError(message("epsilons", "must be one for each of sizes", f"{len(epsilons)} for {len(sizes)}"))
+        raise ArgumentError(
+            message(
+                "epsilons", "must be one for each of sizes", f"{len(epsilons)} for {len(sizes)}"
+            )
+        )
     if not 0 <= real("squares", squares) <= 1:
         raise ArgumentError(message("squares", "must lie in [0, 1]", repr(squares)))
     product = 1.0
@@ -166,7 +180,9 @@ def _domain(mechanism: Any) -> Domain:
         return mechanism.domain
     if isinstance(mechanism, Domain):
         return mechanism
-    raise ArgumentTypeError(message("mechanism", "must be a Mechanism, or a Domain for no protection", kind(mechanism)))
+    raise ArgumentTypeError(
+        message("mechanism", "must be a Mechanism, or a Domain for no protection", kind(mechanism))
+    )
 
 
 def _variance(mechanism: Mechanism | Domain, p: np.ndarray) -> np.ndarray:

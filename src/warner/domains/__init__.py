@@ -40,11 +40,28 @@ def from_spec(spec: Mapping[str, Any]) -> Domain:
     """
     build = _KINDS.get(spec.get("kind", ""))
     if build is None:
-        raise ArgumentError(message("domain kind", f"must be one of {', '.join(_KINDS)}", show(spec.get("kind"))))
+        raise ArgumentError(
+            message("domain kind", f"must be one of {', '.join(_KINDS)}", show(spec.get("kind")))
+        )
     try:
         return build(spec)
     except KeyError as error:
-        raise ArgumentError(message("domain", f"of kind {spec['kind']!r} needs {error.args[0]!r}")) from None
+        raise ArgumentError(
+            message("domain", f"of kind {spec['kind']!r} needs {error.args[0]!r}")
+        ) from None
 
 
-__all__ = ["LARGEST_SIZE", "Categorical", "Domain", "Grid", "Integers", "Interval", "Padded", "Points", "Product", "Tagged", "canonical", "from_spec"]
+__all__ = [
+    "LARGEST_SIZE",
+    "Categorical",
+    "Domain",
+    "Grid",
+    "Integers",
+    "Interval",
+    "Padded",
+    "Points",
+    "Product",
+    "Tagged",
+    "canonical",
+    "from_spec",
+]

@@ -43,7 +43,13 @@ class Domain(ABC):
 
     def position(self, values: Any) -> np.ndarray:
         """Where ``values`` lie between the domain's two ends, (n,) in [0, 1]; for domains of numbers, refused like ``encode``."""
-        raise ArgumentTypeError(message("domain", "must be Integers or Interval for a numeric mechanism", type(self).__name__))
+        raise ArgumentTypeError(
+            message(
+                "domain",
+                "must be Integers or Interval for a numeric mechanism",
+                type(self).__name__,
+            )
+        )
 
     @abstractmethod
     def spec(self) -> dict[str, Any]:
@@ -76,7 +82,9 @@ class Domain(ABC):
         except ValueError:
             array = np.asarray(None)
         if array.dtype.kind not in "iu" and array.size:
-            raise ArgumentTypeError(message("index", "must be an array of integers", str(array.dtype)))
+            raise ArgumentTypeError(
+                message("index", "must be an array of integers", str(array.dtype))
+            )
         if array.size and (array.min() < 0 or array.max() >= self.size):
             raise ArgumentError(message("index", f"must lie in 0..{self.size - 1}"))
         return array.astype(np.int64)
@@ -101,13 +109,29 @@ def sequence(values: Any) -> Any:
         if hasattr(values, "__iter__") and not isinstance(values, str | bytes | Mapping):
             values = list(values)
         else:
-            raise ArgumentTypeError(message("values", "must be a list, an array or a column", kind(values), "Wrap a single answer in a list"))
+            raise ArgumentTypeError(
+                message(
+                    "values",
+                    "must be a list, an array or a column",
+                    kind(values),
+                    "Wrap a single answer in a list",
+                )
+            )
     if np.ma.is_masked(values):
-        raise ValuesError(int(np.argmax(np.ma.getmaskarray(values).ravel())), "must not be masked", "no answer")
+        raise ValuesError(
+            int(np.argmax(np.ma.getmaskarray(values).ravel())), "must not be masked", "no answer"
+        )
     if not isinstance(values, list | tuple):
         values = np.asarray(values)
         if values.ndim == 0:
-            raise ArgumentTypeError(message("values", "must be a list, an array or a column", "one value", "Wrap a single answer in a list"))
+            raise ArgumentTypeError(
+                message(
+                    "values",
+                    "must be a list, an array or a column",
+                    "one value",
+                    "Wrap a single answer in a list",
+                )
+            )
     if len(values) == 0:
         raise EmptyError(message("values", "must not be empty", None, "Pass at least one answer"))
     return values
@@ -123,10 +147,15 @@ def flat(value: Any, width: int) -> bool:
 def wrong_type(values: Sequence[Any], allowed: tuple[type, ...], per: int = 1) -> None:
     """Refuse the first value whose type is not allowed (``per`` to an answer); booleans never count as integers."""
     strange = {
-        t for t in set(map(type, values)) if not issubclass(t, allowed) or (issubclass(t, bool | np.bool_) and not {bool, np.bool_} & set(allowed))
+        t
+        for t in set(map(type, values))
+        if not issubclass(t, allowed)
+        or (issubclass(t, bool | np.bool_) and not {bool, np.bool_} & set(allowed))
     }
     if strange:
         where = next(i for i, v in enumerate(values) if type(v) in strange)
         plain = {"integer": "int", "floating": "float", "bool_": "bool", "str_": "str"}
         wanted = " or ".join(sorted({plain.get(t.__name__, t.__name__) for t in allowed}))
-        raise ValuesError(where // per, f"must be {wanted}", kind(values[where]), "Convert the answers first")
+        raise ValuesError(
+            where // per, f"must be {wanted}", kind(values[where]), "Convert the answers first"
+        )

@@ -31,7 +31,11 @@ class _Table(dict[Any, int]):
         return -1
 
 
-_LABEL_TYPES: dict[type, tuple[type, ...]] = {str: (str,), int: (int, np.integer), bool: (bool, np.bool_)}
+_LABEL_TYPES: dict[type, tuple[type, ...]] = {
+    str: (str,),
+    int: (int, np.integer),
+    bool: (bool, np.bool_),
+}
 
 _PLAIN = frozenset({str, int, bool})
 
@@ -61,17 +65,37 @@ class Categorical(Domain):
 
     def __init__(self, values: Sequence[str | int | bool]) -> None:
         if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__iter__"):
-            raise ArgumentTypeError(message("values", "must be a list of labels, in an order that stays", kind(values)))
+            raise ArgumentTypeError(
+                message("values", "must be a list of labels, in an order that stays", kind(values))
+            )
         labels = [v.item() if isinstance(v, np.generic) else v for v in values]
         for i, label in enumerate(labels):
             if type(label) not in _LABEL_TYPES:
-                raise ArgumentTypeError(message("values", f"label {i} must be a string, an integer or a boolean", kind(label)))
+                raise ArgumentTypeError(
+                    message(
+                        "values",
+                        f"label {i} must be a string, an integer or a boolean",
+                        kind(label),
+                    )
+                )
             if isinstance(label, str):
                 legible(f"values: label {i}", label)
         self._table = _Table((label, i) for i, label in enumerate(labels))
         if len(self._table) < len(labels):
-            raise ArgumentError(message("values", "labels must be distinct (1 and True count as the same)", f"{len(labels)} with repetitions"))
-        integer("number of values", len(labels), 2, LARGEST_SIZE, "A domain of one value has nothing to learn")
+            raise ArgumentError(
+                message(
+                    "values",
+                    "labels must be distinct (1 and True count as the same)",
+                    f"{len(labels)} with repetitions",
+                )
+            )
+        integer(
+            "number of values",
+            len(labels),
+            2,
+            LARGEST_SIZE,
+            "A domain of one value has nothing to learn",
+        )
         self.size = len(labels)
         self._labels = labels
         self._types = tuple({t for label in labels for t in _LABEL_TYPES[type(label)]})
@@ -84,13 +108,19 @@ class Categorical(Domain):
         values = sequence(values)
         if isinstance(values, np.ndarray):
             if values.ndim != 1:
-                raise ArgumentTypeError(message("values", "must be one-dimensional", f"shape {values.shape}"))
+                raise ArgumentTypeError(
+                    message("values", "must be one-dimensional", f"shape {values.shape}")
+                )
             if values.dtype.kind in "iu" and self._order is not None:
                 return self._encode_integers(values)
             values = values.tolist()
         wrong_type(values, self._types)
         # A class derived from str or int may have a hash of its own, which may raise an error that shows the answer.
-        plain = [v if type(v) in _PLAIN else _plain(v) for v in values] if not _PLAIN.issuperset(map(type, values)) else values
+        plain = (
+            [v if type(v) in _PLAIN else _plain(v) for v in values]
+            if not _PLAIN.issuperset(map(type, values))
+            else values
+        )
         index = np.fromiter(map(self._table.__getitem__, plain), dtype=np.int64, count=len(values))
         if (index < 0).any():
             self._refuse(index < 0, kind(values[int(np.argmin(index >= 0))]))
@@ -102,7 +132,9 @@ class Categorical(Domain):
         if ordered[-1] - ordered[0] == self.size - 1:  # consecutive: position is a subtraction
             outside = (values < ordered[0]) | (values > ordered[-1])
             self._refuse(outside, "an integer")
-            place = (values.astype(np.int64) - ordered[0]) if ordered[0] else values.astype(np.int64)
+            place = (
+                (values.astype(np.int64) - ordered[0]) if ordered[0] else values.astype(np.int64)
+            )
         else:
             place = np.minimum(np.searchsorted(ordered, values), self.size - 1)
             self._refuse(ordered[place] != values, "an integer")
@@ -148,10 +180,19 @@ class Integers(Domain):
             values = list(values)
             wrong_type(values, (int, np.integer))
             if max(map(abs, values)) >= 2**63:  # an int that no array holds is outside any domain
-                self._refuse(np.fromiter((abs(v) >= 2**63 for v in values), dtype=bool, count=len(values)), "an integer")
+                self._refuse(
+                    np.fromiter((abs(v) >= 2**63 for v in values), dtype=bool, count=len(values)),
+                    "an integer",
+                )
             values = np.asarray(values, dtype=np.int64)
         if values.ndim != 1 or values.dtype.kind not in "iu":
-            raise ArgumentTypeError(message("values", "must be a one-dimensional array of integers", f"{values.dtype} of shape {values.shape}"))
+            raise ArgumentTypeError(
+                message(
+                    "values",
+                    "must be a one-dimensional array of integers",
+                    f"{values.dtype} of shape {values.shape}",
+                )
+            )
         outside = (values < self.low) | (values > self.high)
         self._refuse(outside, "an integer")
         return values.astype(np.int64) - self.low
@@ -183,7 +224,9 @@ class Interval(Domain):
     def __init__(self, low: float, high: float, bins: int, clip: bool = False) -> None:
         self.low, self.high = real("low", low), real("high", high)
         if not self.low < self.high:
-            raise ArgumentError(message("high", f"must be greater than low = {self.low!r}", show(high)))
+            raise ArgumentError(
+                message("high", f"must be greater than low = {self.low!r}", show(high))
+            )
         self.size = self.bins = integer("bins", bins, 2, LARGEST_SIZE)
         self.clip = choice("clip", clip, (False, True))
         real("high - low", self.high - self.low, "Choose narrower limits")
@@ -197,7 +240,10 @@ class Interval(Domain):
 
     def encode(self, values: Any) -> np.ndarray:
         values = self._numbers(values)
-        return np.minimum(((values - self.low) / (self.high - self.low) * self.size).astype(np.int64), self.size - 1)
+        return np.minimum(
+            ((values - self.low) / (self.high - self.low) * self.size).astype(np.int64),
+            self.size - 1,
+        )
 
     def position(self, values: Any) -> np.ndarray:
         return np.clip((self._numbers(values) - self.low) / (self.high - self.low), 0.0, 1.0)
@@ -209,7 +255,13 @@ class Interval(Domain):
             wrong_type(values, (int, float, np.integer, np.floating))
             values = np.fromiter(map(as_float, values), dtype=np.float64, count=len(values))
         if values.ndim != 1 or values.dtype.kind not in "iuf":
-            raise ArgumentTypeError(message("values", "must be a one-dimensional array of numbers", f"{values.dtype} of shape {values.shape}"))
+            raise ArgumentTypeError(
+                message(
+                    "values",
+                    "must be a one-dimensional array of numbers",
+                    f"{values.dtype} of shape {values.shape}",
+                )
+            )
         values = values.astype(np.float64)  # a narrower type could not hold the limits or the bins
         self._refuse(np.isnan(values), "NaN")
         if self.clip:
@@ -256,9 +308,17 @@ class Grid(Domain):
             wrong_type([c for cell in values for c in cell], (int, np.integer), per=2)
             values = np.asarray([tuple(cell) for cell in values])
         if values.ndim != 2 or values.shape[1] != 2 or values.dtype.kind not in "iu":
-            raise ArgumentTypeError(message("values", "must be integer (row, column) pairs, shape (n, 2)", f"{values.dtype} of shape {values.shape}"))
+            raise ArgumentTypeError(
+                message(
+                    "values",
+                    "must be integer (row, column) pairs, shape (n, 2)",
+                    f"{values.dtype} of shape {values.shape}",
+                )
+            )
         values = values.astype(np.int64)
-        outside = (values < 0).any(axis=1) | (values[:, 0] >= self.rows) | (values[:, 1] >= self.columns)
+        outside = (
+            (values < 0).any(axis=1) | (values[:, 0] >= self.rows) | (values[:, 1] >= self.columns)
+        )
         self._refuse(outside, "a cell outside the grid")
         return values[:, 0] * self.columns + values[:, 1]
 
@@ -286,17 +346,23 @@ class Points(Domain):
         except ValueError:
             array = np.array(None)
         if array.dtype.kind not in "iuf":
-            raise ArgumentTypeError(message("points", "must be an array of numbers, shape (K, d)", kind(points)))
+            raise ArgumentTypeError(
+                message("points", "must be an array of numbers, shape (K, d)", kind(points))
+            )
         array = array.astype(np.float64)
         if array.ndim != 2 or not array.shape[1]:
             raise ArgumentError(message("points", "must have shape (K, d)", str(array.shape)))
         if not (np.abs(array) <= 1e100).all():
-            raise ArgumentError(message("points", "must be finite, and at most 1e100, so that distances are"))
+            raise ArgumentError(
+                message("points", "must be finite, and at most 1e100, so that distances are")
+            )
         self.size = integer("number of points", len(array), 2, LARGEST_SIZE)
         self.points = array + 0.0  # no negative zeros, which are equal to 0 and print differently
         self._table = _Table((tuple(row), i) for i, row in enumerate(self.points.tolist()))
         if len(self._table) < self.size:
-            raise ArgumentError(message("points", "must be distinct", f"{self.size} with repetitions"))
+            raise ArgumentError(
+                message("points", "must be distinct", f"{self.size} with repetitions")
+            )
         self.points.setflags(write=False)
 
     def encode(self, values: Any) -> np.ndarray:
@@ -304,12 +370,28 @@ class Points(Domain):
         if not isinstance(values, np.ndarray) or values.dtype == object:
             for i, value in enumerate(values):
                 if not flat(value, width):
-                    raise ValuesError(i, f"must be {width} number{'s' if width > 1 else ''}", kind(value))
-            wrong_type([c for value in values for c in value], (int, float, np.integer, np.floating), per=width)
+                    raise ValuesError(
+                        i, f"must be {width} number{'s' if width > 1 else ''}", kind(value)
+                    )
+            wrong_type(
+                [c for value in values for c in value],
+                (int, float, np.integer, np.floating),
+                per=width,
+            )
             values = np.asarray([[as_float(c) for c in value] for value in values])
         if values.ndim != 2 or values.shape[1] != width or values.dtype.kind not in "iuf":
-            raise ArgumentTypeError(message("values", f"must be numbers, shape (n, {width})", f"{values.dtype} of shape {values.shape}"))
-        index = np.fromiter((self._table[tuple(row)] for row in values.astype(np.float64).tolist()), dtype=np.int64, count=len(values))
+            raise ArgumentTypeError(
+                message(
+                    "values",
+                    f"must be numbers, shape (n, {width})",
+                    f"{values.dtype} of shape {values.shape}",
+                )
+            )
+        index = np.fromiter(
+            (self._table[tuple(row)] for row in values.astype(np.float64).tolist()),
+            dtype=np.int64,
+            count=len(values),
+        )
         self._refuse(index < 0, "a point that is not one of them")
         return index
 

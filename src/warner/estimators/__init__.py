@@ -58,7 +58,11 @@ def method(name: str) -> Estimator:
     word, _, number = name.lower().partition(":")
     word = SYNONYMS.get(word) or word
     known = ", ".join(METHODS).replace("em,", "em:STEPS, em:auto,")
-    if word not in METHODS or (word == "em") != bool(number) or (number and not number.isdecimal() and number != "auto"):
+    if (
+        word not in METHODS
+        or (word == "em") != bool(number)
+        or (number and not number.isdecimal() and number != "auto")
+    ):
         raise ArgumentError(message("method", f"must be one of {known}", repr(name)))
     if number:
         return METHODS[word](int(number) if number.isdecimal() else number)

@@ -47,7 +47,11 @@ def _small_on_one_thread(fit: Callable[..., Fit]) -> Callable[..., Fit]:
 
 def repr_of_changes(estimator: Any) -> str:
     """The repr of a dataclass with many arguments: those that are not as by default."""
-    changed = {f.name: getattr(estimator, f.name) for f in fields(estimator) if getattr(estimator, f.name) != f.default}
+    changed = {
+        f.name: getattr(estimator, f.name)
+        for f in fields(estimator)
+        if getattr(estimator, f.name) != f.default
+    }
     return f"{type(estimator).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
 

@@ -117,6 +117,17 @@ class Fit:
     def shares(self) -> np.ndarray:
         """The probabilities, refused where there are none."""
         if self.probabilities is None:
-            given = ".mean()" if self.frequencies is None else ".frequencies() and .conditional(key).mean()"
-            raise IdentifiabilityError(message("probabilities", "were not estimated, the mean alone was", None, f"Use {given}, or another method"))
+            given = (
+                ".mean()"
+                if self.frequencies is None
+                else ".frequencies() and .conditional(key).mean()"
+            )
+            raise IdentifiabilityError(
+                message(
+                    "probabilities",
+                    "were not estimated, the mean alone was",
+                    None,
+                    f"Use {given}, or another method",
+                )
+            )
         return self.probabilities

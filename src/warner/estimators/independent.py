@@ -49,17 +49,41 @@ class Independent(Estimator):
 
     def __post_init__(self) -> None:
         if not isinstance(self.method, Estimator):
-            raise ArgumentTypeError(message("method", "must be an estimator", kind(self.method), "For example Inversion('project')"))
+            raise ArgumentTypeError(
+                message(
+                    "method",
+                    "must be an estimator",
+                    kind(self.method),
+                    "For example Inversion('project')",
+                )
+            )
         if self.groups is None:
             return
-        if isinstance(self.groups, str) or not all(isinstance(g, Sequence) and not isinstance(g, str) for g in self.groups):
-            raise ArgumentTypeError(message("groups", "must be lists of names", kind(self.groups), "For example [['age', 'sex']]"))
+        if isinstance(self.groups, str) or not all(
+            isinstance(g, Sequence) and not isinstance(g, str) for g in self.groups
+        ):
+            raise ArgumentTypeError(
+                message(
+                    "groups",
+                    "must be lists of names",
+                    kind(self.groups),
+                    "For example [['age', 'sex']]",
+                )
+            )
         groups = tuple(tuple(group) for group in self.groups)
         names = [name for group in groups for name in group]
         if not all(isinstance(name, str) for name in names):
-            raise ArgumentTypeError(message("groups", "must be lists of names", "other things in them"))
+            raise ArgumentTypeError(
+                message("groups", "must be lists of names", "other things in them")
+            )
         if len(set(names)) < len(names) or not all(groups):
-            raise ArgumentError(message("groups", "must name every attribute once at most, and none be empty", show([list(g) for g in groups])))
+            raise ArgumentError(
+                message(
+                    "groups",
+                    "must name every attribute once at most, and none be empty",
+                    show([list(g) for g in groups]),
+                )
+            )
         object.__setattr__(self, "groups", groups)
 
     def __repr__(self) -> str:
@@ -88,7 +112,13 @@ class Independent(Estimator):
         groups = [list(group) for group in self.groups or ()]
         unknown = [name for group in groups for name in group if name not in names]
         if unknown:
-            raise ArgumentError(message("groups", f"must name attributes of the domain, {', '.join(names)}", show(unknown[0])))
+            raise ArgumentError(
+                message(
+                    "groups",
+                    f"must name attributes of the domain, {', '.join(names)}",
+                    show(unknown[0]),
+                )
+            )
         named = {name for group in groups for name in group}
         groups += [[name] for name in names if name not in named]
         return sorted(sorted(names.index(name) for name in group) for group in groups)

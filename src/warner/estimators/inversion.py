@@ -52,7 +52,15 @@ class Inversion(Estimator):
 
     def __post_init__(self) -> None:
         named = self.constraint.lower() if isinstance(self.constraint, str) else self.constraint
-        object.__setattr__(self, "constraint", choice("constraint", SYNONYMS.get(named, named) if isinstance(named, str) else named, _CONSTRAINTS))
+        object.__setattr__(
+            self,
+            "constraint",
+            choice(
+                "constraint",
+                SYNONYMS.get(named, named) if isinstance(named, str) else named,
+                _CONSTRAINTS,
+            ),
+        )
         choice("weights", self.weights, ("inverse-variance", "equal"))
 
     def __repr__(self) -> str:
@@ -66,7 +74,9 @@ class Inversion(Estimator):
         raw = channel.invert(data.weights)
         if self.constraint is None:
             inside = (raw >= 0).all() and abs(raw.sum() - 1) < 1e-9
-            return Fit(raw / raw.sum(), Status.EXACT) if inside else Fit(raw, Status.OUTSIDE_SIMPLEX)
+            return (
+                Fit(raw / raw.sum(), Status.EXACT) if inside else Fit(raw, Status.OUTSIDE_SIMPLEX)
+            )
         if self.constraint == "project":
             return Fit(project(raw), Status.EXACT)
         if self.constraint == "normalize":
@@ -74,7 +84,11 @@ class Inversion(Estimator):
         if self.constraint == "base-cut":
             shares = base_cut(raw)
             whole = abs(shares.sum() - 1) < 1e-9
-            return Fit(shares / shares.sum(), Status.EXACT) if whole else Fit(shares, Status.OUTSIDE_SIMPLEX)
+            return (
+                Fit(shares / shares.sum(), Status.EXACT)
+                if whole
+                else Fit(shares, Status.OUTSIDE_SIMPLEX)
+            )
         sd = np.sqrt(channel.variance_at_zero(project(raw)) / data.n)
         return Fit(threshold(raw, sd), Status.EXACT)
 

@@ -48,17 +48,34 @@ def is_keyed(channel: Channel) -> bool:
     return all(isinstance(part, TiedChannel) for part in groups_of(channel))
 
 
-def parts_of(data: LikelihoodData, name: str) -> tuple[list[tuple[TiedChannel, np.ndarray, int]], Domain, Domain]:
+def parts_of(
+    data: LikelihoodData, name: str
+) -> tuple[list[tuple[TiedChannel, np.ndarray, int]], Domain, Domain]:
     """The mechanisms' channels, weights and people, and the domains of keys and values; other reports are refused."""
     channel, domain = data.channel, data.domain
     if not (is_keyed(channel) and isinstance(domain, Product) and len(domain.domains) == 2):
         raise ArgumentError(
-            message("method", f"{name} needs reports of keys and values", type(domain).__name__, "Collect them with KeyValue, or use another method")
+            message(
+                "method",
+                f"{name} needs reports of keys and values",
+                type(domain).__name__,
+                "Collect them with KeyValue, or use another method",
+            )
         )
     keys, values = domain.domains.values()
     if isinstance(channel, StackChannel):
-        split = zip(channel.channels, channel.split(data.weights), channel.shares, channel.people, strict=True)
-        return [(c, w / share, int(n)) for c, w, share, n in split if isinstance(c, TiedChannel)], keys, values
+        split = zip(
+            channel.channels,
+            channel.split(data.weights),
+            channel.shares,
+            channel.people,
+            strict=True,
+        )
+        return (
+            [(c, w / share, int(n)) for c, w, share, n in split if isinstance(c, TiedChannel)],
+            keys,
+            values,
+        )
     assert isinstance(channel, TiedChannel)
     return [(channel, data.weights, data.n)], keys, values
 
@@ -69,7 +86,9 @@ def of_keys(data: LikelihoodData, name: str = "this") -> LikelihoodData:
     return _stacked([(*channel.of_keys(w), n) for channel, w, n in parts], keys)
 
 
-def of_values(data: LikelihoodData, key: int, frequency: float, name: str = "this") -> LikelihoodData | None:
+def of_values(
+    data: LikelihoodData, key: int, frequency: float, name: str = "this"
+) -> LikelihoodData | None:
     """What the reports of one key say of its values where its frequency is known; None where there are none."""
     parts, _, values = parts_of(data, name)
     found = []
@@ -84,7 +103,9 @@ def _stacked(parts: list[tuple[Channel, np.ndarray, int]], domain: Domain) -> Li
     if len(parts) == 1:
         return LikelihoodData(*parts[0], domain)
     channel = StackChannel([c for c, _, _ in parts], [n for _, _, n in parts])
-    return LikelihoodData(channel, channel.stack([w for _, w, _ in parts]), sum(n for _, _, n in parts), domain)
+    return LikelihoodData(
+        channel, channel.stack([w for _, w, _ in parts]), sum(n for _, _, n in parts), domain
+    )
 
 
 def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
@@ -97,7 +118,14 @@ def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
     """
     parts, _, values = parts_of(data, name)
     if values.points is None or values.points.shape[1] != 1:
-        raise ArgumentTypeError(message("values", "must be numbers for their means", type(values).__name__, "Use Interval or Integers"))
+        raise ArgumentTypeError(
+            message(
+                "values",
+                "must be numbers for their means",
+                type(values).__name__,
+                "Use Interval or Integers",
+            )
+        )
     points = values.points[:, 0]
     precision = np.array([n / _even_variance(channel) for channel, _, n in parts])
     means, variance = 0.0, 0.0
@@ -114,7 +142,11 @@ def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
         mean = law @ both
         squares = np.einsum("ky,yi,yj->kij", law, both, both) - np.einsum("ki,kj->kij", mean, mean)
         variance = variance + share**2 * squares / n
-    low, high = (values.low, values.high) if isinstance(values, Interval) else (float(points.min()), float(points.max()))
+    low, high = (
+        (values.low, values.high)
+        if isinstance(values, Interval)
+        else (float(points.min()), float(points.max()))
+    )
     assert isinstance(means, np.ndarray) and isinstance(variance, np.ndarray)
     return Moments(means[:, 1], means[:, 0], variance, (low, high))
 
@@ -166,7 +198,9 @@ class KeyMeans(Estimator):
         low, high = found.ends
         raw = found.frequency
         if not self.clip:
-            means = np.divide(found.total, raw, out=np.full(raw.size, (low + high) / 2), where=raw > 0)
+            means = np.divide(
+                found.total, raw, out=np.full(raw.size, (low + high) / 2), where=raw > 0
+            )
             return Fit(None, Status.KEY_MEANS, frequencies=raw, key_means=means)
         f = np.clip(raw, 1 / data.n, 1.0)
         upper = (found.total - low * raw) / (high - low)
@@ -201,7 +235,14 @@ class PerKey(Estimator):
 
     def __post_init__(self) -> None:
         if not isinstance(self.method, Estimator) or isinstance(self.method, PerKey | KeyMeans):
-            raise ArgumentTypeError(message("method", "must be an estimator object of distributions", kind(self.method), "For example LogSpline()"))
+            raise ArgumentTypeError(
+                message(
+                    "method",
+                    "must be an estimator object of distributions",
+                    kind(self.method),
+                    "For example LogSpline()",
+                )
+            )
 
     def alone(self, key: int) -> Estimator:
         """The same for one key's values, those of all others left even: what replicates of a bootstrap of that key need."""
@@ -221,9 +262,15 @@ class PerKey(Estimator):
             if part is not None:
                 fits.append(self.method.fit(part))
                 shares = np.maximum(fits[-1].shares, 0.0)
-                theta[k] = frequencies[k] * (shares / shares.sum() if shares.sum() > 0 else 1 / size)
-        fit = finish(data, theta.ravel(), Status.PER_KEY, sum(f.iterations or 0 for f in fits) or None)
-        merged = sum(f.components or size for f in fits) if any(f.components for f in fits) else None
+                theta[k] = frequencies[k] * (
+                    shares / shares.sum() if shares.sum() > 0 else 1 / size
+                )
+        fit = finish(
+            data, theta.ravel(), Status.PER_KEY, sum(f.iterations or 0 for f in fits) or None
+        )
+        merged = (
+            sum(f.components or size for f in fits) if any(f.components for f in fits) else None
+        )
         return replace(fit, components=merged, seconds=perf_counter() - start)
 
 

@@ -21,12 +21,18 @@ _ORDERS = (1, 2, 3)
 # Standard deviations of log theta around its polynomial, in steps of sqrt(10). With 0.3 a curve is a polynomial for all that reports
 # can tell; 100 is that of a normal shape whose standard deviation is 2 % of the domain.
 _SCALES = tuple(10.0 ** (k / 2) for k in range(-1, 5))
-_FINEST = 160  # twice that is the finest basis: matrices of more coefficients cost more than they tell
-_DETERMINED = 1 / 3  # share of coefficients below which a finer basis could not tell the reports more
+_FINEST = (
+    160  # twice that is the finest basis: matrices of more coefficients cost more than they tell
+)
+_DETERMINED = (
+    1 / 3
+)  # share of coefficients below which a finer basis could not tell the reports more
 _RISE = 1.0  # nats by which evidence has to rise for a finer basis
 _NEGLIGIBLE = 12.0  # nats below the best model at which an order's path of scales ends
 _STEPS = 60
-_JITTERS = 10  # tenfold shares of a matrix's diagonal that are tried where rounding made it indefinite
+_JITTERS = (
+    10  # tenfold shares of a matrix's diagonal that are tried where rounding made it indefinite
+)
 _MANY_ROWS = 4  # rows per value from which on the likelihood is expanded
 _EXPANSIONS, _SETTLED = 5, 0.01  # how often at most, and the change in l1 that ends it
 _CLOSE = 1e-2  # nats that Newton's method expects to gain in its last step; the error left is of the order of the square
@@ -71,11 +77,17 @@ class LogSpline(Estimator):
         rows, weights = evidence.channel.restrict_to_observed(evidence.weights)
         require_possible(rows, weights)
         likelihood = Likelihood(rows, weights, evidence.n * rows.rows_per_report)
-        expand = isinstance(rows, SupportRows) and bool(rows.steady.all()) and rows.shape[0] > _MANY_ROWS * rows.shape[1]
+        expand = (
+            isinstance(rows, SupportRows)
+            and bool(rows.steady.all())
+            and rows.shape[0] > _MANY_ROWS * rows.shape[1]
+        )
         theta = np.full(rows.shape[1], 1 / rows.shape[1])
         for _ in range(_EXPANSIONS):
             if expand:
-                likelihood = Expansion(rows, weights, likelihood.count, likelihood.steps, centre=theta)
+                likelihood = Expansion(
+                    rows, weights, likelihood.count, likelihood.steps, centre=theta
+                )
             models = explore(likelihood)
             # A model whose maximum was not found is left out, unless there is no other.
             models = [model for model in models if model.converged] or models
@@ -88,7 +100,13 @@ class LogSpline(Estimator):
         # With fewer different reports than values, what they leave open is the prior's word alone.
         few = evidence.channel.shape[0] < evidence.channel.shape[1]
         unique = Uniqueness.NOT_UNIQUE.value if few else None
-        return replace(fit, unique=unique, draws=Draws(models, chances), by_draws=True, seconds=perf_counter() - start)
+        return replace(
+            fit,
+            unique=unique,
+            draws=Draws(models, chances),
+            by_draws=True,
+            seconds=perf_counter() - start,
+        )
 
 
 @dataclass(eq=False)
@@ -111,7 +129,9 @@ class Likelihood:
         seen = self.weights > 0
         d = self.rows.matvec(theta)
         some = d[seen]
-        return d, self.count * float(self.weights[seen] @ np.log(some)) if (some > 0).all() else -np.inf
+        return d, self.count * float(self.weights[seen] @ np.log(some)) if (
+            some > 0
+        ).all() else -np.inf
 
     def score(self, theta: np.ndarray, d: np.ndarray) -> np.ndarray:
         """The gradient of l, A' (w / d), (K,)."""
@@ -226,7 +246,10 @@ def _grid(likelihood: Likelihood, basis: int) -> list[Model]:
             model = ascend(likelihood, x, order, scale, phi)
             models.append(model)
             best = max(best, model.evidence + np.log(scale))
-            if model.evidence < before and model.evidence + np.log(_SCALES[-1]) < best - _NEGLIGIBLE:
+            if (
+                model.evidence < before
+                and model.evidence + np.log(_SCALES[-1]) < best - _NEGLIGIBLE
+            ):
                 break
             phi, before = model.phi, model.evidence
     return models
@@ -279,7 +302,9 @@ class Prior:
 
     def value(self, phi: np.ndarray) -> float:
         groups = sum((1 + len(g)) / 2 * float(np.log1p(phi[g] @ phi[g])) for g in self.x.groups)
-        return self._constant - float((phi[self.x.spline] ** 2).sum()) / (2 * self.scale**2) - groups
+        return (
+            self._constant - float((phi[self.x.spline] ** 2).sum()) / (2 * self.scale**2) - groups
+        )
 
     def curvature(self, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The precision (P,) for which the gradient is -precision * phi, and the Hessian (P, P) of -log prior.
@@ -311,7 +336,9 @@ def softmax(columns: np.ndarray, phi: np.ndarray) -> np.ndarray:
     return theta / theta.sum()
 
 
-def derivatives(likelihood: Likelihood, columns: np.ndarray, theta: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def derivatives(
+    likelihood: Likelihood, columns: np.ndarray, theta: np.ndarray, d: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The gradient (P,) of n l in phi, and minus its Hessian as two parts, (P, P): one that is never negative, and what to take from it.
 
     With x_c = X - theta' X the derivative of log theta, d theta = theta x_c, and n l has
@@ -325,7 +352,9 @@ def derivatives(likelihood: Likelihood, columns: np.ndarray, theta: np.ndarray, 
     return columns.T @ excess, informed, (centred.T * excess) @ centred
 
 
-def ascend(likelihood: Likelihood, x: Design, order: int, scale: float, phi: np.ndarray | None = None) -> Model:
+def ascend(
+    likelihood: Likelihood, x: Design, order: int, scale: float, phi: np.ndarray | None = None
+) -> Model:
     """phi* by Newton's method with step halving, from phi or from the uniform distribution, and its evidence.
 
     The objective need not be concave, because softmax is not: where its Hessian is not positive, the part that always is takes its place.
@@ -360,7 +389,9 @@ def ascend(likelihood: Likelihood, x: Design, order: int, scale: float, phi: np.
         if converged or not found:
             break
     # The Gaussian integral over phi: (2 pi)^(P / 2) / sqrt(det H).
-    evidence = value + phi.size / 2 * float(np.log(2 * np.pi)) - float(np.log(np.diag(factor)).sum())
+    evidence = (
+        value + phi.size / 2 * float(np.log(2 * np.pi)) - float(np.log(np.diag(factor)).sum())
+    )
     return Model(order, scale, evidence, theta, phi, factor, x, converged)
 
 
@@ -376,7 +407,9 @@ def _cholesky(matrix: np.ndarray, fallback: np.ndarray) -> np.ndarray:
     rounding = len(fallback) * np.finfo(np.float64).eps
     for power in range(_JITTERS):
         with contextlib.suppress(np.linalg.LinAlgError):
-            return np.linalg.cholesky(fallback + np.diag(np.diag(fallback) * rounding * 10.0**power))
+            return np.linalg.cholesky(
+                fallback + np.diag(np.diag(fallback) * rounding * 10.0**power)
+            )
     raise AssertionError("a matrix of the form G + diagonal, both positive, has no factor")
 
 
@@ -391,7 +424,9 @@ class Draws:
         out = []
         for model, some in zip(self.models, rng.multinomial(count, self.chances), strict=True):
             if some:
-                normal = np.linalg.solve(model.factor.T, rng.standard_normal((model.phi.size, some)))
+                normal = np.linalg.solve(
+                    model.factor.T, rng.standard_normal((model.phi.size, some))
+                )
                 columns = model.design.columns
                 u = (columns - model.theta @ columns) @ normal
                 theta = model.theta[:, None] * (u + np.sqrt(1 + u**2))

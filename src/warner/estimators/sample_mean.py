@@ -18,7 +18,9 @@ from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
 
 _FLAT = 1e-9  # of the range of what reports carry
-_ROUNDED = 1 / 64  # of the extent of all places: the most that rounding to a device's grid moves one, twice over
+_ROUNDED = (
+    1 / 64
+)  # of the extent of all places: the most that rounding to a device's grid moves one, twice over
 _EXACT = 1e-6  # of the range of values, by which an inverse may miss them
 _AFFINE = 1e-7  # of the range of means: far tails that are cut off, and nothing else, leave less
 
@@ -53,11 +55,21 @@ class SampleMean(Estimator):
         points, w = data.domain.points, data.weights
         if points is None:
             raise ArgumentTypeError(
-                message("method", "SampleMean needs values with coordinates", type(data.domain).__name__, "Use Integers, Interval, Grid or Points")
+                message(
+                    "method",
+                    "SampleMean needs values with coordinates",
+                    type(data.domain).__name__,
+                    "Use Integers, Interval, Grid or Points",
+                )
             )
         if data.channel.rows_per_report != 1:
             raise IdentifiabilityError(
-                message("tally", "keeps bit sums, of which each report is several", None, "Use Inversion() and the mean() of its estimate")
+                message(
+                    "tally",
+                    "keeps bit sums, of which each report is several",
+                    None,
+                    "Use Inversion() and the mean() of its estimate",
+                )
             )
         extent = float(np.ptp(points, axis=0).max())
         found = [_least_risk(data, c, extent) for c in points.T]
@@ -69,7 +81,9 @@ class SampleMean(Estimator):
         return Fit(None, Status.MEAN_ONLY, mean=mean, mean_variance=variance, mean_bias=bias)
 
 
-def _least_risk(data: LikelihoodData, points: np.ndarray, extent: float) -> tuple[np.ndarray, float]:
+def _least_risk(
+    data: LikelihoodData, points: np.ndarray, extent: float
+) -> tuple[np.ndarray, float]:
     """The number that each report stands for, g (m,), and the largest bias |A'g - points| that its mean can have.
 
     An unbiased g, but for places that a device rounded to its grid: of those the affine function of the report, unless its bias
@@ -88,7 +102,10 @@ def _least_risk(data: LikelihoodData, points: np.ndarray, extent: float) -> tupl
         return g, bias
     try:
         inverse = channel.influence(points)
-    except (IdentifiabilityError, ArgumentError):  # places make the same reports, or there are too many reports
+    except (
+        IdentifiabilityError,
+        ArgumentError,
+    ):  # places make the same reports, or there are too many reports
         return g, bias
     exact = float(np.abs(channel.rmatvec(inverse) - points).max()) <= _EXACT * float(np.ptp(points))
     less = float(d @ inverse**2 - (d @ inverse) ** 2) / data.n < noise + bias**2
@@ -103,7 +120,9 @@ def _nearly_affine(channel: Channel, points: np.ndarray) -> tuple[np.ndarray, fl
         flat = float(np.ptp(means)) <= _FLAT * float(np.ptp(numbers))
         slope = 0.0 if flat else float(np.cov(means, points, bias=True)[0, 1] / np.var(means))
         g = slope * (numbers - means.mean()) + points.mean()
-        found.append((g, float(np.abs(slope * (means - means.mean()) + points.mean() - points).max())))
+        found.append(
+            (g, float(np.abs(slope * (means - means.mean()) + points.mean() - points).max()))
+        )
     return min(found, key=lambda pair: pair[1])
 
 

@@ -78,7 +78,9 @@ def filtered(v: np.ndarray, noise: float, steps: int | None = None) -> np.ndarra
     spectrum = np.fft.rfft(v)
     power = np.abs(spectrum) ** 2
     if steps is None:
-        gain = np.divide(np.maximum(power - noise, 0.0), power, out=np.zeros_like(power), where=power > 0)
+        gain = np.divide(
+            np.maximum(power - noise, 0.0), power, out=np.zeros_like(power), where=power > 0
+        )
     else:
         prior, gain = power, power
         for step in range(steps):

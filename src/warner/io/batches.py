@@ -57,7 +57,14 @@ def batches(path: str, columns: Mapping[str, int]) -> Iterator[dict[str, np.ndar
         try:
             batch = next(source, None)
         except (pa.ArrowException, OSError, KeyError):
-            raise FileError(message(path, "has rows that cannot be read as reports", None, "Was it written by warner?")) from None
+            raise FileError(
+                message(
+                    path,
+                    "has rows that cannot be read as reports",
+                    None,
+                    "Was it written by warner?",
+                )
+            ) from None
         if batch is None:
             return
         out = {}
@@ -67,7 +74,13 @@ def batches(path: str, columns: Mapping[str, int]) -> Iterator[dict[str, np.ndar
                 raise ReportError(message("reports", f"{name} has rows without a report"))
             array = column.to_numpy(zero_copy_only=False)
             if array.dtype != smallest_dtype(size):
-                raise ReportError(message("reports", f"{name} must be of type {smallest_dtype(size)}", str(array.dtype)))
+                raise ReportError(
+                    message(
+                        "reports",
+                        f"{name} must be of type {smallest_dtype(size)}",
+                        str(array.dtype),
+                    )
+                )
             if array.size and int(array.max()) >= size:
                 raise ReportError(message("reports", f"{name} must lie in 0..{size - 1}"))
             out[name] = array
@@ -78,7 +91,9 @@ def batches(path: str, columns: Mapping[str, int]) -> Iterator[dict[str, np.ndar
 def _parquet(path: str, names: list[str]) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(os.path.abspath(path)) as file:  # not a name such as s3:..., which would be a network's
+    with pq.ParquetFile(
+        os.path.abspath(path)
+    ) as file:  # not a name such as s3:..., which would be a network's
         yield from file.iter_batches(max(1, min(_ROWS, _CELLS // len(names))), columns=names)
 
 
@@ -94,8 +109,17 @@ def _csv(path: str, columns: Mapping[str, int]) -> Iterator[Any]:
         file.seek(0)
         file.readline()
         types = {name: pa.from_numpy_dtype(smallest_dtype(size)) for name, size in columns.items()}
-        convert = csv.ConvertOptions(column_types=types, include_columns=list(columns), null_values=[""], strings_can_be_null=False)
-        parse = csv.ParseOptions(ignore_empty_lines=False)  # an empty line is a row without a report
+        convert = csv.ConvertOptions(
+            column_types=types,
+            include_columns=list(columns),
+            null_values=[""],
+            strings_can_be_null=False,
+        )
+        parse = csv.ParseOptions(
+            ignore_empty_lines=False
+        )  # an empty line is a row without a report
         read = csv.ReadOptions(block_size=_BLOCK)
-        with csv.open_csv(_Upto(file, end), read_options=read, parse_options=parse, convert_options=convert) as reader:
+        with csv.open_csv(
+            _Upto(file, end), read_options=read, parse_options=parse, convert_options=convert
+        ) as reader:
             yield from reader

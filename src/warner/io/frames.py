@@ -29,7 +29,14 @@ def frame(columns: Mapping[str, Any], backend: str = "pyarrow") -> Any:
     try:
         return nw.from_dict(dict(columns), backend=cast(Any, backend)).to_native()
     except (ValueError, TypeError, ModuleNotFoundError):
-        raise ArgumentError(message("backend", "must name an installed data frame library", repr(backend), "For example 'pyarrow'")) from None
+        raise ArgumentError(
+            message(
+                "backend",
+                "must name an installed data frame library",
+                repr(backend),
+                "For example 'pyarrow'",
+            )
+        ) from None
 
 
 def reports_frame(reports: Reports, backend: str = "pyarrow", attribute: str = "value") -> Any:
@@ -38,7 +45,9 @@ def reports_frame(reports: Reports, backend: str = "pyarrow", attribute: str = "
     return frame(to_file(attribute, schema, reports.columns), backend)
 
 
-def tally_frame(mechanism: Mechanism, data: Any, attribute: str = "value", simulated: bool = False, **how: Any) -> Tally:
+def tally_frame(
+    mechanism: Mechanism, data: Any, attribute: str = "value", simulated: bool = False, **how: Any
+) -> Tally:
     """Count reports in a data frame of any library that Narwhals knows, eager or lazy, by its own GROUP BY.
 
     Reports of bits or digits are counted column by column, others as a whole.
@@ -57,7 +66,11 @@ def tally_frame(mechanism: Mechanism, data: Any, attribute: str = "value", simul
     names = list(file_columns(attribute, schema))
     found = lazy.collect_schema().names()
     if any(name not in found for name in names):
-        raise ReportError(message("data", f"must have the columns {', '.join(names[:4])}{', ...' * (len(names) > 4)}"))
+        raise ReportError(
+            message(
+                "data", f"must have the columns {', '.join(names[:4])}{', ...' * (len(names) > 4)}"
+            )
+        )
     try:
         if isinstance(schema, BitVector | DigitVector):
             if how:
@@ -69,7 +82,14 @@ def tally_frame(mechanism: Mechanism, data: Any, attribute: str = "value", simul
     raise problem
 
 
-def _by_report(mechanism: Mechanism, schema: ReportSchema, attribute: str, lazy: Any, names: list[str], how: Any) -> Tally:
+def _by_report(
+    mechanism: Mechanism,
+    schema: ReportSchema,
+    attribute: str,
+    lazy: Any,
+    names: list[str],
+    how: Any,
+) -> Tally:
     """One GROUP BY of whole reports."""
     arrays, seen = _groups(lazy, dict(zip(names, schema.file_columns().values(), strict=True)))
     columns = from_file(attribute, schema, arrays)
@@ -77,7 +97,9 @@ def _by_report(mechanism: Mechanism, schema: ReportSchema, attribute: str, lazy:
     return mechanism.tally_columns(columns, seen, **how)
 
 
-def _by_column(mechanism: Mechanism, schema: BitVector | DigitVector, lazy: Any, names: list[str]) -> Tally:
+def _by_column(
+    mechanism: Mechanism, schema: BitVector | DigitVector, lazy: Any, names: list[str]
+) -> Tally:
     """One GROUP BY for each column: hardly any two whole reports of many bits are equal."""
     histograms = []
     for name, size in zip(names, schema.file_columns().values(), strict=True):
@@ -89,11 +111,15 @@ def _by_column(mechanism: Mechanism, schema: BitVector | DigitVector, lazy: Any,
     sort, counts = from_histograms(schema, histograms)
     if isinstance(schema, BitVector):
         everything = [(name, 255) for name in names]
-        named = [(name, mask) for name, mask in zip(names, schema.exclusive_mask, strict=False) if mask]
+        named = [
+            (name, mask) for name, mask in zip(names, schema.exclusive_mask, strict=False) if mask
+        ]
         if schema.ones is not None and _any(lazy, everything, lambda ones: ones != schema.ones):
             raise ReportError(message("reports", f"every report must have {schema.ones} bits set"))
         if named and _any(lazy, named, lambda ones: ones > 1):
-            raise ReportError(message("reports", "at most one bit of a non-sensitive value may be set"))
+            raise ReportError(
+                message("reports", "at most one bit of a non-sensitive value may be set")
+            )
     return Tally(mechanism.header, sort, counts, n)
 
 
@@ -107,7 +133,9 @@ def _groups(lazy: Any, sizes: Mapping[str, int]) -> tuple[dict[str, np.ndarray],
     for name, size in sizes.items():
         series = groups[name]
         if not series.dtype.is_integer() or series.null_count():
-            raise ReportError(message(name, "must be a column of integers without gaps", str(series.dtype)))
+            raise ReportError(
+                message(name, "must be a column of integers without gaps", str(series.dtype))
+            )
         if len(series) and (int(series.min()) < 0 or int(series.max()) >= size):
             raise ReportError(message(name, f"must lie in 0..{size - 1}"))
         arrays[name] = series.to_numpy().astype(smallest_dtype(size))
@@ -121,7 +149,12 @@ def _any(lazy: Any, masks: Sequence[tuple[str, int]], wrong: Callable[[Any], Any
     """Whether the number of bits that are set under the ``masks`` of byte columns is ``wrong`` in any row."""
     import narwhals.stable.v2 as nw
 
-    terms = [nw.col(name).cast(nw.Int64) // 2**bit % 2 for name, mask in masks for bit in range(8) if mask >> bit & 1]
+    terms = [
+        nw.col(name).cast(nw.Int64) // 2**bit % 2
+        for name, mask in masks
+        for bit in range(8)
+        if mask >> bit & 1
+    ]
     while len(terms) > 1:  # in pairs: engines limit how deep a sum may be nested
         terms = [sum(terms[i + 1 : i + 2], terms[i]) for i in range(0, len(terms), 2)]
     ones = lazy.select(terms[0].alias("ones"))

@@ -77,37 +77,67 @@ class ReportFile:
     @cached_property
     def mechanisms(self) -> dict[str, Mechanism]:
         """The mechanisms of the attributes, made from their headers on first use."""
-        return dict(self.known) if self.known is not None else {a: from_header(header) for a, header in self.headers.items()}
+        return (
+            dict(self.known)
+            if self.known is not None
+            else {a: from_header(header) for a, header in self.headers.items()}
+        )
 
     def expected(self, known: Mapping[str, Mechanism]) -> ReportFile:
         """The same file, its headers found to be those of ``known`` mechanisms, {attribute: mechanism}; MismatchError else."""
         if self.headers.keys() != known.keys():
-            raise MismatchError(message(self.path, f"has reports of {', '.join(self.headers)}, and not of {', '.join(known)}"))
+            raise MismatchError(
+                message(
+                    self.path,
+                    f"has reports of {', '.join(self.headers)}, and not of {', '.join(known)}",
+                )
+            )
         for name, mechanism in known.items():
             header = self.headers[name]
-            require_same(mechanism.header, header if isinstance(header, dict) else {}, f"{self.path}: reports of {name!r} and the study")
+            require_same(
+                mechanism.header,
+                header if isinstance(header, dict) else {},
+                f"{self.path}: reports of {name!r} and the study",
+            )
         return replace(self, known=dict(known))
 
     @cached_property
     def columns(self) -> dict[str, int]:
         """The file's columns, checked to be those of its mechanisms, and how many values each may take."""
         width = sum(m.schema.file_width for m in self.mechanisms.values())
-        found = _parquet_columns(self.path) if self.path.endswith(".parquet") else _csv_columns(self.path)
+        found = (
+            _parquet_columns(self.path)
+            if self.path.endswith(".parquet")
+            else _csv_columns(self.path)
+        )
         # The number goes first: a header may ask for more columns than there is memory for their names.
         if len(found) == width:
-            sizes = {name: size for a, m in self.mechanisms.items() for name, size in file_columns(a, m.schema).items()}
+            sizes = {
+                name: size
+                for a, m in self.mechanisms.items()
+                for name, size in file_columns(a, m.schema).items()
+            }
             if list(found) == list(sizes):
                 self._typed(found, sizes)
                 return sizes
         some = ", ".join(map(repr, islice(found, 4))) + ", ..." * (len(found) > 4)
         rule = f"must have the {width} columns of its header, in their order"
-        raise FileError(message(self.path, rule, f"{len(found)} ({some})", "Was it written by warner?"))
+        raise FileError(
+            message(self.path, rule, f"{len(found)} ({some})", "Was it written by warner?")
+        )
 
     def _typed(self, found: Mapping[str, str], sizes: Mapping[str, int]) -> None:
         for name, size in sizes.items():
             wanted = _TYPES[smallest_dtype(size).itemsize]
             if found[name] not in ("", wanted):
-                raise ReportError(message(self.path, f"column {name!r} must be of type {wanted}", found[name], "Was it written by warner?"))
+                raise ReportError(
+                    message(
+                        self.path,
+                        f"column {name!r} must be of type {wanted}",
+                        found[name],
+                        "Was it written by warner?",
+                    )
+                )
 
     def relation(self) -> str:
         """A Parquet file as a table in DuckDB's SQL; names of folders are no columns."""
@@ -142,20 +172,56 @@ def open_reports(path: str) -> ReportFile:
         head = json.loads(head_text) if head_text else None
         end = json.loads(end_text) if end_text else None
     except (ValueError, RecursionError):
-        raise FileError(message(path, "has a header that was altered", None, "Fetch the file again")) from None
-    if not isinstance(head, dict) or head.get("format") != "warner-reports" or not isinstance(head.get("attributes"), dict):
-        raise FileError(message(path, "is not a report file of warner", None, "Make one with 'warner randomize'"))
+        raise FileError(
+            message(path, "has a header that was altered", None, "Fetch the file again")
+        ) from None
+    if (
+        not isinstance(head, dict)
+        or head.get("format") != "warner-reports"
+        or not isinstance(head.get("attributes"), dict)
+    ):
+        raise FileError(
+            message(
+                path, "is not a report file of warner", None, "Make one with 'warner randomize'"
+            )
+        )
     if head.get("schema") != SCHEMA:
-        raise FileError(message(path, f"schema must be {SCHEMA}", repr(head.get("schema")), "Use the version of warner that wrote it"))
+        raise FileError(
+            message(
+                path,
+                f"schema must be {SCHEMA}",
+                repr(head.get("schema")),
+                "Use the version of warner that wrote it",
+            )
+        )
     if not isinstance(end, dict) or type(end.get("n")) is not int or end["n"] < 1:
-        raise FileError(message(path, "has no end: it is truncated, or was saved by another program", None, "Fetch the file again"))
+        raise FileError(
+            message(
+                path,
+                "has no end: it is truncated, or was saved by another program",
+                None,
+                "Fetch the file again",
+            )
+        )
     if digest_of(path)[0] != (end.get("sha256") or None):
         raise FileError(
-            message(path, "was altered, or saved by another program: it lacks the checksum that its end states", None, "Fetch the file again")
+            message(
+                path,
+                "was altered, or saved by another program: it lacks the checksum that its end states",
+                None,
+                "Fetch the file again",
+            )
         )
     for attribute in head["attributes"]:
         if (found := unreadable(attribute)) is not None:
-            raise FileError(message(path, f"names an attribute that holds {found}", show(attribute), "Names must be printable"))
+            raise FileError(
+                message(
+                    path,
+                    f"names an attribute that holds {found}",
+                    show(attribute),
+                    "Names must be printable",
+                )
+            )
     return ReportFile(path, head["attributes"], end, bool(head.get("simulation")))
 
 
@@ -189,9 +255,18 @@ def _parquet_columns(path: str) -> dict[str, str]:
 
     with _connection() as database:
         try:
-            found = database.execute(f"DESCRIBE SELECT * FROM read_parquet({_path(path)}, hive_partitioning=false)").fetchall()
+            found = database.execute(
+                f"DESCRIBE SELECT * FROM read_parquet({_path(path)}, hive_partitioning=false)"
+            ).fetchall()
         except duckdb.Error:
-            raise FileError(message(path, "is not readable as Parquet, or is truncated", None, "Fetch the file again")) from None
+            raise FileError(
+                message(
+                    path,
+                    "is not readable as Parquet, or is truncated",
+                    None,
+                    "Fetch the file again",
+                )
+            ) from None
     return {row[0]: row[1] for row in found}
 
 
@@ -200,9 +275,18 @@ def _parquet_ends(path: str) -> tuple[bytes, bytes]:
 
     with _connection() as database:
         try:
-            found = database.execute(f"SELECT key, value FROM parquet_kv_metadata({_path(path)})").fetchall()
+            found = database.execute(
+                f"SELECT key, value FROM parquet_kv_metadata({_path(path)})"
+            ).fetchall()
         except duckdb.Error:
-            raise FileError(message(path, "is not readable as Parquet, or is truncated", None, "Fetch the file again")) from None
+            raise FileError(
+                message(
+                    path,
+                    "is not readable as Parquet, or is truncated",
+                    None,
+                    "Fetch the file again",
+                )
+            ) from None
     pairs = {bytes(key): bytes(value) for key, value in found}
     return pairs.get(b"warner", b""), pairs.get(b"warner.end", b"")
 
@@ -214,7 +298,9 @@ def _connection() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(":memory:")
 
 
-def tally_file(path: str | ReportFile, progress: Any = None, ways: int | None = None) -> dict[str, Tally]:
+def tally_file(
+    path: str | ReportFile, progress: Any = None, ways: int | None = None
+) -> dict[str, Tally]:
     """Count the reports in a .parquet or .csv file: {attribute: Tally}.
 
     Args:
@@ -234,7 +320,11 @@ def tally_file(path: str | ReportFile, progress: Any = None, ways: int | None = 
     if ways is not None:
         return _tally_joint(file, ways, progress)
     wide = len(file.columns) > _QUERIES
-    if not file.path.endswith(".parquet") or wide or any(isinstance(m.schema, ProductSchema) for m in file.mechanisms.values()):
+    if (
+        not file.path.endswith(".parquet")
+        or wide
+        or any(isinstance(m.schema, ProductSchema) for m in file.mechanisms.values())
+    ):
         tallies = _tally_batches(file, _each(file), progress)
     else:
         tallies = _tally_queries(file, progress)
@@ -255,7 +345,13 @@ def _tally_queries(file: ReportFile, progress: Any) -> dict[str, Tally]:
     """Tallies of the attributes of a Parquet file, by one GROUP BY per statistic."""
     import duckdb
 
-    done, steps = 0, sum(m.schema.file_width if isinstance(m.schema, BitVector | DigitVector) else 1 for m in file.mechanisms.values())
+    done, steps = (
+        0,
+        sum(
+            m.schema.file_width if isinstance(m.schema, BitVector | DigitVector) else 1
+            for m in file.mechanisms.values()
+        ),
+    )
 
     def advance() -> None:
         nonlocal done
@@ -271,14 +367,23 @@ def _tally_queries(file: ReportFile, progress: Any) -> dict[str, Tally]:
             names = list(file_columns(attribute, schema))
             try:
                 if isinstance(schema, BitVector | DigitVector):
-                    sort, counts, n = _count_columns(database, file.relation(), names, schema, advance)
+                    sort, counts, n = _count_columns(
+                        database, file.relation(), names, schema, advance
+                    )
                 else:
                     assert not isinstance(schema, ProductSchema)
                     counts, n = _count_fields(database, file.relation(), names, schema.sizes)
                     sort = "histogram"
                     advance()
             except duckdb.Error:
-                raise FileError(message(file.path, "has rows that cannot be read as reports", None, "Was it written by warner?")) from None
+                raise FileError(
+                    message(
+                        file.path,
+                        "has rows that cannot be read as reports",
+                        None,
+                        "Was it written by warner?",
+                    )
+                ) from None
             except ReportError as error:
                 raise ReportError(f"{file.path}: {error}") from None
             tallies[attribute] = Tally(mechanism.header, sort, counts, n, None, file.simulation)
@@ -288,7 +393,14 @@ def _tally_queries(file: ReportFile, progress: Any) -> dict[str, Tally]:
 
 
 def _other_number(file: ReportFile) -> FileError:
-    return FileError(message(file.path, f"must hold {file.end['n']} reports of every attribute", None, "Fetch the file again"))
+    return FileError(
+        message(
+            file.path,
+            f"must hold {file.end['n']} reports of every attribute",
+            None,
+            "Fetch the file again",
+        )
+    )
 
 
 def _tally_joint(file: ReportFile, ways: int, progress: Any) -> dict[str, Tally]:
@@ -297,7 +409,9 @@ def _tally_joint(file: ReportFile, ways: int, progress: Any) -> dict[str, Tally]
     if len(parts) == 1:
         ((name, mechanism),) = parts.items()
         if not isinstance(mechanism, PerAttribute):
-            raise ArgumentError(message("ways", "takes reports of several attributes", name, "Leave it out"))
+            raise ArgumentError(
+                message("ways", "takes reports of several attributes", name, "Leave it out")
+            )
         return _tally_batches(file, _each(file), progress, ways=ways)
     whole = PerAttribute(Product(**{a: m.domain for a, m in parts.items()}), parts)
 
@@ -307,7 +421,9 @@ def _tally_joint(file: ReportFile, ways: int, progress: Any) -> dict[str, Tally]
     return _tally_batches(file, {JOINT: (whole, columns)}, progress, ways=ways)
 
 
-_Made = Callable[[Mapping[str, np.ndarray]], dict[str, np.ndarray]]  # columns of reports from those of a file
+_Made = Callable[
+    [Mapping[str, np.ndarray]], dict[str, np.ndarray]
+]  # columns of reports from those of a file
 
 
 def _each(file: ReportFile) -> dict[str, tuple[Mechanism, _Made]]:
@@ -315,7 +431,12 @@ def _each(file: ReportFile) -> dict[str, tuple[Mechanism, _Made]]:
     return {a: (m, partial(from_file, a, m.schema)) for a, m in file.mechanisms.items()}
 
 
-def _tally_batches(file: ReportFile, wanted: Mapping[str, tuple[Mechanism, _Made]], progress: Any = None, **how: Any) -> dict[str, Tally]:
+def _tally_batches(
+    file: ReportFile,
+    wanted: Mapping[str, tuple[Mechanism, _Made]],
+    progress: Any = None,
+    **how: Any,
+) -> dict[str, Tally]:
     """Tallies in one pass, batch by batch, each checked as reports in memory are."""
     total: dict[str, Tally] = {}
     for batch in batches(file.path, file.columns):
@@ -334,26 +455,42 @@ def _tally_batches(file: ReportFile, wanted: Mapping[str, tuple[Mechanism, _Made
     return {name: part.marked(file.simulation) for name, part in total.items()}
 
 
-def _count_fields(database: duckdb.DuckDBPyConnection, relation: str, names: list[str], sizes: tuple[int, ...]) -> tuple[np.ndarray, int]:
+def _count_fields(
+    database: duckdb.DuckDBPyConnection, relation: str, names: list[str], sizes: tuple[int, ...]
+) -> tuple[np.ndarray, int]:
     columns = ", ".join(map(_name, names))
-    found = database.execute(f"SELECT {columns}, count(*) AS seen FROM {relation} GROUP BY {columns}").fetchnumpy()
+    found = database.execute(
+        f"SELECT {columns}, count(*) AS seen FROM {relation} GROUP BY {columns}"
+    ).fetchnumpy()
     return _place([found[name] for name in names], found["seen"], sizes, names)
 
 
-def _place(columns: list[Any], seen: Any, sizes: tuple[int, ...], names: list[str]) -> tuple[np.ndarray, int]:
+def _place(
+    columns: list[Any], seen: Any, sizes: tuple[int, ...], names: list[str]
+) -> tuple[np.ndarray, int]:
     """Counts of distinct reports, put in the layout's table."""
     for column, size, name in zip(columns, sizes, names, strict=True):
         if np.ma.getmaskarray(column).any():
             raise ReportError(message("reports", f"{name} has rows without a report"))
         if len(column) and not (int(np.max(column)) < size and int(np.min(column)) >= 0):
-            raise ReportError(message("reports", f"{name} must lie in 0..{size - 1}", f"{int(np.sum(seen[column >= size]))} rows beyond it"))
+            raise ReportError(
+                message(
+                    "reports",
+                    f"{name} must lie in 0..{size - 1}",
+                    f"{int(np.sum(seen[column >= size]))} rows beyond it",
+                )
+            )
     table = np.zeros(sizes, dtype=np.int64)
     table[tuple(np.asarray(c, dtype=np.int64) for c in columns)] = np.asarray(seen, dtype=np.int64)
     return table, int(table.sum())
 
 
 def _count_columns(
-    database: duckdb.DuckDBPyConnection, relation: str, names: list[str], schema: BitVector | DigitVector, advance: Any
+    database: duckdb.DuckDBPyConnection,
+    relation: str,
+    names: list[str],
+    schema: BitVector | DigitVector,
+    advance: Any,
 ) -> tuple[str, np.ndarray, int]:
     """Reports of bits or digits, from the histogram of every column."""
     histograms, n = [], 0
@@ -364,13 +501,23 @@ def _count_columns(
     if isinstance(schema, BitVector):
         # A bit_count is a byte: a sum of bytes would overflow.
         ones = [f"bit_count({_name(name)})::INTEGER" for name in names]
-        named = [f"bit_count({_name(name)} & {mask})::INTEGER" for name, mask in zip(names, schema.exclusive_mask, strict=False) if mask]
+        named = [
+            f"bit_count({_name(name)} & {mask})::INTEGER"
+            for name, mask in zip(names, schema.exclusive_mask, strict=False)
+            if mask
+        ]
         for terms, wrong, rule in (
-            (ones if schema.ones is not None else [], f"<> {schema.ones}", f"every report must have {schema.ones} bits set"),
+            (
+                ones if schema.ones is not None else [],
+                f"<> {schema.ones}",
+                f"every report must have {schema.ones} bits set",
+            ),
             (named, "> 1", "at most one bit of a non-sensitive value may be set"),
         ):
             if terms:
-                row = database.execute(f"SELECT count(*) FROM {relation} WHERE {' + '.join(terms)} {wrong}").fetchone()
+                row = database.execute(
+                    f"SELECT count(*) FROM {relation} WHERE {' + '.join(terms)} {wrong}"
+                ).fetchone()
                 if row is None or row[0]:
                     raise ReportError(message("reports", rule))
     return *from_histograms(schema, histograms), n
@@ -380,12 +527,18 @@ def read_reports(path: str) -> dict[str, Reports]:
     """All reports of a file in memory: {attribute: Reports}, checked as :func:`tally_file` checks them."""
     file = open_reports(path)
     parts = list(batches(file.path, file.columns))
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in file.columns} if parts else {}
+    columns = (
+        {name: np.concatenate([part[name] for part in parts]) for name in file.columns}
+        if parts
+        else {}
+    )
     if not columns or len(next(iter(columns.values()))) != file.end["n"]:
         raise _other_number(file)
     found = {}
     for attribute, mechanism in file.mechanisms.items():
-        found[attribute] = Reports(mechanism.header, from_file(attribute, mechanism.schema, columns), file.simulation)
+        found[attribute] = Reports(
+            mechanism.header, from_file(attribute, mechanism.schema, columns), file.simulation
+        )
         try:
             mechanism.schema.check(found[attribute].columns)
         except ReportError as error:

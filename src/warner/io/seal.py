@@ -33,15 +33,23 @@ def file_columns(attribute: str, schema: ReportSchema) -> dict[str, int]:
     return {f"{attribute}_{name}": size for name, size in schema.file_columns().items()}
 
 
-def to_file(attribute: str, schema: ReportSchema, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def to_file(
+    attribute: str, schema: ReportSchema, columns: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
     return {f"{attribute}_{name}": column for name, column in schema.to_file(columns).items()}
 
 
-def from_file(attribute: str, schema: ReportSchema, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return schema.from_file({name: columns[f"{attribute}_{name}"] for name in schema.file_columns()})
+def from_file(
+    attribute: str, schema: ReportSchema, columns: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    return schema.from_file(
+        {name: columns[f"{attribute}_{name}"] for name in schema.file_columns()}
+    )
 
 
-def from_histograms(schema: BitVector | DigitVector, histograms: Sequence[np.ndarray]) -> tuple[str, np.ndarray]:
+def from_histograms(
+    schema: BitVector | DigitVector, histograms: Sequence[np.ndarray]
+) -> tuple[str, np.ndarray]:
     """Kind and counts of a tally from how often each column of a file has each value."""
     if isinstance(schema, DigitVector):
         return "digits", np.stack(list(histograms))

@@ -91,8 +91,16 @@ class ReportWriter:
             legible("name of an attribute", attribute)
         names = [name for a, m in self._mechanisms.items() for name in file_columns(a, m.schema)]
         if len({name.casefold() for name in names}) < len(names):
-            raise ArgumentError(message("attributes", "must differ by more than upper and lower case", ", ".join(self._mechanisms)))
-        self._target: AbstractContextManager[str] = _standard_output() if path == "-" else whole_file(path)
+            raise ArgumentError(
+                message(
+                    "attributes",
+                    "must differ by more than upper and lower case",
+                    ", ".join(self._mechanisms),
+                )
+            )
+        self._target: AbstractContextManager[str] = (
+            _standard_output() if path == "-" else whole_file(path)
+        )
         self._source = Source(rng)
         self._marked = simulation or self._source.simulated
         self._simulated: bool | None = None  # what the reports say
@@ -111,14 +119,25 @@ class ReportWriter:
 
     def write(self, reports: Mapping[str, Reports]) -> None:
         """Append one batch: reports of every attribute, of the same people in the same order."""
-        if reports.keys() != self._mechanisms.keys() or len({len(r) for r in reports.values()}) != 1:
-            raise MismatchError(message("reports", f"must be equally many for each of {', '.join(self._mechanisms)}"))
+        if (
+            reports.keys() != self._mechanisms.keys()
+            or len({len(r) for r in reports.values()}) != 1
+        ):
+            raise MismatchError(
+                message(
+                    "reports", f"must be equally many for each of {', '.join(self._mechanisms)}"
+                )
+            )
         parts = []
         for attribute, mechanism in self._mechanisms.items():
             found = reports[attribute]
             mechanism.check(found)
             self._mark(found.simulated)
-            parts.append(Reports(found.header, {c: found.columns[c] for c in mechanism.schema.empty(0)}).record_array())
+            parts.append(
+                Reports(
+                    found.header, {c: found.columns[c] for c in mechanism.schema.empty(0)}
+                ).record_array()
+            )
         rows = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         self._n += len(rows)
         (self._pieces if self._shuffle is None else self._shuffle).add(rows)
@@ -127,7 +146,14 @@ class ReportWriter:
         """Note what the reports are; real ones among simulated ones are refused unless the file is marked anyway."""
         if self._simulated not in (None, simulated) and not self._marked:
             remedy = "Write two files, or pass simulation=True to mark all as simulated"
-            raise MismatchError(message("reports", "of real people and of a simulation do not go into one file", None, remedy))
+            raise MismatchError(
+                message(
+                    "reports",
+                    "of real people and of a simulation do not go into one file",
+                    None,
+                    remedy,
+                )
+            )
         self._simulated = simulated or bool(self._simulated)
 
     def _put(self, rows: np.ndarray) -> None:
@@ -141,12 +167,16 @@ class ReportWriter:
             }
             # Not sorted: the order of attributes is that of columns.
             text = json.dumps(head, separators=(",", ":"), allow_nan=False)
-            self._sink = (_ParquetSink if self._suffix == ".parquet" else _CsvSink)(self._temporary, text, self._mechanisms)
+            self._sink = (_ParquetSink if self._suffix == ".parquet" else _CsvSink)(
+                self._temporary, text, self._mechanisms
+            )
         columns: dict[str, np.ndarray] = {}
         start = 0
         for attribute, mechanism in self._mechanisms.items():
             stop = start + width(mechanism.schema)
-            columns |= to_file(attribute, mechanism.schema, columns_of(mechanism.schema, rows[:, start:stop]))
+            columns |= to_file(
+                attribute, mechanism.schema, columns_of(mechanism.schema, rows[:, start:stop])
+            )
             start = stop
         self._sink.write(columns)
 
@@ -163,7 +193,12 @@ class ReportWriter:
         sink.close(canonical({"n": self._n, "sha256": UNSEALED}))
         seal(self._temporary)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         try:
             try:
                 if kind is None:
@@ -202,12 +237,17 @@ class _ParquetSink:
         ]
         self._schema = pa.schema(fields, metadata={"warner": head})
         # Noise does not compress, but Parquet stores a byte in four unless a dictionary says how few values there are.
-        self._writer = pq.ParquetWriter(path, self._schema, compression="zstd", use_dictionary=True, write_page_checksum=True)
+        self._writer = pq.ParquetWriter(
+            path, self._schema, compression="zstd", use_dictionary=True, write_page_checksum=True
+        )
 
     def write(self, columns: Mapping[str, np.ndarray]) -> None:
         import pyarrow as pa
 
-        arrays = [pa.array(columns[field.name].astype(field.type.to_pandas_dtype(), copy=False)) for field in self._schema]
+        arrays = [
+            pa.array(columns[field.name].astype(field.type.to_pandas_dtype(), copy=False))
+            for field in self._schema
+        ]
         table = pa.Table.from_arrays(arrays, schema=self._schema)
         self._writer.write_table(table, row_group_size=max(1, table.num_rows))
 
@@ -227,7 +267,9 @@ class _CsvSink:
         import pyarrow as pa
         from pyarrow import csv
 
-        csv.write_csv(pa.table(dict(columns)), self._file, csv.WriteOptions(include_header=self._first))
+        csv.write_csv(
+            pa.table(dict(columns)), self._file, csv.WriteOptions(include_header=self._first)
+        )
         self._first = False
 
     def close(self, end: str | None) -> None:

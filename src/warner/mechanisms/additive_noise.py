@@ -48,10 +48,22 @@ class Noise(Numeric):
         """Set all up; ``nats`` is what one step costs."""
         self.steps, self._fall = steps, fall
         if steps + 1 > _MOST_REPORTS:
-            raise ArgumentError(message("domain", f"must have at most {_MOST_REPORTS} values, or as many cells", str(steps + 1), "Use cells"))
+            raise ArgumentError(
+                message(
+                    "domain",
+                    f"must have at most {_MOST_REPORTS} values, or as many cells",
+                    str(steps + 1),
+                    "Use cells",
+                )
+            )
         if nats < 1e-9:
             raise BudgetError(
-                message("epsilon", f"is too small: a step of the grid is {nats:.2g} nats, below 1e-09", repr(self.requested), "Pass a larger one")
+                message(
+                    "epsilon",
+                    f"is too small: a step of the grid is {nats:.2g} nats, below 1e-09",
+                    repr(self.requested),
+                    "Pass a larger one",
+                )
             )
         if reach is None and steps + 2 * _TAIL * math.log(2) / nats > _MOST_REPORTS:
             enough = self.requested * 2 * _TAIL * math.log(2) / nats / (_MOST_REPORTS - steps)
@@ -63,7 +75,11 @@ class Noise(Numeric):
                     "Pass a larger epsilon, fewer cells or a smaller reach",
                 )
             )
-        self.reach = math.ceil(_TAIL * math.log(2) / nats) if reach is None else integer("reach", reach, 0, _MOST_REPORTS // 2)
+        self.reach = (
+            math.ceil(_TAIL * math.log(2) / nats)
+            if reach is None
+            else integer("reach", reach, 0, _MOST_REPORTS // 2)
+        )
         self.schema = IntegerColumns(("report",), (steps + 1 + 2 * self.reach,))
         self.law = Steps(fall, steps)
 
@@ -77,7 +93,11 @@ class Noise(Numeric):
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         n = len(index)
         noise = source.geometric(self._fall, n) - source.geometric(self._fall, n)
-        return {"report": np.clip(self._point(index, source) + noise + self.reach, 0, self.schema.sizes[0] - 1)}
+        return {
+            "report": np.clip(
+                self._point(index, source) + noise + self.reach, 0, self.schema.sizes[0] - 1
+            )
+        }
 
     def channel(self) -> Channel:
         return GeometricChannel(self.steps + 1, self._fall / ONE, self.reach, self.reach)
@@ -96,7 +116,13 @@ class Noise(Numeric):
         for x in range(self.domain.size):
             for y in range(last + 1):
                 level = end if y in (0, last) else inside
-                table[y, x] = sum((weight * level * powers[abs(y - self.reach - k)] for k, weight in self._where(x).items()), Fraction(0))
+                table[y, x] = sum(
+                    (
+                        weight * level * powers[abs(y - self.reach - k)]
+                        for k, weight in self._where(x).items()
+                    ),
+                    Fraction(0),
+                )
         return table
 
     def _where(self, x: int) -> dict[int, Fraction]:
@@ -129,7 +155,14 @@ class Geometric(Noise):
     def __init__(self, domain: Domain, epsilon: float, reach: int | None = None) -> None:
         Mechanism._start(self, domain, epsilon)
         if not isinstance(domain, Integers):
-            raise ArgumentTypeError(message("domain", "must be Integers", type(domain).__name__, "For a Grid use PlanarGeometric"))
+            raise ArgumentTypeError(
+                message(
+                    "domain",
+                    "must be Integers",
+                    type(domain).__name__,
+                    "For a Grid use PlanarGeometric",
+                )
+            )
         e = exp(-self.requested)
         check_representable(self.requested, e, "a step of the noise")
         self._add(domain.size - 1, up(e), reach, self.requested)
@@ -202,11 +235,26 @@ class Laplace(Noise):
     1-LDP per unit of distance (values lie up to 499 apart)
     """
 
-    def __init__(self, domain: Domain, epsilon: float, sensitivity: float | None = None, cells: int | None = None, reach: int | None = None) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        epsilon: float,
+        sensitivity: float | None = None,
+        cells: int | None = None,
+        reach: int | None = None,
+    ) -> None:
         self._start(domain, epsilon)
         self._given = {"sensitivity": sensitivity, "cells": cells, "reach": reach}
-        self.lattice = isinstance(domain, Integers) and cells is None and (domain.size <= _LATTICE or sensitivity is not None)
-        steps = domain.size - 1 if self.lattice else integer("cells", 256 if cells is None else cells, 1, 2**20)
+        self.lattice = (
+            isinstance(domain, Integers)
+            and cells is None
+            and (domain.size <= _LATTICE or sensitivity is not None)
+        )
+        steps = (
+            domain.size - 1
+            if self.lattice
+            else integer("cells", 256 if cells is None else cells, 1, 2**20)
+        )
         self.sensitivity = None
         if sensitivity is not None:
             if not self.lattice:
@@ -220,9 +268,15 @@ class Laplace(Noise):
                 )
             self.sensitivity = real("sensitivity", sensitivity)
             if not 0 < self.sensitivity <= steps:
-                raise ArgumentError(message("sensitivity", f"must lie in (0, {steps}]", show(sensitivity)))
-            self.sensitivity = self.distance_unit = None if self.sensitivity == steps else self.sensitivity
-        self._span = Fraction(steps if self.sensitivity is None else self.sensitivity)  # steps that cost epsilon
+                raise ArgumentError(
+                    message("sensitivity", f"must lie in (0, {steps}]", show(sensitivity))
+                )
+            self.sensitivity = self.distance_unit = (
+                None if self.sensitivity == steps else self.sensitivity
+            )
+        self._span = Fraction(
+            steps if self.sensitivity is None else self.sensitivity
+        )  # steps that cost epsilon
         nats = Fraction(self.requested) / self._span
         e = exp(-nats)
         check_representable(self.requested, e, "a step of the noise")

@@ -78,9 +78,20 @@ class Mechanism(ABC):
 
     def _start(self, domain: Any, epsilon: Any, infinite: bool = False) -> None:
         if not isinstance(domain, Domain):
-            raise ArgumentTypeError(message("domain", "must be a Domain", kind(domain), "For labels use Categorical([...])"))
+            raise ArgumentTypeError(
+                message(
+                    "domain", "must be a Domain", kind(domain), "For labels use Categorical([...])"
+                )
+            )
         if domain.size > LARGEST_SIZE:
-            raise ArgumentError(message("domain", f"must have at most {LARGEST_SIZE} values", str(domain.size), "Use PerAttribute"))
+            raise ArgumentError(
+                message(
+                    "domain",
+                    f"must have at most {LARGEST_SIZE} values",
+                    str(domain.size),
+                    "Use PerAttribute",
+                )
+            )
         self.domain = domain
         self.requested = budget(epsilon, infinite=infinite)
         if self.requested != float("inf"):
@@ -115,7 +126,11 @@ class Mechanism(ABC):
     @property
     def sensitive(self) -> list[Any]:
         """The values that are protected where not all are, in the domain's order; none where all are."""
-        return [] if self.sensitive_mask is None else self.domain.decode(np.flatnonzero(self.sensitive_mask))
+        return (
+            []
+            if self.sensitive_mask is None
+            else self.domain.decode(np.flatnonzero(self.sensitive_mask))
+        )
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
@@ -138,7 +153,10 @@ class Mechanism(ABC):
         if not isinstance(self.schema, IntegerColumns):
             raise NotImplementedError
         parts = np.unravel_index(np.arange(self.n_reports), self.schema.sizes)
-        return {name: part.astype(empty.dtype) for (name, empty), part in zip(self.schema.empty(0).items(), parts, strict=True)}
+        return {
+            name: part.astype(empty.dtype)
+            for (name, empty), part in zip(self.schema.empty(0).items(), parts, strict=True)
+        }
 
     @abstractmethod
     def probabilities(self) -> np.ndarray:
@@ -209,7 +227,9 @@ class Mechanism(ABC):
             EmptyError: no answers.
         """
         source = Source(rng)
-        return Reports(self.header, self.randomize_encoded(self.encode(values), source), source.simulated)
+        return Reports(
+            self.header, self.randomize_encoded(self.encode(values), source), source.simulated
+        )
 
     def encode(self, values: Any) -> np.ndarray:
         """Answers, checked, in the form that the sampler takes: their indices, except for mechanisms of numbers."""
@@ -259,56 +279,115 @@ class Mechanism(ABC):
             return Tally(self.header, "reports", seen, len(reports), rows, reports.simulated)
         return self.tally_columns(reports.columns).marked(reports.simulated)
 
-    def tally_columns(self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any) -> Tally:
+    def tally_columns(
+        self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any
+    ) -> Tally:
         """The tally of checked columns, each row as often as ``seen`` (n,) says; ``how`` is for tuples of reports."""
         if how:
-            raise ArgumentError(message(next(iter(how)), "goes with tuples of reports", type(self).__name__, "Leave it out"))
+            raise ArgumentError(
+                message(
+                    next(iter(how)),
+                    "goes with tuples of reports",
+                    type(self).__name__,
+                    "Leave it out",
+                )
+            )
         assert not isinstance(self.schema, ProductSchema)
         sort, counts = count(self.schema, columns, seen)
-        return Tally(self.header, sort, counts, len(next(iter(columns.values()))) if seen is None else int(seen.sum()))
+        return Tally(
+            self.header,
+            sort,
+            counts,
+            len(next(iter(columns.values()))) if seen is None else int(seen.sum()),
+        )
 
-    def channel_for(self, tally: Tally, attributes: Any = None) -> tuple[Channel, np.ndarray, Domain]:
+    def channel_for(
+        self, tally: Tally, attributes: Any = None
+    ) -> tuple[Channel, np.ndarray, Domain]:
         """What a tally of this mechanism says: a channel, how often each of its rows was seen, and the values.
 
         ``attributes``: of which of several, in which order; see PerAttribute.
         """
         if attributes is not None:
             raise ArgumentError(
-                message("attributes", "go with reports of several", type(self).__name__, "Leave them out, or tally tuples: PerAttribute, --ways 2")
+                message(
+                    "attributes",
+                    "go with reports of several",
+                    type(self).__name__,
+                    "Leave them out, or tally tuples: PerAttribute, --ways 2",
+                )
             )
         if tally.rows is not None:
             return self.report_channel(tally.rows), tally.counts, self.domain
         if tally.ways is not None:
-            raise MismatchError(message("tally", f"of tuples does not go with {type(self).__name__}", tally.kind, "Was the file altered?"))
+            raise MismatchError(
+                message(
+                    "tally",
+                    f"of tuples does not go with {type(self).__name__}",
+                    tally.kind,
+                    "Was the file altered?",
+                )
+            )
         counts = tally.counts.ravel()
         # A report that is known by its bit sums counts as one yes-or-no report per value.
-        return self.channel(), np.concatenate([counts, tally.n - counts]) if tally.kind == "bitsums" else counts, self.domain
+        return (
+            self.channel(),
+            np.concatenate([counts, tally.n - counts]) if tally.kind == "bitsums" else counts,
+            self.domain,
+        )
 
     def report_channel(self, rows: np.ndarray) -> Channel:
         """The channel of single reports of K bits, given as packed bits: rows 1 + (e - 1) b, by the law's exact ratio e."""
         support = self.channel()
         if not isinstance(support, SupportChannel):
-            raise MismatchError(message("tally", f"of single reports does not go with {type(self).__name__}"))
+            raise MismatchError(
+                message("tally", f"of single reports does not go with {type(self).__name__}")
+            )
         self.schema.check({"bits": rows})
         assert isinstance(self.law, TwoLevel | OneHotBits)
-        factors = self.law.log_least(np.bitwise_count(rows).sum(axis=1, dtype=np.int64), self.domain.size)
+        factors = self.law.log_least(
+            np.bitwise_count(rows).sum(axis=1, dtype=np.int64), self.domain.size
+        )
         gain = float(self.law.ratio() - 1)
-        return SupportRows(rows, self.domain.size, 1.0, gain, support.q, support.gap, log_factors=factors, ones=support.ones)
+        return SupportRows(
+            rows,
+            self.domain.size,
+            1.0,
+            gain,
+            support.q,
+            support.gap,
+            log_factors=factors,
+            ones=support.ones,
+        )
 
     def check(self, reports: Reports) -> None:
         """Refuse what is not reports of this mechanism, to the last bit of its law, with the columns and values it can send."""
         if not isinstance(reports, Reports):
-            raise ArgumentTypeError(message("reports", "must be Reports", kind(reports), "Check foreign outputs in with mechanism.reports(outputs)"))
+            raise ArgumentTypeError(
+                message(
+                    "reports",
+                    "must be Reports",
+                    kind(reports),
+                    "Check foreign outputs in with mechanism.reports(outputs)",
+                )
+            )
         require_same(self.header, reports.header, "mechanism and reports")
         if len(reports) == 0:
             raise EmptyError(message("reports", "must not be empty"))
         expected = self.schema.empty(0)
         if reports.columns.keys() != expected.keys():
-            raise ReportError(message("reports", f"must have the columns {', '.join(expected)} and no others"))
+            raise ReportError(
+                message("reports", f"must have the columns {', '.join(expected)} and no others")
+            )
         for name, column in expected.items():
             found = reports.columns[name]
             if found.dtype != column.dtype or found.shape[1:] != column.shape[1:]:
-                raise ReportError(message("reports", f"column {name!r} must be {column.dtype} of shape (n, *{column.shape[1:]})"))
+                raise ReportError(
+                    message(
+                        "reports",
+                        f"column {name!r} must be {column.dtype} of shape (n, *{column.shape[1:]})",
+                    )
+                )
         self.schema.check(reports.columns)
 
 
@@ -319,20 +398,39 @@ def _finite(value: float) -> float | str:
 
 def sensitive_mask(domain: Domain, sensitive: Any) -> np.ndarray:
     """Which values are sensitive, (K,) booleans, from a checked list. They are parameters, known to all: messages may name them."""
-    if isinstance(sensitive, str | bytes) or not hasattr(sensitive, "__iter__") or (isinstance(sensitive, np.ndarray) and not sensitive.ndim):
+    if (
+        isinstance(sensitive, str | bytes)
+        or not hasattr(sensitive, "__iter__")
+        or (isinstance(sensitive, np.ndarray) and not sensitive.ndim)
+    ):
         raise ArgumentTypeError(message("sensitive", "must be a list of values", kind(sensitive)))
     values = sensitive if isinstance(sensitive, np.ndarray) else list(sensitive)
     if not len(values):
         raise ArgumentError(
-            message("sensitive", "must name at least one value: without any, values would be sent as they are", None, "Name what deserves protection")
+            message(
+                "sensitive",
+                "must name at least one value: without any, values would be sent as they are",
+                None,
+                "Name what deserves protection",
+            )
         )
     try:
         index = domain.encode(values)
     except ValuesError as error:
-        problem = message("sensitive", f"value {error.position} is not in the domain of {domain.size} values", repr(values[error.position]))
+        problem = message(
+            "sensitive",
+            f"value {error.position} is not in the domain of {domain.size} values",
+            repr(values[error.position]),
+        )
     else:
         if len(np.unique(index)) < len(index):
-            raise ArgumentError(message("sensitive", "values must be distinct, and in different bins", f"{len(index)} with repetitions"))
+            raise ArgumentError(
+                message(
+                    "sensitive",
+                    "values must be distinct, and in different bins",
+                    f"{len(index)} with repetitions",
+                )
+            )
         mask = np.zeros(domain.size, dtype=bool)
         mask[index] = True
         return mask

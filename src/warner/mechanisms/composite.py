@@ -41,16 +41,25 @@ class Combined(Mechanism):
         for name, part in parts.items():
             if isinstance(part, KeyValue) and part.pairs is not None:
                 # One pair of hers is drawn per report, and padding with it: neither several reports nor tuples of answers have that draw.
-                rule, remedy = "draws one of several pairs of a person, which only goes alone", "Leave pairs out, or collect these reports apart"
-                raise ArgumentError(message(f"mechanisms[{name!r}]", rule, f"pairs={part.pairs}", remedy))
-        several = sum(len(part.parts) if isinstance(part, Combined) else 1 for part in parts.values())
+                rule, remedy = (
+                    "draws one of several pairs of a person, which only goes alone",
+                    "Leave pairs out, or collect these reports apart",
+                )
+                raise ArgumentError(
+                    message(f"mechanisms[{name!r}]", rule, f"pairs={part.pairs}", remedy)
+                )
+        several = sum(
+            len(part.parts) if isinstance(part, Combined) else 1 for part in parts.values()
+        )
         integer("number of reports", several, 1, LARGEST_PARTS, "Use fewer reports of one person")
         self.domain, self.parts = domain, dict(parts)
         self.schema = ProductSchema({name: part.schema for name, part in parts.items()})
         self.law = Independent(tuple(part.law for part in parts.values()))
         self.represents_interval = any(part.represents_interval for part in parts.values())
         self._promised = self.spent({name: part.guarantee for name, part in parts.items()})
-        self.requested = self.spent({name: part.promised_at(part.requested) for name, part in parts.items()}).epsilon
+        self.requested = self.spent(
+            {name: part.promised_at(part.requested) for name, part in parts.items()}
+        ).epsilon
         # Epsilons were converted to nats per unit of distance before they were added.
         self.distance_unit = 1.0 if isinstance(self._promised, MetricLDP) else None
 
@@ -69,7 +78,9 @@ class Combined(Mechanism):
     @property
     def epsilon(self) -> float:
         if isinstance(self._promised, ApproximateLDP):
-            raise AttributeError(f"{type(self).__name__} with a delta has no epsilon of its own: see .guarantee for (epsilon, delta)")
+            raise AttributeError(
+                f"{type(self).__name__} with a delta has no epsilon of its own: see .guarantee for (epsilon, delta)"
+            )
         return self._promised.epsilon
 
     def thresholds(self) -> dict[str, str]:
@@ -80,7 +91,10 @@ class Combined(Mechanism):
 
     @property
     def is_enumerable(self) -> bool:
-        return all(part.is_enumerable for part in self.parts.values()) and self.n_reports * self.domain.size <= ENUMERABLE
+        return (
+            all(part.is_enumerable for part in self.parts.values())
+            and self.n_reports * self.domain.size <= ENUMERABLE
+        )
 
     @property
     def n_reports(self) -> int:
@@ -88,11 +102,18 @@ class Combined(Mechanism):
 
     def _each(self) -> tuple[np.ndarray, ...]:
         """Which of every part's reports each tuple of them has, (alphabet,) each."""
-        return np.unravel_index(np.arange(self.n_reports), [part.n_reports for part in self.parts.values()])
+        return np.unravel_index(
+            np.arange(self.n_reports), [part.n_reports for part in self.parts.values()]
+        )
 
     def outputs(self) -> Mapping[str, np.ndarray]:
         found = zip(self.parts.items(), self._each(), strict=True)
-        return self.schema.join({name: {c: array[index] for c, array in part.outputs().items()} for (name, part), index in found})
+        return self.schema.join(
+            {
+                name: {c: array[index] for c, array in part.outputs().items()}
+                for (name, part), index in found
+            }
+        )
 
     def protected(self) -> np.ndarray:
         parts = zip(self.parts.values(), self._each(), strict=True)
@@ -114,15 +135,22 @@ class Combined(Mechanism):
             ArgumentError: tables that would be too large; the message says which ``ways`` fit.
         """
         self.check(reports)
-        return self.tally_columns(reports.columns, ways=self.kept(ways, keep_reports)).marked(reports.simulated)
+        return self.tally_columns(reports.columns, ways=self.kept(ways, keep_reports)).marked(
+            reports.simulated
+        )
 
     def kept(self, ways: int | None, keep_reports: bool = False) -> int | None:
         """Of how many attributes a tally keeps tables that is asked for ``ways``."""
         raise NotImplementedError
 
     @abstractmethod
-    def tally_columns(self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any) -> Tally: ...
+    def tally_columns(
+        self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any
+    ) -> Tally: ...
 
 
 def typed(part: Mechanism, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name: np.asarray(columns[name]).astype(empty.dtype, copy=False) for name, empty in part.schema.empty(0).items()}
+    return {
+        name: np.asarray(columns[name]).astype(empty.dtype, copy=False)
+        for name, empty in part.schema.empty(0).items()
+    }

@@ -102,7 +102,9 @@ class RandomizedResponse(Mechanism):
         return {"report": direct_sample(index, self.domain.size, self._own, self._other, source)}
 
     def channel(self) -> DirectChannel:
-        return DirectChannel(self.domain.size, float(self.law.low), float(self.law.high - self.law.low))
+        return DirectChannel(
+            self.domain.size, float(self.law.low), float(self.law.high - self.law.low)
+        )
 
     def probabilities(self) -> np.ndarray:
         return self.law.table(np.eye(self.domain.size, dtype=bool))
@@ -133,16 +135,34 @@ class ChannelMechanism(Mechanism):
 
     law: Table
 
-    def __init__(self, domain: Domain, matrix: Any, epsilon: float | None = None, sensitive: Sequence[Any] | None = None) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        matrix: Any,
+        epsilon: float | None = None,
+        sensitive: Sequence[Any] | None = None,
+    ) -> None:
         self._start(domain, 1.0 if epsilon is None else epsilon, infinite=True)
         array = numbers_of("matrix", matrix, "must be an array of numbers, shape (reports, values)")
         DenseChannel(array)  # checks shape, signs and sums
         if array.shape[1] != domain.size:
-            raise ArgumentError(message("matrix", f"must have one column per value, {domain.size}", str(array.shape)))
+            raise ArgumentError(
+                message(
+                    "matrix", f"must have one column per value, {domain.size}", str(array.shape)
+                )
+            )
         if array.shape[0] < 2:
-            raise ArgumentError(message("matrix", "must have at least two reports", str(array.shape)))
+            raise ArgumentError(
+                message("matrix", "must have at least two reports", str(array.shape))
+            )
         if (array[array > 0] < float(SMALLEST)).any():
-            raise ArgumentError(message("matrix", f"entries must be 0 or at least {float(SMALLEST):.0e}", f"{array[array > 0].min():.3g}"))
+            raise ArgumentError(
+                message(
+                    "matrix",
+                    f"entries must be 0 or at least {float(SMALLEST):.0e}",
+                    f"{array[array > 0].min():.3g}",
+                )
+            )
         self._matrix = array
         numerators = self._numerators = _integers(array)
         self._cumulative = [_thresholds(column) for column in numerators.T]
@@ -150,12 +170,19 @@ class ChannelMechanism(Mechanism):
         self.law = Table(numerators, self.sensitive_mask)
         self.schema = IntegerColumns(("report",), (array.shape[0],))
         if self.law.ratio() == 1:
-            raise ArgumentError(message("matrix", "must make reports that depend on the value", "equal columns"))
+            raise ArgumentError(
+                message("matrix", "must make reports that depend on the value", "equal columns")
+            )
         found = self._realised
         self.requested = found if epsilon is None else self.requested
         if found > self.requested:
             raise BudgetError(
-                message("matrix", f"needs epsilon {found!r}", f"a budget of {self.requested!r}", "Allow that budget or flatten the matrix")
+                message(
+                    "matrix",
+                    f"needs epsilon {found!r}",
+                    f"a budget of {self.requested!r}",
+                    "Allow that budget or flatten the matrix",
+                )
             )
 
     @cached_property
@@ -188,7 +215,9 @@ class ChannelMechanism(Mechanism):
         report = np.empty(len(index), dtype=smallest_dtype(self.n_reports))
         order = np.argsort(index, kind="stable")
         values, starts = np.unique(index[order], return_index=True)
-        for x, rows in zip(values, np.split(order, starts[1:]), strict=True):  # over values, not people
+        for x, rows in zip(
+            values, np.split(order, starts[1:]), strict=True
+        ):  # over values, not people
             edges, last = self._cumulative[x]
             report[rows] = np.minimum(np.searchsorted(edges, u[rows], side="right"), last)
         return {"report": report}

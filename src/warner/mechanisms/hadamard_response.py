@@ -48,7 +48,9 @@ class HadamardResponse(Mechanism):
         self.order = 1 << domain.size.bit_length()
         self.schema = IntegerColumns(("report",), (self.order,))
         half = self.order // 2
-        self.law = TwoLevel(Fraction(self._agree, ONE * half), Fraction(ONE - self._agree, ONE * half))
+        self.law = TwoLevel(
+            Fraction(self._agree, ONE * half), Fraction(ONE - self._agree, ONE * half)
+        )
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 
     def parameters(self) -> dict[str, Any]:
@@ -69,5 +71,11 @@ class HadamardResponse(Mechanism):
         return HadamardChannel(self.domain.size, self.order, (2 * self._agree - ONE) / ONE)
 
     def probabilities(self) -> np.ndarray:
-        agrees = np.bitwise_count(np.arange(self.order)[:, None] & np.arange(1, self.domain.size + 1)[None, :]) & 1 == 0
+        agrees = (
+            np.bitwise_count(
+                np.arange(self.order)[:, None] & np.arange(1, self.domain.size + 1)[None, :]
+            )
+            & 1
+            == 0
+        )
         return self.law.table(agrees)

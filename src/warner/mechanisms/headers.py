@@ -42,13 +42,17 @@ def from_header(header: Mapping[str, Any]) -> Mechanism:
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, WarnerError):
             raise
-    rule = f"is not a mechanism's header, or asks for more than {LARGEST_PARTS} reports of one person"
+    rule = (
+        f"is not a mechanism's header, or asks for more than {LARGEST_PARTS} reports of one person"
+    )
     raise MismatchError(message("header", rule, None, "Was the file altered?"))
 
 
 def _parts(header: Mapping[str, Any]) -> int:
     """How many reports of one person a header asks for, counted before anything is built."""
-    parts = header["parameters"].get("parts") if isinstance(header.get("parameters"), dict) else None
+    parts = (
+        header["parameters"].get("parts") if isinstance(header.get("parameters"), dict) else None
+    )
     if not isinstance(parts, list):
         return 1
     total = 0
@@ -67,14 +71,29 @@ def _from_header(text: str) -> Mechanism:
     if cls is None or header.get("version") != cls.version:
         raise MismatchError(
             message(
-                "header", f"names a mechanism unknown here: {show(name)}, version {show(header.get('version'))}", None, "Use the version that made it"
+                "header",
+                f"names a mechanism unknown here: {show(name)}, version {show(header.get('version'))}",
+                None,
+                "Use the version that made it",
             )
         )
     try:
         requested = float("inf") if header["requested"] == "inf" else header["requested"]
         mechanism = cls._rebuild(from_spec(header["domain"]), requested, header["parameters"])
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+        MemoryError,
+    ) as error:
         why = f": {str(error).rstrip('.')}" if isinstance(error, WarnerError) else ""
-        raise MismatchError(message("header", f"does not describe a valid {name}{why}", None, "Was the file altered?")) from None
+        raise MismatchError(
+            message(
+                "header", f"does not describe a valid {name}{why}", None, "Was the file altered?"
+            )
+        ) from None
     require_same(mechanism.header, header, "header and the law it names")
     return mechanism

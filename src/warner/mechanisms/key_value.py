@@ -96,18 +96,39 @@ class KeyValue(Mechanism):
     ) -> None:
         for name, part in (("keys", keys), ("values", values)):
             if not isinstance(part, Domain):
-                raise ArgumentTypeError(message(name, "must be a Domain", kind(part), "For labels use Categorical([...])"))
+                raise ArgumentTypeError(
+                    message(
+                        name, "must be a Domain", kind(part), "For labels use Categorical([...])"
+                    )
+                )
         held = keys if pairs is None else Padded(keys, pairs)
         self._start(Product(key=held, value=values), epsilon)
-        self.key, self.value = choice("key", key, ("unary", "direct")), choice("value", value, ("rounding", "piecewise"))
+        self.key, self.value = (
+            choice("key", key, ("unary", "direct")),
+            choice("value", value, ("rounding", "piecewise")),
+        )
         self.keys, self.values, self.pairs = keys, values, pairs
-        self.value_epsilon = self.requested if value_epsilon is None else budget(value_epsilon, "value_epsilon")
+        self.value_epsilon = (
+            self.requested if value_epsilon is None else budget(value_epsilon, "value_epsilon")
+        )
         if self.value_epsilon > self.requested:
             raise BudgetError(
-                message("value_epsilon", f"must be at most epsilon, {self.requested!r}", repr(self.value_epsilon), "Leave it out for all of epsilon")
+                message(
+                    "value_epsilon",
+                    f"must be at most epsilon, {self.requested!r}",
+                    repr(self.value_epsilon),
+                    "Leave it out for all of epsilon",
+                )
             )
         if cells is not None and value == "rounding":
-            raise ArgumentError(message("cells", "go with value='piecewise'", show(cells), "Leave them out: rounding has two"))
+            raise ArgumentError(
+                message(
+                    "cells",
+                    "go with value='piecewise'",
+                    show(cells),
+                    "Leave them out: rounding has two",
+                )
+            )
         self._value: Window = (
             StochasticRounding(values, self.value_epsilon)
             if value == "rounding"
@@ -148,16 +169,27 @@ class KeyValue(Mechanism):
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
         if not isinstance(domain, Product) or list(domain.domains) != [_KEY, _VALUE]:
-            raise ArgumentError(message("domain", "must be a Product of key and value", type(domain).__name__))
+            raise ArgumentError(
+                message("domain", "must be a Product of key and value", type(domain).__name__)
+            )
         held = domain.domains[_KEY]
-        return cls(held.domain if isinstance(held, Padded) else held, domain.domains[_VALUE], epsilon, **parameters)
+        return cls(
+            held.domain if isinstance(held, Padded) else held,
+            domain.domains[_VALUE],
+            epsilon,
+            **parameters,
+        )
 
     def __repr__(self) -> str:
         more = "".join(f", {k}={show(v)}" for k, v in self.parameters().items())
         return f"KeyValue({self.keys!r}, {self.values!r}, {self.requested!r}{more})"
 
     def thresholds(self) -> dict[str, str]:
-        return {"keep": hex(self._keep), "other": hex(self._other), **{f"value_{k}": v for k, v in self._value.thresholds().items()}}
+        return {
+            "keep": hex(self._keep),
+            "other": hex(self._other),
+            **{f"value_{k}": v for k, v in self._value.thresholds().items()},
+        }
 
     # On the device.
 
@@ -166,12 +198,23 @@ class KeyValue(Mechanism):
         if self.pairs is None and isinstance(values, list | tuple):
             for i, row in enumerate(values):
                 if isinstance(row, list | tuple):
-                    raise ValuesError(i, "must be one pair", kind(row), "For people who hold several say KeyValue(..., pairs=how many at most)")
+                    raise ValuesError(
+                        i,
+                        "must be one pair",
+                        kind(row),
+                        "For people who hold several say KeyValue(..., pairs=how many at most)",
+                    )
         columns = self.domain.columns(values)
         index = self.domain.domains[_KEY].encode(columns[_KEY])
         position = self._value.encode(columns[_VALUE])
         if len(index) != len(position):
-            raise ArgumentError(message("values", "columns must have one length", f"{len(index)} keys and {len(position)} values"))
+            raise ArgumentError(
+                message(
+                    "values",
+                    "columns must have one length",
+                    f"{len(index)} keys and {len(position)} values",
+                )
+            )
         return np.stack([index, position], axis=1)
 
     def randomize(self, values: Any, rng: np.random.Generator | None = None) -> Reports:
@@ -184,9 +227,13 @@ class KeyValue(Mechanism):
         """One pair of every person, drawn among max(l, how many she holds), encoded (n, 2): padding where the draw is beyond hers."""
         assert self.pairs is not None
         if not isinstance(values, list | tuple):
-            raise ArgumentTypeError(message("values", "must be a list of people, each a list of pairs", kind(values)))
+            raise ArgumentTypeError(
+                message("values", "must be a list of people, each a list of pairs", kind(values))
+            )
         if not values:
-            raise EmptyError(message("values", "must not be empty", None, "Pass at least one answer"))
+            raise EmptyError(
+                message("values", "must not be empty", None, "Pass at least one answer")
+            )
         people = [[person] if isinstance(person, Mapping) else person for person in values]
         for i, person in enumerate(people):
             if not isinstance(person, list | tuple):
@@ -197,7 +244,11 @@ class KeyValue(Mechanism):
         lengths = bounds if int(bounds.sum()) <= _FILLED else held
         ends = np.cumsum(lengths)
         filler = ({_KEY: self.keys.decode([0])[0], _VALUE: self.values.decode([0])[0]},)
-        flat = [pair for person, length in zip(people, lengths.tolist(), strict=True) for pair in (*person, *filler * (length - len(person)))]
+        flat = [
+            pair
+            for person, length in zip(people, lengths.tolist(), strict=True)
+            for pair in (*person, *filler * (length - len(person)))
+        ]
         problem = None
         try:
             whole = self.encode(flat) if flat else np.zeros((0, 2))
@@ -214,12 +265,20 @@ class KeyValue(Mechanism):
         twice = (owner[order][1:] == owner[order][:-1]) & (key[order][1:] == key[order][:-1])
         if twice.any():
             person = int(owner[order][1:][np.argmax(twice)])
-            raise ValuesError(person, "must have at most one pair of a key", "a key twice", "Take their mean, or one of them")
+            raise ValuesError(
+                person,
+                "must have at most one pair of a key",
+                "a key twice",
+                "Take their mean, or one of them",
+            )
         drawn = source.uniform_each(bounds)
         # Padding goes with a value too, drawn evenly from the domain: then every draw is a pair that the channel knows, and
         # a report of padding is a mixture of those that its column of values describes. It is drawn for everyone, so that
         # the random words used do not depend on how many pairs a person has.
-        padding = np.stack([np.full(len(people), float(self.keys.size)), self._anywhere(len(people), source)], axis=1)
+        padding = np.stack(
+            [np.full(len(people), float(self.keys.size)), self._anywhere(len(people), source)],
+            axis=1,
+        )
         if not flat:
             return padding
         chosen = whole[ends - lengths + np.minimum(drawn, lengths - 1)]
@@ -250,7 +309,11 @@ class KeyValue(Mechanism):
         step = max(1, _DIGITS // out.shape[1])
         for start in range(0, len(own), step):
             part = out[start : start + step]
-            sent = np.unpackbits(source.bits(self._other, -(-part.size // 8)), count=part.size).reshape(part.shape).astype(bool)
+            sent = (
+                np.unpackbits(source.bits(self._other, -(-part.size // 8)), count=part.size)
+                .reshape(part.shape)
+                .astype(bool)
+            )
             part[:] = 0
             part[sent] = 1 + source.uniform(self.cells, int(np.count_nonzero(sent)))
         out[np.arange(len(own)), own] = np.where(source.below(self._keep, len(own)), 1 + value, 0)
@@ -262,16 +325,28 @@ class KeyValue(Mechanism):
         keep, other = float(self.law.keep), float(self.law.other)
         dummies = np.full(self.cells, other / self.cells)
         silent = self.key == "unary"
-        return TiedChannel(self.domain.shape[0], self._value.channel(), keep, np.append(1 - other, dummies) if silent else dummies, silent)
+        return TiedChannel(
+            self.domain.shape[0],
+            self._value.channel(),
+            keep,
+            np.append(1 - other, dummies) if silent else dummies,
+            silent,
+        )
 
     @property
     def n_reports(self) -> int:
-        return self.schema.base**self.schema.width if isinstance(self.schema, DigitVector) else math.prod(self.schema.sizes)
+        return (
+            self.schema.base**self.schema.width
+            if isinstance(self.schema, DigitVector)
+            else math.prod(self.schema.sizes)
+        )
 
     def outputs(self) -> Mapping[str, np.ndarray]:
         if not isinstance(self.schema, DigitVector):
             return super().outputs()
-        digits = np.unravel_index(np.arange(self.n_reports), (self.schema.base,) * self.schema.width)
+        digits = np.unravel_index(
+            np.arange(self.n_reports), (self.schema.base,) * self.schema.width
+        )
         return {"digits": np.stack(digits, axis=1).astype(self.schema.empty(0)["digits"].dtype)}
 
     def probabilities(self) -> np.ndarray:

@@ -47,14 +47,22 @@ class LocalHashing(Mechanism):
     schema: IntegerColumns
     law: TwoLevel
 
-    def __init__(self, domain: Domain, epsilon: float, buckets: int | None = None, seeds: int | None = None) -> None:
+    def __init__(
+        self, domain: Domain, epsilon: float, buckets: int | None = None, seeds: int | None = None
+    ) -> None:
         self._start(domain, epsilon)
         if buckets is None:
             buckets = min(math.ceil(exp(self.requested) + 1), LARGEST_BUCKETS)
         self.buckets = integer("buckets", buckets, 2, LARGEST_BUCKETS)
         if seeds is None:
             seeds = min(2**16, _LARGEST_TABLE // self.buckets)
-        self.seeds = integer("seeds", seeds, 1, _LARGEST_TABLE // self.buckets, "The tally has seeds * buckets counts")
+        self.seeds = integer(
+            "seeds",
+            seeds,
+            1,
+            _LARGEST_TABLE // self.buckets,
+            "The tally has seeds * buckets counts",
+        )
         self._own, self._other = direct_cells(self.buckets, self.requested)
         self.schema = IntegerColumns(("seed", "bucket"), (self.seeds, self.buckets))
         self.law = direct_law(self.buckets, self._own, self._other)
@@ -69,12 +77,28 @@ class LocalHashing(Mechanism):
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         seed = source.uniform(self.seeds, len(index))
         bucket = buckets(seed, index, self.buckets).astype(np.int64)
-        return {"seed": seed, "bucket": direct_sample(bucket, self.buckets, self._own, self._other, source)}
+        return {
+            "seed": seed,
+            "bucket": direct_sample(bucket, self.buckets, self._own, self._other, source),
+        }
 
     def channel(self) -> HashChannel:
-        return HashChannel(self.domain.size, self.seeds, self.buckets, float(self.law.low), float(self.law.high - self.law.low))
+        return HashChannel(
+            self.domain.size,
+            self.seeds,
+            self.buckets,
+            float(self.law.low),
+            float(self.law.high - self.law.low),
+        )
 
     def probabilities(self) -> np.ndarray:
         columns = self.outputs()
-        hit = buckets(columns["seed"][:, None].astype(np.int64), np.arange(self.domain.size)[None, :], self.buckets) == columns["bucket"][:, None]
+        hit = (
+            buckets(
+                columns["seed"][:, None].astype(np.int64),
+                np.arange(self.domain.size)[None, :],
+                self.buckets,
+            )
+            == columns["bucket"][:, None]
+        )
         return TwoLevel(self.law.high / self.seeds, self.law.low / self.seeds).table(hit)

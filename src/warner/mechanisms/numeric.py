@@ -43,13 +43,19 @@ class Numeric(Mechanism):
         """Grid points (n,) 0..steps of positions in [0, 1]."""
         s = position * steps
         point = np.minimum(np.floor(s).astype(np.int64), steps - 1)
-        point += source.words(len(s), np.uint64) < ((s - point) * 2.0**64).clip(max=2.0**64 - 2048).astype(np.uint64)
+        point += source.words(len(s), np.uint64) < ((s - point) * 2.0**64).clip(
+            max=2.0**64 - 2048
+        ).astype(np.uint64)
         return np.where(s >= steps, steps, point)  # at the upper end for certain
 
     def _spread(self, steps: int) -> Any:
         """S (steps + 1, K): how likely people with each value stand at each grid point."""
         size = self.domain.size
-        places = rounded_at(steps, np.arange(size) / (size - 1)) if isinstance(self.domain, Integers) else rounded(steps, size)
+        places = (
+            rounded_at(steps, np.arange(size) / (size - 1))
+            if isinstance(self.domain, Integers)
+            else rounded(steps, size)
+        )
         return spread_over(steps, *places)
 
     def _points_of(self, x: int, steps: int) -> dict[int, Fraction]:
@@ -105,7 +111,11 @@ class Window(Numeric):
         n = len(index)
         start = self._rounded(index, self.cells - self.width, source)
         u = source.words(n, np.uint64)
-        while (redo := np.flatnonzero(u >= np.uint64(self._total))).size if self._total < ONE else False:
+        while (
+            (redo := np.flatnonzero(u >= np.uint64(self._total))).size
+            if self._total < ONE
+            else False
+        ):
             u[redo] = source.words(redo.size, np.uint64)
         edge = np.uint64(self.width * self._own)
         inside = u < edge
@@ -118,7 +128,13 @@ class Window(Numeric):
     def channel(self) -> BandChannel:
         low, gain = float(self.law.low), float(self.law.high - self.law.low)
         if isinstance(self.domain, Integers):
-            return windows_at(self.cells, self.width, np.arange(self.domain.size) / (self.domain.size - 1), low, gain)
+            return windows_at(
+                self.cells,
+                self.width,
+                np.arange(self.domain.size) / (self.domain.size - 1),
+                low,
+                gain,
+            )
         return windows(self.cells, self.width, self.domain.size, low, gain)
 
     def probabilities(self) -> np.ndarray:

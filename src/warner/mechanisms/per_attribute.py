@@ -56,24 +56,59 @@ class PerAttribute(Combined):
 
     domain: Product
 
-    def __init__(self, product: Product, mechanisms: Mapping[str, Mechanism | Callable[[Domain], Mechanism]]) -> None:
+    def __init__(
+        self, product: Product, mechanisms: Mapping[str, Mechanism | Callable[[Domain], Mechanism]]
+    ) -> None:
         if not isinstance(product, Product):
-            raise ArgumentTypeError(message("product", "must be a Product", kind(product), "For one attribute use its mechanism alone"))
+            raise ArgumentTypeError(
+                message(
+                    "product",
+                    "must be a Product",
+                    kind(product),
+                    "For one attribute use its mechanism alone",
+                )
+            )
         if not isinstance(mechanisms, Mapping):
-            raise ArgumentTypeError(message("mechanisms", "must be a dict of attributes and their mechanisms", kind(mechanisms)))
+            raise ArgumentTypeError(
+                message(
+                    "mechanisms",
+                    "must be a dict of attributes and their mechanisms",
+                    kind(mechanisms),
+                )
+            )
         for name in product.domains:
             if name not in mechanisms:
-                raise ArgumentError(message("mechanisms", f"has none for {name!r}", ", ".join(map(str, mechanisms)) or "none"))
+                raise ArgumentError(
+                    message(
+                        "mechanisms",
+                        f"has none for {name!r}",
+                        ", ".join(map(str, mechanisms)) or "none",
+                    )
+                )
         for name in mechanisms:
             if name not in product.domains:
                 raise ArgumentError(
-                    message("mechanisms", f"names {name!r}, which is no attribute", None, f"Attributes are {', '.join(product.domains)}")
+                    message(
+                        "mechanisms",
+                        f"names {name!r}, which is no attribute",
+                        None,
+                        f"Attributes are {', '.join(product.domains)}",
+                    )
                 )
-        self._assemble(product, {name: _made(name, mechanisms[name], domain) for name, domain in product.domains.items()})
+        self._assemble(
+            product,
+            {
+                name: _made(name, mechanisms[name], domain)
+                for name, domain in product.domains.items()
+            },
+        )
         sensitive_mask = [part.sensitive_mask for part in self.parts.values()]
         if any(mask is not None for mask in sensitive_mask) and product.size <= ENUMERABLE:
             # Whoever has a sensitive value in each attribute that has any. Only listed laws ask for it.
-            masks = [np.ones(d.size, dtype=bool) if m is None else m for d, m in zip(product.domains.values(), sensitive_mask, strict=True)]
+            masks = [
+                np.ones(d.size, dtype=bool) if m is None else m
+                for d, m in zip(product.domains.values(), sensitive_mask, strict=True)
+            ]
             self.sensitive_mask = np.logical_and.reduce(np.meshgrid(*masks, indexing="ij")).ravel()
 
     def spent(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
@@ -124,18 +159,38 @@ class PerAttribute(Combined):
         if not (int(index.min()) >= 0 and int(index.max()) < self.domain.size):
             raise ArgumentError(message("index", f"must lie in 0..{self.domain.size - 1}"))
         places = zip(self.parts.items(), np.unravel_index(index, self.domain.shape), strict=True)
-        return self.schema.join({name: typed(part, part.randomize_index(place, source)) for (name, part), place in places})
+        return self.schema.join(
+            {
+                name: typed(part, part.randomize_index(place, source))
+                for (name, part), place in places
+            }
+        )
 
     def randomize_encoded(self, encoded: Any, source: Source) -> dict[str, np.ndarray]:
-        columns = self.schema.join({name: part.randomize_encoded(encoded[name], source) for name, part in self.parts.items()})
+        columns = self.schema.join(
+            {
+                name: part.randomize_encoded(encoded[name], source)
+                for name, part in self.parts.items()
+            }
+        )
         if len({len(column) for column in columns.values()}) != 1:
-            raise ArgumentError(message("values", "columns must have one length", ", ".join(str(len(column)) for column in columns.values())))
+            raise ArgumentError(
+                message(
+                    "values",
+                    "columns must have one length",
+                    ", ".join(str(len(column)) for column in columns.values()),
+                )
+            )
         return columns
 
     def _tabled(self, tables: Sequence[np.ndarray]) -> np.ndarray:
         out = np.full((1, 1), Fraction(1), dtype=object)
         for table in tables:
-            out = np.multiply.outer(out, table).transpose(0, 2, 1, 3).reshape(len(out) * len(table), -1)
+            out = (
+                np.multiply.outer(out, table)
+                .transpose(0, 2, 1, 3)
+                .reshape(len(out) * len(table), -1)
+            )
         return out
 
     def channel(self) -> Channel:
@@ -148,33 +203,77 @@ class PerAttribute(Combined):
     def kept(self, ways: int | None, keep_reports: bool = False) -> int | None:
         if keep_reports:
             raise ArgumentError(
-                message("keep_reports", "does not go with tuples of attributes", None, "Leave it out: tables of bits are kept by co-occurrence")
+                message(
+                    "keep_reports",
+                    "does not go with tuples of attributes",
+                    None,
+                    "Leave it out: tables of bits are kept by co-occurrence",
+                )
             )
         return affordable(self.schema.parts, ways)
 
-    def tally_columns(self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any) -> Tally:
+    def tally_columns(
+        self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any
+    ) -> Tally:
         kept = affordable(self.schema.parts, how.get("ways"))
         counts = tables(self.schema.parts, self.schema.split(columns), kept, seen)
-        return Tally(self.header, f"{kept}-way", counts, len(next(iter(columns.values()))) if seen is None else int(seen.sum()))
+        return Tally(
+            self.header,
+            f"{kept}-way",
+            counts,
+            len(next(iter(columns.values()))) if seen is None else int(seen.sum()),
+        )
 
-    def channel_for(self, tally: Tally, attributes: Any = None) -> tuple[Channel, np.ndarray, Domain]:
+    def channel_for(
+        self, tally: Tally, attributes: Any = None
+    ) -> tuple[Channel, np.ndarray, Domain]:
         """Of the attributes asked for, in their order: all for None, where the tally keeps tables of all."""
         ways, known = tally.ways, list(self.parts)
         if ways is None:
-            raise MismatchError(message("tally", f"of kind {tally.kind!r} does not go with PerAttribute", None, "Tally the reports again"))
+            raise MismatchError(
+                message(
+                    "tally",
+                    f"of kind {tally.kind!r} does not go with PerAttribute",
+                    None,
+                    "Tally the reports again",
+                )
+            )
         wanted = known if attributes is None else named(attributes, known)
         if len(wanted) > ways:
             got = "all" if attributes is None else ", ".join(wanted)
             example = f"Pass attributes=[...], at most {ways} of them, or tally with ways={len(wanted)} (--ways {len(wanted)})"
             raise ArgumentError(
-                message("attributes", f"can be {ways} together of {', '.join(known)}: the tally keeps no larger tables", got, example)
+                message(
+                    "attributes",
+                    f"can be {ways} together of {', '.join(known)}: the tally keeps no larger tables",
+                    got,
+                    example,
+                )
             )
         table = picked(self.schema.parts, tally.counts, ways, wanted)
         if table is None:
-            raise MismatchError(message("tally", "does not fit its mechanism, PerAttribute", None, "Was the file altered?"))
-        domain = Product(**{name: self.domain.domains[name] for name in wanted}) if len(wanted) > 1 else self.domain.domains[wanted[0]]
+            raise MismatchError(
+                message(
+                    "tally",
+                    "does not fit its mechanism, PerAttribute",
+                    None,
+                    "Was the file altered?",
+                )
+            )
+        domain = (
+            Product(**{name: self.domain.domains[name] for name in wanted})
+            if len(wanted) > 1
+            else self.domain.domains[wanted[0]]
+        )
         if domain.size > LARGEST_SIZE:
-            raise ArgumentError(message("attributes", f"must have at most {LARGEST_SIZE} tuples of values", str(domain.size), "Ask for fewer"))
+            raise ArgumentError(
+                message(
+                    "attributes",
+                    f"must have at most {LARGEST_SIZE} tuples of values",
+                    str(domain.size),
+                    "Ask for fewer",
+                )
+            )
         return self._channel_of(wanted), table.ravel(), domain
 
 
@@ -183,9 +282,22 @@ def _made(name: str, mechanism: Any, domain: Domain) -> Mechanism:
     makes = callable(mechanism) and not isinstance(mechanism, type)
     made = mechanism if isinstance(mechanism, Mechanism) else mechanism(domain) if makes else None
     if not isinstance(made, Mechanism):
-        raise ArgumentTypeError(message(f"mechanisms[{name!r}]", "must be a mechanism, or a function that makes one of the domain", kind(mechanism)))
+        raise ArgumentTypeError(
+            message(
+                f"mechanisms[{name!r}]",
+                "must be a mechanism, or a function that makes one of the domain",
+                kind(mechanism),
+            )
+        )
     if made.domain != domain:
-        raise MismatchError(message(f"mechanisms[{name!r}]", "must be on the attribute's own domain", repr(made.domain), f"That is {domain!r}"))
+        raise MismatchError(
+            message(
+                f"mechanisms[{name!r}]",
+                "must be on the attribute's own domain",
+                repr(made.domain),
+                f"That is {domain!r}",
+            )
+        )
     if isinstance(made, Combined) and not made.schema.rows_are_reports:
         raise ArgumentError(
             message(

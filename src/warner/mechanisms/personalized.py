@@ -55,13 +55,30 @@ class Personalized:
 
     def __init__(self, common: UtilityOptimized, tags: Sequence[str]) -> None:
         if not isinstance(common, UtilityOptimized):
-            raise ArgumentTypeError(message("common", "must be UtilityOptimizedRR or UtilityOptimizedRappor", kind(common)))
+            raise ArgumentTypeError(
+                message(
+                    "common", "must be UtilityOptimizedRR or UtilityOptimizedRappor", kind(common)
+                )
+            )
         self.common: UtilityOptimized | None = common
-        self._extend(type(common), common.domain, common.requested, tags, list(common.sensitive), common.common())
+        self._extend(
+            type(common),
+            common.domain,
+            common.requested,
+            tags,
+            list(common.sensitive),
+            common.common(),
+        )
 
     @classmethod
     def of(
-        cls, mechanism: type[UtilityOptimized], domain: Domain, epsilon: float, tags: Sequence[str], sensitive: Any = (), **options: Any
+        cls,
+        mechanism: type[UtilityOptimized],
+        domain: Domain,
+        epsilon: float,
+        tags: Sequence[str],
+        sensitive: Any = (),
+        **options: Any,
     ) -> Personalized:
         """Personalised protection by a class of mechanism: with no ``sensitive`` values, only what a person declares secret is protected.
 
@@ -81,7 +98,13 @@ class Personalized:
         ('@home',)
         """
         if not (isinstance(mechanism, type) and issubclass(mechanism, UtilityOptimized)):
-            raise ArgumentTypeError(message("mechanism", "must be UtilityOptimizedRR or UtilityOptimizedRappor, the class", kind(mechanism)))
+            raise ArgumentTypeError(
+                message(
+                    "mechanism",
+                    "must be UtilityOptimizedRR or UtilityOptimizedRappor, the class",
+                    kind(mechanism),
+                )
+            )
         if not isinstance(sensitive, str) and hasattr(sensitive, "__len__") and len(sensitive) == 0:
             made = cls.__new__(cls)
             made.common = None
@@ -90,7 +113,13 @@ class Personalized:
         return cls(mechanism(domain, epsilon, sensitive=sensitive, **options), tags)  # type: ignore[call-arg]
 
     def _extend(
-        self, made_by: type[UtilityOptimized], domain: Domain, epsilon: float, tags: Sequence[str], sensitive: list[Any], options: Mapping[str, Any]
+        self,
+        made_by: type[UtilityOptimized],
+        domain: Domain,
+        epsilon: float,
+        tags: Sequence[str],
+        sensitive: list[Any],
+        options: Mapping[str, Any],
     ) -> None:
         """Make the common mechanism over values and bots."""
         extended = Tagged(domain, tags)
@@ -139,13 +168,28 @@ class Device:
     def __init__(self, personalized: Personalized, secret: Mapping[str, Iterable[Any]]) -> None:
         domain, tags = personalized.domain, personalized.tags
         if not isinstance(secret, Mapping):
-            raise ArgumentTypeError(message("secret", "must be a dict of tags and their values", kind(secret)))
+            raise ArgumentTypeError(
+                message("secret", "must be a dict of tags and their values", kind(secret))
+            )
         bots: dict[int, int] = {}
         for tag, values in secret.items():
             if tag not in tags:
-                raise ArgumentError(message("secret", "names a tag that is not there", None, f"Tags are {', '.join(tags)}"))
-            if isinstance(values, str) or not hasattr(values, "__iter__") or (isinstance(values, np.ndarray) and not values.ndim):
-                raise ArgumentTypeError(message(f"secret {tag}", "must be a list of values", kind(values)))
+                raise ArgumentError(
+                    message(
+                        "secret",
+                        "names a tag that is not there",
+                        None,
+                        f"Tags are {', '.join(tags)}",
+                    )
+                )
+            if (
+                isinstance(values, str)
+                or not hasattr(values, "__iter__")
+                or (isinstance(values, np.ndarray) and not values.ndim)
+            ):
+                raise ArgumentTypeError(
+                    message(f"secret {tag}", "must be a list of values", kind(values))
+                )
             problem = None
             try:
                 index = domain.encode(list(values))
@@ -154,9 +198,19 @@ class Device:
             except (ValuesError, ArgumentTypeError):
                 problem = message(f"secret {tag}", "has values that are not in the domain")
             if problem is None and personalized.mechanism.sensitive_mask[index].any():
-                problem = message(f"secret {tag}", "has a value that is sensitive for everyone", None, "It is protected already: leave it out")
+                problem = message(
+                    f"secret {tag}",
+                    "has a value that is sensitive for everyone",
+                    None,
+                    "It is protected already: leave it out",
+                )
             if problem is None and any(x in bots for x in index.tolist()):
-                problem = message(f"secret {tag}", "shares a value with another tag", None, "Give each value one tag")
+                problem = message(
+                    f"secret {tag}",
+                    "shares a value with another tag",
+                    None,
+                    "Give each value one tag",
+                )
             if problem is not None:
                 raise ArgumentError(problem)
             bots |= dict.fromkeys(index.tolist(), domain.size + tags.index(tag))
@@ -194,7 +248,9 @@ class Device:
         return "Device(secret)"
 
     def __getstate__(self) -> NoReturn:
-        raise ArgumentTypeError(message("device", "is a person's secret and cannot be written or copied"))
+        raise ArgumentTypeError(
+            message("device", "is a person's secret and cannot be written or copied")
+        )
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         self.__getstate__()

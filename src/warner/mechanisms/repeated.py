@@ -53,10 +53,14 @@ class Repeated(Combined):
     (3, 4, 1.0)
     """
 
-    def __init__(self, mechanism: Mechanism | Sequence[Mechanism], times: int | None = None) -> None:
+    def __init__(
+        self, mechanism: Mechanism | Sequence[Mechanism], times: int | None = None
+    ) -> None:
         if isinstance(mechanism, Sequence):
             if times is not None:
-                raise ArgumentTypeError(message("times", "goes with one mechanism", "a list of them", "Leave it out"))
+                raise ArgumentTypeError(
+                    message("times", "goes with one mechanism", "a list of them", "Leave it out")
+                )
             parts = list(mechanism)
         else:
             parts = [mechanism] * integer("times", times, 1, LARGEST_PARTS)
@@ -64,15 +68,34 @@ class Repeated(Combined):
             raise ArgumentError(message("mechanism", "must be at least one", "none"))
         for part in parts:
             if not isinstance(part, Mechanism) or isinstance(part, Combined):
-                raise ArgumentTypeError(message("mechanism", "must be a mechanism of one report, or a list of such", kind(part)))
+                raise ArgumentTypeError(
+                    message(
+                        "mechanism",
+                        "must be a mechanism of one report, or a list of such",
+                        kind(part),
+                    )
+                )
             if isinstance(part.schema, DigitVector):
                 raise ArgumentError(
-                    message("mechanism", "must send whole reports to be repeated, not a digit for each key", repr(part), "Use key='direct'")
+                    message(
+                        "mechanism",
+                        "must send whole reports to be repeated, not a digit for each key",
+                        repr(part),
+                        "Use key='direct'",
+                    )
                 )
             if part.domain != parts[0].domain:
-                raise MismatchError(message("mechanism", "must all be on one domain", f"{part.domain!r} and {parts[0].domain!r}"))
+                raise MismatchError(
+                    message(
+                        "mechanism",
+                        "must all be on one domain",
+                        f"{part.domain!r} and {parts[0].domain!r}",
+                    )
+                )
         # Equal ones stand together: which report came first tells nothing.
-        texts = {id(part): repr(part.header) for part in {id(part): part for part in parts}.values()}
+        texts = {
+            id(part): repr(part.header) for part in {id(part): part for part in parts}.values()
+        }
         order = {text: i for i, text in enumerate(dict.fromkeys(texts[id(part)] for part in parts))}
         parts.sort(key=lambda part: order[texts[id(part)]])
         self._assemble(parts[0].domain, {str(i + 1): part for i, part in enumerate(parts)})
@@ -90,28 +113,50 @@ class Repeated(Combined):
         return [parts[sum(self._runs[:i])] for i in range(len(self._runs))]
 
     def parameters(self) -> dict[str, Any]:
-        return {"parts": [[part.header, times] for part, times in zip(self._firsts(), self._runs, strict=True)]}
+        return {
+            "parts": [
+                [part.header, times] for part, times in zip(self._firsts(), self._runs, strict=True)
+            ]
+        }
 
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
-        return cls([part for header, times in parameters["parts"] for part in [from_header(header)] * times])
+        return cls(
+            [
+                part
+                for header, times in parameters["parts"]
+                for part in [from_header(header)] * times
+            ]
+        )
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{part!r}" + (f" x {times}" if times > 1 else "") for part, times in zip(self._firsts(), self._runs, strict=True))
+        shown = ", ".join(
+            f"{part!r}" + (f" x {times}" if times > 1 else "")
+            for part, times in zip(self._firsts(), self._runs, strict=True)
+        )
         return f"Repeated({shown})"
 
     def encode(self, values: Any) -> Any:
         """Answers, checked, in every form that some part's sampler takes."""
         values = list(values) if isinstance(values, Iterator) else values
         made = [part.encode(values) for part in self._firsts()]
-        return [encoded for encoded, times in zip(made, self._runs, strict=True) for _ in range(times)]
+        return [
+            encoded for encoded, times in zip(made, self._runs, strict=True) for _ in range(times)
+        ]
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        return self.schema.join({name: typed(part, part.randomize_index(index, source)) for name, part in self.parts.items()})
+        return self.schema.join(
+            {
+                name: typed(part, part.randomize_index(index, source))
+                for name, part in self.parts.items()
+            }
+        )
 
     def randomize_encoded(self, encoded: Any, source: Source) -> dict[str, np.ndarray]:
         found = zip(self.parts.items(), encoded, strict=True)
-        return self.schema.join({name: part.randomize_encoded(own, source) for (name, part), own in found})
+        return self.schema.join(
+            {name: part.randomize_encoded(own, source) for (name, part), own in found}
+        )
 
     def _tabled(self, tables: Sequence[np.ndarray]) -> np.ndarray:
         out = tables[0]
@@ -134,10 +179,19 @@ class Repeated(Combined):
 
     def kept(self, ways: int | None, keep_reports: bool = False) -> int | None:
         if ways is not None:
-            raise ArgumentError(message("ways", "are of several attributes; reports of one value are kept whole", str(ways), "Leave it out"))
+            raise ArgumentError(
+                message(
+                    "ways",
+                    "are of several attributes; reports of one value are kept whole",
+                    str(ways),
+                    "Leave it out",
+                )
+            )
         return None
 
-    def tally_columns(self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any) -> Tally:
+    def tally_columns(
+        self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any
+    ) -> Tally:
         split = self.schema.split(columns)
         records = [Reports(self.header, split[name]).record_array() for name in self.parts]
         ordered, start = [], 0

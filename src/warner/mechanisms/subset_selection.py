@@ -48,13 +48,19 @@ class SubsetSelection(Mechanism):
     def __init__(self, domain: Domain, epsilon: float, size: int | None = None) -> None:
         self._start(domain, epsilon)
         e, total = exp(self.requested), domain.size
-        self.subset = max(1, round(divide(total, e + 1))) if size is None else integer("size", size, 1, total - 1)
+        self.subset = (
+            max(1, round(divide(total, e + 1)))
+            if size is None
+            else integer("size", size, 1, total - 1)
+        )
         include = divide(self.subset * e, self.subset * e + total - self.subset)
         check_representable(self.requested, min(include, 1 - include), "leaving the true value out")
         self._include = down(include)
         self.schema = BitVector(total, ones=self.subset)
         # Up to the common factor of ``probabilities``: with many values its binomials take longer than all else.
-        self.law = TwoLevel(Fraction(self._include, self.subset), Fraction(ONE - self._include, total - self.subset))
+        self.law = TwoLevel(
+            Fraction(self._include, self.subset), Fraction(ONE - self._include, total - self.subset)
+        )
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 
     def parameters(self) -> dict[str, Any]:

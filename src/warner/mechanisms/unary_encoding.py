@@ -32,11 +32,15 @@ def keep_probability(keep: Any, epsilon: float) -> tuple[str | float, Decimal]:
         if keep in ("optimised", "optimized"):
             return "optimized", Decimal("0.5")
         if keep != "symmetric":
-            raise ArgumentError(message("keep", "must be 'symmetric', 'optimized' or a probability", show(keep)))
+            raise ArgumentError(
+                message("keep", "must be 'symmetric', 'optimized' or a probability", show(keep))
+            )
         root = exp(epsilon / 2)
         return keep, divide(root, root + 1)
     if not isinstance(keep, float):
-        raise ArgumentTypeError(message("keep", "must be 'symmetric', 'optimized' or a probability", show(keep)))
+        raise ArgumentTypeError(
+            message("keep", "must be 'symmetric', 'optimized' or a probability", show(keep))
+        )
     return probability("keep", keep), Decimal(keep)
 
 
@@ -100,7 +104,9 @@ class UnaryEncoding(Mechanism):
         return {"bits": packed}
 
     def channel(self) -> SupportChannel:
-        return SupportChannel(self.domain.size, self._raised / ONE, (self._keep - self._raised) / ONE)
+        return SupportChannel(
+            self.domain.size, self._raised / ONE, (self._keep - self._raised) / ONE
+        )
 
     @property
     def n_reports(self) -> int:

@@ -71,7 +71,11 @@ class UtilityOptimizedRR(UtilityOptimized):
         self._protect(sensitive)
         e, self._members = exp(self.requested), int(self.sensitive_mask.sum())
         share = divide(1, e + self._members - 1)
-        check_representable(self.requested, min(share, divide(e - 1, e + self._members - 1)), "the rarest report of a value")
+        check_representable(
+            self.requested,
+            min(share, divide(e - 1, e + self._members - 1)),
+            "the rarest report of a value",
+        )
         # As in randomised response, cells beyond the total are drawn again. c3 = c1 - c2 holds for integers too, so both
         # kinds of value share one total: own + (|S| - 1) other = |S| other + (own - other).
         self._other = down(share)
@@ -109,7 +113,11 @@ class UtilityOptimizedRR(UtilityOptimized):
         return {"report": index + (cell < cells) * (named - index)}
 
     def channel(self) -> DirectChannel:
-        return DirectChannel(self.domain.size, np.where(self.sensitive_mask, float(self.law.low), 0.0), float(self.law.high - self.law.low))
+        return DirectChannel(
+            self.domain.size,
+            np.where(self.sensitive_mask, float(self.law.low), 0.0),
+            float(self.law.high - self.law.low),
+        )
 
     def protected(self) -> np.ndarray:
         return self.sensitive_mask.copy()
@@ -154,25 +162,37 @@ class UtilityOptimizedRappor(UtilityOptimized):
     schema: BitVector
     law: GuardedBits
 
-    def __init__(self, domain: Domain, epsilon: float, sensitive: Sequence[Any], keep: str | float = "symmetric") -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        epsilon: float,
+        sensitive: Sequence[Any],
+        keep: str | float = "symmetric",
+    ) -> None:
         self._start(domain, epsilon)
         self._protect(sensitive)
         self.keep, self._keep, self._raised = bit_thresholds(keep, self.requested)
         # d2 too goes with what is really sampled, and is rounded towards less epsilon: t / (d1 d2) <= e.
         dropped = divide(self._keep, self._raised * exp(self.requested))
-        check_representable(self.requested, dropped, "dropping the bit of a value that is not sensitive")
+        check_representable(
+            self.requested, dropped, "dropping the bit of a value that is not sensitive"
+        )
         self._dropped = min(up(dropped), ONE)
         others = int((~self.sensitive_mask).sum())
         if others:
             check_representable(self.requested, 1 - dropped, "naming a value that is not sensitive")
         mask = np.packbits(~self.sensitive_mask)
         self.schema = BitVector(domain.size, exclusive_mask=mask.tobytes() if others else b"")
-        self.law = GuardedBits(self._keep, self._raised, self._dropped, domain.size - others, others)
+        self.law = GuardedBits(
+            self._keep, self._raised, self._dropped, domain.size - others, others
+        )
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 
     @property
     def guarantee(self) -> ULDP:
-        return ULDP(self.epsilon, tuple(self.sensitive), "reports with no bit of a non-sensitive value set")
+        return ULDP(
+            self.epsilon, tuple(self.sensitive), "reports with no bit of a non-sensitive value set"
+        )
 
     def parameters(self) -> dict[str, Any]:
         return {"sensitive": self.sensitive, "keep": self.keep}
@@ -191,7 +211,9 @@ class UtilityOptimizedRappor(UtilityOptimized):
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
             count = rows.stop - rows.start
-            noise = np.unpackbits(source.bits(self._raised, count * width).reshape(count, width), axis=1)[:, : members.size]
+            noise = np.unpackbits(
+                source.bits(self._raised, count * width).reshape(count, width), axis=1
+            )[:, : members.size]
             bits = np.zeros((count, 8 * held.size), dtype=np.uint8)
             bits[:, place] = noise
             packed[rows, held] = np.packbits(bits, axis=1)
@@ -200,12 +222,16 @@ class UtilityOptimizedRappor(UtilityOptimized):
         # A value that is not sensitive keeps its bit where it is not dropped.
         keep = np.where(self.sensitive_mask, np.uint64(self._keep), np.uint64(ONE - self._dropped))
         kept = source.below_each(keep[index])
-        packed[everyone, byte] = (packed[everyone, byte] & ~mask) | np.where(kept, mask, np.uint8(0))
+        packed[everyone, byte] = (packed[everyone, byte] & ~mask) | np.where(
+            kept, mask, np.uint8(0)
+        )
         return {"bits": packed}
 
     def channel(self) -> SupportChannel:
         q = np.where(self.sensitive_mask, self._raised / ONE, 0.0)
-        gap = np.where(self.sensitive_mask, (self._keep - self._raised) / ONE, (ONE - self._dropped) / ONE)
+        gap = np.where(
+            self.sensitive_mask, (self._keep - self._raised) / ONE, (ONE - self._dropped) / ONE
+        )
         return SupportChannel(self.domain.size, q, gap)
 
     def report_channel(self, rows: np.ndarray) -> SupportRows:
@@ -219,10 +245,21 @@ class UtilityOptimizedRappor(UtilityOptimized):
         # Bits of S are raised by all values alike, but for the value's own; the bit of a value outside S is dropped or kept.
         ones = np.bitwise_count(rows & inside).sum(axis=1, dtype=np.int64)
         raised, clear = math.log(self._raised / ONE), math.log(1 - self._raised / ONE)
-        kept = np.where(named, (ONE - self._dropped) / ONE, (ONE - self._keep) / (ONE - self._raised))
+        kept = np.where(
+            named, (ONE - self._dropped) / ONE, (ONE - self._keep) / (ONE - self._raised)
+        )
         factors = ones * raised + (int(self.sensitive_mask.sum()) - ones) * clear + np.log(kept)
         # The inversion counts all bits, those of S in a report that names its value too.
-        return SupportRows(bits, self.domain.size, base, gain, support.q, support.gap, counted=rows, log_factors=factors)
+        return SupportRows(
+            bits,
+            self.domain.size,
+            base,
+            gain,
+            support.q,
+            support.gap,
+            counted=rows,
+            log_factors=factors,
+        )
 
     def _masks(self) -> tuple[np.ndarray, np.ndarray]:
         """Packed bits of the sensitive values, and of the others."""
@@ -241,21 +278,27 @@ class UtilityOptimizedRappor(UtilityOptimized):
 
     def _patterns(self) -> np.ndarray:
         members, others = np.flatnonzero(self.sensitive_mask), np.flatnonzero(~self.sensitive_mask)
-        inside = (np.arange(2**members.size)[:, None] >> np.arange(members.size - 1, -1, -1) & 1).astype(np.uint8)
+        inside = (
+            np.arange(2**members.size)[:, None] >> np.arange(members.size - 1, -1, -1) & 1
+        ).astype(np.uint8)
         patterns = np.zeros((1 + others.size, len(inside), self.domain.size), dtype=np.uint8)
         patterns[:, :, members] = inside
         patterns[np.arange(1, 1 + others.size), :, others] = 1
         return patterns.reshape(-1, self.domain.size)
 
     def probabilities(self) -> np.ndarray:
-        keep, raised, dropped = (Fraction(v, ONE) for v in (self._keep, self._raised, self._dropped))
+        keep, raised, dropped = (
+            Fraction(v, ONE) for v in (self._keep, self._raised, self._dropped)
+        )
         patterns = self._patterns()
         table = np.empty((len(patterns), self.domain.size), dtype=object)
         for x in range(self.domain.size):
             for y, pattern in enumerate(patterns.tolist()):
                 value = Fraction(1)
                 for j, bit in enumerate(pattern):
-                    own, other = (keep, raised) if self.sensitive_mask[j] else (1 - dropped, Fraction(0))
+                    own, other = (
+                        (keep, raised) if self.sensitive_mask[j] else (1 - dropped, Fraction(0))
+                    )
                     one = own if j == x else other
                     value *= one if bit else 1 - one
                 table[y, x] = value

@@ -32,14 +32,18 @@ def _pair(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:
         try:
             array = np.asarray(value, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ArgumentTypeError(message(name, "must be an array of numbers", kind(value))) from None
+            raise ArgumentTypeError(
+                message(name, "must be an array of numbers", kind(value))
+            ) from None
         if array.ndim != 1 or array.size == 0:
             raise ArgumentError(message(name, "must have shape (K,) with K >= 1", str(array.shape)))
         if not np.isfinite(array).all():
             raise ArgumentError(message(name, "must be finite", "NaN or infinity"))
         arrays.append(array)
     if arrays[0].size != arrays[1].size:
-        raise ArgumentError(message("q", f"must have the length of p, {arrays[0].size}", str(arrays[1].size)))
+        raise ArgumentError(
+            message("q", f"must have the length of p, {arrays[0].size}", str(arrays[1].size))
+        )
     return arrays[0], arrays[1]
 
 
@@ -108,7 +112,14 @@ def jensen_shannon(p: Any, q: Any) -> float:
     """
     p, q = _pair(p, q)
     if (p < 0).any() or (q < 0).any():
-        raise ArgumentError(message("p and q", "must be non-negative for a divergence", None, "Project an estimate on the simplex first"))
+        raise ArgumentError(
+            message(
+                "p and q",
+                "must be non-negative for a divergence",
+                None,
+                "Project an estimate on the simplex first",
+            )
+        )
     m = (p + q) / 2
     total = 0.0
     for a in (p, q):
@@ -153,7 +164,9 @@ def earth_movers(p: Any, q: Any, points: Any) -> float:
     if (p < 0).any() or (q < 0).any():
         raise ArgumentError(message("p and q", "must be non-negative to be moved", None, remedy))
     if abs(p.sum() - q.sum()) > 1e-9 * max(p.sum(), q.sum()):
-        raise ArgumentError(message("q", f"must have the sum of p, {p.sum():.6g}", f"{q.sum():.6g}", remedy))
+        raise ArgumentError(
+            message("q", f"must have the sum of p, {p.sum():.6g}", f"{q.sum():.6g}", remedy)
+        )
     if where.shape[1] == 1:
         order = np.argsort(where[:, 0], kind="stable")
         return float((np.abs(np.cumsum((p - q)[order])[:-1]) * np.diff(where[order, 0])).sum())
@@ -164,13 +177,19 @@ def earth_movers(p: Any, q: Any, points: Any) -> float:
         return 0.0
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # POT 0.9.7 has an escape in a docstring that warns when Python first compiles it
+            warnings.simplefilter(
+                "ignore"
+            )  # POT 0.9.7 has an escape in a docstring that warns when Python first compiles it
             import ot
     except ImportError:
-        raise MissingExtraError(message("earth_movers", "needs POT for points off a line", None, "Install warner[emd]")) from None
+        raise MissingExtraError(
+            message("earth_movers", "needs POT for points off a line", None, "Install warner[emd]")
+        ) from None
     rows, columns = supply > 0, demand > 0
     distance = np.sqrt(((where[rows][:, None, :] - where[columns][None, :, :]) ** 2).sum(axis=2))
-    cost, log = ot.emd2(supply[rows] / total, demand[columns] / demand.sum(), distance, numItermax=10**8, log=True)
+    cost, log = ot.emd2(
+        supply[rows] / total, demand[columns] / demand.sum(), distance, numItermax=10**8, log=True
+    )
     if log["warning"] is not None:
         raise ArithmeticError(f"POT did not find the optimal transport: {log['warning']}")
     return float(cost * total)
@@ -192,11 +211,22 @@ def cramers_v(table: Any) -> float:
     try:
         array = np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ArgumentTypeError(message("table", "must be an array of numbers", kind(table))) from None
+        raise ArgumentTypeError(
+            message("table", "must be an array of numbers", kind(table))
+        ) from None
     if array.ndim != 2 or min(array.shape) < 2:
-        raise ArgumentError(message("table", "must have shape (r, c), both at least 2", str(array.shape)))
+        raise ArgumentError(
+            message("table", "must have shape (r, c), both at least 2", str(array.shape))
+        )
     if not (np.isfinite(array).all() and (array >= 0).all() and array.sum() > 0):
-        raise ArgumentError(message("table", "must be finite and >= 0, some positive", None, "Project an estimate on the simplex first"))
+        raise ArgumentError(
+            message(
+                "table",
+                "must be finite and >= 0, some positive",
+                None,
+                "Project an estimate on the simplex first",
+            )
+        )
     array = array / array.sum()
     even = np.multiply.outer(array.sum(axis=1), array.sum(axis=0))
     square = np.divide((array - even) ** 2, even, out=np.zeros_like(even), where=even > 0).sum()
@@ -208,10 +238,17 @@ def _points(points: Any, size: int, line: bool = False) -> np.ndarray:
     try:
         array = np.asarray(points, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ArgumentTypeError(message("points", "must be an array of numbers", kind(points))) from None
+        raise ArgumentTypeError(
+            message("points", "must be an array of numbers", kind(points))
+        ) from None
     array = array[:, None] if array.ndim == 1 else array
     shape = f"({size},)" if line else f"({size},) or ({size}, d)"
-    if array.ndim != 2 or array.shape[0] != size or array.shape[1] < 1 or (line and array.shape[1] > 1):
+    if (
+        array.ndim != 2
+        or array.shape[0] != size
+        or array.shape[1] < 1
+        or (line and array.shape[1] > 1)
+    ):
         raise ArgumentError(message("points", f"must have shape {shape}", str(np.shape(points))))
     if not np.isfinite(array).all():
         raise ArgumentError(message("points", "must be finite", "NaN or infinity"))

@@ -33,9 +33,13 @@ class LDP:
 
     def __post_init__(self) -> None:
         if isinstance(self.epsilon, bool) or not isinstance(self.epsilon, int | float):
-            raise ArgumentTypeError(message("epsilon", "must be a number (nats)", kind(self.epsilon)))
+            raise ArgumentTypeError(
+                message("epsilon", "must be a number (nats)", kind(self.epsilon))
+            )
         if self.epsilon > sys.float_info.max and not math.isinf(self.epsilon):
-            raise BudgetError(message("epsilon", "must be a float or infinity", "an integer that no float holds"))
+            raise BudgetError(
+                message("epsilon", "must be a float or infinity", "an integer that no float holds")
+            )
         if not self.epsilon >= 0:
             raise BudgetError(message("epsilon", "must be at least 0", repr(self.epsilon)))
 
@@ -130,8 +134,14 @@ class MetricLDP:
 
     def __post_init__(self) -> None:
         LDP(self.epsilon)
-        if isinstance(self.diameter, bool) or not isinstance(self.diameter, int | float) or not 0 < self.diameter <= sys.float_info.max:
-            raise ArgumentTypeError(message("diameter", "must be a positive number", show(self.diameter)))
+        if (
+            isinstance(self.diameter, bool)
+            or not isinstance(self.diameter, int | float)
+            or not 0 < self.diameter <= sys.float_info.max
+        ):
+            raise ArgumentTypeError(
+                message("diameter", "must be a positive number", show(self.diameter))
+            )
 
     def __str__(self) -> str:
         return f"{self.epsilon:.10g}-LDP per unit of distance (values lie up to {self.diameter:.6g} apart)"
@@ -201,7 +211,13 @@ def _times(epsilon: float, distance: float) -> float:
 def _checked(epsilon: float, sensitive: Any) -> None:
     LDP(epsilon)
     if not isinstance(sensitive, tuple) or not sensitive:
-        raise ArgumentTypeError(message("sensitive", "must be a tuple of at least one value", "none" if sensitive == () else kind(sensitive)))
+        raise ArgumentTypeError(
+            message(
+                "sensitive",
+                "must be a tuple of at least one value",
+                "none" if sensitive == () else kind(sensitive),
+            )
+        )
 
 
 def _count(sensitive: tuple[Any, ...]) -> str:
@@ -226,34 +242,59 @@ def compose(guarantees: Iterable[Any]) -> Any:
     1.5
     """
     if not isinstance(guarantees, Iterable):
-        raise ArgumentTypeError(message("guarantees", "must be a list of guarantees", kind(guarantees)))
+        raise ArgumentTypeError(
+            message("guarantees", "must be a list of guarantees", kind(guarantees))
+        )
     parts = list(guarantees)
     if not parts:
         raise EmptyError(message("guarantees", "must not be empty"))
     for part in parts:
         if not isinstance(part, Guarantee):
-            raise ArgumentTypeError(message("guarantees", "must all be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP", kind(part)))
-    if all(isinstance(part, MetricLDP) for part in parts) and len({part.diameter for part in parts}) == 1:
+            raise ArgumentTypeError(
+                message(
+                    "guarantees",
+                    "must all be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP",
+                    kind(part),
+                )
+            )
+    if (
+        all(isinstance(part, MetricLDP) for part in parts)
+        and len({part.diameter for part in parts}) == 1
+    ):
         return MetricLDP(add_up(part.epsilon for part in parts), parts[0].diameter)
     parts = [part.relaxed() if isinstance(part, MetricLDP) else part for part in parts]
     total = add_up(part.epsilon for part in parts)
     limited = [part for part in parts if isinstance(part, ULDP | OSLDP)]
     if loose := [part.delta for part in parts if isinstance(part, ApproximateLDP)]:
         if limited:
-            raise MismatchError(message("guarantees", "with a delta do not compose with those of some values only", None, "Compose them apart"))
+            raise MismatchError(
+                message(
+                    "guarantees",
+                    "with a delta do not compose with those of some values only",
+                    None,
+                    "Compose them apart",
+                )
+            )
         return ApproximateLDP(total, min(1.0, add_up(loose)))
     if not limited:
         return LDP(total)
     sensitive = limited[0].sensitive
     if any(sorted(map(repr, part.sensitive)) != sorted(map(repr, sensitive)) for part in limited):
         raise MismatchError(
-            message("guarantees", "must protect the same sensitive values to compose", None, "Compose them apart, or protect the same values in each")
+            message(
+                "guarantees",
+                "must protect the same sensitive values to compose",
+                None,
+                "Compose them apart, or protect the same values in each",
+            )
         )
     if any(isinstance(part, OSLDP) for part in limited):
         return OSLDP(total, sensitive)
     first = limited[0]
     protected = (
-        first.protected if isinstance(first, ULDP) and len(parts) == 1 else "tuples of reports whose utility-optimised parts are all protected"
+        first.protected
+        if isinstance(first, ULDP) and len(parts) == 1
+        else "tuples of reports whose utility-optimised parts are all protected"
     )
     return ULDP(total, sensitive, protected)
 
@@ -272,12 +313,27 @@ def side_by_side(guarantees: Mapping[str, Any]) -> Any:
     """
     if len(guarantees) == 1:
         return next(iter(guarantees.values()))
-    parts = {name: part.relaxed() if isinstance(part, MetricLDP) else part for name, part in guarantees.items()}
+    parts = {
+        name: part.relaxed() if isinstance(part, MetricLDP) else part
+        for name, part in guarantees.items()
+    }
     if all(isinstance(part, LDP | ApproximateLDP) for part in parts.values()):
         return compose(parts.values())
     if any(isinstance(part, ApproximateLDP) for part in parts.values()):
-        raise MismatchError(message("guarantee", "with a delta beside one of some values only is no single statement", None, "See each attribute's"))
-    pairs = [(name, value) for name, part in parts.items() if not isinstance(part, LDP) for value in part.sensitive]
+        raise MismatchError(
+            message(
+                "guarantee",
+                "with a delta beside one of some values only is no single statement",
+                None,
+                "See each attribute's",
+            )
+        )
+    pairs = [
+        (name, value)
+        for name, part in parts.items()
+        if not isinstance(part, LDP)
+        for value in part.sensitive
+    ]
     return OSLDP(add_up(part.epsilon for part in parts.values()), tuple(pairs))
 
 

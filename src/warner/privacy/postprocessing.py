@@ -25,9 +25,19 @@ def preserves_data_types(matrix: Any, protected: Any, protected_after: Any) -> b
     >>> bool(preserves_data_types(np.eye(2), [True, False], [True, False]))
     True
     """
-    array, before, after = _matrix(matrix), np.asarray(protected, dtype=bool), np.asarray(protected_after, dtype=bool)
+    array, before, after = (
+        _matrix(matrix),
+        np.asarray(protected, dtype=bool),
+        np.asarray(protected_after, dtype=bool),
+    )
     if before.shape != array.shape[1:] or after.shape != array.shape[:1]:
-        raise ArgumentError(message("protected", f"must have shapes ({array.shape[1]},) and ({array.shape[0]},)", f"{before.shape}, {after.shape}"))
+        raise ArgumentError(
+            message(
+                "protected",
+                f"must have shapes ({array.shape[1]},) and ({array.shape[0]},)",
+                f"{before.shape}, {after.shape}",
+            )
+        )
     if (array[np.ix_(after, ~before)] > 0).any():
         return False
     makers = array[~after] > 0
@@ -54,10 +64,22 @@ def post_process(matrix: Any, channel: Any, sensitive: Any, protected_after: Any
     sensitive_mask = _guarded(sensitive, array.shape[1])
     protected = image(array, sensitive_mask)
     if (broken := violation(array, sensitive_mask, protected)) is not None:
-        raise ArgumentError(message("channel", f"is not utility-optimised: {broken}", None, "Use decompose for a one-sided mechanism"))
+        raise ArgumentError(
+            message(
+                "channel",
+                f"is not utility-optimised: {broken}",
+                None,
+                "Use decompose for a one-sided mechanism",
+            )
+        )
     if not preserves_data_types(matrix, protected, protected_after):
         raise ArgumentError(
-            message("matrix", "mixes protected and invertible reports, so the guarantee is not kept", None, "Map each kind to its own kind")
+            message(
+                "matrix",
+                "mixes protected and invertible reports, so the guarantee is not kept",
+                None,
+                "Map each kind to its own kind",
+            )
         )
     return _matrix(matrix) @ array
 
@@ -86,7 +108,9 @@ def decompose(channel: Any, sensitive: Any) -> tuple[np.ndarray, np.ndarray, np.
     inside, outside = np.flatnonzero(made), np.flatnonzero(~made)
     most = array[np.ix_(inside, sensitive_mask)].max(axis=1)
     # What a non-sensitive value says more often than any sensitive one, and what it alone says, goes to a report that names it.
-    capped = np.where(sensitive_mask[None, :], array[inside], np.minimum(array[inside], most[:, None]))
+    capped = np.where(
+        sensitive_mask[None, :], array[inside], np.minimum(array[inside], most[:, None])
+    )
     named = 1 - capped.sum(axis=0)
     others = np.flatnonzero(~sensitive_mask & (named > 1e-12))  # below, it is rounding
     uldp = np.zeros((inside.size + others.size, array.shape[1]))
@@ -94,8 +118,12 @@ def decompose(channel: Any, sensitive: Any) -> tuple[np.ndarray, np.ndarray, np.
     uldp[inside.size + np.arange(others.size), others] = named[others]
     post = np.zeros((array.shape[0], len(uldp)))
     post[inside, np.arange(inside.size)] = 1
-    post[np.ix_(inside, inside.size + np.arange(others.size))] = (array[inside] - capped)[:, others] / named[others]
-    post[np.ix_(outside, inside.size + np.arange(others.size))] = array[np.ix_(outside, others)] / named[others]
+    post[np.ix_(inside, inside.size + np.arange(others.size))] = (array[inside] - capped)[
+        :, others
+    ] / named[others]
+    post[np.ix_(outside, inside.size + np.arange(others.size))] = (
+        array[np.ix_(outside, others)] / named[others]
+    )
     return uldp / uldp.sum(axis=0), np.arange(len(uldp)) < inside.size, post / post.sum(axis=0)
 
 
@@ -106,13 +134,28 @@ def _guarded(sensitive: Any, size: int) -> np.ndarray:
         sensitive_mask = np.asarray(None)
     if sensitive_mask.dtype != bool or sensitive_mask.shape != (size,) or not sensitive_mask.any():
         raise ArgumentError(
-            message("sensitive", f"must be {size} booleans, at least one of them true", f"{sensitive_mask.dtype} of shape {sensitive_mask.shape}")
+            message(
+                "sensitive",
+                f"must be {size} booleans, at least one of them true",
+                f"{sensitive_mask.dtype} of shape {sensitive_mask.shape}",
+            )
         )
     return sensitive_mask
 
 
 def _matrix(value: Any) -> np.ndarray:
     array = numbers_of("matrix", value)
-    if array.ndim != 2 or not np.isfinite(array).all() or (array < 0).any() or not np.allclose(array.sum(axis=0), 1, rtol=0, atol=1e-9):
-        raise ArgumentError(message("matrix", "must have two dimensions, entries >= 0 and columns that sum to 1", str(array.shape)))
+    if (
+        array.ndim != 2
+        or not np.isfinite(array).all()
+        or (array < 0).any()
+        or not np.allclose(array.sum(axis=0), 1, rtol=0, atol=1e-9)
+    ):
+        raise ArgumentError(
+            message(
+                "matrix",
+                "must have two dimensions, entries >= 0 and columns that sum to 1",
+                str(array.shape),
+            )
+        )
     return array

@@ -17,7 +17,9 @@ import numpy as np
 
 from warner._core.exact import ONE, log_ratio, natural, normal_masses, share_of
 
-INFINITE = Fraction(-1)  # what ``ratio`` returns where a report is possible under one value and impossible under another
+INFINITE = Fraction(
+    -1
+)  # what ``ratio`` returns where a report is possible under one value and impossible under another
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,9 @@ class OneHotBits:
 
     def log_least(self, ones: np.ndarray, size: int) -> np.ndarray:
         """log Pr(report | a value whose bit is 0 in it), of reports with so many (m,) of ``size`` bits set."""
-        raised, clear, lost = (math.log(v / ONE) for v in (self.raised, ONE - self.raised, ONE - self.keep))
+        raised, clear, lost = (
+            math.log(v / ONE) for v in (self.raised, ONE - self.raised, ONE - self.keep)
+        )
         return np.asarray(ones * raised + (size - 1 - ones) * clear + lost, dtype=np.float64)
 
     def ratio(self) -> Fraction:
@@ -117,15 +121,26 @@ class Table:
     @cached_property
     def protected(self) -> np.ndarray:
         """The reports (m,) that a sensitive value can make."""
-        return np.ones(len(self.numerators), dtype=bool) if self.sensitive is None else image(self.numerators, self.sensitive)
+        return (
+            np.ones(len(self.numerators), dtype=bool)
+            if self.sensitive is None
+            else image(self.numerators, self.sensitive)
+        )
 
     @cached_property
     def names_the_rest(self) -> bool:
         """Whether every other report names one value, as ULDP asks."""
-        return self.sensitive is None or violation(self.numerators, self.sensitive, self.protected) is None
+        return (
+            self.sensitive is None
+            or violation(self.numerators, self.sensitive, self.protected) is None
+        )
 
     def ratio(self) -> Fraction:
-        return worst_ratio(self.numerators[self.protected]) if self.names_the_rest else worst_ratio(self.numerators, self.sensitive)
+        return (
+            worst_ratio(self.numerators[self.protected])
+            if self.names_the_rest
+            else worst_ratio(self.numerators, self.sensitive)
+        )
 
 
 @dataclass(frozen=True)
@@ -169,7 +184,11 @@ class Displacements:
     @property
     def examined(self) -> str:
         """What an audit of the law alone looks at."""
-        return "all pairs of cells of the exact law" if self.few else "all pairs of cells of the law, to double precision rounded up"
+        return (
+            "all pairs of cells of the exact law"
+            if self.few
+            else "all pairs of cells of the law, to double precision rounded up"
+        )
 
     @property
     def few(self) -> bool:
@@ -192,7 +211,9 @@ class Displacements:
         total = 1 << 64 * self.words
         return tuple(floats(part, total) for part in self.exact())
 
-    def _reports(self, inner: np.ndarray, rows: np.ndarray, columns: np.ndarray, both: np.ndarray) -> Iterator[np.ndarray]:
+    def _reports(
+        self, inner: np.ndarray, rows: np.ndarray, columns: np.ndarray, both: np.ndarray
+    ) -> Iterator[np.ndarray]:
         """What every report (one quarter of the grid, the others are alike) has under every cell, (R, C), of four tables as of ``exact``."""
         height, width = self.quarter.shape
         for r in range((height + 1) // 2):
@@ -225,7 +246,9 @@ class Displacements:
         worst = 0.0
         for part in parts:
             height, width = part.shape
-            rows, columns = (size - 1 if within is None else min(within, size - 1) for size in (height, width))
+            rows, columns = (
+                size - 1 if within is None else min(within, size - 1) for size in (height, width)
+            )
             found = np.zeros((rows + 1, columns + 1))
             for i in range(rows + 1):
                 low, high = part[: height - i], part[i:]
@@ -235,7 +258,9 @@ class Displacements:
                         crosses = high[:, : width - j] - low[:, j:]
                         found[i, j] = max(falls.max(), -falls.min(), crosses.max(), -crosses.min())
             error = ROUNDING * (1 + float(np.abs(part).max()))
-            slopes = (found + error) / np.maximum(np.hypot(np.arange(rows + 1)[:, None], np.arange(columns + 1)[None, :]), 1)
+            slopes = (found + error) / np.maximum(
+                np.hypot(np.arange(rows + 1)[:, None], np.arange(columns + 1)[None, :]), 1
+            )
             worst = max(worst, float(slopes.max()))
         return math.nextafter(worst, math.inf)
 
@@ -275,7 +300,9 @@ class Rounded:
         words = math.ceil((64 + log_ratio(Fraction(sides), Fraction(half[-1])) / math.log(2)) / 64)
         total = 1 << 64 * words
         side = [share_of(mass, sides, total) for mass in half[1:]]
-        return cls(np.array([*side[::-1], total - 2 * sum(side), *side], dtype=object), words, deviation)
+        return cls(
+            np.array([*side[::-1], total - 2 * sum(side), *side], dtype=object), words, deviation
+        )
 
     def ratio(self) -> Fraction:
         return INFINITE
@@ -301,7 +328,10 @@ class Rounded:
             for step in moves[1:]:
                 chance, sum_ = _coarser(chance, sum_)
                 other, more = _coarser(one, step * j)
-                chance, sum_ = np.multiply.outer(chance, other).ravel(), np.add.outer(sum_, more).ravel()
+                chance, sum_ = (
+                    np.multiply.outer(chance, other).ravel(),
+                    np.add.outer(sum_, more).ravel(),
+                )
             loss = epsilon - (2 * sum_ + float(v @ v)) / (2 * self.deviation**2)
             inside = float(-(chance * np.expm1(np.minimum(loss, 0.0))).sum())
             worst = max(worst, inside + float(tails[moves - 1].sum()))
@@ -360,7 +390,17 @@ class Keyed:
         return max(between, self.value.ratio())
 
 
-Law = TwoLevel | OneHotBits | GuardedBits | Table | Steps | Displacements | Rounded | Independent | Keyed
+Law = (
+    TwoLevel
+    | OneHotBits
+    | GuardedBits
+    | Table
+    | Steps
+    | Displacements
+    | Rounded
+    | Independent
+    | Keyed
+)
 
 
 def log_worst(law: Law) -> float:
@@ -373,11 +413,15 @@ def worst_ratio(table: np.ndarray, above: np.ndarray | None = None) -> Fraction:
     return worst_pair(table, above)[0]
 
 
-def worst_pair(table: np.ndarray, above: np.ndarray | None = None) -> tuple[Fraction, int, int, int]:
+def worst_pair(
+    table: np.ndarray, above: np.ndarray | None = None
+) -> tuple[Fraction, int, int, int]:
     """The same, and where: the first such row, the value under which it is likeliest and the one under which it is least."""
     worst, place = Fraction(1), 0
     chosen = np.arange(table.shape[1]) if above is None else np.flatnonzero(above)
-    for y, (high, low) in enumerate(zip(table[:, chosen].max(axis=1), table.min(axis=1), strict=True)):
+    for y, (high, low) in enumerate(
+        zip(table[:, chosen].max(axis=1), table.min(axis=1), strict=True)
+    ):
         if high and not low:
             worst, place = INFINITE, y
             break
@@ -399,7 +443,9 @@ def worst_slope(table: np.ndarray, distances: np.ndarray) -> tuple[float, int, i
     if ruled_out.any():
         y = int(np.argmax(ruled_out))
         return math.inf, y, int(np.argmax(table[y])), int(np.argmin(table[y]))
-    return worst_slope_of(np.vectorize(natural, otypes=[np.float64])(table[possible.all(axis=1)]), distances)
+    return worst_slope_of(
+        np.vectorize(natural, otypes=[np.float64])(table[possible.all(axis=1)]), distances
+    )
 
 
 def apart(points: np.ndarray) -> np.ndarray:
@@ -454,7 +500,9 @@ def image(table: np.ndarray, sensitive: np.ndarray) -> np.ndarray:
     return np.asarray((table[:, sensitive] > 0).any(axis=1), dtype=bool)
 
 
-def violation(table: np.ndarray, sensitive: np.ndarray, protected: np.ndarray, names: list[str] | None = None) -> str | None:
+def violation(
+    table: np.ndarray, sensitive: np.ndarray, protected: np.ndarray, names: list[str] | None = None
+) -> str | None:
     """What breaks the first condition of ULDP, if anything: an unprotected report names one non-sensitive value [P2 eq 4].
 
     ``names``: what values are called, their indices if not given.
@@ -463,7 +511,9 @@ def violation(table: np.ndarray, sensitive: np.ndarray, protected: np.ndarray, n
     for y in np.flatnonzero(~protected):
         makers = np.flatnonzero(table[y] > 0)
         if len(makers) > 1:
-            return f"unprotected report {y} comes from {names[makers[0]]} and from {names[makers[1]]}"
+            return (
+                f"unprotected report {y} comes from {names[makers[0]]} and from {names[makers[1]]}"
+            )
         if len(makers) and sensitive[makers[0]]:
             return f"unprotected report {y} comes from the sensitive value {names[makers[0]]}"
     return None

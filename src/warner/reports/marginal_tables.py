@@ -46,15 +46,30 @@ def affordable(parts: Mapping[str, ReportSchema], ways: int | None) -> int:
         return wanted
     fitting = [w for w in range(1, most + 1) if cells(parts, w) <= LARGEST]
     largest = max(parts, key=lambda name: parts[name].rows)
-    remedy = f"Tally with ways={' or '.join(map(str, fitting[-2:]))}" if fitting else f"Tally {largest!r} apart"
+    remedy = (
+        f"Tally with ways={' or '.join(map(str, fitting[-2:]))}"
+        if fitting
+        else f"Tally {largest!r} apart"
+    )
     if parts[largest].rows > 2**12:
         remedy += f"; {largest!r} has {parts[largest].rows} different reports, which fewer seeds, cells or values would lessen"
-    what = f"tables of {wanted} of {most} attributes" if wanted < most else f"a table of all {most} attributes"
-    raise ArgumentError(message("ways", f"{what} would have {needed:.3g} counts, more than {LARGEST}", str(ways), remedy))
+    what = (
+        f"tables of {wanted} of {most} attributes"
+        if wanted < most
+        else f"a table of all {most} attributes"
+    )
+    raise ArgumentError(
+        message(
+            "ways", f"{what} would have {needed:.3g} counts, more than {LARGEST}", str(ways), remedy
+        )
+    )
 
 
 def tables(
-    parts: Mapping[str, ReportSchema], columns: Mapping[str, Mapping[str, np.ndarray]], ways: int, seen: np.ndarray | None = None
+    parts: Mapping[str, ReportSchema],
+    columns: Mapping[str, Mapping[str, np.ndarray]],
+    ways: int,
+    seen: np.ndarray | None = None,
 ) -> np.ndarray:
     """The counts (cells,) of checked columns of every part, each person as often as ``seen`` (n,) says."""
     marked = sum(schema.rows for schema in parts.values() if not schema.rows_are_reports)
@@ -64,18 +79,28 @@ def tables(
         total = np.zeros(cells(parts, ways), dtype=np.int64)
         for start in range(0, n, step):
             some = slice(start, start + step)
-            part = {name: {column: array[some] for column, array in own.items()} for name, own in columns.items()}
+            part = {
+                name: {column: array[some] for column, array in own.items()}
+                for name, own in columns.items()
+            }
             total += tables(parts, part, ways, None if seen is None else seen[some])
         return total
     held = {
-        name: schema.indicators(columns[name]) if isinstance(schema, BitVector | DigitVector) else schema.index(columns[name])
+        name: schema.indicators(columns[name])
+        if isinstance(schema, BitVector | DigitVector)
+        else schema.index(columns[name])
         for name, schema in parts.items()
     }
-    found = [_table([parts[name] for name in names], [held[name] for name in names], seen).ravel() for names in combinations(parts, ways)]
+    found = [
+        _table([parts[name] for name in names], [held[name] for name in names], seen).ravel()
+        for names in combinations(parts, ways)
+    ]
     return np.concatenate(found)
 
 
-def _table(layouts: Sequence[ReportSchema], held: Sequence[np.ndarray], seen: np.ndarray | None) -> np.ndarray:
+def _table(
+    layouts: Sequence[ReportSchema], held: Sequence[np.ndarray], seen: np.ndarray | None
+) -> np.ndarray:
     """Counts (rows_1, .., rows_w). Reports that are rows are numbered together; of people of one number, marks are multiplied."""
     is_enumerable = [i for i, schema in enumerate(layouts) if schema.rows_are_reports]
     marked = [i for i, schema in enumerate(layouts) if not schema.rows_are_reports]
@@ -98,7 +123,11 @@ def _table(layouts: Sequence[ReportSchema], held: Sequence[np.ndarray], seen: np
     for start, stop in pairwise(edges):
         for first in range(start, stop, step):
             people = slice(first, min(first + step, stop))
-            left = np.ones((people.stop - first, 1), real) if seen is None else seen[people, None].astype(real)
+            left = (
+                np.ones((people.stop - first, 1), real)
+                if seen is None
+                else seen[people, None].astype(real)
+            )
             for part in marks[:-1]:
                 left = (left[:, :, None] * part[people, None, :]).reshape(len(left), -1)
             total[group[first]] += np.rint(left.T @ marks[-1][people].astype(real)).astype(np.int64)
@@ -115,13 +144,28 @@ def _table(layouts: Sequence[ReportSchema], held: Sequence[np.ndarray], seen: np
 def named(names: Any, known: Sequence[str]) -> list[str]:
     """Attributes asked for, checked: known ones, each once, at least one."""
     if isinstance(names, str) or not isinstance(names, Sequence):
-        raise ArgumentTypeError(message("attributes", "must be a list of names", kind(names), f"For example {list(known[:2])}"))
+        raise ArgumentTypeError(
+            message(
+                "attributes",
+                "must be a list of names",
+                kind(names),
+                f"For example {list(known[:2])}",
+            )
+        )
     if not names or any(name not in known for name in names) or len(set(names)) < len(names):
-        raise ArgumentError(message("attributes", f"must be different names among {', '.join(known)}", ", ".join(map(repr, names)) or "none"))
+        raise ArgumentError(
+            message(
+                "attributes",
+                f"must be different names among {', '.join(known)}",
+                ", ".join(map(repr, names)) or "none",
+            )
+        )
     return list(names)
 
 
-def picked(parts: Mapping[str, ReportSchema], counts: np.ndarray, ways: int, wanted: Sequence[str]) -> np.ndarray | None:
+def picked(
+    parts: Mapping[str, ReportSchema], counts: np.ndarray, ways: int, wanted: Sequence[str]
+) -> np.ndarray | None:
     """The table of ``wanted``, at most ``ways`` of them, its axes in their order; None where ``counts`` is not of these parts."""
     if ways > len(parts) or counts.shape != (cells(parts, ways),):
         return None

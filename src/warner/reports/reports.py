@@ -46,16 +46,27 @@ class Reports:
     (3, ['report'], 'RandomizedResponse')
     """
 
-    def __init__(self, header: Mapping[str, Any], columns: Mapping[str, np.ndarray], simulated: bool = False) -> None:
+    def __init__(
+        self, header: Mapping[str, Any], columns: Mapping[str, np.ndarray], simulated: bool = False
+    ) -> None:
         if not isinstance(header, Mapping) or not isinstance(columns, Mapping):
-            raise ArgumentTypeError(message("reports", "need a header and columns", kind(header), "Use mechanism.reports(outputs)"))
+            raise ArgumentTypeError(
+                message(
+                    "reports",
+                    "need a header and columns",
+                    kind(header),
+                    "Use mechanism.reports(outputs)",
+                )
+            )
         if type(simulated) is not bool:
             raise ArgumentTypeError(message("simulated", "must be True or False", kind(simulated)))
         self.simulated = simulated
         self.header = dict(header)
         self.columns = {name: _frozen(column) for name, column in columns.items()}
         if not self.columns or len({len(c) for c in self.columns.values()}) != 1:
-            raise ReportError(message("reports", "must have at least one column, all of one length"))
+            raise ReportError(
+                message("reports", "must have at least one column, all of one length")
+            )
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -66,11 +77,18 @@ class Reports:
     def __getitem__(self, rows: slice) -> Reports:
         if not isinstance(rows, slice):
             raise ArgumentTypeError(message("reports", "are taken by slices", kind(rows)))
-        return Reports(self.header, {name: column[rows] for name, column in self.columns.items()}, self.simulated)
+        return Reports(
+            self.header,
+            {name: column[rows] for name, column in self.columns.items()},
+            self.simulated,
+        )
 
     def record_array(self) -> np.ndarray:
         """Each report as it is serialised, (n, bytes) uint8: its columns' bytes, fixed length, little endian, nothing else."""
-        parts = [np.ascontiguousarray(_little(c)).view(np.uint8).reshape(len(self), -1) for c in self.columns.values()]
+        parts = [
+            np.ascontiguousarray(_little(c)).view(np.uint8).reshape(len(self), -1)
+            for c in self.columns.values()
+        ]
         return np.concatenate(parts, axis=1)
 
     def records(self) -> list[bytes]:
@@ -90,7 +108,9 @@ class Reports:
             columns = {name: c[order] for name, c in columns.items()}
         schema = [[name, _little(c).dtype.str, list(c.shape[1:])] for name, c in columns.items()]
         mark = {"simulated": True} if self.simulated else {}
-        head = canonical({"schema": SCHEMA, "header": self.header, "n": len(self), "columns": schema, **mark}).encode()
+        head = canonical(
+            {"schema": SCHEMA, "header": self.header, "n": len(self), "columns": schema, **mark}
+        ).encode()
         body = b"".join(_little(c).tobytes() for c in columns.values())
         text = _MAGIC + len(head).to_bytes(4, "little") + head + body
         return text + hashlib.sha256(text).digest()
@@ -99,9 +119,23 @@ class Reports:
     def from_bytes(cls, data: bytes) -> Reports:
         """Reports from :meth:`to_bytes`; raises FileError unless every byte is as it was written."""
         if not data.startswith(_MAGIC):
-            raise FileError(message("reports", "are not in warner's wire format", None, "Was the file written by Reports.save?"))
+            raise FileError(
+                message(
+                    "reports",
+                    "are not in warner's wire format",
+                    None,
+                    "Was the file written by Reports.save?",
+                )
+            )
         if len(data) < len(_MAGIC) + 36 or hashlib.sha256(data[:-32]).digest() != data[-32:]:
-            raise FileError(message("reports", "are truncated or altered: the checksum does not match", None, "Fetch the file again"))
+            raise FileError(
+                message(
+                    "reports",
+                    "are truncated or altered: the checksum does not match",
+                    None,
+                    "Fetch the file again",
+                )
+            )
         start = len(_MAGIC) + 4
         end = start + int.from_bytes(data[len(_MAGIC) : start], "little")
         try:
@@ -110,17 +144,30 @@ class Reports:
                 raise ValueError
             columns = {}
             for name, dtype, shape in head["columns"]:
-                if not re.fullmatch("[<|][biuf][1248]", dtype) or any(type(size) is not int or size < 0 for size in shape):
+                if not re.fullmatch("[<|][biuf][1248]", dtype) or any(
+                    type(size) is not int or size < 0 for size in shape
+                ):
                     raise ValueError
-                column = np.frombuffer(data[:-32], dtype, head["n"] * int(np.prod(shape, dtype=int)), end)
-                columns[str(name)] = column.reshape(head["n"], *shape).astype(np.dtype(dtype).newbyteorder("="), copy=False)
+                column = np.frombuffer(
+                    data[:-32], dtype, head["n"] * int(np.prod(shape, dtype=int)), end
+                )
+                columns[str(name)] = column.reshape(head["n"], *shape).astype(
+                    np.dtype(dtype).newbyteorder("="), copy=False
+                )
                 end += column.nbytes
             if end != len(data) - 32:
                 raise ValueError
             return cls(head["header"], columns, head.get("simulated", False))
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
             pass
-        raise FileError(message("reports", "do not have the form that their checksum vouches for", None, "Use the version of warner that wrote them"))
+        raise FileError(
+            message(
+                "reports",
+                "do not have the form that their checksum vouches for",
+                None,
+                "Use the version of warner that wrote them",
+            )
+        )
 
     def save(self, path: str | os.PathLike[str], keep_order: bool = False) -> None:
         """Write the wire format to ``path``, whole or not at all; ``keep_order`` as in :meth:`to_bytes`."""
@@ -150,7 +197,15 @@ def columns_of(schema: ReportSchema, records: np.ndarray) -> dict[str, np.ndarra
         start += empty.nbytes
         if part.shape[1] != empty.nbytes:
             break
-        columns[name] = part.view(empty.dtype.newbyteorder("<")).reshape(len(records), *empty.shape[1:]).astype(empty.dtype)
+        columns[name] = (
+            part.view(empty.dtype.newbyteorder("<"))
+            .reshape(len(records), *empty.shape[1:])
+            .astype(empty.dtype)
+        )
     if start != records.shape[1]:
-        raise ReportError(message("reports", "must have the length of this mechanism's", f"{records.shape[1]} bytes"))
+        raise ReportError(
+            message(
+                "reports", "must have the length of this mechanism's", f"{records.shape[1]} bytes"
+            )
+        )
     return columns

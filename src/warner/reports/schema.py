@@ -51,7 +51,10 @@ class IntegerColumns:
         return math.prod(self.sizes)
 
     def empty(self, n: int) -> dict[str, np.ndarray]:
-        return {name: np.empty(n, smallest_dtype(size)) for name, size in zip(self.names, self.sizes, strict=True)}
+        return {
+            name: np.empty(n, smallest_dtype(size))
+            for name, size in zip(self.names, self.sizes, strict=True)
+        }
 
     def check(self, columns: Mapping[str, np.ndarray]) -> None:
         """Refuse values that the mechanism cannot have sent."""
@@ -62,7 +65,13 @@ class IntegerColumns:
     def parse(self, outputs: Any) -> dict[str, np.ndarray]:
         if not isinstance(outputs, Mapping):
             if len(self.names) > 1:
-                raise ArgumentTypeError(message("outputs", f"must be a dict with the columns {', '.join(self.names)}", kind(outputs)))
+                raise ArgumentTypeError(
+                    message(
+                        "outputs",
+                        f"must be a dict with the columns {', '.join(self.names)}",
+                        kind(outputs),
+                    )
+                )
             outputs = {self.names[0]: outputs}
         columns = {}
         for name, size in zip(self.names, self.sizes, strict=True):
@@ -109,7 +118,10 @@ class _Array:
         raise NotImplementedError
 
     def to_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {name: np.ascontiguousarray(columns[self.array][:, i]) for i, name in enumerate(self.file_columns())}
+        return {
+            name: np.ascontiguousarray(columns[self.array][:, i])
+            for i, name in enumerate(self.file_columns())
+        }
 
     def from_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         return {self.array: np.stack([columns[name] for name in self.file_columns()], axis=1)}
@@ -159,7 +171,9 @@ class BitVector(_Array):
             set_bits = np.bitwise_count(packed).sum(axis=1, dtype=np.int64)
             refuse_reports(set_bits != self.ones, f"every report must have {self.ones} bits set")
         if self.exclusive_mask:
-            named = np.bitwise_count(packed & np.frombuffer(self.exclusive_mask, np.uint8)).sum(axis=1, dtype=np.int64)
+            named = np.bitwise_count(packed & np.frombuffer(self.exclusive_mask, np.uint8)).sum(
+                axis=1, dtype=np.int64
+            )
             refuse_reports(named > 1, "at most one bit of a non-sensitive value may be set")
 
     def parse(self, outputs: Any) -> dict[str, np.ndarray]:
@@ -167,12 +181,22 @@ class BitVector(_Array):
         if packed and "bits" not in outputs:
             raise ReportError(message("outputs", "has no column 'bits'"))
         array = _integers("outputs", outputs["bits"] if packed else outputs)
-        if array.ndim != 2 or array.shape[1] not in (self.width, self.bytes) or (packed and array.shape[1] != self.bytes):
+        if (
+            array.ndim != 2
+            or array.shape[1] not in (self.width, self.bytes)
+            or (packed and array.shape[1] != self.bytes)
+        ):
             raise ReportError(
-                message("outputs", f"must have shape (n, {self.width}), or (n, {self.bytes}) packed as {{'bits': ...}}", str(array.shape))
+                message(
+                    "outputs",
+                    f"must have shape (n, {self.width}), or (n, {self.bytes}) packed as {{'bits': ...}}",
+                    str(array.shape),
+                )
             )
         if packed:
-            refuse_reports(np.any((array < 0) | (array > 255), axis=1), "packed bytes must lie in 0..255")
+            refuse_reports(
+                np.any((array < 0) | (array > 255), axis=1), "packed bytes must lie in 0..255"
+            )
             return {"bits": array.astype(np.uint8)}
         refuse_reports(np.any((array != 0) & (array != 1), axis=1), "bits must be 0 or 1")
         return {"bits": np.packbits(array.astype(np.uint8), axis=1)}
@@ -217,20 +241,35 @@ class DigitVector(_Array):
 
     def check(self, columns: Mapping[str, np.ndarray]) -> None:
         """Refuse digits that the mechanism cannot have sent."""
-        refuse_reports(np.any(columns["digits"] >= self.base, axis=1), f"digits must lie in 0..{self.base - 1}")
+        refuse_reports(
+            np.any(columns["digits"] >= self.base, axis=1), f"digits must lie in 0..{self.base - 1}"
+        )
 
     def parse(self, outputs: Any) -> dict[str, np.ndarray]:
         if isinstance(outputs, Mapping) and "digits" not in outputs:
             raise ReportError(message("outputs", "has no column 'digits'"))
         array = _integers("outputs", outputs["digits"] if isinstance(outputs, Mapping) else outputs)
         if array.ndim != 2 or array.shape[1] != self.width:
-            raise ReportError(message("outputs", f"must have shape (n, {self.width}), a digit for each key", str(array.shape)))
-        refuse_reports(np.any((array < 0) | (array >= self.base), axis=1), f"digits must lie in 0..{self.base - 1}")
+            raise ReportError(
+                message(
+                    "outputs",
+                    f"must have shape (n, {self.width}), a digit for each key",
+                    str(array.shape),
+                )
+            )
+        refuse_reports(
+            np.any((array < 0) | (array >= self.base), axis=1),
+            f"digits must lie in 0..{self.base - 1}",
+        )
         return {"digits": array.astype(smallest_dtype(self.base))}
 
     def indicators(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """Which of the ``rows`` rows (key, digit), in C order, each report counts for, (n, width base) zeros and ones."""
-        return np.asarray((columns["digits"][:, :, None] == np.arange(self.base)).reshape(len(columns["digits"]), -1).astype(np.uint8))
+        return np.asarray(
+            (columns["digits"][:, :, None] == np.arange(self.base))
+            .reshape(len(columns["digits"]), -1)
+            .astype(np.uint8)
+        )
 
     @property
     def cells(self) -> int:
@@ -254,9 +293,18 @@ class ProductSchema:
     parts: Mapping[str, ReportSchema]
 
     def __post_init__(self) -> None:
-        names = [f"{name}.{column}" for name, part in self.parts.items() for column in part.empty(0)]
+        names = [
+            f"{name}.{column}" for name, part in self.parts.items() for column in part.empty(0)
+        ]
         if len(set(names)) < len(names):
-            raise ArgumentError(message("names", "must not make two columns of one name", ", ".join(self.parts), "Rename a part"))
+            raise ArgumentError(
+                message(
+                    "names",
+                    "must not make two columns of one name",
+                    ", ".join(self.parts),
+                    "Rename a part",
+                )
+            )
 
     @property
     def rows_are_reports(self) -> bool:
@@ -273,13 +321,21 @@ class ProductSchema:
     def split(self, columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Each part's own columns, of those that are there."""
         return {
-            name: {column: columns[f"{name}.{column}"] for column in part.empty(0) if f"{name}.{column}" in columns}
+            name: {
+                column: columns[f"{name}.{column}"]
+                for column in part.empty(0)
+                if f"{name}.{column}" in columns
+            }
             for name, part in self.parts.items()
         }
 
     def join(self, columns: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
         """The columns of the whole from each part's own."""
-        return {f"{name}.{column}": array for name in self.parts for column, array in columns[name].items()}
+        return {
+            f"{name}.{column}": array
+            for name in self.parts
+            for column, array in columns[name].items()
+        }
 
     def empty(self, n: int) -> dict[str, np.ndarray]:
         return self.join({name: part.empty(n) for name, part in self.parts.items()})
@@ -292,12 +348,20 @@ class ProductSchema:
     def parse(self, outputs: Any) -> dict[str, np.ndarray]:
         """Of the columns of the whole, or of {part: its outputs}."""
         if not isinstance(outputs, Mapping):
-            raise ArgumentTypeError(message("outputs", f"must be a dict with reports of {', '.join(self.parts)}", kind(outputs)))
+            raise ArgumentTypeError(
+                message(
+                    "outputs",
+                    f"must be a dict with reports of {', '.join(self.parts)}",
+                    kind(outputs),
+                )
+            )
         given = outputs if self.parts.keys() <= outputs.keys() else self.split(outputs)
         found = {name: _named(name, part.parse, given[name]) for name, part in self.parts.items()}
         columns = self.join(found)
         if len({len(column) for column in columns.values()}) != 1:
-            raise ReportError(message("outputs", f"must be equally many for each of {', '.join(self.parts)}"))
+            raise ReportError(
+                message("outputs", f"must be equally many for each of {', '.join(self.parts)}")
+            )
         return columns
 
     def index(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -311,21 +375,30 @@ class ProductSchema:
 
     @property
     def cells(self) -> int:
-        return 0  # a tally of tuples keeps the tuples that occur, or tables with a bound of their own
+        return (
+            0  # a tally of tuples keeps the tuples that occur, or tables with a bound of their own
+        )
 
     @property
     def file_width(self) -> int:
         return sum(part.file_width for part in self.parts.values())
 
     def file_columns(self) -> dict[str, int]:
-        return {f"{name}.{column}": size for name, part in self.parts.items() for column, size in part.file_columns().items()}
+        return {
+            f"{name}.{column}": size
+            for name, part in self.parts.items()
+            for column, size in part.file_columns().items()
+        }
 
     def to_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         own = self.split(columns)
         return self.join({name: part.to_file(own[name]) for name, part in self.parts.items()})
 
     def from_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        own = {name: {column: columns[f"{name}.{column}"] for column in part.file_columns()} for name, part in self.parts.items()}
+        own = {
+            name: {column: columns[f"{name}.{column}"] for column in part.file_columns()}
+            for name, part in self.parts.items()
+        }
         return self.join({name: part.from_file(own[name]) for name, part in self.parts.items()})
 
 
@@ -350,7 +423,14 @@ def refuse_reports(bad: np.ndarray, rule: str) -> None:
     """Raise ReportError for the rows at which ``bad`` (n,) is true."""
     where = np.flatnonzero(bad)
     if where.size:
-        raise ReportError(message("reports", f"row {where[0]}: {rule}", f"{where.size} such rows", "Were they made by this mechanism?"))
+        raise ReportError(
+            message(
+                "reports",
+                f"row {where[0]}: {rule}",
+                f"{where.size} such rows",
+                "Were they made by this mechanism?",
+            )
+        )
 
 
 def columns_from(schema: ReportSchema, outputs: Any) -> dict[str, np.ndarray]:
@@ -373,11 +453,26 @@ def _integers(name: str, values: Any) -> np.ndarray:
     if array.dtype.kind == "f":
         # 2^53 is the last whole number up to which floats hold every one.
         with np.errstate(invalid="ignore"):
-            wrong = np.count_nonzero(~((array == np.floor(array)) & (np.abs(array.astype(np.float64)) <= 2**53)))
+            wrong = np.count_nonzero(
+                ~((array == np.floor(array)) & (np.abs(array.astype(np.float64)) <= 2**53))
+            )
         if wrong:
-            rule, got = "must be whole numbers", f"{wrong} of {array.size} {array.dtype} values that are none"
-            raise ReportError(message(name, rule, got, "Pass the reports themselves: zeros and ones, or indices, as integers"))
+            rule, got = (
+                "must be whole numbers",
+                f"{wrong} of {array.size} {array.dtype} values that are none",
+            )
+            raise ReportError(
+                message(
+                    name,
+                    rule,
+                    got,
+                    "Pass the reports themselves: zeros and ones, or indices, as integers",
+                )
+            )
     elif array.dtype.kind not in "biu":
-        rule, remedy = "must be an array of integers", "Convert it, for example with numpy.asarray(outputs, dtype=int)"
+        rule, remedy = (
+            "must be an array of integers",
+            "Convert it, for example with numpy.asarray(outputs, dtype=int)",
+        )
         raise ReportError(message(name, rule, str(array.dtype), remedy))
     return array.astype(np.int64, copy=False)

@@ -77,18 +77,34 @@ class Tally:
         fine = (
             isinstance(self.header, Mapping)
             and isinstance(self.kind, str)
-            and (self.kind in ("histogram", "bitsums", "digits", "reports") or self.ways is not None)
+            and (
+                self.kind in ("histogram", "bitsums", "digits", "reports") or self.ways is not None
+            )
             and isinstance(self.counts, np.ndarray)
             and self.counts.dtype.kind in "iu"
             and type(self.n) is int
             and 0 <= self.n < 2**63
             and (self.kind == "reports") == (self.rows is not None)
-            and (self.rows is None or (isinstance(self.rows, np.ndarray) and self.rows.dtype == np.uint8 and self.rows.ndim == 2))
+            and (
+                self.rows is None
+                or (
+                    isinstance(self.rows, np.ndarray)
+                    and self.rows.dtype == np.uint8
+                    and self.rows.ndim == 2
+                )
+            )
             and (self.rows is None or self.counts.shape == self.rows.shape[:1])
             and type(self.simulated) is bool
         )
         if not fine:
-            raise ArgumentTypeError(message("tally", "needs a header, a kind, integer counts and n", None, "Make one with mechanism.tally(reports)"))
+            raise ArgumentTypeError(
+                message(
+                    "tally",
+                    "needs a header, a kind, integer counts and n",
+                    None,
+                    "Make one with mechanism.tally(reports)",
+                )
+            )
         counts = self.counts.astype(np.int64)
         counts.setflags(write=False)
         object.__setattr__(self, "counts", counts)
@@ -102,12 +118,27 @@ class Tally:
             return NotImplemented
         require_same(self.header, other.header, "tallies")
         require_same_origin([self.simulated, other.simulated], "tallies")
-        if self.rows is not None and other.rows is not None and self.rows.shape[1] == other.rows.shape[1]:
-            rows, counts = distinct(np.concatenate([self.rows, other.rows]), np.concatenate([self.counts, other.counts]))
+        if (
+            self.rows is not None
+            and other.rows is not None
+            and self.rows.shape[1] == other.rows.shape[1]
+        ):
+            rows, counts = distinct(
+                np.concatenate([self.rows, other.rows]), np.concatenate([self.counts, other.counts])
+            )
             return Tally(self.header, self.kind, counts, self.n + other.n, rows, self.simulated)
         if self.kind != other.kind or self.counts.shape != other.counts.shape:
-            raise MismatchError(message("tallies", "of different kinds do not add", f"{self.kind} and {other.kind}"))
-        return Tally(self.header, self.kind, self.counts + other.counts, self.n + other.n, None, self.simulated)
+            raise MismatchError(
+                message("tallies", "of different kinds do not add", f"{self.kind} and {other.kind}")
+            )
+        return Tally(
+            self.header,
+            self.kind,
+            self.counts + other.counts,
+            self.n + other.n,
+            None,
+            self.simulated,
+        )
 
     def __radd__(self, other: object) -> Tally:
         return self if other == 0 else NotImplemented  # so that sum(tallies) works
@@ -159,13 +190,24 @@ class Tally:
             counts = np.asarray(data["counts"], dtype=np.int64).reshape(data["shape"])
             rows = None
             if "rows" in data:
-                rows = np.frombuffer(bytes.fromhex("".join(data["rows"])), np.uint8).reshape(len(data["rows"]), -1)
-            tally = cls(data["header"], data["kind"], counts, data["n"], rows, data.get("simulated", False))
+                rows = np.frombuffer(bytes.fromhex("".join(data["rows"])), np.uint8).reshape(
+                    len(data["rows"]), -1
+                )
+            tally = cls(
+                data["header"], data["kind"], counts, data["n"], rows, data.get("simulated", False)
+            )
             intact = tally.digest == data["sha256"] and data["shape"] == list(counts.shape)
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
             intact = False
         if not intact:
-            raise FileError(message("tally", "is incomplete or was altered: its checksum does not match", None, "Tally the reports again"))
+            raise FileError(
+                message(
+                    "tally",
+                    "is incomplete or was altered: its checksum does not match",
+                    None,
+                    "Tally the reports again",
+                )
+            )
         return tally
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -177,7 +219,14 @@ class Tally:
         """Read the one tally of a file; a file with several attributes is read by :func:`load_tallies`."""
         tallies = load_tallies(path)
         if len(tallies) != 1:
-            raise FileError(message(str(path), f"holds {len(tallies)} tallies ({', '.join(tallies)})", None, "Use warner.reports.tally.load_tallies"))
+            raise FileError(
+                message(
+                    str(path),
+                    f"holds {len(tallies)} tallies ({', '.join(tallies)})",
+                    None,
+                    "Use warner.reports.tally.load_tallies",
+                )
+            )
         return next(iter(tallies.values()))
 
 
@@ -193,7 +242,13 @@ def dump_tallies(tallies: Mapping[str, Tally]) -> str:
     named = {name: t.to_json() for name, t in tallies.items()}
     digest = hashlib.sha256(canonical(named).encode()).hexdigest()
     schema = SCHEMA if any(t.ways is not None for t in tallies.values()) else 1
-    return json.dumps({"format": "warner-tally", "schema": schema, "attributes": named, "sha256": digest}, ensure_ascii=True) + "\n"
+    return (
+        json.dumps(
+            {"format": "warner-tally", "schema": schema, "attributes": named, "sha256": digest},
+            ensure_ascii=True,
+        )
+        + "\n"
+    )
 
 
 def load_tallies(path: str | os.PathLike[str]) -> dict[str, Tally]:
@@ -206,23 +261,54 @@ def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
-        raise FileError(message(name, "is not a tally file, or is truncated", None, "Tally the reports again")) from None
-    if not isinstance(data, dict) or data.get("format") != "warner-tally" or not isinstance(data.get("attributes"), dict):
-        raise FileError(message(name, "is not a warner tally", None, "Make one with 'warner tally'"))
+        raise FileError(
+            message(name, "is not a tally file, or is truncated", None, "Tally the reports again")
+        ) from None
+    if (
+        not isinstance(data, dict)
+        or data.get("format") != "warner-tally"
+        or not isinstance(data.get("attributes"), dict)
+    ):
+        raise FileError(
+            message(name, "is not a warner tally", None, "Make one with 'warner tally'")
+        )
     if data.get("schema") not in range(1, SCHEMA + 1):
-        raise FileError(message(name, f"schema must be at most {SCHEMA}", repr(data.get("schema")), "Use the version of warner that wrote it"))
+        raise FileError(
+            message(
+                name,
+                f"schema must be at most {SCHEMA}",
+                repr(data.get("schema")),
+                "Use the version of warner that wrote it",
+            )
+        )
     if not data["attributes"]:
         raise EmptyError(message(name, "holds no tally"))
     for attribute in data["attributes"]:
         if (found := unreadable(attribute)) is not None:
-            raise FileError(message(name, f"names an attribute that holds {found}", show(attribute), "Names must be printable"))
+            raise FileError(
+                message(
+                    name,
+                    f"names an attribute that holds {found}",
+                    show(attribute),
+                    "Names must be printable",
+                )
+            )
     try:
-        tallies = {attribute: Tally.from_json(entry) for attribute, entry in data["attributes"].items()}
+        tallies = {
+            attribute: Tally.from_json(entry) for attribute, entry in data["attributes"].items()
+        }
         intact = dump_tallies(tallies).encode() == text
     except (FileError, RecursionError):
         intact = False
     if not intact:
-        raise FileError(message(name, "is incomplete or was altered: its checksum does not match", None, "Tally the reports again"))
+        raise FileError(
+            message(
+                name,
+                "is incomplete or was altered: its checksum does not match",
+                None,
+                "Tally the reports again",
+            )
+        )
     return tallies
 
 
@@ -251,24 +337,39 @@ def require_same(ours: Mapping[str, Any], theirs: Mapping[str, Any], what: str) 
     """Refuse headers that differ, naming the first thing that does."""
     for key in ("mechanism", "version", "requested", "parameters", "thresholds", "domain"):
         if ours.get(key) != theirs.get(key):
-            shown = "" if key in ("domain", "thresholds", "parameters") else f": {ours.get(key)!r} and {theirs.get(key)!r}"
+            shown = (
+                ""
+                if key in ("domain", "thresholds", "parameters")
+                else f": {ours.get(key)!r} and {theirs.get(key)!r}"
+            )
             raise MismatchError(
-                message(what, f"do not belong together: different {key}{shown}", None, "Combine only what one and the same mechanism made")
+                message(
+                    what,
+                    f"do not belong together: different {key}{shown}",
+                    None,
+                    "Combine only what one and the same mechanism made",
+                )
             )
     if dict(ours) != dict(theirs):
         raise MismatchError(message(what, "do not belong together: headers differ"))
 
 
 def count(
-    schema: IntegerColumns | BitVector | DigitVector, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None
+    schema: IntegerColumns | BitVector | DigitVector,
+    columns: Mapping[str, np.ndarray],
+    seen: np.ndarray | None = None,
 ) -> tuple[str, np.ndarray]:
     """Kind and counts of checked columns, each row as often as ``seen`` (n,) says."""
     if isinstance(schema, BitVector):
         if seen is None:
             return "bitsums", bit_sums(columns["bits"], schema.width)
-        return "bitsums", seen @ np.unpackbits(columns["bits"], axis=1, count=schema.width).astype(np.int64)
+        return "bitsums", seen @ np.unpackbits(columns["bits"], axis=1, count=schema.width).astype(
+            np.int64
+        )
     if isinstance(schema, DigitVector):
-        return "digits", np.stack([bins(digits, schema.base, seen) for digits in columns["digits"].T])
+        return "digits", np.stack(
+            [bins(digits, schema.base, seen) for digits in columns["digits"].T]
+        )
     return "histogram", bins(schema.index(columns), schema.rows, seen).reshape(schema.sizes)
 
 
@@ -306,7 +407,9 @@ def kinds(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if i:
             # Numbers of pairs stay below n^2, and pairs are in the order of the bytes.
             different, inverse = np.unique(numbers, return_inverse=True)
-            numbers = place.astype(np.uint64) * np.uint64(different.size) + inverse.ravel().astype(np.uint64)
+            numbers = place.astype(np.uint64) * np.uint64(different.size) + inverse.ravel().astype(
+                np.uint64
+            )
         _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
         place = inverse.ravel()
     return np.ascontiguousarray(rows[first]), place

@@ -56,7 +56,13 @@ class Association(float):
     def __getnewargs__(self) -> tuple[Pair]:  # type: ignore[override]
         return (self._pair,)
 
-    def interval(self, level: float = 0.95, target: str = "population", replicates: int = 200, rng: np.random.Generator | None = None) -> np.ndarray:
+    def interval(
+        self,
+        level: float = 0.95,
+        target: str = "population",
+        replicates: int = 200,
+        rng: np.random.Generator | None = None,
+    ) -> np.ndarray:
         """A confidence interval (2,) for the population's V, by test inversion with a parametric bootstrap.
 
             { V : quantile(a/2) of V^2* at V <= V^2 found <= quantile(1 - a/2) }
@@ -81,7 +87,11 @@ class Association(float):
         for q, square in ((1 - alpha / 2, found - reach), (alpha / 2, max(0.0, found) + reach)):
             for left in reversed(range(_ROUNDS)):
                 # On the way a rough end will do.
-                errors = self._pair.errors(float(np.sqrt(np.clip(square, 0.0, 1.0))), max(20, replicates // 4) if left else replicates, rng)
+                errors = self._pair.errors(
+                    float(np.sqrt(np.clip(square, 0.0, 1.0))),
+                    max(20, replicates // 4) if left else replicates,
+                    rng,
+                )
                 square = found - float(np.quantile(errors, q, method="weibull"))
             ends.append(float(np.sqrt(np.clip(square, 0.0, 1.0))))
         return np.array([min(ends), max(ends)])
@@ -97,7 +107,9 @@ class Pair:
         shape: (r, c).
     """
 
-    def __init__(self, channel: Channel, weights: np.ndarray, n: int, shape: tuple[int, int]) -> None:
+    def __init__(
+        self, channel: Channel, weights: np.ndarray, n: int, shape: tuple[int, int]
+    ) -> None:
         self.channel, self.weights, self.n, self.shape = channel, weights, n, shape
 
     def square(self, w: np.ndarray) -> float:
@@ -108,13 +120,19 @@ class Pair:
         maps = [np.eye(side.size) - side[:, None] for side in sides]
         d = maps[0] @ table @ maps[1].T
         variance = (self._squares(w, maps) - d**2) / (self.n - 1)
-        floors = [np.maximum(side, np.maximum(sd, 1e-300)) for side, sd in zip(sides, self._deviations(w, sides), strict=True)]
+        floors = [
+            np.maximum(side, np.maximum(sd, 1e-300))
+            for side, sd in zip(sides, self._deviations(w, sides), strict=True)
+        ]
         return float(((d**2 - variance) / np.multiply.outer(*floors)).sum() / (min(self.shape) - 1))
 
     def _squares(self, w: np.ndarray, maps: list[np.ndarray]) -> np.ndarray:
         """Means (r, c) over the reports of g_ij^2, whose means are D_ij; for attributes randomised apart g is a product."""
         if isinstance(self.channel, KroneckerChannel):
-            one, two = ((channel.influence(side.T)) ** 2 for channel, side in zip(self.channel.channels, maps, strict=True))
+            one, two = (
+                (channel.influence(side.T)) ** 2
+                for channel, side in zip(self.channel.channels, maps, strict=True)
+            )
             return one.T @ w.reshape(one.shape[0], -1) @ two
         squares = self.channel.influence(np.kron(maps[0], maps[1]).T) ** 2
         return (squares.T @ w).reshape(self.shape)
@@ -124,7 +142,11 @@ class Pair:
         out = []
         for side, shares in enumerate(sides):
             found = marginal(self.channel, w, self.shape, [side])
-            channel = SummedChannel(self.channel, self.shape, [side], np.multiply.outer(*sides).ravel()) if found is None else found[0]
+            channel = (
+                SummedChannel(self.channel, self.shape, [side], np.multiply.outer(*sides).ravel())
+                if found is None
+                else found[0]
+            )
             out.append(np.sqrt(channel.variance(shares) / self.n))
         return out
 
@@ -132,7 +154,12 @@ class Pair:
         """V^2* - V^2 (replicates,) of tallies simulated at a distribution whose V is v, as near as there is one."""
         centre = self._at(v)
         true = plain(centre) ** 2
-        return np.array([self.square(self.channel.simulate(centre.ravel(), self.n, rng)) - true for _ in range(replicates)])
+        return np.array(
+            [
+                self.square(self.channel.simulate(centre.ravel(), self.n, rng)) - true
+                for _ in range(replicates)
+            ]
+        )
 
     def _at(self, v: float) -> np.ndarray:
         """A distribution (r, c) with V = v like the estimate: a b' + s D projected on the simplex, the factor s found by bisection."""
@@ -173,7 +200,18 @@ def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:
     shape = (domain.shape[keep[0]], domain.shape[keep[1]])
     rows = found[0].shape[0]
     hidden = isinstance(found[0], SummedChannel) and not found[0].has_moments
-    if found[0].rows_per_report != 1 or hidden or (not isinstance(found[0], KroneckerChannel) and rows * prod(shape) > LARGEST_DENSE):
+    if (
+        found[0].rows_per_report != 1
+        or hidden
+        or (not isinstance(found[0], KroneckerChannel) and rows * prod(shape) > LARGEST_DENSE)
+    ):
         remedy = "Randomise each attribute by itself, with reports that are values, or take metrics.cramers_v of the shares of their marginal"
-        raise ArgumentError(message("cramers_v", "needs whole reports whose joint law is listed", type(channel).__name__, remedy))
+        raise ArgumentError(
+            message(
+                "cramers_v",
+                "needs whole reports whose joint law is listed",
+                type(channel).__name__,
+                remedy,
+            )
+        )
     return Association(Pair(found[0], found[1], data.n, shape))

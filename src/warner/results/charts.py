@@ -37,7 +37,9 @@ _MOST_LABELS = 60  # beyond it a row per value does not fit a page
 _WIDTH = 460
 _CAPTION = 80  # characters that fit the width
 _HEADING = 6  # lines of a title
-_LABEL = 200  # characters of a label, more than there is room for: measuring longer ones takes minutes
+_LABEL = (
+    200  # characters of a label, more than there is room for: measuring longer ones takes minutes
+)
 _TRUTH = "#b84300"
 _SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]  # ever darker, so that they read in grey
 
@@ -61,23 +63,42 @@ def _altair() -> Any:
     try:
         import altair
     except ImportError:
-        raise MissingExtraError(message("plot", "needs altair and vl-convert-python", None, "Install warner[plot]")) from None
+        raise MissingExtraError(
+            message("plot", "needs altair and vl-convert-python", None, "Install warner[plot]")
+        ) from None
     return altair
 
 
-def chart(estimates: Sequence[Solution], truth: Sequence[Any] | None = None, level: float = 0.95, target: str = "population") -> Any:
+def chart(
+    estimates: Sequence[Solution],
+    truth: Sequence[Any] | None = None,
+    level: float = 0.95,
+    target: str = "population",
+) -> Any:
     """Shares with intervals, one panel per estimate, and the truth where ``truth``, (K,) for each, is given.
 
     Intervals are those of ``Estimate.rows``; where the channel has no inverse there are none, and the caption says so.
     """
     for i, e in enumerate(estimates):
         if e.fit.probabilities is None:
-            raise ArgumentError(message("plot", "needs shares, and only a mean was estimated", e.method, "Estimate with another method"))
+            raise ArgumentError(
+                message(
+                    "plot",
+                    "needs shares, and only a mean was estimated",
+                    e.method,
+                    "Estimate with another method",
+                )
+            )
         if truth is not None and np.shape(truth[i]) != (e.domain.size,):
-            raise ArgumentError(message("truth", f"must have shape ({e.domain.size},)", str(np.shape(truth[i]))))
+            raise ArgumentError(
+                message("truth", f"must have shape ({e.domain.size},)", str(np.shape(truth[i])))
+            )
         if truth is not None:
             distribution("truth", truth[i], e.domain.size)
-    panels = [_panel(e, None if truth is None else truth[i], level, target) for i, e in enumerate(estimates)]
+    panels = [
+        _panel(e, None if truth is None else truth[i], level, target)
+        for i, e in enumerate(estimates)
+    ]
     return _page(panels)
 
 
@@ -97,20 +118,40 @@ def ranking(comparisons: Mapping[str, Ranking]) -> Any:
 def _ranked(name: str, found: Ranking) -> Any:
     alt = _altair()
     rows = [
-        {**row, "low": max(row["error"] - 2 * row["margin"], row["error"] / 10), "high": row["error"] + 2 * row["margin"]} for row in found.rows()
+        {
+            **row,
+            "low": max(row["error"] - 2 * row["margin"], row["error"] / 10),
+            "high": row["error"] + 2 * row["margin"],
+        }
+        for row in found.rows()
     ]
-    base = alt.Chart(_data(rows)).encode(y=alt.Y("method:N", title=None, sort=alt.SortField("error")))
+    base = alt.Chart(_data(rows)).encode(
+        y=alt.Y("method:N", title=None, sort=alt.SortField("error"))
+    )
     scale = alt.Scale(type="log", nice=False, padding=12) if rows[0]["error"] > 0 else alt.Scale()
-    axis = alt.Axis(format="~g", grid=True, gridColor="#eeeeee", labelOverlap="greedy", labelSeparation=10)
-    bars = base.mark_rule(strokeWidth=2, color="#777777").encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
+    axis = alt.Axis(
+        format="~g", grid=True, gridColor="#eeeeee", labelOverlap="greedy", labelSeparation=10
+    )
+    bars = base.mark_rule(strokeWidth=2, color="#777777").encode(
+        x=alt.X("low:Q", scale=scale), x2="high:Q"
+    )
     dots = base.mark_point(filled=True, size=45, color="#111111", opacity=1)
-    dots = dots.encode(x=alt.X("error:Q", title=f"{found.loss_name}{' (logarithmic scale)' * (rows[0]['error'] > 0)}", scale=scale, axis=axis))
+    dots = dots.encode(
+        x=alt.X(
+            "error:Q",
+            title=f"{found.loss_name}{' (logarithmic scale)' * (rows[0]['error'] > 0)}",
+            scale=scale,
+            axis=axis,
+        )
+    )
     about = [
         f"{found.runs} tallies of {found.n:,} reports, simulated from an estimate of this one",
         "dots: mean error; bars: two standard errors of it either side; differences on the same tallies are known better",
     ]
     wrapped = [part for line in about for part in textwrap.wrap(line, _CAPTION)]
-    title = alt.TitleParams(_heading(name), subtitle=wrapped, anchor="start", frame="group", offset=12)
+    title = alt.TitleParams(
+        _heading(name), subtitle=wrapped, anchor="start", frame="group", offset=12
+    )
     return alt.layer(bars, dots).properties(title=title, width=_WIDTH)
 
 
@@ -137,7 +178,9 @@ def _data(rows: list[dict[str, Any]]) -> Any:
     return alt.Data(values=json.dumps(rows), format=alt.JsonDataFormat(type="json"))
 
 
-def _title(estimate: Solution, caption: str, level: float, target: str, shown: str, more: str = "") -> Any:
+def _title(
+    estimate: Solution, caption: str, level: float, target: str, shown: str, more: str = ""
+) -> Any:
     """Title and caption; ``shown`` says what in the picture intervals are."""
     about = f"{shown}: {100 * level:.4g} % interval for the {target}{more}"
     if not _bounded(estimate, target):
@@ -157,24 +200,47 @@ def _dots(estimate: Solution, rows: list[dict[str, Any]], level: float, target: 
     """A row per value: a dot and its interval, a tick for the truth. Values without an order are sorted by share."""
     alt = _altair()
     many = len(rows) > _MOST_LABELS
-    data = [{**row, "value": label} for row, label in zip(rows, _distinct([_label(row["value"]) for row in rows]), strict=True)]
+    data = [
+        {**row, "value": label}
+        for row, label in zip(rows, _distinct([_label(row["value"]) for row in rows]), strict=True)
+    ]
     if many:
-        place = alt.Y("order:Q", title="value (its number)", scale=alt.Scale(zero=False, nice=False, reverse=True))
+        place = alt.Y(
+            "order:Q",
+            title="value (its number)",
+            scale=alt.Scale(zero=False, nice=False, reverse=True),
+        )
     else:
         ordered = not isinstance(estimate.domain.labels[0], str)
         sort = alt.SortField("order") if ordered else alt.SortField("estimate", order="descending")
         place = alt.Y("value:N", title=_value_title(estimate.domain), sort=sort)
     base = alt.Chart(_data(data)).encode(y=place)
-    share = alt.X("estimate:Q", title="share", axis=alt.Axis(format="%", grid=True, gridColor="#eeeeee"))
+    share = alt.X(
+        "estimate:Q", title="share", axis=alt.Axis(format="%", grid=True, gridColor="#eeeeee")
+    )
     layers, caption = [], "dots: estimate"
     if _bounded(estimate, target):
-        layers.append(base.mark_rule(strokeWidth=1 if many else 2, color="#777777").encode(x=alt.X("low:Q"), x2="high:Q"))
-    layers.append(base.mark_point(filled=True, size=15 if many else 45, color="#111111", opacity=1).encode(x=share))
+        layers.append(
+            base.mark_rule(strokeWidth=1 if many else 2, color="#777777").encode(
+                x=alt.X("low:Q"), x2="high:Q"
+            )
+        )
+    layers.append(
+        base.mark_point(filled=True, size=15 if many else 45, color="#111111", opacity=1).encode(
+            x=share
+        )
+    )
     if "truth" in rows[0]:
-        layers.append(base.mark_tick(thickness=2, height=5 if many else 11, color=_TRUTH, opacity=1).encode(x="truth:Q"))
+        layers.append(
+            base.mark_tick(thickness=2, height=5 if many else 11, color=_TRUTH, opacity=1).encode(
+                x="truth:Q"
+            )
+        )
         caption += ", upright ticks: truth"
     size = {"height": 400} if many else {}
-    return alt.layer(*layers).properties(title=_title(estimate, caption, level, target, "bars"), width=_WIDTH, **size)
+    return alt.layer(*layers).properties(
+        title=_title(estimate, caption, level, target, "bars"), width=_WIDTH, **size
+    )
 
 
 def _label(value: Any) -> str:
@@ -202,7 +268,11 @@ def _line(estimate: Solution, rows: list[dict[str, Any]], level: float, target: 
     """Steps over the values, the interval as a band, the truth dashed."""
     alt = _altair()
     domain: Any = estimate.domain
-    first, last = (domain.low, domain.high) if isinstance(domain, Interval) else (domain.low - 0.5, domain.high + 0.5)
+    first, last = (
+        (domain.low, domain.high)
+        if isinstance(domain, Interval)
+        else (domain.low - 0.5, domain.high + 0.5)
+    )
     edges = np.linspace(first, last, len(rows) + 1).tolist()
     # Each step begins at its left edge; the last is repeated at the right end.
     data = [{**row, "edge": edge} for row, edge in zip([*rows, rows[-1]], edges, strict=True)]
@@ -216,16 +286,38 @@ def _line(estimate: Solution, rows: list[dict[str, Any]], level: float, target: 
     place = alt.X("edge:Q", title=unit, scale=alt.Scale(domain=[first, last], nice=False))
     base = alt.Chart(_data(data)).encode(x=place)
     axis = alt.Axis(format="~%", grid=True, gridColor="#eeeeee")
-    share = alt.Y("estimate:Q", title="share of each bin" if isinstance(domain, Interval) else "share", axis=axis)
+    share = alt.Y(
+        "estimate:Q",
+        title="share of each bin" if isinstance(domain, Interval) else "share",
+        axis=axis,
+    )
     share = share.scale(domain=[bottom, high], nice=False)
     layers, caption = [], "line: estimate"
     if _bounded(estimate, target):
-        layers.append(base.mark_area(interpolate="step-after", color="#bbbbbb", opacity=0.6, clip=True).encode(y=alt.Y("low:Q"), y2="high:Q"))
-    layers.append(base.mark_line(interpolate="step-after", color="#111111", strokeWidth=1.5, clip=True).encode(y=share))
+        layers.append(
+            base.mark_area(
+                interpolate="step-after", color="#bbbbbb", opacity=0.6, clip=True
+            ).encode(y=alt.Y("low:Q"), y2="high:Q")
+        )
+    layers.append(
+        base.mark_line(
+            interpolate="step-after", color="#111111", strokeWidth=1.5, clip=True
+        ).encode(y=share)
+    )
     if "truth" in rows[0]:
-        layers.append(base.mark_line(interpolate="step-after", color=_TRUTH, strokeWidth=1.5, strokeDash=[5, 3], clip=True).encode(y="truth:Q"))
+        layers.append(
+            base.mark_line(
+                interpolate="step-after",
+                color=_TRUTH,
+                strokeWidth=1.5,
+                strokeDash=[5, 3],
+                clip=True,
+            ).encode(y="truth:Q")
+        )
         caption += ", dashed: truth"
-    title = _title(estimate, caption, level, target, "band", ", in places beyond the picture" if cut else "")
+    title = _title(
+        estimate, caption, level, target, "band", ", in places beyond the picture" if cut else ""
+    )
     return alt.layer(*layers).properties(title=title, width=_WIDTH, height=240)
 
 
@@ -237,20 +329,46 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], level: float, target: s
     fields = ["estimate", *(["truth"] if "truth" in rows[0] else [])]
     each = _WIDTH / len(fields) - 20 * (len(fields) - 1)
     cell = max(1.0, min(each / domain.columns, 400 / domain.rows, 40.0))
-    ends = [min(0.0, *(row[f] for row in rows for f in fields)), max(row[f] for row in rows for f in fields)]
+    ends = [
+        min(0.0, *(row[f] for row in rows for f in fields)),
+        max(row[f] for row in rows for f in fields),
+    ]
     sides = "" if domain.side == 1 else f" (cells of side {domain.side:g})"
     panels = []
     for f in fields:
         x, y = (
-            alt.X("column:O", title=f"column{sides}", axis=_every(domain.columns, cell, labelAngle=0)),
-            alt.Y("row:O", title=f"row{sides}" if f == fields[0] else None, axis=_every(domain.rows, cell)),
+            alt.X(
+                "column:O", title=f"column{sides}", axis=_every(domain.columns, cell, labelAngle=0)
+            ),
+            alt.Y(
+                "row:O",
+                title=f"row{sides}" if f == fields[0] else None,
+                axis=_every(domain.rows, cell),
+            ),
         )
-        legend = alt.Legend(format="~%", tickCount=5, gradientLength=max(100.0, min(200.0, cell * domain.rows)))
-        colour = alt.Color(f"{f}:Q", title="share", scale=alt.Scale(domain=ends, range=_SHADES), legend=legend)
+        legend = alt.Legend(
+            format="~%", tickCount=5, gradientLength=max(100.0, min(200.0, cell * domain.rows))
+        )
+        colour = alt.Color(
+            f"{f}:Q", title="share", scale=alt.Scale(domain=ends, range=_SHADES), legend=legend
+        )
         drawn = alt.Chart(_data(data)).mark_rect().encode(x=x, y=y, color=colour)
-        panels.append(drawn.properties(width=cell * domain.columns, height=cell * domain.rows, title=alt.TitleParams(f, fontWeight="normal")))
+        panels.append(
+            drawn.properties(
+                width=cell * domain.columns,
+                height=cell * domain.rows,
+                title=alt.TitleParams(f, fontWeight="normal"),
+            )
+        )
     width = float(np.median([row["high"] - row["low"] for row in rows])) / 2
-    title = _title(estimate, "darker cells: larger shares", level, target, "per cell", f", median ± {100 * width:.2g} percentage points")
+    title = _title(
+        estimate,
+        "darker cells: larger shares",
+        level,
+        target,
+        "per cell",
+        f", median ± {100 * width:.2g} percentage points",
+    )
     return alt.hconcat(*panels, spacing=20).resolve_scale(color="shared").properties(title=title)
 
 
@@ -274,10 +392,17 @@ def save(picture: Any, path: str) -> None:
         raise ArgumentError(message("path", "must end in .png, .svg, .html or .json", path))
     buffer: Any = io.BytesIO() if suffix == ".png" else io.StringIO()
     # In a page the chart is JSON inside a script, which ends at the next "</script" wherever that stands, in a label too.
-    options: dict[str, dict[str, Any]] = {".png": {"scale_factor": 2}, ".html": {"inline": True, "json_kwds": {"cls": _Inert}}}
+    options: dict[str, dict[str, Any]] = {
+        ".png": {"scale_factor": 2},
+        ".html": {"inline": True, "json_kwds": {"cls": _Inert}},
+    }
     try:
         picture.save(buffer, format=suffix[1:], **options.get(suffix, {}))
     except ImportError:
-        raise MissingExtraError(message("plot", "needs vl-convert-python to make pictures", None, "Install warner[plot]")) from None
+        raise MissingExtraError(
+            message(
+                "plot", "needs vl-convert-python to make pictures", None, "Install warner[plot]"
+            )
+        ) from None
     content = buffer.getvalue()
     write_whole(path, content if isinstance(content, bytes) else content.encode())

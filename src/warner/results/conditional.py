@@ -76,7 +76,9 @@ class Conditional:
 
     @property
     def status(self) -> Status:
-        absent = self.frequency <= 0 or (self._moments is not None and self._moments.frequency[self.index] <= 0)
+        absent = self.frequency <= 0 or (
+            self._moments is not None and self._moments.frequency[self.index] <= 0
+        )
         return Status.KEY_ABSENT if absent else self.estimate.status
 
     @property
@@ -88,9 +90,22 @@ class Conditional:
         moments, fit = self._moments, self.estimate.fit
         if moments is None:
             return self._asked(mean)
-        value = float(fit.key_means[self.index]) if fit.key_means is not None else float(self._asked(mean))
+        value = (
+            float(fit.key_means[self.index])
+            if fit.key_means is not None
+            else float(self._asked(mean))
+        )
         k = self.index
-        return Quantity(value, self.estimate, Ratio(float(moments.total[k]), float(moments.frequency[k]), moments.variance[k], moments.ends))
+        return Quantity(
+            value,
+            self.estimate,
+            Ratio(
+                float(moments.total[k]),
+                float(moments.frequency[k]),
+                moments.variance[k],
+                moments.ends,
+            ),
+        )
 
     def variance(self) -> Quantity:
         """The variance of the key's values, a float with ``.interval()``, of the bootstrap."""
@@ -117,8 +132,19 @@ class Conditional:
         """One dict per value: value, estimate, low, high, n."""
         if self.estimate.fit.probabilities is None:
             return []
-        found = zip(self.domain.labels, self.probabilities, self.interval(level, target), strict=True)
-        return [{"value": v, "estimate": float(p), "low": float(low), "high": float(high), "n": float(p * self.n)} for v, p, (low, high) in found]
+        found = zip(
+            self.domain.labels, self.probabilities, self.interval(level, target), strict=True
+        )
+        return [
+            {
+                "value": v,
+                "estimate": float(p),
+                "low": float(low),
+                "high": float(high),
+                "n": float(p * self.n),
+            }
+            for v, p, (low, high) in found
+        ]
 
     @property
     def _block(self) -> slice:
@@ -133,7 +159,14 @@ class Conditional:
         """A summary of the key's values alone, its interval by what it does to the shares of all."""
         found = summary(_Alone(self.probabilities, self.domain, self.estimate), *arguments)
         if not isinstance(found, Quantity):
-            raise ArgumentTypeError(message("values", "must be on a line", type(self.domain).__name__, "Use Interval or Integers"))
+            raise ArgumentTypeError(
+                message(
+                    "values",
+                    "must be on a line",
+                    type(self.domain).__name__,
+                    "Use Interval or Integers",
+                )
+            )
         whole, method = self.estimate, self.estimate.estimator
         if isinstance(method, PerKey):
             whole = replace(whole, estimator=method.alone(self.index))
@@ -184,11 +217,19 @@ def conditional(estimate: Solution, key: Any) -> Conditional:
     except (ValuesError, ArgumentTypeError):
         index = -1
     if index < 0:
-        raise ArgumentError(message("key", f"must be one of {', '.join(show(v) for v in keys.labels[:6])}{', ...' * (keys.size > 6)}", show(key)))
+        raise ArgumentError(
+            message(
+                "key",
+                f"must be one of {', '.join(show(v) for v in keys.labels[:6])}{', ...' * (keys.size > 6)}",
+                show(key),
+            )
+        )
     return Conditional(estimate, key, index)
 
 
-def frequencies(estimate: Solution, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
+def frequencies(
+    estimate: Solution, level: float = 0.95, target: str = "population"
+) -> list[dict[str, Any]]:
     """See Estimate.frequencies. Of people who hold several pairs, how many hold the key: shares of draws times the most pairs."""
     keys, _ = _attributes(estimate)
     shares, times = _shares(estimate), 1
@@ -196,17 +237,35 @@ def frequencies(estimate: Solution, level: float = 0.95, target: str = "populati
         bounds = wald(of_keys(estimate.data), level, target)
     else:
         assert isinstance(estimate.domain, Product)
-        bounds = interval(marginal_estimate(estimate, next(iter(estimate.domain.domains))), level, target)
+        bounds = interval(
+            marginal_estimate(estimate, next(iter(estimate.domain.domains))), level, target
+        )
     if isinstance(keys, Padded):
         times, shares, bounds = keys.pairs, shares[:-1], bounds[:-1]
         if estimate.fit.status is not Status.OUTSIDE_SIMPLEX:
             shares = np.clip(shares, 0.0, 1 / times)  # nobody holds a key more than once
     # Of methods that shrink, an estimate may lie outside the interval, which is around the unbiased one.
-    found = zip(keys.labels, times * shares, np.clip(times * holding(bounds, shares), 0.0, 1.0), strict=False)
-    return [{"value": k, "estimate": float(f), "low": float(low), "high": float(high), "n": float(f * estimate.n)} for k, f, (low, high) in found]
+    found = zip(
+        keys.labels,
+        times * shares,
+        np.clip(times * holding(bounds, shares), 0.0, 1.0),
+        strict=False,
+    )
+    return [
+        {
+            "value": k,
+            "estimate": float(f),
+            "low": float(low),
+            "high": float(high),
+            "n": float(f * estimate.n),
+        }
+        for k, f, (low, high) in found
+    ]
 
 
-def key_rows(estimate: Solution, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
+def key_rows(
+    estimate: Solution, level: float = 0.95, target: str = "population"
+) -> list[dict[str, Any]]:
     """See Estimate.key_rows."""
     if not is_keyed(estimate.data.channel):
         return []
@@ -214,14 +273,26 @@ def key_rows(estimate: Solution, level: float = 0.95, target: str = "population"
     for index, row in enumerate(rows):
         one = Conditional(estimate, row["value"], index)
         low, high = one.mean().interval(level, target)
-        row |= {"mean": float(one.mean()), "mean_low": float(low), "mean_high": float(high), "status": one.status.name.lower()}
+        row |= {
+            "mean": float(one.mean()),
+            "mean_low": float(low),
+            "mean_high": float(high),
+            "status": one.status.name.lower(),
+        }
     return rows
 
 
 def _attributes(estimate: Solution) -> tuple[Domain, Domain]:
     domain = estimate.domain
     if not isinstance(domain, Product) or len(domain.domains) != 2:
-        raise ArgumentTypeError(message("estimate", "must be of a key and a value", type(domain).__name__, "Collect them with KeyValue"))
+        raise ArgumentTypeError(
+            message(
+                "estimate",
+                "must be of a key and a value",
+                type(domain).__name__,
+                "Collect them with KeyValue",
+            )
+        )
     keys, values = domain.domains.values()
     return keys, values
 

@@ -153,19 +153,33 @@ class Estimate(Solution):
         """Mean and interval, one dict per coordinate of the values."""
         return tables.means(self, level, target)
 
-    def to_frame(self, backend: str = "pyarrow", level: float = 0.95, target: str = "population") -> Any:
+    def to_frame(
+        self, backend: str = "pyarrow", level: float = 0.95, target: str = "population"
+    ) -> Any:
         """The rows as a data frame of ``backend`` (any that Narwhals can make: pyarrow, polars, pandas, ...)."""
         return tables.to_frame(self, backend, level, target)
 
-    def plot(self, path: str | None = None, truth: Any = None, level: float = 0.95, target: str = "population") -> Any:
+    def plot(
+        self,
+        path: str | None = None,
+        truth: Any = None,
+        level: float = 0.95,
+        target: str = "population",
+    ) -> Any:
         """A chart of shares and intervals, saved to ``path`` (.png, .svg, .html, .json) if given: see :mod:`warner.results.charts`."""
-        picture = plot.chart([self], truth=None if truth is None else [truth], level=level, target=target)
+        picture = plot.chart(
+            [self], truth=None if truth is None else [truth], level=level, target=target
+        )
         if path is not None:
             plot.save(picture, path)
         return picture
 
 
-def estimate(tally: Tally | Iterable[Tally], method: Estimator | None = None, attributes: Sequence[str] | None = None) -> Estimate:
+def estimate(
+    tally: Tally | Iterable[Tally],
+    method: Estimator | None = None,
+    attributes: Sequence[str] | None = None,
+) -> Estimate:
     """Estimate the distribution of the true values from the tally of their reports.
 
     Args:
@@ -188,13 +202,27 @@ def estimate(tally: Tally | Iterable[Tally], method: Estimator | None = None, at
     (4,)
     """
     if not isinstance(method, Estimator | None):
-        raise ArgumentTypeError(message("method", "must be an estimator object", kind(method), "For example MaximumLikelihood()"))
+        raise ArgumentTypeError(
+            message(
+                "method",
+                "must be an estimator object",
+                kind(method),
+                "For example MaximumLikelihood()",
+            )
+        )
     data = likelihood_data(tally, attributes)
     if method is not None:
         return Estimate(method.fit(data), data, method)
     if data.domain.size > _VALUES:
         rule = f"must have at most {_VALUES} values for the recommended method, which takes a kilobyte for each"
-        raise ArgumentError(message("domain", rule, str(data.domain.size), "Name a method: Inversion('project'), -m project"))
+        raise ArgumentError(
+            message(
+                "domain",
+                rule,
+                str(data.domain.size),
+                "Name a method: Inversion('project'), -m project",
+            )
+        )
     chosen = recommended(data.domain, data.channel)
     fit = chosen.fit(data)
     if isinstance(chosen, LogSpline):

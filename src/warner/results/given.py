@@ -55,7 +55,9 @@ class _Terms:
     keys: np.ndarray
 
 
-def shares_given(data: LikelihoodData, index: int, shape: tuple[int, int], z: float, respondents: bool) -> np.ndarray:
+def shares_given(
+    data: LikelihoodData, index: int, shape: tuple[int, int], z: float, respondents: bool
+) -> np.ndarray:
     """Intervals (V, 2) for the shares of the values among the people who have the key; (0, 1) where no share is ruled out.
 
     Args:
@@ -128,7 +130,9 @@ def shares_given(data: LikelihoodData, index: int, shape: tuple[int, int], z: fl
     return np.where(clear[:, None], inside.T, np.array([0.0, 1.0]))
 
 
-def _terms(channel: Channel, w: np.ndarray, index: int, shape: tuple[int, int], columns: np.ndarray) -> _Terms:
+def _terms(
+    channel: Channel, w: np.ndarray, index: int, shape: tuple[int, int], columns: np.ndarray
+) -> _Terms:
     """The estimates of one key and their moments at several distributions (K, B), whose sums need not be one.
 
     The last distribution is uniform.
@@ -156,37 +160,63 @@ def _terms(channel: Channel, w: np.ndarray, index: int, shape: tuple[int, int], 
         law = np.stack([channel.each(law)[index] for law in channel.matvec(columns).T], axis=1)
         seen, g = channel.each(w)[index], channel.per_report
         h = ((np.arange(seen.size) > 0) - channel.sent) / (channel.keep - channel.sent)
-        return _Terms(g @ seen, np.full(size, h @ seen), g**2 @ law, (g * h) @ law, np.tile(h**2 @ law, (size, 1)))
+        return _Terms(
+            g @ seen,
+            np.full(size, h @ seen),
+            g**2 @ law,
+            (g * h) @ law,
+            np.tile(h**2 @ law, (size, 1)),
+        )
     total = channel.invert(w)[block]
-    if isinstance(channel, KroneckerChannel) and [c.shape[1] for c in channel.channels] == list(shape):
+    if isinstance(channel, KroneckerChannel) and [c.shape[1] for c in channel.channels] == list(
+        shape
+    ):
         # The key is estimated by the reports about it alone: g = a b_v and h = a, with E[b_v | x] = [x = v].
         first, second = channel.channels
         key = first.invert(summed(w, [first.shape[0], second.shape[0]], [0]))[index]
         squared = first.inverse_moments(np.eye(shape[0]))[0][index]
         mixed = np.tensordot(squared, columns.reshape(*shape, -1), axes=1)
         squares = second.inverse_moments(np.eye(size))[0] @ mixed
-        return _Terms(total, np.full(size, key), squares, mixed, np.tile(mixed.sum(axis=0), (size, 1)))
+        return _Terms(
+            total, np.full(size, key), squares, mixed, np.tile(mixed.sum(axis=0), (size, 1))
+        )
     if isinstance(channel, SupportChannel | SupportRows):
         squares = channel.inverse_moments(columns)[0][block]
-        others = _others(channel, columns, block) if isinstance(channel, SupportChannel) else _others_seen(channel, w, block, columns.sum(axis=0))
+        others = (
+            _others(channel, columns, block)
+            if isinstance(channel, SupportChannel)
+            else _others_seen(channel, w, block, columns.sum(axis=0))
+        )
         mixed = squares + others
-        return _Terms(total, np.full(size, total.sum()), squares, mixed, np.tile(mixed.sum(axis=0), (size, 1)))
+        return _Terms(
+            total, np.full(size, total.sum()), squares, mixed, np.tile(mixed.sum(axis=0), (size, 1))
+        )
     wanted = np.zeros((channel.shape[1], size))
     wanted[block] = np.eye(size)
     g = channel.influence(wanted)
     h = g.sum(axis=1)
     law = channel.matvec(columns)
-    return _Terms(total, np.full(size, total.sum()), (g**2).T @ law, (g * h[:, None]).T @ law, np.tile(h**2 @ law, (size, 1)))
+    return _Terms(
+        total,
+        np.full(size, total.sum()),
+        (g**2).T @ law,
+        (g * h[:, None]).T @ law,
+        np.tile(h**2 @ law, (size, 1)),
+    )
 
 
-def _mixed(channel: StackChannel, w: np.ndarray, index: int, shape: tuple[int, int], columns: np.ndarray) -> _Terms:
+def _mixed(
+    channel: StackChannel, w: np.ndarray, index: int, shape: tuple[int, int], columns: np.ndarray
+) -> _Terms:
     """Of several mechanisms: their own terms, mixed for every value by the inverse variance of T at the uniform distribution.
 
     T and F have the same mixture, so T - r F is a mixture of what the mechanisms say. Those without an inverse are left out.
     """
     found: list[tuple[float, _Terms]] = []
     problem = None
-    for part, weights, share, people in zip(channel.channels, channel.split(w), channel.shares, channel.people, strict=True):
+    for part, weights, share, people in zip(
+        channel.channels, channel.split(w), channel.shares, channel.people, strict=True
+    ):
         try:
             found.append((float(people), _terms(part, weights / share, index, shape, columns)))
         except IdentifiabilityError as error:
@@ -201,7 +231,10 @@ def _mixed(channel: StackChannel, w: np.ndarray, index: int, shape: tuple[int, i
     return _Terms(
         np.sum([m * t.total for m, (_, t) in zip(mix, found, strict=True)], axis=0),
         np.sum([m * t.key for m, (_, t) in zip(mix, found, strict=True)], axis=0),
-        *(np.sum([s * getattr(t, name) for s, (_, t) in zip(scale, found, strict=True)], axis=0) for name in ("squares", "mixed", "keys")),
+        *(
+            np.sum([s * getattr(t, name) for s, (_, t) in zip(scale, found, strict=True)], axis=0)
+            for name in ("squares", "mixed", "keys")
+        ),
     )
 
 
@@ -219,7 +252,9 @@ def _others(channel: SupportChannel, columns: np.ndarray, block: slice) -> np.nd
     own = (high * (k - 1) / (size - 1) - low * high) / gap**2
     both = (high * (k - 1) * (k - 2) + (1 - high) * k * (k - 1)) / ((size - 1) * max(size - 2, 1))
     neither = (both - low**2) / gap**2
-    more = (len(part) - 2) * part + part.sum(axis=0)  # in the pairs (v, u) of v: V - 1 times theta_v, and theta_u once
+    more = (len(part) - 2) * part + part.sum(
+        axis=0
+    )  # in the pairs (v, u) of v: V - 1 times theta_v, and theta_u once
     return np.asarray((len(part) - 1) * neither * columns.sum(axis=0) + (own - neither) * more)
 
 

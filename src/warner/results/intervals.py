@@ -44,7 +44,15 @@ def interval(
     choice("kind", kind, ("wald", "bootstrap", "fisher", "posterior"))
     if solution.sums is not None and kind in ("bootstrap", "fisher"):
         # A function of a marginal is a function of the whole, which is refitted and summed.
-        return interval(solution.sums.whole, level, target, kind, solution.sums.of_whole(weights, kind), replicates, rng)
+        return interval(
+            solution.sums.whole,
+            level,
+            target,
+            kind,
+            solution.sums.of_whole(weights, kind),
+            replicates,
+            rng,
+        )
     if kind == "bootstrap":
         return bootstrap(solution, level, target, weights, replicates, rng)
     if kind == "posterior":
@@ -68,7 +76,11 @@ def default_kind(solution: Solution, target: str) -> str:
 def available_kind(solution: Solution, target: str = "population") -> str:
     """The kind of intervals in a table of shares: as :func:`default_kind`, or ``"none"`` where nothing bounds a share."""
     kind = default_kind(solution, target)
-    return kind if kind == "posterior" or solution.fit.mean is not None or solution.has_intervals else "none"
+    return (
+        kind
+        if kind == "posterior" or solution.fit.mean is not None or solution.has_intervals
+        else "none"
+    )
 
 
 def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") -> np.ndarray:
@@ -98,7 +110,9 @@ def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") 
     # A value whose reports only it can make has variance 0 where nobody reported it, or everybody. Its share is taken to be at least
     # z^2 / (n + z^2) from 0 and from 1, which gives a binomial the limits of Wilson's interval there. Noise makes that negligible elsewhere.
     least = z**2 / (data.n + z**2)
-    spread = (1 - least) * plausible + least / plausible.size  # some share for every value, so that each has others
+    spread = (
+        1 - least
+    ) * plausible + least / plausible.size  # some share for every value, so that each has others
     own = data.channel.inverse_moments(spread)[1]
     null = data.channel.variance_at_zero(spread)
     if target == "respondents":
@@ -164,10 +178,15 @@ def bootstrap(
     for row in errors:
         if respondents:
             people = rng.multinomial(data.n, chances)
-            (channel, drawn), truth = data.channel.simulate_tally(chances, data.n, rng, people), people / data.n
+            (channel, drawn), truth = (
+                data.channel.simulate_tally(chances, data.n, rng, people),
+                people / data.n,
+            )
         else:
             (channel, drawn), truth = data.channel.simulate_tally(chances, data.n, rng), chances
-        row[:] = function(solution.estimator.fit(replace(data, channel=channel, weights=drawn)).shares) - function(truth)
+        row[:] = function(
+            solution.estimator.fit(replace(data, channel=channel, weights=drawn)).shares
+        ) - function(truth)
     # Of R replicates the k-th smallest stands at k / (R + 1); else few replicates make narrow intervals.
     low, high = np.quantile(errors, [alpha / 2, 1 - alpha / 2], axis=0, method="weibull")
     return np.clip(np.stack([middle - high, middle - low]), lowest, highest).T
@@ -186,7 +205,11 @@ def holding(bounds: np.ndarray, values: Any) -> np.ndarray:
 
 
 def posterior(
-    solution: Solution, level: float = 0.95, target: str = "population", weights: Any = None, rng: np.random.Generator | None = None
+    solution: Solution,
+    level: float = 0.95,
+    target: str = "population",
+    weights: Any = None,
+    rng: np.random.Generator | None = None,
 ) -> np.ndarray:
     """Posterior intervals for shares (K, 2), or for functions of them (r, 2): a/2 and 1 - a/2 quantiles of f over draws of theta.
 
@@ -202,17 +225,43 @@ def posterior(
     """
     alpha = 1 - probability("level", level)
     if choice("target", target, TARGETS) == "respondents":
-        raise ArgumentError(message("target", "must be 'population' for a posterior of the population's shares", None, "Use kind='bootstrap'"))
+        raise ArgumentError(
+            message(
+                "target",
+                "must be 'population' for a posterior of the population's shares",
+                None,
+                "Use kind='bootstrap'",
+            )
+        )
     if solution.fit.draws is None:
-        raise ArgumentError(message("kind", "'posterior' needs an estimator that has a posterior", solution.method, "Use kind='bootstrap'"))
+        raise ArgumentError(
+            message(
+                "kind",
+                "'posterior' needs an estimator that has a posterior",
+                solution.method,
+                "Use kind='bootstrap'",
+            )
+        )
     function, _, _ = _function(weights, solution.domain.size)
-    found = np.stack([function(theta) for theta in solution.fit.draws(DRAWS, _generator(np.random.default_rng(0) if rng is None else rng))])
+    found = np.stack(
+        [
+            function(theta)
+            for theta in solution.fit.draws(
+                DRAWS, _generator(np.random.default_rng(0) if rng is None else rng)
+            )
+        ]
+    )
     # Of a function that jumps the limits are values that it had.
-    low, high = np.quantile(found, alpha / 2, axis=0, method="lower"), np.quantile(found, 1 - alpha / 2, axis=0, method="higher")
+    low, high = (
+        np.quantile(found, alpha / 2, axis=0, method="lower"),
+        np.quantile(found, 1 - alpha / 2, axis=0, method="higher"),
+    )
     return np.stack([low, high], axis=1)
 
 
-def fisher(solution: Solution, level: float = 0.95, target: str = "population", weights: Any = None) -> np.ndarray:
+def fisher(
+    solution: Solution, level: float = 0.95, target: str = "population", weights: Any = None
+) -> np.ndarray:
     """Intervals for shares (K, 2), or for linear functions of them (r, 2), from the Fisher information at a maximum.
 
         f(theta) +- z sqrt(c' V c),   V = T (T' I T)^-1 T',   I = n A' diag(1 / A theta) A,   T a basis of {d : 1'd = 0}
@@ -239,18 +288,37 @@ def fisher(solution: Solution, level: float = 0.95, target: str = "population", 
     matrix = _functions(weights, data.domain.size)
     if solution.status is not Status.CONVERGED or solution.likelihood != WHOLE:
         raise ArgumentError(
-            message("estimate", "must be the maximum of the likelihood of whole reports", solution.method, "Use kind='wald' or 'bootstrap'")
+            message(
+                "estimate",
+                "must be the maximum of the likelihood of whole reports",
+                solution.method,
+                "Use kind='wald' or 'bootstrap'",
+            )
         )
     if (theta <= 0).any():
         raise ArgumentError(
-            message("estimate", "must have no share at 0", f"{np.count_nonzero(theta <= 0)} at 0", "Use kind='wald', which holds at the border too")
+            message(
+                "estimate",
+                "must have no share at 0",
+                f"{np.count_nonzero(theta <= 0)} at 0",
+                "Use kind='wald', which holds at the border too",
+            )
         )
     information = _information(data, theta)
-    basis = np.linalg.qr(np.concatenate([np.ones((theta.size, 1)), np.eye(theta.size)[:, :-1]], axis=1))[0][:, 1:]
+    basis = np.linalg.qr(
+        np.concatenate([np.ones((theta.size, 1)), np.eye(theta.size)[:, :-1]], axis=1)
+    )[0][:, 1:]
     inner = basis.T @ information @ basis
     values, vectors = np.linalg.eigh(inner)
     if values.size and values[0] <= 1e-12 * values[-1]:
-        raise IdentifiabilityError(message("channel", "leaves some function of the shares unidentified", None, "Use kind='bootstrap'"))
+        raise IdentifiabilityError(
+            message(
+                "channel",
+                "leaves some function of the shares unidentified",
+                None,
+                "Use kind='bootstrap'",
+            )
+        )
     spread = (matrix @ basis) @ (vectors / np.sqrt(values))
     variance = (spread**2).sum(axis=1)
     middle = matrix @ theta
@@ -280,7 +348,9 @@ def normal_quantile(level: float) -> float:
 
 def _generator(rng: Any) -> np.random.Generator:
     if rng is not None and not isinstance(rng, np.random.Generator):
-        raise ArgumentTypeError(message("rng", "must be None or a numpy.random.Generator", kind(rng)))
+        raise ArgumentTypeError(
+            message("rng", "must be None or a numpy.random.Generator", kind(rng))
+        )
     return np.random.default_rng() if rng is None else rng
 
 
@@ -297,7 +367,13 @@ def _vector(value: Any) -> np.ndarray:
     """What a function of the shares gave, as finite numbers (r,)."""
     array = np.atleast_1d(np.asarray(value, dtype=np.float64))
     if array.ndim != 1 or not np.isfinite(array).all():
-        raise ArgumentError(message("weights", "as a function must give finite numbers, of shape (r,)", f"shape {array.shape}"))
+        raise ArgumentError(
+            message(
+                "weights",
+                "as a function must give finite numbers, of shape (r,)",
+                f"shape {array.shape}",
+            )
+        )
     return array
 
 
@@ -308,13 +384,19 @@ def _functions(weights: Any, size: int) -> np.ndarray:
     try:
         matrix = np.atleast_2d(np.asarray(weights, dtype=np.float64))
     except (TypeError, ValueError):
-        raise ArgumentTypeError(message("weights", f"must be numbers, of shape (r, {size})", kind(weights))) from None
+        raise ArgumentTypeError(
+            message("weights", f"must be numbers, of shape (r, {size})", kind(weights))
+        ) from None
     if matrix.ndim != 2 or matrix.shape[1] != size or not np.isfinite(matrix).all():
-        raise ArgumentError(message("weights", f"must be finite, of shape (r, {size})", str(matrix.shape)))
+        raise ArgumentError(
+            message("weights", f"must be finite, of shape (r, {size})", str(matrix.shape))
+        )
     return matrix
 
 
-def _clipped(matrix: np.ndarray, middle: np.ndarray, below: np.ndarray, above: np.ndarray) -> np.ndarray:
+def _clipped(
+    matrix: np.ndarray, middle: np.ndarray, below: np.ndarray, above: np.ndarray
+) -> np.ndarray:
     """Limits (r, 2) within what the functions can be on the simplex."""
     limits = np.stack([middle - below, middle + above], axis=1)
     return np.clip(limits, matrix.min(axis=1)[:, None], matrix.max(axis=1)[:, None])

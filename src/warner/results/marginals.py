@@ -39,7 +39,9 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
         found, usual = (channel, data.weights), "wald" if channel.has_moments else "bootstrap"
     # The inversion of the summed weights needs nothing of the whole. It is the sum of the inversion where what is summed over adds up to one, and
     # much less noisy where that is only so on average, as of reports of bits.
-    alone = estimate.estimator == Inversion() and not isinstance(found[0], SummedChannel | StackChannel)
+    alone = estimate.estimator == Inversion() and not isinstance(
+        found[0], SummedChannel | StackChannel
+    )
     summed_data = LikelihoodData(found[0], found[1], data.n, part, data.simulated)
     if alone:
         fit = estimate.estimator.fit(summed_data)
@@ -51,21 +53,40 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     named = estimate.attribute if len(keep) > 1 else list(domain.domains)[keep[0]]
     # Draws of shares one by one do not know how the noise of neighbouring cells cancels in their sums.
     return Solution(
-        replace(fit, probabilities=shares, status=status, draws=None, by_draws=False, path=None), summed_data, estimate.estimator, named, whole
+        replace(fit, probabilities=shares, status=status, draws=None, by_draws=False, path=None),
+        summed_data,
+        estimate.estimator,
+        named,
+        whole,
     )
 
 
 def places(domain: Domain, names: str | Sequence[str], least: int = 1) -> tuple[int, ...]:
     """Places of some attributes in a Product, in the order named; refused where they are not distinct names of it."""
     if not isinstance(domain, Product):
-        raise ArgumentTypeError(message("domain", "must be a Product, of several attributes", type(domain).__name__))
+        raise ArgumentTypeError(
+            message("domain", "must be a Product, of several attributes", type(domain).__name__)
+        )
     known = list(domain.domains)
-    if not isinstance(names, str) and (not hasattr(names, "__iter__") or not all(isinstance(name, str) for name in names)):
-        raise ArgumentTypeError(message("names", "must be names of attributes", kind_of(names), f"There are {', '.join(known)}"))
+    if not isinstance(names, str) and (
+        not hasattr(names, "__iter__") or not all(isinstance(name, str) for name in names)
+    ):
+        raise ArgumentTypeError(
+            message(
+                "names",
+                "must be names of attributes",
+                kind_of(names),
+                f"There are {', '.join(known)}",
+            )
+        )
     asked = [names] if isinstance(names, str) else list(names)
     unknown = [name for name in asked if name not in known]
     if unknown:
-        raise ArgumentError(message("names", f"must be attributes of the domain, {', '.join(known)}", show(unknown[0])))
+        raise ArgumentError(
+            message(
+                "names", f"must be attributes of the domain, {', '.join(known)}", show(unknown[0])
+            )
+        )
     if len(set(asked)) < len(asked) or len(asked) < least:
         raise ArgumentError(message("names", f"must be distinct, at least {least}", show(asked)))
     return tuple(known.index(name) for name in asked)

@@ -61,12 +61,22 @@ def recommended(domain: Domain, channel: Channel | None = None) -> Estimator:
         return Inversion("project")
     if channel is not None and is_keyed(channel):
         # Two cells for a value tell its mean and no more.
-        means = any(part.inner.shape[0] == 2 for part in groups_of(channel) if isinstance(part, TiedChannel))
+        means = any(
+            part.inner.shape[0] == 2 for part in groups_of(channel) if isinstance(part, TiedChannel)
+        )
         return KeyMeans() if means else PerKey()
     if isinstance(domain, Integers | Interval):
         return LogSpline()
     if isinstance(domain, Product):
-        if channel is not None and not any(isinstance(part, KroneckerChannel) for part in groups_of(channel)):
+        if channel is not None and not any(
+            isinstance(part, KroneckerChannel) for part in groups_of(channel)
+        ):
             return EmpiricalBayes(order=False)
-        return MaximumLikelihood() if domain.size <= _TABLE else ExpectationMaximization("auto", start="independent")
-    return ExpectationMaximization("auto") if isinstance(domain, Grid | Points) else EmpiricalBayes()
+        return (
+            MaximumLikelihood()
+            if domain.size <= _TABLE
+            else ExpectationMaximization("auto", start="independent")
+        )
+    return (
+        ExpectationMaximization("auto") if isinstance(domain, Grid | Points) else EmpiricalBayes()
+    )

@@ -54,15 +54,32 @@ class Redistributed:
         losses = {} if background is None else dict(background)
         for tag, value in losses.items():
             if tag not in self.bots or not 0 <= real(f"background {tag}", value) <= 2:
-                raise ArgumentError(message("background", f"must give an l1 loss in [0, 2] to tags among {', '.join(self.bots)}", f"{tag}: {value}"))
+                raise ArgumentError(
+                    message(
+                        "background",
+                        f"must give an l1 loss in [0, 2] to tags among {', '.join(self.bots)}",
+                        f"{tag}: {value}",
+                    )
+                )
         return loss + sum(abs(share) * losses.get(tag, 2.0) for tag, share in self.bots.items())
 
     def to_json(self) -> dict[str, Any]:
         """The redistributed shares as JSON data."""
-        shares = [{"value": v, "estimate": float(p)} for v, p in zip(self.domain.labels, self.probabilities, strict=True)]
-        return {"redistributed": {"shares": shares, "tags": self.bots, "worst_case": self.worst_case}}
+        shares = [
+            {"value": v, "estimate": float(p)}
+            for v, p in zip(self.domain.labels, self.probabilities, strict=True)
+        ]
+        return {
+            "redistributed": {"shares": shares, "tags": self.bots, "worst_case": self.worst_case}
+        }
 
-    def interval(self, level: float = 0.95, target: str = "population", replicates: int = 200, rng: np.random.Generator | None = None) -> np.ndarray:
+    def interval(
+        self,
+        level: float = 0.95,
+        target: str = "population",
+        replicates: int = 200,
+        rng: np.random.Generator | None = None,
+    ) -> np.ndarray:
         """Bootstrap intervals (K, 2) for the shares, taking the background knowledge as true."""
         return interval(self.estimate, level, target, "bootstrap", self.matrix, replicates, rng)
 
@@ -91,25 +108,60 @@ def redistribute(estimate: Solution, background: Mapping[str, Any] | None = None
         raise ArgumentTypeError(message("estimate", "must be an Estimate", kind(estimate)))
     tagged = estimate.domain
     if not isinstance(tagged, Tagged):
-        raise MismatchError(message("estimate", "has no tags to redistribute", None, "It must come from the tally of a Personalized mechanism"))
+        raise MismatchError(
+            message(
+                "estimate",
+                "has no tags to redistribute",
+                None,
+                "It must come from the tally of a Personalized mechanism",
+            )
+        )
     size = tagged.domain.size
     if background is not None and not isinstance(background, Mapping):
-        raise ArgumentTypeError(message("background", "must be a dict of tags and their distributions", kind(background)))
+        raise ArgumentTypeError(
+            message(
+                "background", "must be a dict of tags and their distributions", kind(background)
+            )
+        )
     known = {} if background is None else dict(background)
     if any(tag not in tagged.tags for tag in known):
-        raise ArgumentError(message("background", f"must be of tags among {', '.join(tagged.tags)}", ", ".join(map(str, known))))
+        raise ArgumentError(
+            message(
+                "background",
+                f"must be of tags among {', '.join(tagged.tags)}",
+                ", ".join(map(str, known)),
+            )
+        )
     r = estimate.probabilities
     q = getattr(estimate.data.channel, "q", None)
     if q is None:
-        raise MismatchError(message("estimate", "does not say which values are sensitive for everyone", None, "Estimate from one tally"))
+        raise MismatchError(
+            message(
+                "estimate",
+                "does not say which values are sensitive for everyone",
+                None,
+                "Estimate from one tally",
+            )
+        )
     open_ = np.asarray(q[:size]) == 0  # no one but a value itself makes such reports
     if not open_.any():
-        open_ = np.ones(size, dtype=bool)  # everything is sensitive for everyone: no one has use for a tag
+        open_ = np.ones(
+            size, dtype=bool
+        )  # everything is sensitive for everyone: no one has use for a tag
     base = np.where(open_, np.maximum(r[:size], 0.0), 0.0)
     total = float(base.sum())
     proportional = base / total if total > 1e-12 else open_ / open_.sum()
     matrix = np.concatenate([np.eye(size), np.zeros((size, len(tagged.tags)))], axis=1)
     for k, tag in enumerate(tagged.tags):
-        matrix[:, size + k] = distribution(f"background {tag}", known[tag], size) if tag in known else proportional
+        matrix[:, size + k] = (
+            distribution(f"background {tag}", known[tag], size) if tag in known else proportional
+        )
     bots = {tag: float(r[size + k]) for k, tag in enumerate(tagged.tags)}
-    return Redistributed(matrix @ r, tagged.domain, estimate, bots, matrix, 2 * sum(abs(share) for share in bots.values()))
+    return Redistributed(
+        matrix @ r,
+        tagged.domain,
+        estimate,
+        bots,
+        matrix,
+        2 * sum(abs(share) for share in bots.values()),
+    )

@@ -127,11 +127,17 @@ class Sums:
         if weights is None and kind != "fisher":
             return Composed(lambda shares: shares, self, (0.0, 1.0))
         try:
-            matrix = np.atleast_2d(np.asarray(np.eye(size) if weights is None else weights, dtype=np.float64))
+            matrix = np.atleast_2d(
+                np.asarray(np.eye(size) if weights is None else weights, dtype=np.float64)
+            )
         except (TypeError, ValueError):
-            raise ArgumentTypeError(message("weights", f"must be numbers, of shape (r, {size})", kind_of(weights))) from None
+            raise ArgumentTypeError(
+                message("weights", f"must be numbers, of shape (r, {size})", kind_of(weights))
+            ) from None
         if matrix.ndim != 2 or matrix.shape[1] != size:
-            raise ArgumentError(message("weights", f"must be finite, of shape (r, {size})", str(matrix.shape)))
+            raise ArgumentError(
+                message("weights", f"must be finite, of shape (r, {size})", str(matrix.shape))
+            )
         return lifted(matrix.T, self.shape, self.keep).T
 
 

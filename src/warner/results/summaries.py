@@ -91,10 +91,22 @@ class Quantity(float):
         if kind is None and (alone := self._alone()) is not None:
             return self._holding(alone.interval(level, target, None, replicates, rng))
         if kind is None:
-            kind = "posterior" if self._estimate.fit.by_draws and target == "population" else "bootstrap"
-        choice("kind", kind, ("bootstrap", "posterior", *(("fisher",) if isinstance(self._of, Linear) else ())))
+            kind = (
+                "posterior"
+                if self._estimate.fit.by_draws and target == "population"
+                else "bootstrap"
+            )
+        choice(
+            "kind",
+            kind,
+            ("bootstrap", "posterior", *(("fisher",) if isinstance(self._of, Linear) else ())),
+        )
         asked = getattr(self._of, "cumulative", self._of) if kind == "bootstrap" else self._of
-        weights = asked.weights if isinstance(asked, Linear) and (asked.limits is None or kind == "fisher") else asked
+        weights = (
+            asked.weights
+            if isinstance(asked, Linear) and (asked.limits is None or kind == "fisher")
+            else asked
+        )
         bounds = interval(self._estimate, level, target, kind, weights, replicates, rng)
         return asked.invert(bounds, self._of) if hasattr(asked, "invert") else bounds[0]
 
@@ -107,7 +119,11 @@ class Quantity(float):
         """The same number of a marginal, from its own reports: refitting all that it is a marginal of, 200 times, takes minutes."""
         result = self._estimate
         data = result.data
-        if result.sums is None or isinstance(data.channel, SummedChannel) or not isinstance(data.domain, Integers | Interval):
+        if (
+            result.sums is None
+            or isinstance(data.channel, SummedChannel)
+            or not isinstance(data.domain, Integers | Interval)
+        ):
             return None
         own = Solution(LogSpline().fit(data), data, LogSpline())
         return Quantity(float(np.atleast_1d(self._of(own.probabilities))[0]), own, self._of)
@@ -143,7 +159,11 @@ class Ratio:
     def around(self, z: float) -> np.ndarray:
         """{ r : |N - r f| <= z sd(N - r f) }, within the limits: all of them where f is not clear of 0 [Fieller 1954]."""
         (nn, nf), (_, ff) = z**2 * self.variance
-        a, b, c = self.denominator**2 - ff, self.numerator * self.denominator - nf, self.numerator**2 - nn
+        a, b, c = (
+            self.denominator**2 - ff,
+            self.numerator * self.denominator - nf,
+            self.numerator**2 - nn,
+        )
         if a <= 0 or self.denominator <= 0:
             return np.array(self.limits)
         root = np.sqrt(max(b**2 - a * c, 0.0))
@@ -245,7 +265,12 @@ def mean(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
         bias = np.zeros(len(points.T)) if estimate.fit.mean_bias is None else estimate.fit.mean_bias
         given = zip(points.T, estimate.fit.mean, estimate.fit.mean_variance, bias, strict=True)
         found = tuple(
-            Quantity(float(m), estimate, Sampled(float(m), float(v / estimate.n), _ends(estimate.domain, c), float(b))) for c, m, v, b in given
+            Quantity(
+                float(m),
+                estimate,
+                Sampled(float(m), float(v / estimate.n), _ends(estimate.domain, c), float(b)),
+            )
+            for c, m, v, b in given
         )
         return found[0] if len(found) == 1 else found
     return _each(estimate, [Linear(c, _ends(estimate.domain, c)) for c in points.T])
@@ -272,11 +297,15 @@ def mass(estimate: Solution, low: float, high: float) -> Quantity:
     """See Estimate.range."""
     domain = estimate.domain
     points = _line(domain, "range")
-    first, last = (domain.low, domain.high) if isinstance(domain, Interval) else (points.min(), points.max())
+    first, last = (
+        (domain.low, domain.high) if isinstance(domain, Interval) else (points.min(), points.max())
+    )
     low, high = real("low", low), real("high", high)
     for name, value in (("low", low), ("high", high)):
         if not first <= value <= last:
-            raise ArgumentError(message(name, f"must lie in the domain, {first:.10g}..{last:.10g}", f"{value:.10g}"))
+            raise ArgumentError(
+                message(name, f"must lie in the domain, {first:.10g}..{last:.10g}", f"{value:.10g}")
+            )
     if low > high:
         raise ArgumentError(message("low", f"must be at most high, {high:.10g}", f"{low:.10g}"))
     if isinstance(domain, Interval):
@@ -303,7 +332,11 @@ def _distribution(theta: np.ndarray) -> np.ndarray:
 
 def _ends(domain: Domain, points: np.ndarray) -> tuple[float, float]:
     """The least and the largest number of the domain, of which bins know the centres only."""
-    return (domain.low, domain.high) if isinstance(domain, Interval) else (float(points.min()), float(points.max()))
+    return (
+        (domain.low, domain.high)
+        if isinstance(domain, Interval)
+        else (float(points.min()), float(points.max()))
+    )
 
 
 def _width(domain: Domain) -> float:
@@ -318,10 +351,19 @@ def _points(domain: Domain, what: str) -> np.ndarray:
     """Coordinates (K, d) of the values, refused where they have none."""
     if domain.points is None:
         each = "combination" if isinstance(domain, Product) else "value"
-        other = "Tally a numeric attribute by itself" if isinstance(domain, Product) else "Use Integers or Interval if the values are numbers"
+        other = (
+            "Tally a numeric attribute by itself"
+            if isinstance(domain, Product)
+            else "Use Integers or Interval if the values are numbers"
+        )
         remedy = f"{other}, or ask for interval(kind='bootstrap', weights=...) with a number for each {each}"
         raise ArgumentTypeError(
-            message(what, "needs values that are numbers or places, as of Integers, Interval or Grid", type(domain).__name__, remedy)
+            message(
+                what,
+                "needs values that are numbers or places, as of Integers, Interval or Grid",
+                type(domain).__name__,
+                remedy,
+            )
         )
     return domain.points
 
@@ -331,5 +373,12 @@ def _line(domain: Domain, what: str) -> np.ndarray:
     points = _points(domain, what)
     if points.shape[1] > 1:
         remedy = "Ask for mean() or variance(), or for interval(kind='bootstrap', weights=...) with a number for each value"
-        raise ArgumentTypeError(message(what, "needs values in an order, as of Integers or Interval", type(domain).__name__, remedy))
+        raise ArgumentTypeError(
+            message(
+                what,
+                "needs values in an order, as of Integers or Interval",
+                type(domain).__name__,
+                remedy,
+            )
+        )
     return points[:, 0]

@@ -15,26 +15,45 @@ from warner.results.intervals import TARGETS, available_kind, interval
 from warner.results.solution import Solution
 
 
-def rows(solution: Solution, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
+def rows(
+    solution: Solution, level: float = 0.95, target: str = "population"
+) -> list[dict[str, Any]]:
     """One dict per value: value, estimate, low, high, n (the number of people the share stands for).
 
     Where the channel has no inverse nothing bounds a share, and low, high are 0, 1.
     """
     if solution.fit.probabilities is None:
         return []
-    bounds = interval(solution, level, target) if available_kind(solution, target) != "none" else np.tile([0.0, 1.0], (solution.domain.size, 1))
+    bounds = (
+        interval(solution, level, target)
+        if available_kind(solution, target) != "none"
+        else np.tile([0.0, 1.0], (solution.domain.size, 1))
+    )
     return [
-        {"value": value, "estimate": float(p), "low": float(low), "high": float(high), "n": float(p * solution.n)}
-        for value, p, (low, high) in zip(solution.domain.labels, solution.probabilities, bounds, strict=True)
+        {
+            "value": value,
+            "estimate": float(p),
+            "low": float(low),
+            "high": float(high),
+            "n": float(p * solution.n),
+        }
+        for value, p, (low, high) in zip(
+            solution.domain.labels, solution.probabilities, bounds, strict=True
+        )
     ]
 
 
-def means(solution: Solution, level: float = 0.95, target: str = "population") -> list[dict[str, float]]:
+def means(
+    solution: Solution, level: float = 0.95, target: str = "population"
+) -> list[dict[str, float]]:
     """Mean and interval, one dict per coordinate of the values."""
     found = summaries.mean(solution)
     each = found if isinstance(found, tuple) else (found,)
     bounds = [value.interval(level, target) for value in each]
-    return [{"estimate": float(value), "low": float(low), "high": float(high)} for value, (low, high) in zip(each, bounds, strict=True)]
+    return [
+        {"estimate": float(value), "low": float(low), "high": float(high)}
+        for value, (low, high) in zip(each, bounds, strict=True)
+    ]
 
 
 def to_json(solution: Solution, level: float = 0.95, target: str = "population") -> dict[str, Any]:
@@ -65,9 +84,15 @@ def to_json(solution: Solution, level: float = 0.95, target: str = "population")
     }
 
 
-def to_frame(solution: Solution, backend: str = "pyarrow", level: float = 0.95, target: str = "population") -> Any:
+def to_frame(
+    solution: Solution, backend: str = "pyarrow", level: float = 0.95, target: str = "population"
+) -> Any:
     """The rows as a data frame of ``backend`` (any that Narwhals can make: pyarrow, polars, pandas, ...)."""
-    found = rows(solution, level, target) if solution.fit.frequencies is None else key_rows(solution, level, target)
+    found = (
+        rows(solution, level, target)
+        if solution.fit.frequencies is None
+        else key_rows(solution, level, target)
+    )
     columns: dict[str, list[Any]] = {key: [row[key] for row in found] for key in found[0]}
     if not isinstance(found[0]["value"], str | int | float | bool):
         columns["value"] = [json.dumps(v) for v in columns["value"]]

@@ -85,7 +85,9 @@ class BiasCorrection(Estimator):
 
     def __post_init__(self) -> None:
         if not isinstance(self.inner, Estimator | None):
-            raise ArgumentError(message("inner", "must be None or an estimator object", kind(self.inner)))
+            raise ArgumentError(
+                message("inner", "must be None or an estimator object", kind(self.inner))
+            )
         if isinstance(self.alpha, str):
             choice("alpha", self.alpha, ("published", "bootstrap"))
         elif real("alpha", self.alpha, "'published' and 'bootstrap' choose one") < 0:
@@ -102,7 +104,9 @@ class BiasCorrection(Estimator):
         theta, a, steps = self._parts(data)
         corrected = normalize(theta - self._weight(data, theta) * a)
         fit = finish(data, corrected, Status.CORRECTED, steps)
-        if fit.log_likelihood == -np.inf:  # clipping may leave a value out that someone has reported
+        if (
+            fit.log_likelihood == -np.inf
+        ):  # clipping may leave a value out that someone has reported
             fit = replace(fit, gap=None, log_likelihood=None)
         return replace(fit, seconds=perf_counter() - start)
 
@@ -115,7 +119,9 @@ class BiasCorrection(Estimator):
             return float(self.alpha)
         channel, w, n = data.channel, data.weights, data.n
         counts = np.rint(w * n * channel.rows_per_report).astype("<i8")
-        rng = np.random.default_rng(int.from_bytes(hashlib.blake2b(counts.tobytes(), digest_size=16).digest(), "little"))
+        rng = np.random.default_rng(
+            int.from_bytes(hashlib.blake2b(counts.tobytes(), digest_size=16).digest(), "little")
+        )
         published = self.alpha == "published"
         truth = _histogram(channel, w) if published else None
         if truth is None:
@@ -150,7 +156,14 @@ class BiasCorrection(Estimator):
         return theta, steps
 
 
-def second_order(channel: Channel, w: np.ndarray, theta: np.ndarray, n: float, ridge: float = 1e-3, curvature: float = 1.0) -> np.ndarray:
+def second_order(
+    channel: Channel,
+    w: np.ndarray,
+    theta: np.ndarray,
+    n: float,
+    ridge: float = 1e-3,
+    curvature: float = 1.0,
+) -> np.ndarray:
     """a (K,) of [P1 eq 28] from rows and their weights; ``curvature`` is the factor of eq 24, 1 as printed, 2 as derived.
 
     With t_y = s_y' Q s_y and u_y = s_y' Q S Q s_y the braces are S Q mean(s) - mean(s (t + curvature u / 2)), and S = -Q^-1 - ridge I
@@ -158,7 +171,14 @@ def second_order(channel: Channel, w: np.ndarray, theta: np.ndarray, n: float, r
     """
     size = theta.size
     if size > _LARGEST:
-        raise ArgumentError(message("domain", f"of BiasCorrection has at most {_LARGEST} values", str(size), "Use MaximumLikelihood()"))
+        raise ArgumentError(
+            message(
+                "domain",
+                f"of BiasCorrection has at most {_LARGEST} values",
+                str(size),
+                "Use MaximumLikelihood()",
+            )
+        )
     information, mean = np.zeros((size, size)), np.zeros(size)
     for s, weights in _scores(channel, w, theta):
         half = s * np.sqrt(weights)[:, None]
@@ -172,7 +192,9 @@ def second_order(channel: Channel, w: np.ndarray, theta: np.ndarray, n: float, r
     return q @ braces / n
 
 
-def _scores(channel: Channel, w: np.ndarray, theta: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _scores(
+    channel: Channel, w: np.ndarray, theta: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """s_y = g_y / theta.g_y and w_y of the rows that were seen, in blocks: (b, K), (b,)."""
     for rows, block in channel.blocks():
         seen = w[rows] > 0

@@ -44,12 +44,22 @@ _FOLDS = 5
 _CLEAR = 2.0  # standard errors by which held-out reports must be likelier than under the uniform distribution, or one step is taken
 _MOST = 20_000  # steps that "auto" may take
 _OFTEN = 1.05  # held-out likelihoods are looked at after steps in this ratio
-_PATIENCE, _LEAST = 2.0, 300  # past the best step so far by this ratio, and after so many steps at least, "auto" ends
+_PATIENCE, _LEAST = (
+    2.0,
+    300,
+)  # past the best step so far by this ratio, and after so many steps at least, "auto" ends
 _BEYOND = 2  # times the best number of steps are taken from independence: what is left out there is bias, and a few steps more cost little
 _LONG = 200  # steps from independence from which doubling them must gain _GAIN nats over all held-out reports, or it ends
-_GAIN, _NOTHING = 1.0, 0.01  # that many nats; from the uniform start, from _LEAST steps on, ever smaller gains end it too
+_GAIN, _NOTHING = (
+    1.0,
+    0.01,
+)  # that many nats; from the uniform start, from _LEAST steps on, ever smaller gains end it too
 _EVEN = 0.01  # of the uniform distribution in a start at the product of marginals: a share that starts at 0 stays there
-_CLOSED = (DirectChannel, SupportChannel, HadamardChannel)  # whose inverse is a closed form and not worse than the reports are
+_CLOSED = (
+    DirectChannel,
+    SupportChannel,
+    HadamardChannel,
+)  # whose inverse is a closed form and not worse than the reports are
 _STEADY = 1e-8  # and where no step moves a share by more
 _STILL = 1e-3  # in l1, or one report's share if that is less: steps that move theta by less have not moved it
 _ROUNDING = 1e-13  # nats per row, by which rounding may lower a likelihood
@@ -96,7 +106,9 @@ class ExpectationMaximization(Estimator):
     def __post_init__(self) -> None:
         if isinstance(self.steps, str):
             if self.steps != "auto":
-                raise ArgumentError(message("steps", "must be a whole number or 'auto'", repr(self.steps)))
+                raise ArgumentError(
+                    message("steps", "must be a whole number or 'auto'", repr(self.steps))
+                )
         else:
             integer("steps", self.steps, 1)
         choice("start", self.start, ("uniform", "independent"))
@@ -108,7 +120,11 @@ class ExpectationMaximization(Estimator):
 
     def fit(self, data: LikelihoodData) -> Fit:
         start = perf_counter()
-        if self.start == "independent" and isinstance(data.domain, Product) and (turned := self._by_name(data, data.domain)):
+        if (
+            self.start == "independent"
+            and isinstance(data.domain, Product)
+            and (turned := self._by_name(data, data.domain))
+        ):
             return turned
         channel, w = data.channel, data.weights
         rows, weights = channel.restrict_to_observed(w)
@@ -116,7 +132,11 @@ class ExpectationMaximization(Estimator):
         begin: Callable[[np.ndarray], np.ndarray] | None = None
         if self.start == "independent" and _tells_apart(rows, weights, data.domain):
             begin = lambda v: _apart(replace(data, channel=rows, weights=v))
-        steps = chosen_steps(rows, weights, data.n, begin) if isinstance(self.steps, str) else self.steps
+        steps = (
+            chosen_steps(rows, weights, data.n, begin)
+            if isinstance(self.steps, str)
+            else self.steps
+        )
         theta = np.full(channel.shape[1], 1 / channel.shape[1]) if begin is None else begin(weights)
         first, pace = theta, rows.rows_per_report
         path = []
@@ -124,24 +144,40 @@ class ExpectationMaximization(Estimator):
         for _ in range(steps):
             path.append((data.n * value, max(0.0, float(s.max()) - 1) * channel.rows_per_report))
             theta, s, value, pace = advance(rows, weights, theta, s, value, pace)
-        fit = moved_or_not(finish(data, theta / theta.sum(), Status.STOPPED, steps), first, data.n, min(_STILL, 1 / data.n))
+        fit = moved_or_not(
+            finish(data, theta / theta.sum(), Status.STOPPED, steps),
+            first,
+            data.n,
+            min(_STILL, 1 / data.n),
+        )
         kept = None
         if self.keep_path:
             # Rows that tell the same were taken together, which moves every log-likelihood by one number.
             moved = (fit.log_likelihood or 0.0) - data.n * log_likelihood(rows, weights, fit.shares)
-            kept = np.array([*((value + moved, gap) for value, gap in path), (fit.log_likelihood, fit.gap)])
+            kept = np.array(
+                [*((value + moved, gap) for value, gap in path), (fit.log_likelihood, fit.gap)]
+            )
         return replace(fit, path=kept, seconds=perf_counter() - start)
 
     def _by_name(self, data: LikelihoodData, domain: Product) -> Fit | None:
         """The fit with attributes in the order of their names, turned back, so that reports are dealt alike in whatever order they are asked for."""
         names = list(domain.domains)
         order = sorted(range(len(names)), key=names.__getitem__)
-        found = None if names == sorted(names) else marginal(data.channel, data.weights, domain.shape, order)
+        found = (
+            None
+            if names == sorted(names)
+            else marginal(data.channel, data.weights, domain.shape, order)
+        )
         if found is None:
             return None
         other = Product(**{names[axis]: domain.domains[names[axis]] for axis in order})
         fit = self.fit(LikelihoodData(found[0], found[1], data.n, other))
-        return replace(fit, probabilities=summed(fit.shares, other.shape, [order.index(axis) for axis in range(len(names))]))
+        return replace(
+            fit,
+            probabilities=summed(
+                fit.shares, other.shape, [order.index(axis) for axis in range(len(names))]
+            ),
+        )
 
 
 @dataclass(frozen=True)
@@ -155,7 +191,9 @@ class _Marginal(Estimator):
 
 def _tells_apart(channel: Channel, w: np.ndarray, domain: Domain) -> bool:
     """Whether there are marginals to start from, made from reports of one attribute or by a closed form."""
-    return isinstance(domain, Product) and (isinstance(channel, _CLOSED) or marginal(channel, w, domain.shape, [0]) is not None)
+    return isinstance(domain, Product) and (
+        isinstance(channel, _CLOSED) or marginal(channel, w, domain.shape, [0]) is not None
+    )
 
 
 def _apart(data: LikelihoodData) -> np.ndarray:
@@ -164,7 +202,9 @@ def _apart(data: LikelihoodData) -> np.ndarray:
     return (1 - _EVEN) * shares + _EVEN / shares.size
 
 
-def chosen_steps(channel: Channel, w: np.ndarray, n: int, begin: Callable[[np.ndarray], np.ndarray] | None = None) -> int:
+def chosen_steps(
+    channel: Channel, w: np.ndarray, n: int, begin: Callable[[np.ndarray], np.ndarray] | None = None
+) -> int:
     """The number of EM steps after which held-out reports are likeliest: argmax_t sum_f sum_y c_fy log (A theta_t,-f)_y.
 
     c_f (m,) are the counts of fold f, theta_t,-f what t steps on the other folds make. Dealing splits each count multinomially,
@@ -173,7 +213,11 @@ def chosen_steps(channel: Channel, w: np.ndarray, n: int, begin: Callable[[np.nd
     """
     counts = np.rint(w * (n * channel.rows_per_report)).astype(np.int64)
     seed = np.frombuffer(hashlib.sha256(counts.tobytes()).digest(), dtype=np.uint32)
-    folds = np.random.default_rng(seed).multinomial(counts, np.full(_FOLDS, 1 / _FOLDS)).astype(np.float64)
+    folds = (
+        np.random.default_rng(seed)
+        .multinomial(counts, np.full(_FOLDS, 1 / _FOLDS))
+        .astype(np.float64)
+    )
     rest = counts[:, None] - folds
     totals = rest.sum(axis=0)
     used = (totals > 0) & (folds.sum(axis=0) > 0)
@@ -186,9 +230,15 @@ def chosen_steps(channel: Channel, w: np.ndarray, n: int, begin: Callable[[np.nd
         thetas = np.stack([begin(weights) for weights in rest.T], axis=1)
     least = int(begin is None)
     # From independence the best number is the smaller, the more cells share the reports; with very many a step takes long too.
-    patient = _LEAST if begin is None else int(np.clip(_LEAST * 10**4 / channel.shape[1], _LEAST / 10, _LEAST))
+    patient = (
+        _LEAST
+        if begin is None
+        else int(np.clip(_LEAST * 10**4 / channel.shape[1], _LEAST / 10, _LEAST))
+    )
     best, best_value, following, clear = least, -np.inf, float(least), False
-    doubled, then, gained = (_LEAST, -np.inf, _NOTHING) if begin is None else (_LONG, -np.inf, _GAIN)
+    doubled, then, gained = (
+        (_LEAST, -np.inf, _NOTHING) if begin is None else (_LONG, -np.inf, _GAIN)
+    )
     seen = folds > 0
     d = channel.matvec(thetas)
     even = np.log(np.maximum(d[seen], 1e-300))
@@ -198,7 +248,11 @@ def chosen_steps(channel: Channel, w: np.ndarray, n: int, begin: Callable[[np.nd
             gain = np.log(np.maximum(d[seen], 1e-300)) - even
             value = float(folds[seen] @ gain)
             if value > best_value:
-                best, best_value, clear = step, value, value > _CLEAR * float(np.sqrt(folds[seen] @ gain**2))
+                best, best_value, clear = (
+                    step,
+                    value,
+                    value > _CLEAR * float(np.sqrt(folds[seen] @ gain**2)),
+                )
             if step > max(patient, _PATIENCE * best):
                 break
             if step >= doubled:
@@ -220,7 +274,12 @@ def chosen_steps(channel: Channel, w: np.ndarray, n: int, begin: Callable[[np.nd
 
 
 def _advanced(
-    channel: Channel, w: np.ndarray, thetas: np.ndarray, s: np.ndarray, d: np.ndarray, paces: np.ndarray
+    channel: Channel,
+    w: np.ndarray,
+    thetas: np.ndarray,
+    s: np.ndarray,
+    d: np.ndarray,
+    paces: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """``objective.advance`` of several columns at once: (thetas, A thetas, paces) after one step."""
     moved, d_moved, paces = thetas.copy(), d.copy(), paces.copy()
@@ -236,7 +295,9 @@ def _advanced(
     return moved, d_moved, np.minimum(channel.rows_per_report, 2 * paces)
 
 
-def climb(channel: Channel, w: np.ndarray, n: int, theta: np.ndarray, tolerance: float, most: int) -> tuple[np.ndarray, float, int, Status]:
+def climb(
+    channel: Channel, w: np.ndarray, n: int, theta: np.ndarray, tolerance: float, most: int
+) -> tuple[np.ndarray, float, int, Status]:
     """EM from theta until a step raises the log-likelihood of all n reports by less than ``tolerance``: (theta, l, steps, how it ended)."""
     s, value = assess(channel, w, theta)
     pace = channel.rows_per_report

@@ -92,8 +92,14 @@ class MixtureReduction(Estimator):
     tolerance: float = 1e-3
 
     def __post_init__(self) -> None:
-        if not (self.inner is None or self.inner in ("em", "mle")) and not isinstance(self.inner, Estimator):
-            raise ArgumentError(message("inner", "must be None, 'em', 'mle' or an estimator object", kind(self.inner)))
+        if not (self.inner is None or self.inner in ("em", "mle")) and not isinstance(
+            self.inner, Estimator
+        ):
+            raise ArgumentError(
+                message(
+                    "inner", "must be None, 'em', 'mle' or an estimator object", kind(self.inner)
+                )
+            )
         choice("operation", self.operation, ("merge", "prune", None))
         choice("select", self.select, ("lowest", "half", "window", None))
         choice("premerge", self.premerge, (False, True))
@@ -133,13 +139,23 @@ class MixtureReduction(Estimator):
                 now, level = following, level + 1
         theta = MergedChannel(rows, now.labels).spread(now.weights)
         less = now.weights.size < size
-        status = Status.REDUCED if less and now.status in (Status.STOPPED, Status.CONVERGED, Status.EXACT) else now.status
+        status = (
+            Status.REDUCED
+            if less and now.status in (Status.STOPPED, Status.CONVERGED, Status.EXACT)
+            else now.status
+        )
         fit = finish(data, theta / theta.sum(), status, steps)
-        return replace(fit, components=now.weights.size if less else None, seconds=perf_counter() - start)
+        return replace(
+            fit, components=now.weights.size if less else None, seconds=perf_counter() - start
+        )
 
     def _reduced(self, labels: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Labels with the components of ``values`` (K,) merged or left out, numbered by their first values; unchanged where none would be left."""
-        left = np.where(values, -1 if self.operation == "prune" else labels[values].min(initial=labels.size), labels)
+        left = np.where(
+            values,
+            -1 if self.operation == "prune" else labels[values].min(initial=labels.size),
+            labels,
+        )
         if (left < 0).all():
             return labels
         used, numbers = np.unique(left, return_inverse=True)
@@ -150,36 +166,61 @@ class MixtureReduction(Estimator):
         theta = MergedChannel(data.channel, now.labels).spread(now.weights)
         labels = self._reduced(now.labels, chosen)
         start = MergedChannel(data.channel, labels).gather(theta)
-        return self._fitted(data, labels, start / start.sum() if start.sum() > 0 else np.full(start.size, 1 / start.size))
+        return self._fitted(
+            data,
+            labels,
+            start / start.sum() if start.sum() > 0 else np.full(start.size, 1 / start.size),
+        )
 
     def _fitted(self, data: LikelihoodData, labels: np.ndarray, start: np.ndarray) -> _Mixture:
         merged = MergedChannel(data.channel, labels)
         if self.inner == "em" or (self.inner is None and merged.rows_per_report == 1):
             whole = merged.shape == data.channel.shape
-            t, value, steps, status = climb(data.channel if whole else merged, data.weights, data.n, start, self.tolerance, _STEPS)
+            t, value, steps, status = climb(
+                data.channel if whole else merged,
+                data.weights,
+                data.n,
+                start,
+                self.tolerance,
+                _STEPS,
+            )
         else:
             t, steps, status = self._by_estimator(data, merged)
             value = assess(merged, data.weights, t)[1]
         return _Mixture(labels, t, -2 * data.n * value + t.size * np.log(data.n), steps, status)
 
-    def _by_estimator(self, data: LikelihoodData, merged: MergedChannel) -> tuple[np.ndarray, int, Status]:
+    def _by_estimator(
+        self, data: LikelihoodData, merged: MergedChannel
+    ) -> tuple[np.ndarray, int, Status]:
         """Weights by another estimator: (weights, steps, how it ended)."""
         estimator = self.inner if isinstance(self.inner, Estimator) else MaximumLikelihood()
-        counts = averaged(data.channel, data.weights, merged) if isinstance(estimator, MaximumLikelihood) else None
+        counts = (
+            averaged(data.channel, data.weights, merged)
+            if isinstance(estimator, MaximumLikelihood)
+            else None
+        )
         if counts is not None:
             fit = estimator.fit(replace(data, weights=counts))
             t = merged.gather(fit.shares)
         else:
-            fit = estimator.fit(LikelihoodData(merged, data.weights, data.n, Integers(0, merged.shape[1] - 1)))
+            fit = estimator.fit(
+                LikelihoodData(merged, data.weights, data.n, Integers(0, merged.shape[1] - 1))
+            )
             t = fit.shares
         return t, fit.iterations or 0, fit.status
 
-    def _chosen(self, data: LikelihoodData, now: _Mixture, tau: np.ndarray, least: int, level: int) -> tuple[np.ndarray | None, int]:
+    def _chosen(
+        self, data: LikelihoodData, now: _Mixture, tau: np.ndarray, least: int, level: int
+    ) -> tuple[np.ndarray | None, int]:
         """Which values' components are reduced next, (K,) booleans or None, and the level of the window."""
         merging = self.operation == "merge"
-        most = now.weights.size - least + merging  # that may go without going below the least number
+        most = (
+            now.weights.size - least + merging
+        )  # that may go without going below the least number
         points = data.domain.points
-        select = self.select or ("window" if points is not None and points.shape[1] == 1 else "lowest")
+        select = self.select or (
+            "window" if points is not None and points.shape[1] == 1 else "lowest"
+        )
         merged = MergedChannel(data.channel, now.labels)
         if select == "window":
             single = (merged.sizes[now.labels] == 1) & (now.labels >= 0)
@@ -195,7 +236,9 @@ class MixtureReduction(Estimator):
         return (np.isin(now.labels, order), level) if order.size > merging else (None, level)
 
 
-def _window(theta: np.ndarray, single: np.ndarray, tau: np.ndarray, most: int, level: int, fewest: int) -> tuple[np.ndarray | None, int]:
+def _window(
+    theta: np.ndarray, single: np.ndarray, tau: np.ndarray, most: int, level: int, fewest: int
+) -> tuple[np.ndarray | None, int]:
     """The window of ceil(K / 2^level) adjacent single values of least weight, halved until its weight is below its mean tau."""
     size = theta.size
     while True:
@@ -226,10 +269,15 @@ def averaged(channel: Channel, w: np.ndarray, merged: MergedChannel) -> np.ndarr
     share, and there the log-likelihood is the one of the counts as they were. Bit sums likewise (METHODS 4.1, 5). With count 0
     a value left out gets the share 0 of itself under randomised response, but not where its bits say no.
     """
-    if not isinstance(channel, DirectChannel if (merged.labels < 0).any() else DirectChannel | SupportChannel):
+    if not isinstance(
+        channel, DirectChannel if (merged.labels < 0).any() else DirectChannel | SupportChannel
+    ):
         return None
     first = np.unique(merged.labels, return_index=True)[1][merged.labels]
-    if not (np.array_equal(channel.q, channel.q[first]) and np.array_equal(channel.gap, channel.gap[first])):
+    if not (
+        np.array_equal(channel.q, channel.q[first])
+        and np.array_equal(channel.gap, channel.gap[first])
+    ):
         return None
     parts = w.reshape(-1, channel.shape[1])
     counts = np.concatenate([merged.spread(merged.gather(part)) for part in parts])
@@ -244,7 +292,10 @@ def deviations(data: LikelihoodData, rows: Channel, weights: np.ndarray) -> np.n
     I_x = copies * sum_y w_y A[y, x]^2 / (A u)_y^2.
     """
     channel = data.channel
-    if all(type(part).inverse_moments is not Channel.inverse_moments for part in getattr(channel, "channels", (channel,))):
+    if all(
+        type(part).inverse_moments is not Channel.inverse_moments
+        for part in getattr(channel, "channels", (channel,))
+    ):
         try:
             variance = channel.variance_at_zero(project(channel.invert(data.weights)))
             return np.sqrt(variance / data.n)
@@ -254,5 +305,7 @@ def deviations(data: LikelihoodData, rows: Channel, weights: np.ndarray) -> np.n
     d = rows.matvec(np.full(size, 1 / size))
     v = np.divide(weights, d**2, out=np.zeros_like(d), where=weights > 0)
     step = max(1, _ENTRIES // rows.shape[0])
-    information = [v @ rows.columns(np.arange(size)[i : i + step]) ** 2 for i in range(0, size, step)]
+    information = [
+        v @ rows.columns(np.arange(size)[i : i + step]) ** 2 for i in range(0, size, step)
+    ]
     return 1 / np.sqrt(data.n * rows.rows_per_report * np.concatenate(information))

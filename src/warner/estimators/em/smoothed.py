@@ -76,7 +76,9 @@ class SmoothedEM(Estimator):
                 moved = smooth(raised)
             s, new = assess(rows, weights, moved)
             # The likelihood may fall too: it is not what the fixed point maximises.
-            stopped = n * abs(new - value) < self.tolerance or float(np.abs(moved - theta).sum()) < 1 / n
+            stopped = (
+                n * abs(new - value) < self.tolerance or float(np.abs(moved - theta).sum()) < 1 / n
+            )
             theta, value = moved, new
             count += 1
         fit = moved_or_not(finish(data, theta, Status.STOPPED, count), start_at, n, 1 / n)

@@ -83,12 +83,16 @@ class EmpiricalBayes(Estimator):
         sharper = _sharpened(data, noise, posterior.shares)
         if sharper is not None:
             posterior = self._posterior(sharper)
-        return Fit(posterior.shares, Status.SHRUNK, seconds=perf_counter() - start, draws=posterior.draws)
+        return Fit(
+            posterior.shares, Status.SHRUNK, seconds=perf_counter() - start, draws=posterior.draws
+        )
 
     def _posterior(self, noise: Noise) -> _Posterior:
         """The shares given their noisy estimates."""
         absolute = self.loss == "absolute"
-        steps = lattice(float(np.sqrt(noise.variance(noise.y).min()))) if noise.y.size <= MOST else None
+        steps = (
+            lattice(float(np.sqrt(noise.variance(noise.y).min()))) if noise.y.size <= MOST else None
+        )
         if steps is not None:
             return _of_few(noise, steps, absolute)
         return _of_many(noise.in_order() if self.order else noise, absolute)
@@ -137,7 +141,9 @@ class _Laws:
 
     def draws(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """(count, K) distributions: shares drawn one by one, then moved onto the sum."""
-        found = self.shares + np.sqrt(self.variance) * rng.standard_normal((count, self.shares.size))
+        found = self.shares + np.sqrt(self.variance) * rng.standard_normal(
+            (count, self.shares.size)
+        )
         found[:, self.values] = _sample(self.laws, self.atoms, count, rng)
         return np.stack([project(onto_sum(row, self.variance)) for row in found])
 
@@ -159,7 +165,9 @@ def _of_many(noise: Noise, absolute: bool) -> _Posterior:
     laws = tilted(prior.posteriors(part.likelihood(atoms), rows), atoms, target, variance[apart])
     means = laws @ atoms
     # What the tilt took from the values held apart.
-    out[apart] += (target - float(means.sum())) * variance[apart] / max(float(variance[apart].sum()), _TINY)
+    out[apart] += (
+        (target - float(means.sum())) * variance[apart] / max(float(variance[apart].sum()), _TINY)
+    )
     variance[values] = np.maximum(laws @ atoms**2 - means**2, 0.0)
     out[values] = _common_quantile(laws, atoms, 1 - float(out[apart].sum())) if absolute else means
     shares = project(onto_sum(out, variance))
@@ -207,7 +215,12 @@ def _sharpened(data: LikelihoodData, noise: Noise, theta: np.ndarray) -> Noise |
     basis = np.linalg.pinv(information, hermitian=True)
     ones = basis.sum(axis=1)
     basis -= np.outer(ones, ones) / ones.sum()
-    worth = float(noise.variance(theta).sum()) * noise.n * (size - 1) / (size * float(basis.diagonal().sum()))
+    worth = (
+        float(noise.variance(theta).sum())
+        * noise.n
+        * (size - 1)
+        / (size * float(basis.diagonal().sum()))
+    )
     if not np.isfinite(worth) or worth * data.n <= noise.n:
         return None
     return replace(noise, n=data.n * worth, y=theta + basis @ (score - 1))
@@ -231,7 +244,9 @@ def _common_quantile(posteriors: np.ndarray, atoms: np.ndarray, target: float) -
 
     def at(level: float) -> np.ndarray:
         cell = np.clip((below < level).sum(axis=1) - 1, 0, atoms.size - 1)
-        part = np.clip((level - below[every, cell]) / np.maximum(posteriors[every, cell], _TINY), 0.0, 1.0)
+        part = np.clip(
+            (level - below[every, cell]) / np.maximum(posteriors[every, cell], _TINY), 0.0, 1.0
+        )
         out: np.ndarray = edges[cell] + part * (edges[cell + 1] - edges[cell])
         return out
 
@@ -242,11 +257,15 @@ def _common_quantile(posteriors: np.ndarray, atoms: np.ndarray, target: float) -
     return at((low + high) / 2)
 
 
-def _sample(posteriors: np.ndarray, atoms: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+def _sample(
+    posteriors: np.ndarray, atoms: np.ndarray, count: int, rng: np.random.Generator
+) -> np.ndarray:
     """(count, K) independent draws, even within each atom's cell."""
     edges = _cells(atoms)
     out = np.empty((count, len(posteriors)))
     for x, law in enumerate(np.cumsum(posteriors, axis=1)):
-        cell = np.minimum(np.searchsorted(law, rng.random(count) * law[-1], side="right"), atoms.size - 1)
+        cell = np.minimum(
+            np.searchsorted(law, rng.random(count) * law[-1], side="right"), atoms.size - 1
+        )
         out[:, x] = edges[cell] + rng.random(count) * (edges[cell + 1] - edges[cell])
     return out

@@ -70,14 +70,20 @@ class Few:
             f = self.likelihood * _prior(_CONCENTRATIONS[c], size, points)
             rests = [f[-1]]
             for x in range(size - 2, 0, -1):
-                both = np.fft.irfft(np.fft.rfft(f[x], 2 * points) * np.fft.rfft(rests[-1], 2 * points), 2 * points)[:points]
+                both = np.fft.irfft(
+                    np.fft.rfft(f[x], 2 * points) * np.fft.rfft(rests[-1], 2 * points), 2 * points
+                )[:points]
                 rests.append(np.maximum(both, 0.0) / both.max())
             rows = np.flatnonzero(which == c)
             left = np.full(rows.size, points - 1)
             for x in range(size - 1):
                 index = left[:, None] - np.arange(points)
-                mass = np.cumsum(np.where(index >= 0, f[x] * rests[size - 2 - x][index], 0.0), axis=1)
-                steps = np.minimum((mass <= rng.random((rows.size, 1)) * mass[:, -1:]).sum(axis=1), left)
+                mass = np.cumsum(
+                    np.where(index >= 0, f[x] * rests[size - 2 - x][index], 0.0), axis=1
+                )
+                steps = np.minimum(
+                    (mass <= rng.random((rows.size, 1)) * mass[:, -1:]).sum(axis=1), left
+                )
                 out[rows, x] = steps
                 left = left - steps
             out[rows, -1] = left
@@ -87,6 +93,9 @@ class Few:
 def _prior(concentration: float, size: int, points: int) -> np.ndarray:
     """(J + 1,) Gamma masses of the lattice's cells, of mean 1/K: given their sum, a Dirichlet law. Largest 1, the power exact, exp at the points."""
     edges = np.concatenate([[0.0], np.arange(points) + 0.5]) / points
-    logs = np.log(np.maximum(np.diff(edges**concentration), _TINY)) - concentration * size * np.arange(points) / points
+    logs = (
+        np.log(np.maximum(np.diff(edges**concentration), _TINY))
+        - concentration * size * np.arange(points) / points
+    )
     out: np.ndarray = np.exp(logs - logs.max())
     return out

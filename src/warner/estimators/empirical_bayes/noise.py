@@ -47,7 +47,9 @@ class Counts:
         """Log-likelihoods (K, J): binomial, or of values Poisson."""
         mu = np.clip(self.q[:, None] + self.gap[:, None] * atoms, _TINY, 1 - 1e-16)
         share = self.share[:, None]
-        out: np.ndarray = self.n * (share * np.log(mu) + (-mu if self.direct else (1 - share) * np.log1p(-mu)))
+        out: np.ndarray = self.n * (
+            share * np.log(mu) + (-mu if self.direct else (1 - share) * np.log1p(-mu))
+        )
         return out
 
 
@@ -88,12 +90,24 @@ class Noise:
             _, own = channel.inverse_moments(plug)
             null = channel.variance_at_zero(plug)
             found = cls(n, y, null, np.maximum(own - null, 0.0), None, None, False).balanced()
-            return replace(found, groups=_groups(data, found.y - y)) if likelihood == "binomial" else found
+            return (
+                replace(found, groups=_groups(data, found.y - y))
+                if likelihood == "binomial"
+                else found
+            )
         q, gap = known
         if isinstance(channel, HashChannel):
             y, worth = _pooled(channel, data, y, q, gap)
             n *= worth
-        return cls(n, y, q * (1 - q) / gap**2, (1 - 2 * q) / gap, q, gap, isinstance(channel, DirectChannel)).balanced()
+        return cls(
+            n,
+            y,
+            q * (1 - q) / gap**2,
+            (1 - 2 * q) / gap,
+            q,
+            gap,
+            isinstance(channel, DirectChannel),
+        ).balanced()
 
     def balanced(self) -> Noise:
         """y moved along its variances to sum to one: on the simplex that changes no likelihood, and it takes out the error of the sum."""
@@ -127,10 +141,15 @@ class Noise:
         if self.groups:
             logs = np.sum([group.logs(atoms) for group in self.groups], axis=0)
         elif self.q is None or self.gap is None:
-            variance = np.maximum((self.null[:, None] + self.slope[:, None] * atoms - atoms**2) / self.n, 1.0 / self.n**2)
+            variance = np.maximum(
+                (self.null[:, None] + self.slope[:, None] * atoms - atoms**2) / self.n,
+                1.0 / self.n**2,
+            )
             logs = -((self.y[:, None] - atoms) ** 2) / (2 * variance) - np.log(variance) / 2
         else:
-            logs = Counts(self.n, self.q + self.gap * self.y, self.q, self.gap, self.direct).logs(atoms)
+            logs = Counts(self.n, self.q + self.gap * self.y, self.q, self.gap, self.direct).logs(
+                atoms
+            )
         out: np.ndarray = np.exp(logs - logs.max(axis=1, keepdims=True))
         if self.guess is not None:
             out *= self.guess.likelihood(atoms)
@@ -140,7 +159,9 @@ class Noise:
     def place(self, t: np.ndarray) -> np.ndarray:
         """t (K,) where its noise has variance one: z = integral dt / sd(t) = sqrt(n) arcsin((2t - slope) / r), r^2 = slope^2 + 4 null."""
         r = np.sqrt(self.slope**2 + 4 * self.null)
-        return np.sqrt(self.n) * np.arcsin(np.clip((2 * np.clip(t, 0.0, 1.0) - self.slope) / np.maximum(r, _TINY), -1.0, 1.0))
+        return np.sqrt(self.n) * np.arcsin(
+            np.clip((2 * np.clip(t, 0.0, 1.0) - self.slope) / np.maximum(r, _TINY), -1.0, 1.0)
+        )
 
     def _kinds(self) -> np.ndarray:
         """null and slope (2, K), rounded to 12 digits of the largest, so that values of one kind have one."""
@@ -162,24 +183,39 @@ class Noise:
             origin, end = (float(law.place(np.array([t]))[0]) for t in (0.0, 1.0))
             last = int((end - origin) / _STEP)
             near = (np.floor((law.place(y) - origin) / _STEP)[:, None] + reach).astype(np.int64)
-            steps = _bridged(np.unique(np.concatenate([near[(near > 0) & (near <= last)], [0, last]])))
+            steps = _bridged(
+                np.unique(np.concatenate([near[(near > 0) & (near <= last)], [0, last]]))
+            )
             z = origin + _STEP * np.append(1, steps[1:])
-            t = (slope + np.sqrt(slope**2 + 4 * null) * np.sin(np.minimum(z, end) / np.sqrt(self.n))) / 2
+            t = (
+                slope + np.sqrt(slope**2 + 4 * null) * np.sin(np.minimum(z, end) / np.sqrt(self.n))
+            ) / 2
             finest = min(finest, float(t[0]))
             even.append(t[1:])
         low, top = _LOWEST * mean, min(1.0, finest / (_RATIO - 1))
-        highest = np.clip(float((self.y + _REACH * np.sqrt(self.variance(self.y))).max()), 4 * mean, 1.0)
+        highest = np.clip(
+            float((self.y + _REACH * np.sqrt(self.variance(self.y))).max()), 4 * mean, 1.0
+        )
         rungs = max(0, int(np.ceil(np.log(max(top, _TINY) / low) / np.log(_RATIO))))
         ladder = low * _RATIO ** np.arange(rungs)
         above = np.concatenate(even)
         above = above[above > (1.05 * ladder[-1] if rungs else 0.0)]
-        return np.unique(np.clip(np.concatenate([[0.0, min(1.0, mean)], ladder[ladder <= highest], above]), 0.0, 1.0))
+        return np.unique(
+            np.clip(
+                np.concatenate([[0.0, min(1.0, mean)], ladder[ladder <= highest], above]), 0.0, 1.0
+            )
+        )
 
     def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values that hardly differ as one row: (K,) the row of each, and of each row (R,) one of its values and how many it has."""
         place = self.y / np.sqrt(self.variance(self.y))
-        guess = np.zeros(1) if self.guess is None else self.guess.value / np.sqrt(self.guess.variance)
-        own = [(group.share - group.q) / group.gap / np.sqrt(self.variance(self.y)) for group in self.groups]
+        guess = (
+            np.zeros(1) if self.guess is None else self.guess.value / np.sqrt(self.guess.variance)
+        )
+        own = [
+            (group.share - group.q) / group.gap / np.sqrt(self.variance(self.y))
+            for group in self.groups
+        ]
         seen = [np.broadcast_to(np.round(v / _WIDTH), place.shape) for v in (place, guess, *own)]
         keys = np.stack([*seen, *self._kinds()])
         order = np.argsort(self.y, kind="stable")
@@ -187,11 +223,15 @@ class Noise:
         back = np.empty(order.size, dtype=np.int64)
         back[order] = rows.ravel()
         # The middle one of a row stands for it, however the values are labelled.
-        middle = order[np.argsort(rows.ravel(), kind="stable")[np.cumsum(counts) - counts + counts // 2]]
+        middle = order[
+            np.argsort(rows.ravel(), kind="stable")[np.cumsum(counts) - counts + counts // 2]
+        ]
         return back, middle, counts.astype(np.float64)
 
 
-def _pooled(channel: HashChannel, data: LikelihoodData, y: np.ndarray, q: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, float]:
+def _pooled(
+    channel: HashChannel, data: LikelihoodData, y: np.ndarray, q: np.ndarray, gap: np.ndarray
+) -> tuple[np.ndarray, float]:
     """Unbiased estimates (K,) from a pool of seeds, and what share of its reports they are worth: the better of two.
 
     Counts have the noise of their own, and other values' shares in them: two values meet not in 1/g of the seeds, but in 1/g + e,
@@ -205,7 +245,11 @@ def _pooled(channel: HashChannel, data: LikelihoodData, y: np.ndarray, q: np.nda
     own = float((mu * (1 - mu) / gap**2).mean())
     free = channel.seeds * (channel.count - 1)
     exact = channel.shape[0] * size**2 <= _EXACT
-    inverted = min(1.0, own / float(channel.variance(even).mean())) if exact else max(1 - size / free, 1 / n)
+    inverted = (
+        min(1.0, own / float(channel.variance(even).mean()))
+        if exact
+        else max(1 - size / free, 1 / n)
+    )
     plain = (channel.shares(data.weights) - q) / gap
     power = max(float(plain @ plain) - size * own / n, 1 / size)
     crossed = own / (own + n * power / free)
@@ -220,7 +264,9 @@ def _bridged(steps: np.ndarray) -> np.ndarray:
     gap = np.diff(steps)[:, None]
     far = 2 ** np.arange(1, 40) - 1
     inside = 2 * far <= gap
-    return np.unique(np.concatenate([steps, (steps[:-1, None] + far)[inside], (steps[1:, None] - far)[inside]]))
+    return np.unique(
+        np.concatenate([steps, (steps[:-1, None] + far)[inside], (steps[1:, None] - far)[inside]])
+    )
 
 
 def _groups(data: LikelihoodData, moved: np.ndarray) -> tuple[Counts, ...]:
@@ -229,7 +275,9 @@ def _groups(data: LikelihoodData, moved: np.ndarray) -> tuple[Counts, ...]:
     if not isinstance(channel, StackChannel):
         return ()
     found = []
-    for part, share, weights, n in zip(channel.channels, channel.shares, channel.split(data.weights), channel.people, strict=True):
+    for part, share, weights, n in zip(
+        channel.channels, channel.shares, channel.split(data.weights), channel.people, strict=True
+    ):
         known = None if isinstance(part, HashChannel) else _support_law(part)
         if known is None:
             return ()

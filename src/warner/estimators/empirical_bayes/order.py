@@ -77,7 +77,11 @@ def guessed(y: np.ndarray, variance: np.ndarray) -> Guess | None:
     if power <= 0:
         return None
     beta = float(d @ z) / size / power
-    doubt = max(total - beta**2 * power, 0.0) / (size * power) * (1 + _SELF * max(0.0, 1 - noise / total))
+    doubt = (
+        max(total - beta**2 * power, 0.0)
+        / (size * power)
+        * (1 + _SELF * max(0.0, 1 - noise / total))
+    )
     if beta <= 0 or beta**2 <= _CLEAR * doubt:
         return None
     beta *= 1 - _CLEAR * doubt / beta**2
@@ -134,8 +138,12 @@ def gains(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     posteriors /= posteriors.sum(axis=1, keepdims=True)
     for _ in range(_SWEEPS):
         sums = np.concatenate([np.zeros((1, keep.size)), np.cumsum(posteriors, axis=0)])
-        everywhere = (np.maximum(sums[-1] - posteriors, 0.0) + _PSEUDO * base) / (p.size - 1 + _PSEUDO)
-        here = np.maximum(sums[last] - sums[first] - posteriors, 0.0) * (np.minimum(near, _LOCAL) / near)
+        everywhere = (np.maximum(sums[-1] - posteriors, 0.0) + _PSEUDO * base) / (
+            p.size - 1 + _PSEUDO
+        )
+        here = np.maximum(sums[last] - sums[first] - posteriors, 0.0) * (
+            np.minimum(near, _LOCAL) / near
+        )
         moved = likelihood * (everywhere + here)
         moved /= moved.sum(axis=1, keepdims=True)
         steady = bool(np.abs(moved - posteriors).max() < 1e-3)

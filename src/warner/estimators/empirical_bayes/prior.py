@@ -67,8 +67,12 @@ def families(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
     laws: list[np.ndarray] = []
     alone: list[bool] = []
     for bulk in _BULKS:
-        shapes = np.array([s for s in _SHAPES if bulk == 1 or (s > 0.3 and (bulk > 0.05 or s <= 1))])
-        cells = np.maximum(np.diff(gammainc(shapes[:, None], edges * shapes[:, None] / (bulk * mean)), axis=1), 0.0)
+        shapes = np.array(
+            [s for s in _SHAPES if bulk == 1 or (s > 0.3 and (bulk > 0.05 or s <= 1))]
+        )
+        cells = np.maximum(
+            np.diff(gammainc(shapes[:, None], edges * shapes[:, None] / (bulk * mean)), axis=1), 0.0
+        )
         for g in cells:
             if bulk < 1:
                 own = float(g @ atoms)
@@ -81,12 +85,16 @@ def families(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
     for present in _PRESENT:
         if present >= mean:
             for shape in (0.5, 2.0, 10.0):
-                g = present * np.maximum(np.diff(gammainc(shape, edges * shape * present / mean)), 0.0)
+                g = present * np.maximum(
+                    np.diff(gammainc(shape, edges * shape * present / mean)), 0.0
+                )
                 g[0] += 1 - present
                 laws.append(g)
                 alone.append(False)
     plain = np.array(alone)
-    weights = np.where(plain, 0.5 / np.count_nonzero(plain), 0.5 / max(1, int(np.count_nonzero(~plain))))
+    weights = np.where(
+        plain, 0.5 / np.count_nonzero(plain), 0.5 / max(1, int(np.count_nonzero(~plain)))
+    )
     return np.array([with_mean(g, atoms, mean) for g in laws]), weights
 
 
@@ -114,7 +122,9 @@ class Prior:
         return total
 
 
-def fit_prior(likelihood: np.ndarray, counts: np.ndarray, atoms: np.ndarray, mean: float, absolute: bool) -> Prior:
+def fit_prior(
+    likelihood: np.ndarray, counts: np.ndarray, atoms: np.ndarray, mean: float, absolute: bool
+) -> Prior:
     """Learn the prior from rows of data.
 
     1. The base: an average of the families, each weighted by how well it explains the data, p(y | sum theta = 1) =
@@ -140,7 +150,13 @@ def fit_prior(likelihood: np.ndarray, counts: np.ndarray, atoms: np.ndarray, mea
     first, second = likelihood @ (laws * atoms).T / d, likelihood @ (laws * atoms**2).T / d
     spread = counts @ np.maximum(second - first**2, 0.0) + size * floor
     before = size * (laws @ atoms**2 - (laws @ atoms) ** 2 + floor)
-    score = np.log(weights) + counts @ np.log(d) + _sum_score(counts @ first, spread, size * mean) + np.log(before) / 2 - power * np.log(spread)
+    score = (
+        np.log(weights)
+        + counts @ np.log(d)
+        + _sum_score(counts @ first, spread, size * mean)
+        + np.log(before) / 2
+        - power * np.log(spread)
+    )
     base = np.maximum(_shares(score) @ laws, 1e-200)
 
     parts, scores = [], []
@@ -152,7 +168,9 @@ def fit_prior(likelihood: np.ndarray, counts: np.ndarray, atoms: np.ndarray, mea
             law = (together + prior) / (size + concentration)
             fixed = with_mean(law, atoms, mean)
             correction = np.divide(fixed, law, out=np.ones_like(law), where=law > 0)
-            moved = _normalized(likelihood * ((np.maximum(together - posteriors, 0.0) + prior) * correction))
+            moved = _normalized(
+                likelihood * ((np.maximum(together - posteriors, 0.0) + prior) * correction)
+            )
             steady = bool(np.abs(moved - posteriors).max() < 1e-4)
             posteriors, together = moved, counts @ moved
             if steady:
@@ -160,18 +178,34 @@ def fit_prior(likelihood: np.ndarray, counts: np.ndarray, atoms: np.ndarray, mea
         if concentration == np.inf:
             fitness = float(counts @ np.log(np.maximum(likelihood @ base, _TINY)))
         else:
-            left = (likelihood * (np.maximum(together - posteriors, 0.0) + prior)).sum(axis=1) / (size - 1 + concentration)
+            left = (likelihood * (np.maximum(together - posteriors, 0.0) + prior)).sum(axis=1) / (
+                size - 1 + concentration
+            )
             whole = likelihood @ (together + prior) / (size + concentration)
-            fitness = float(counts @ (2 * np.log(np.maximum(left, _TINY)) - np.log(np.maximum(whole, _TINY))))
+            fitness = float(
+                counts @ (2 * np.log(np.maximum(left, _TINY)) - np.log(np.maximum(whole, _TINY)))
+            )
         means = posteriors @ atoms
         spread = counts @ np.maximum(posteriors @ atoms**2 - means**2, 0.0) + size * floor
-        scores.append(fitness + float(_sum_score(counts @ means, spread, size * mean) - power * np.log(spread)))
+        scores.append(
+            fitness
+            + float(_sum_score(counts @ means, spread, size * mean) - power * np.log(spread))
+        )
         parts.append((concentration, posteriors, together, correction))
     weights = _shares(np.array(scores))
-    return Prior(base, [(float(weight), *part) for weight, part in zip(weights, parts, strict=True) if weight > 1e-6])
+    return Prior(
+        base,
+        [
+            (float(weight), *part)
+            for weight, part in zip(weights, parts, strict=True)
+            if weight > 1e-6
+        ],
+    )
 
 
-def tilted(posteriors: np.ndarray, atoms: np.ndarray, target: float, noise: np.ndarray) -> np.ndarray:
+def tilted(
+    posteriors: np.ndarray, atoms: np.ndarray, target: float, noise: np.ndarray
+) -> np.ndarray:
     """Posteriors (K, J) times exp(lambda a), lambda such that their means sum to ``target`` less ``noise``'s share.
 
     That is the saddle point of the posterior conditional on the sum; to first order it takes lambda times each one's posterior

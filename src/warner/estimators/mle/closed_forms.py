@@ -39,9 +39,17 @@ def separable(channel: SupportChannel, w: np.ndarray) -> np.ndarray:
     def theta(multiplier: float) -> np.ndarray:
         slope = 1 + multiplier * c
         # (1 + lambda c)^2 - 4 lambda s c = (1 - lambda c)^2 + 4 lambda c (1 - s): each form is a sum of squares on its side.
-        root = np.sqrt((1 - multiplier * c) ** 2 + 4 * multiplier * c * (1 - s) if multiplier > 0 else slope**2 - 4 * multiplier * c * s)
+        root = np.sqrt(
+            (1 - multiplier * c) ** 2 + 4 * multiplier * c * (1 - s)
+            if multiplier > 0
+            else slope**2 - 4 * multiplier * c * s
+        )
         near = np.divide(2 * s * c, slope + root, out=np.zeros_like(s), where=slope > 0)
-        t = near if multiplier >= 0 else np.where(slope > 0, near, (slope - root) / (2 * multiplier))
+        t = (
+            near
+            if multiplier >= 0
+            else np.where(slope > 0, near, (slope - root) / (2 * multiplier))
+        )
         return np.maximum(t - a, 0.0)
 
     def excess(multiplier: float) -> float:
@@ -72,8 +80,12 @@ def budgets(channel: StackChannel, w: np.ndarray) -> np.ndarray:
         theta = np.maximum((weights / multiplier - a).max(axis=0), 0.0)
         for _ in range(60):
             terms = np.divide(weights, theta + a, out=np.zeros_like(weights), where=weights > 0)
-            slope = np.divide(terms, theta + a, out=np.zeros_like(weights), where=weights > 0).sum(axis=0)
-            rise = np.divide(terms.sum(axis=0) - multiplier, slope, out=np.zeros_like(theta), where=slope > 0)
+            slope = np.divide(terms, theta + a, out=np.zeros_like(weights), where=weights > 0).sum(
+                axis=0
+            )
+            rise = np.divide(
+                terms.sum(axis=0) - multiplier, slope, out=np.zeros_like(theta), where=slope > 0
+            )
             moved = np.maximum(theta + rise, 0.0)
             done = bool((np.abs(moved - theta) <= 1e-15 + 1e-14 * moved).all())
             theta = moved

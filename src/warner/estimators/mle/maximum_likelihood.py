@@ -34,7 +34,10 @@ from warner.estimators.mle.uniqueness import Uniqueness, uniqueness
 
 _Solver = Callable[[Any, np.ndarray, float], tuple[np.ndarray, int, bool]]
 _LARGEST_NEWTON = 4096  # values; beyond, a matrix of their products is not formed
-_EXACT: dict[type[Channel], Callable[..., np.ndarray]] = {DirectChannel: direct, SupportChannel: separable}
+_EXACT: dict[type[Channel], Callable[..., np.ndarray]] = {
+    DirectChannel: direct,
+    SupportChannel: separable,
+}
 
 
 @dataclass(frozen=True)
@@ -81,10 +84,19 @@ class MaximumLikelihood(Estimator):
             channel, w = channel.supports(w)
             data = replace(data, channel=channel, weights=w)
         if self.likelihood == "reports" and channel.rows_per_report > 1:
-            raise MismatchError(message("tally", "knows reports by their bit sums only", None, "Tally with keep_reports=True"))
+            raise MismatchError(
+                message(
+                    "tally",
+                    "knows reports by their bit sums only",
+                    None,
+                    "Tally with keep_reports=True",
+                )
+            )
         steps: int | None = None
         solve = _EXACT.get(type(channel))
-        if isinstance(channel, StackChannel) and all(isinstance(c, DirectChannel) for c in channel.channels):
+        if isinstance(channel, StackChannel) and all(
+            isinstance(c, DirectChannel) for c in channel.channels
+        ):
             solve = budgets
         rows, weights = (channel, w) if solve is not None else channel.restrict_to_observed(w)
         require_possible(rows, weights)
@@ -99,16 +111,24 @@ class MaximumLikelihood(Estimator):
                 rows, weights, lift = lumped
             theta, steps, reached = self._iterate(rows, weights)
             theta = sharpen(rows, weights, theta, self.gap)
-            only = uniqueness(rows, weights, theta, score(rows, weights, theta)) if reached else Uniqueness.NOT_CERTIFIED
+            only = (
+                uniqueness(rows, weights, theta, score(rows, weights, theta))
+                if reached
+                else Uniqueness.NOT_CERTIFIED
+            )
             theta = theta if lumped is None else lift(theta)
         fit = finish(data, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)
         return replace(fit, unique=only.value, seconds=perf_counter() - start)
 
     def _iterate(self, rows: Channel, weights: np.ndarray) -> tuple[np.ndarray, int, bool]:
         """The solvers that fit the channel in turn, until one reaches the gap."""
-        products = type(rows).gram is not Channel.gram or rows.shape[0] * rows.shape[1] <= LARGEST_DENSE
+        products = (
+            type(rows).gram is not Channel.gram or rows.shape[0] * rows.shape[1] <= LARGEST_DENSE
+        )
         solvers: list[_Solver] = [sequential] if isinstance(rows, SupportRows) else [constrained]
-        solvers += [interior_point] if products and rows.shape[1] <= _LARGEST_NEWTON else [accelerated]
+        solvers += (
+            [interior_point] if products and rows.shape[1] <= _LARGEST_NEWTON else [accelerated]
+        )
         steps = 0
         found: list[tuple[float, int, np.ndarray]] = []
         for solve in solvers:

@@ -13,7 +13,9 @@ from warner.estimators.mle.objective import gap, over
 _STEPS = 200  # interior-point steps; 15 to 40 are usual
 _START_ALL = 512  # up to so many values all are there from the start
 _START = 32  # of more values, so many, evenly spaced
-_WARM = 20  # EM steps to start with: far from the maximum the quadratic model of rare reports misleads
+_WARM = (
+    20  # EM steps to start with: far from the maximum the quadratic model of rare reports misleads
+)
 _ENTRIES = 2**25  # of the columns in use
 _BOUNDARY = 0.995  # how far a step may go towards the boundary
 
@@ -41,7 +43,9 @@ def interior_point(channel: Channel, w: np.ndarray, target: float) -> tuple[np.n
         hessian[np.diag_indices(size)] += z / theta
         for ridge in (0.0, 1e-14, 1e-11, 1e-8):
             try:
-                factor = cho_factor(hessian + ridge * np.diag(hessian.diagonal()), check_finite=False)
+                factor = cho_factor(
+                    hessian + ridge * np.diag(hessian.diagonal()), check_finite=False
+                )
                 break
             except LinAlgError:
                 continue
@@ -111,7 +115,11 @@ def constrained(channel: Channel, w: np.ndarray, target: float) -> tuple[np.ndar
     seen = np.flatnonzero(w > 0)
     weights = w[seen]
     most = max(1, _ENTRIES // channel.shape[0])
-    used = np.unique(np.linspace(0, size - 1, _START).astype(np.int64)) if size > _START_ALL else np.arange(size)
+    used = (
+        np.unique(np.linspace(0, size - 1, _START).astype(np.int64))
+        if size > _START_ALL
+        else np.arange(size)
+    )
     if used.size > most:
         return np.full(size, 1 / size), 0, False
     columns = channel.columns(used)[seen]
@@ -168,18 +176,24 @@ def _peaks(s: np.ndarray) -> np.ndarray:
     return np.flatnonzero((s > 1) & (s >= padded[:-2]) & (s > padded[2:]))
 
 
-def _sufficient(w: np.ndarray, d: np.ndarray, moved: np.ndarray, growth: float, slope: float) -> float:
+def _sufficient(
+    w: np.ndarray, d: np.ndarray, moved: np.ndarray, growth: float, slope: float
+) -> float:
     """The first of 1, 1/2, 1/4, ... that lowers f by a share of what its slope promises (Armijo); 0 where none does."""
     here, step = float(w @ np.log(d)), 1.0
     while step > 1e-9:
         there = d + step * moved
-        if (there > 0).all() and here - float(w @ np.log(there)) + step * growth <= 1e-4 * step * slope + 1e-15 * abs(here):
+        if (there > 0).all() and here - float(
+            w @ np.log(there)
+        ) + step * growth <= 1e-4 * step * slope + 1e-15 * abs(here):
             return step
         step /= 2
     return 0.0
 
 
-def nonnegative_quadratic(hessian: np.ndarray, linear: np.ndarray, start: np.ndarray) -> np.ndarray | None:
+def nonnegative_quadratic(
+    hessian: np.ndarray, linear: np.ndarray, start: np.ndarray
+) -> np.ndarray | None:
     """argmin x' H x / 2 + c' x over x >= 0 by block principal pivoting (Kim and Park 2011); None where it does not end.
 
     The set of free variables is changed wherever x or its multiplier is negative, all at once while that helps, else one at
@@ -195,7 +209,11 @@ def nonnegative_quadratic(hessian: np.ndarray, linear: np.ndarray, start: np.nda
         x = np.zeros(size)
         if index.size:
             try:
-                x[index] = cho_solve(cho_factor(hessian[np.ix_(index, index)], check_finite=False), -linear[index], check_finite=False)
+                x[index] = cho_solve(
+                    cho_factor(hessian[np.ix_(index, index)], check_finite=False),
+                    -linear[index],
+                    check_finite=False,
+                )
             except LinAlgError:
                 return None
         slack = hessian @ x + linear
@@ -233,15 +251,23 @@ def _halved(channel: Channel, w: np.ndarray, theta: np.ndarray, move: np.ndarray
 def _limit(v: np.ndarray, move: np.ndarray) -> float:
     """The longest step <= 1 that keeps v + step * move clearly positive."""
     falling = move < 0
-    return min(1.0, _BOUNDARY * float((v[falling] / -move[falling]).min())) if falling.any() else 1.0
+    return (
+        min(1.0, _BOUNDARY * float((v[falling] / -move[falling]).min())) if falling.any() else 1.0
+    )
 
 
-def _shorten(channel: Channel, w: np.ndarray, theta: np.ndarray, move: np.ndarray, barrier: float) -> np.ndarray:
+def _shorten(
+    channel: Channel, w: np.ndarray, theta: np.ndarray, move: np.ndarray, barrier: float
+) -> np.ndarray:
     """theta + step * move with the step halved until the barrier function does not rise."""
 
     def value(point: np.ndarray) -> float:
         seen = w > 0
-        return float(point.sum() - w[seen] @ np.log(channel.matvec(point)[seen]) - barrier * np.log(point).sum())
+        return float(
+            point.sum()
+            - w[seen] @ np.log(channel.matvec(point)[seen])
+            - barrier * np.log(point).sum()
+        )
 
     here, step = value(theta), _limit(theta, move)
     while step > 1e-6 and value(theta + step * move) > here + 1e-12 * abs(here):

@@ -44,7 +44,9 @@ def assess(channel: Channel, w: np.ndarray, theta: np.ndarray) -> tuple[np.ndarr
     some = d[seen] * channel.rows_per_report
     if not (some > 0).all():
         return s, -np.inf
-    return s, float(channel.rows_per_report * (w[seen] @ (np.log(some) + channel.log_factors_of(seen))))
+    return s, float(
+        channel.rows_per_report * (w[seen] @ (np.log(some) + channel.log_factors_of(seen)))
+    )
 
 
 def relaxed(theta: np.ndarray, s: np.ndarray, pace: float) -> np.ndarray:

@@ -57,7 +57,11 @@ def uniqueness(channel: Channel, w: np.ndarray, theta: np.ndarray, score: np.nda
     moves = _moves(products[np.ix_(among, among)], 1 / norms[among], theta[near[among]] > 0)
     if moves:
         return Uniqueness.NOT_UNIQUE
-    return Uniqueness.UNIQUE if moves is False and among.size == near.size else Uniqueness.NOT_CERTIFIED
+    return (
+        Uniqueness.UNIQUE
+        if moves is False and among.size == near.size
+        else Uniqueness.NOT_CERTIFIED
+    )
 
 
 def _scaled(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -99,7 +103,9 @@ def _moves(products: np.ndarray, ones: np.ndarray, positive: np.ndarray) -> bool
         return True
     limits = np.concatenate([-border, border])
     bound = np.concatenate([np.zeros(len(border)), np.ones(len(border))])
-    found = linprog(-border.sum(axis=0), A_ub=limits, b_ub=bound, bounds=(None, None), method="highs")
+    found = linprog(
+        -border.sum(axis=0), A_ub=limits, b_ub=bound, bounds=(None, None), method="highs"
+    )
     if found.status == 0 and -found.fun > 1e-6:
         return True
     # Directions that leave the border alone.
