@@ -41,7 +41,7 @@ def family(marginal: np.ndarray, v: float) -> np.ndarray:
     return (1 - v) * np.outer(marginal, marginal) + v * np.diag(marginal)
 
 
-def restrict_to_observed(
+def seen(
     channel: warner.channels.Channel,
     theta: np.ndarray,
     n: int,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from math import prod
 
 import numpy as np
@@ -71,9 +71,8 @@ class KroneckerChannel(Channel):
 
     def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The inverse's weights multiply over attributes, and so do their squares' sums."""
-        total = self._along(
-            theta, self._values, [lambda v, c=c: c.inverse_moments(v)[0] for c in self.channels]
-        )  # type: ignore[misc]
+        firsts = [partial(_first, channel.inverse_moments) for channel in self.channels]
+        total = self._along(theta, self._values, firsts)
         own = np.ones(1)
         for channel in self.channels:
             own = np.multiply.outer(
@@ -90,3 +89,10 @@ class KroneckerChannel(Channel):
         draw = whole_table if self.rows_per_report == 1 else marked_table
         table = draw(self.channels, people.reshape(self._values), rng).ravel()
         return table / table.sum()
+
+
+def _first(
+    pair_of: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], vector: np.ndarray
+) -> np.ndarray:
+    """The first of the two arrays that ``pair_of`` makes of a vector."""
+    return pair_of(vector)[0]

@@ -49,4 +49,4 @@ MECHANISMS.update(
 )
 
 
-__all__ = [*MECHANISMS, "MECHANISMS", "Mechanism", "Personalized", "from_header", "guarded"]
+__all__ = [*MECHANISMS, "MECHANISMS", "Mechanism", "Personalized", "from_header", "sensitive_mask"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from warner._core.atomic_files import read_whole, write_whole
 from warner._core.canonical_json import (
     canonical,
 )
@@ -23,11 +24,10 @@ from warner._core.errors import (
 )
 from warner._core.sampling import Source
 from warner._core.shuffle import permutation
+from warner.reports.schema import ReportSchema
 
 SCHEMA = 1
 _MAGIC = b"warner-reports 1\n"
-from warner._core.atomic_files import read_whole, write_whole
-from warner.reports.schema import ReportSchema
 
 
 class Reports:
