@@ -35,7 +35,7 @@ demo: $(READY)
 	@$(BIN)/warner demo
 
 test: $(READY)
-	@$(BIN)/python -m pytest -n auto
+	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 attack: $(READY)
 	@$(BIN)/python -m tests.attack $(ATTACK)

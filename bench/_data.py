@@ -22,4 +22,8 @@ def rows(name: str) -> list[dict[str, str]] | None:
 def columns(name: str) -> dict[str, np.ndarray] | None:
     """Numeric columns of a data set by name, None where the folder is not named."""
     found = rows(name)
-    return None if found is None else {key: np.array([float(row[key]) for row in found]) for key in found[0]}
+    return (
+        None
+        if found is None
+        else {key: np.array([float(row[key]) for row in found]) for key in found[0]}
+    )

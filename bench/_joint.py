@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from warner import Integers, Product
-from warner.channel import DirectChannel, KroneckerChannel
+from warner.channels import DirectChannel, KroneckerChannel
 
 
 def kept(sizes: Sequence[int], share: float = 0.5) -> KroneckerChannel:
@@ -21,7 +21,9 @@ def product(names: Sequence[str], sizes: Sequence[int]) -> Product:
     return Product(**{name: Integers(1, size) for name, size in zip(names, sizes, strict=True)})
 
 
-def coded(rows: Sequence[Mapping[str, str]], names: Sequence[str]) -> dict[str, tuple[int, np.ndarray]]:
+def coded(
+    rows: Sequence[Mapping[str, str]], names: Sequence[str]
+) -> dict[str, tuple[int, np.ndarray]]:
     """Columns of a data set as codes: {name: (number of values, (n,))}."""
     found = {name: np.unique([row[name] for row in rows], return_inverse=True) for name in names}
     return {name: (len(values), codes) for name, (values, codes) in found.items()}

@@ -26,7 +26,11 @@ _SHORT = 0.05  # seconds
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is in bytes there, in KiB here
 
 
-def alternate(jobs: Mapping[str, Callable[[], Any]], repetitions: int = 3, before: Mapping[str, Callable[[], Any]] | None = None) -> dict[str, float]:
+def alternate(
+    jobs: Mapping[str, Callable[[], Any]],
+    repetitions: int = 3,
+    before: Mapping[str, Callable[[], Any]] | None = None,
+) -> dict[str, float]:
     """Median seconds of every job; the jobs take turns, so that a slow moment of the machine hits them alike.
 
     A job that is over in less than 50 ms is called again until that time is up, and its turn is the mean of its calls: else a
@@ -63,12 +67,17 @@ def claim(text: str, holds: bool, figure: str) -> None:
 
 def faster(text: str, ours: float, theirs: float, bar: float) -> None:
     """The claim that ``theirs`` takes at least ``bar`` times as long as ``ours``."""
-    claim(f"{text} at least {bar:g} times as fast", theirs / ours >= bar, f"{theirs / ours:.2f} times")
+    claim(
+        f"{text} at least {bar:g} times as fast", theirs / ours >= bar, f"{theirs / ours:.2f} times"
+    )
 
 
 def row(name: str, seconds: float, n: int, note: str = "") -> None:
     """One line of a table of timings."""
-    print(f"  {name:<46} {seconds:>10.4f} s {seconds / n * 1e9:>12.1f} ns/report  {note}".rstrip(), flush=True)
+    print(
+        f"  {name:<46} {seconds:>10.4f} s {seconds / n * 1e9:>12.1f} ns/report  {note}".rstrip(),
+        flush=True,
+    )
 
 
 def run(command: list[str]) -> tuple[float, float, str]:

@@ -15,7 +15,12 @@ with warnings.catch_warnings():
     from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client
     from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI, UE_Client
     from pure_ldp.frequency_oracles.direct_encoding import DEClient
-    from pure_ldp.frequency_oracles.local_hashing import FastLHClient, FastLHServer, LHClient, LHServer
+    from pure_ldp.frequency_oracles.local_hashing import (
+        FastLHClient,
+        FastLHServer,
+        LHClient,
+        LHServer,
+    )
     from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer
 
 PURE, MULTI = "pure-ldp", "multi-freq-ldpy"
@@ -28,7 +33,10 @@ def _same(value: int) -> int:
 def clients(kind: str, size: int, epsilon: float) -> dict[str, Callable[[int], Any]]:
     """Each peer's client for ``kind`` (GRR, OUE, SUE, OLH), from a value in 0..size-1 to a report."""
     if kind == "GRR":
-        return {PURE: DEClient(epsilon, size, _same).privatise, MULTI: lambda value: GRR_Client(value, size, epsilon)}
+        return {
+            PURE: DEClient(epsilon, size, _same).privatise,
+            MULTI: lambda value: GRR_Client(value, size, epsilon),
+        }
     if kind == "OLH":
         return {
             PURE: LHClient(epsilon, size, use_olh=True, index_mapper=_same).privatise,
@@ -61,7 +69,9 @@ def pool_client(size: int, epsilon: float, pool: int) -> Callable[[int], Any]:
 
 def pool_collector(size: int, epsilon: float, pool: int) -> Callable[[list[Any]], Any]:
     """The collector of :func:`pool_client`; making its hash matrix is part of the work."""
-    return lambda reports: _serve(FastLHServer(epsilon, size, pool, use_olh=True, index_mapper=_same), reports, size)
+    return lambda reports: _serve(
+        FastLHServer(epsilon, size, pool, use_olh=True, index_mapper=_same), reports, size
+    )
 
 
 def _serve(server: Any, reports: list[Any], size: int) -> Any:

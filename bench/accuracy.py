@@ -47,9 +47,9 @@ from warner import (
     Uniform,
     WienerFilter,
 )
-from warner.domain import Domain
+from warner.domains import Domain
 from warner.estimators import Estimator
-from warner.evidence import Evidence
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import jensen_shannon, mean_absolute_error, mean_squared_error, total_variation
 
 MAKERS: dict[str, Callable[[Domain, float], Mechanism]] = {
@@ -95,7 +95,11 @@ FILE = Path(__file__).parent / "results" / "accuracy.jsonl"
 
 def data_sets() -> dict[str, np.ndarray]:
     """Counts of people per value."""
-    rng, rank, place = np.random.default_rng(SEED), np.arange(1.0, 301), (np.arange(300) + 0.5) / 300
+    rng, rank, place = (
+        np.random.default_rng(SEED),
+        np.arange(1.0, 301),
+        (np.arange(300) + 0.5) / 300,
+    )
     shapes = {
         "Zipf": rank**-1.1,
         "Dirichlet": rng.dirichlet(np.full(300, 0.3)),
@@ -108,10 +112,14 @@ def data_sets() -> dict[str, np.ndarray]:
         pairs = [f"{row['education']}, {row['occupation']}" for row in adult]
         found["Adult education x occupation"] = np.unique(pairs, return_counts=True)[1]
     if (retail := rows("retail_item_counts.csv.gz")) is not None:
-        found["retail items"] = np.sort([int(row["baskets"]) for row in retail])[::-1][:1000].astype(np.int64)
+        found["retail items"] = np.sort([int(row["baskets"]) for row in retail])[::-1][
+            :1000
+        ].astype(np.int64)
     if (papers := rows("mr_paper_histograms.csv.gz")) is not None:
         for name in ("sfc_union", "income_olh", "income_grr"):
-            found[name] = np.array([int(row["count"]) for row in papers if row["histogram"] == name])
+            found[name] = np.array(
+                [int(row["count"]) for row in papers if row["histogram"] == name]
+            )
     if (tokyo := rows("foursquare_tokyo_grid20x20.csv.gz")) is not None:
         found["Tokyo 20 x 20"] = np.array([int(row["checkins"]) for row in tokyo])
     return found
@@ -134,22 +142,42 @@ def judge(job: tuple[Cell, int, tuple[str, ...]]) -> dict[str, object]:
     channel = MAKERS[maker](domain, epsilon).channel()
     people = int(counts.sum()) if n is None else n
     truth = counts / counts.sum()
-    rng = np.random.default_rng([SEED, sum(map(ord, maker + name)), 0 if n is None else n, round(10 * epsilon)])
+    rng = np.random.default_rng(
+        [SEED, sum(map(ord, maker + name)), 0 if n is None else n, round(10 * epsilon)]
+    )
     every = len(counts) <= HASHED and (maker != "OLH" or people <= 10**4)
-    chosen = {m: METHODS[m] for m in (METHODS if every else BEYOND[maker]) if not named or m in named}
+    chosen = {
+        m: METHODS[m] for m in (METHODS if every else BEYOND[maker]) if not named or m in named
+    }
     losses: dict[str, list[list[float]]] = {m: [] for m in chosen}
     seconds = dict.fromkeys(chosen, 0.0)
     for _ in range(runs):
-        w = channel.rerandomize(counts, rng) if n is None else channel.simulate(truth, n, rng)
-        facts = Evidence(channel, w, people, domain)
+        w = (
+            channel.simulate_from_values(counts, rng)
+            if n is None
+            else channel.simulate(truth, n, rng)
+        )
+        data = LikelihoodData(channel, w, people, domain)
         for method, estimator in chosen.items():
             start = perf_counter()
-            theta = estimator.fit(facts).shares
+            theta = estimator.fit(data).shares
             seconds[method] += (perf_counter() - start) / runs
             shares = np.maximum(theta, 0.0)
-            divergence = jensen_shannon(truth, shares / shares.sum()) if shares.sum() > 0 else math.log(2)
-            losses[method].append([mean_squared_error(truth, theta), mean_absolute_error(truth, theta), total_variation(truth, theta), divergence])
-    table = {m: {loss: float(v) for loss, v in zip(LOSSES, np.mean(found, axis=0), strict=True)} for m, found in losses.items()}
+            divergence = (
+                jensen_shannon(truth, shares / shares.sum()) if shares.sum() > 0 else math.log(2)
+            )
+            losses[method].append(
+                [
+                    mean_squared_error(truth, theta),
+                    mean_absolute_error(truth, theta),
+                    total_variation(truth, theta),
+                    divergence,
+                ]
+            )
+    table = {
+        m: {loss: float(v) for loss, v in zip(LOSSES, np.mean(found, axis=0), strict=True)}
+        for m, found in losses.items()
+    }
     return {"cell": [maker, name, n, epsilon], "runs": runs, "losses": table, "seconds": seconds}
 
 
@@ -165,9 +193,13 @@ def table(done: list[dict[str, object]]) -> None:
             for method, value in found.items():
                 ratios.setdefault(method, []).append(value / least)
         print(f"\n{loss}: {len(done)} cells")
-        for method, values in sorted(ratios.items(), key=lambda item: float(np.mean(np.log(item[1])))):
+        for method, values in sorted(
+            ratios.items(), key=lambda item: float(np.mean(np.log(item[1])))
+        ):
             v = np.array(values)
-            print(f"  {method:14} {np.exp(np.log(v).mean()):6.2f}  within 10 % in {(v <= 1.1).mean():4.0%}  worst {v.max():7.2f}  cells {v.size}")
+            print(
+                f"  {method:14} {np.exp(np.log(v).mean()):6.2f}  within 10 % in {(v <= 1.1).mean():4.0%}  worst {v.max():7.2f}  cells {v.size}"
+            )
 
 
 def renew(done: list[dict[str, object]], fresh: dict[str, object]) -> None:
@@ -183,31 +215,47 @@ def renew(done: list[dict[str, object]], fresh: dict[str, object]) -> None:
 
 def main() -> None:
     """Do what is left of the slice, or the named columns of what is there, then print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--slice", default="0/1", help="I/N: every N-th cell from the I-th")
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--small", action="store_true", help="only n = 1000 and epsilon 1")
-    parser.add_argument("--methods", default="", help="columns to do anew in the cells that are there")
+    parser.add_argument(
+        "--methods", default="", help="columns to do anew in the cells that are there"
+    )
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--synthetic", action="store_true", help="only made-up distributions")
     only.add_argument("--real", action="store_true", help="only real ones")
     arguments = parser.parse_args()
     named = tuple(filter(None, arguments.methods.split(",")))
     if wrong := set(named) - set(METHODS):
-        parser.error(f"--methods: no column is named {', '.join(sorted(wrong))}; there are {', '.join(METHODS)}")
+        parser.error(
+            f"--methods: no column is named {', '.join(sorted(wrong))}; there are {', '.join(METHODS)}"
+        )
 
     def wanted(cell: Cell) -> bool:
         small = not arguments.small or (cell[2], cell[3]) == (1000, 1.0)
-        return small and not (arguments.real and cell[1] in SYNTHETIC) and not (arguments.synthetic and cell[1] not in SYNTHETIC)
+        return (
+            small
+            and not (arguments.real and cell[1] in SYNTHETIC)
+            and not (arguments.synthetic and cell[1] not in SYNTHETIC)
+        )
 
     first, step = map(int, arguments.slice.split("/"))
     FILE.parent.mkdir(exist_ok=True)
     done = [json.loads(line) for line in FILE.read_text().splitlines()] if FILE.exists() else []
     there = {tuple(line["cell"]): line["runs"] for line in done}
     if named:
-        jobs = [(cell, runs, named) for cell, runs in list(there.items())[first::step] if wanted(cell)]
+        jobs = [
+            (cell, runs, named) for cell, runs in list(there.items())[first::step] if wanted(cell)
+        ]
     else:
-        jobs = [(cell, arguments.runs, ()) for cell in list(cells())[first::step] if there.get(cell, 0) < arguments.runs and wanted(cell)]
+        jobs = [
+            (cell, arguments.runs, ())
+            for cell in list(cells())[first::step]
+            if there.get(cell, 0) < arguments.runs and wanted(cell)
+        ]
     with Pool(min(2, os.cpu_count() or 1)) as pool:
         for line in pool.imap_unordered(judge, jobs):
             if named:

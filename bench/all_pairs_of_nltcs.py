@@ -13,7 +13,17 @@ import numpy as np
 
 from _data import columns
 from _measure import SEED, alternate, claim
-from warner import Categorical, MaximumLikelihood, PerAttribute, Product, RandomizedResponse, Reports, Tally, UnaryEncoding, estimate
+from warner import (
+    Categorical,
+    MaximumLikelihood,
+    PerAttribute,
+    Product,
+    RandomizedResponse,
+    Reports,
+    Tally,
+    UnaryEncoding,
+    estimate,
+)
 from warner.metrics import total_variation
 
 PEOPLE = 21_574
@@ -26,7 +36,9 @@ def people() -> dict[str, np.ndarray]:
         return {name: column.astype(int) for name, column in found.items()}
     rng = np.random.default_rng(SEED)
     ability = rng.normal(size=PEOPLE)
-    return {f"v{i}": (ability + rng.normal(size=PEOPLE) > 0.5 + i / 10).astype(int) for i in range(16)}
+    return {
+        f"v{i}": (ability + rng.normal(size=PEOPLE) > 0.5 + i / 10).astype(int) for i in range(16)
+    }
 
 
 def naive(survey: PerAttribute, reports: Reports) -> list[np.ndarray]:
@@ -35,7 +47,11 @@ def naive(survey: PerAttribute, reports: Reports) -> list[np.ndarray]:
     dense = {name: part.channel().dense() for name, part in survey.parts.items()}
     for a, b in combinations(survey.parts, 2):
         pair = 2 * reports.columns[f"{a}.report"].astype(int) + reports.columns[f"{b}.report"]
-        out.append(np.linalg.solve(np.kron(dense[a], dense[b]), np.bincount(pair, minlength=4) / len(reports)))
+        out.append(
+            np.linalg.solve(
+                np.kron(dense[a], dense[b]), np.bincount(pair, minlength=4) / len(reports)
+            )
+        )
     return out
 
 
@@ -45,7 +61,10 @@ def main() -> None:
     n, names = len(next(iter(values.values()))), list(values)
     product = Product(**dict.fromkeys(names, Categorical([0, 1])))
     pairs = list(combinations(names, 2))
-    for title, make in (("randomised response", RandomizedResponse), ("unary encoding", UnaryEncoding)):
+    for title, make in (
+        ("randomised response", RandomizedResponse),
+        ("unary encoding", UnaryEncoding),
+    ):
         survey = PerAttribute(product, {name: make(product.domains[name], 2.0) for name in names})
         reports = survey.randomize(values, np.random.default_rng(SEED))
         tally = survey.tally(reports, ways=2)
@@ -61,13 +80,20 @@ def main() -> None:
         if make is RandomizedResponse:
             jobs["naive: dense inverse of each pair"] = lambda s=survey, r=reports: naive(s, r)
         seconds = alternate(jobs)
-        print(f"{title}, {n:,} people, 16 attributes, epsilon 2 each: " + ", ".join(f"{k} {v:.3f} s" for k, v in seconds.items()))
+        print(
+            f"{title}, {n:,} people, 16 attributes, epsilon 2 each: "
+            + ", ".join(f"{k} {v:.3f} s" for k, v in seconds.items())
+        )
         truth = [np.bincount(2 * values[a] + values[b], minlength=4) / n for a, b in pairs]
         errors = {name: np.mean([total_variation(e, t) for e, t in zip(found, truth, strict=True)])
                   for name, found in (("default", every(tally)), ("likelihood", every(tally, MaximumLikelihood())))}  # fmt: skip
         print("  mean total variation: " + ", ".join(f"{k} {v:.4f}" for k, v in errors.items()))
         whole = seconds["tally"] + seconds["120 tables, default"]
-        claim(f"{title}: all 120 two-way tables in under 5 s from one tally", whole < 5, f"{whole:.2f} s")
+        claim(
+            f"{title}: all 120 two-way tables in under 5 s from one tally",
+            whole < 5,
+            f"{whole:.2f} s",
+        )
 
 
 if __name__ == "__main__":

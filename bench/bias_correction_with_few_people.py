@@ -30,9 +30,9 @@ from warner import (
     RandomizedResponse,
     Uniform,
 )
-from warner.channel import StackChannel
+from warner.channels import StackChannel
 from warner.estimators import Estimator
-from warner.evidence import Evidence
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import jensen_shannon, sum_of_squares
 
 RUNS = 12
@@ -53,7 +53,14 @@ PEOPLE = {
     "fig 8": [(0, 1000, 0, 0), (0, 1000, 100, 0), (0, 0, 100, 0)],
 }
 FLOW = "People-flow"
-EM, PUBLISHED, BOOTSTRAP, MAXIMUM, AUTO, BAYES = "EM", "corrected", "corrected, bootstrap", "maximum", "EM(auto)", "empirical Bayes"
+EM, PUBLISHED, BOOTSTRAP, MAXIMUM, AUTO, BAYES = (
+    "EM",
+    "corrected",
+    "corrected, bootstrap",
+    "maximum",
+    "EM(auto)",
+    "empirical Bayes",
+)
 METHODS: Mapping[str, Estimator] = {
     "Uniform": Uniform(),
     "ObfDat": Observed(),
@@ -73,30 +80,54 @@ METHODS: Mapping[str, Estimator] = {
 
 
 def _truths(rng: np.random.Generator) -> dict[str, np.ndarray]:
-    survey, tokyo, places = columns("gss_cells400.csv.gz"), columns("foursquare_tokyo_grid20x20.csv.gz"), columns("foursquare_us_poi.csv.gz")
+    survey, tokyo, places = (
+        columns("gss_cells400.csv.gz"),
+        columns("foursquare_tokyo_grid20x20.csv.gz"),
+        columns("foursquare_us_poi.csv.gz"),
+    )
     if survey is None or tokyo is None or places is None:
         side = np.linspace(-2.5, 2.5, 20)
         bell = np.exp(-(side[:, None] ** 2 + side**2)).ravel()
-        found = {"Dirichlet(0.3)": rng.dirichlet(np.full(400, 0.3)), "bell on a grid": bell, "Zipf": rng.permutation(1 / np.arange(1, 137))}
+        found = {
+            "Dirichlet(0.3)": rng.dirichlet(np.full(400, 0.3)),
+            "bell on a grid": bell,
+            "Zipf": rng.permutation(1 / np.arange(1, 137)),
+        }
     else:
-        squares = np.unique(np.stack([np.floor(2 * places["lat"]), np.floor(2 * places["lon"])]), axis=1, return_inverse=True)[1].ravel()
-        found = {"survey": survey["count"], "Tokyo": tokyo["checkins"][tokyo["checkins"] > 0], "USA": np.bincount(squares, places["users"])}
+        squares = np.unique(
+            np.stack([np.floor(2 * places["lat"]), np.floor(2 * places["lon"])]),
+            axis=1,
+            return_inverse=True,
+        )[1].ravel()
+        found = {
+            "survey": survey["count"],
+            "Tokyo": tokyo["checkins"][tokyo["checkins"] > 0],
+            "USA": np.bincount(squares, places["users"]),
+        }
     flow = np.zeros(281)
     counts = np.array(PEOPLE_FLOW.split(), dtype=np.float64)
     flow[: counts.size] = counts
     return {f"{name}, K = {v.size}": v / v.sum() for name, v in {FLOW: flow, **found}.items()}
 
 
-def _fits(truth: np.ndarray, people: tuple[int, ...], rng: np.random.Generator) -> dict[str, np.ndarray]:
+def _fits(
+    truth: np.ndarray, people: tuple[int, ...], rng: np.random.Generator
+) -> dict[str, np.ndarray]:
     """The estimates (runs, K) of every method."""
     domain = Categorical(list(range(truth.size)))
-    used = [(RandomizedResponse(domain, e).channel(), n) for e, n in zip((0.1, 2.0, math.log(truth.size), math.inf), people, strict=True) if n]
+    used = [
+        (RandomizedResponse(domain, e).channel(), n)
+        for e, n in zip((0.1, 2.0, math.log(truth.size), math.inf), people, strict=True)
+        if n
+    ]
     channel = StackChannel([c for c, _ in used], [n for _, n in used])
     found: dict[str, list[np.ndarray]] = {name: [] for name in METHODS}
     for _ in range(RUNS):
-        facts = Evidence(channel, channel.simulate(truth, sum(people), rng), sum(people), domain)
+        data = LikelihoodData(
+            channel, channel.simulate(truth, sum(people), rng), sum(people), domain
+        )
         for name, method in METHODS.items():
-            found[name].append(method.fit(facts).shares)
+            found[name].append(method.fit(data).shares)
     return {name: np.stack(fits) for name, fits in found.items()}
 
 
@@ -118,40 +149,76 @@ def main() -> None:
     best: dict[str, int] = {}
     significant = {True: 0, False: 0}
     for title, truth in _truths(rng).items():
-        print(f"{title}: MSE x 1e3 / JS x 1e3, means of {RUNS} runs; fig 9's r and p between the squared errors of {EM} and {PUBLISHED}")
+        print(
+            f"{title}: MSE x 1e3 / JS x 1e3, means of {RUNS} runs; fig 9's r and p between the squared errors of {EM} and {PUBLISHED}"
+        )
         for figure, cells in PEOPLE.items():
             for people in cells:
                 fits = _fits(truth, people, rng)
-                squares = {name: np.array([sum_of_squares(truth, p) for p in found]) for name, found in fits.items()}
+                squares = {
+                    name: np.array([sum_of_squares(truth, p) for p in found])
+                    for name, found in fits.items()
+                }
                 mse.append({name: float(losses.mean()) for name, losses in squares.items()})
-                js.append({name: float(np.mean([jensen_shannon(truth, p) for p in found])) for name, found in fits.items()})
+                js.append(
+                    {
+                        name: float(np.mean([jensen_shannon(truth, p) for p in found]))
+                        for name, found in fits.items()
+                    }
+                )
                 better = mse[-1][PUBLISHED] < mse[-1][EM]
                 r = np.corrcoef(squares[EM], squares[PUBLISHED])[0, 1]
                 p = ttest_rel(squares[EM], squares[PUBLISHED]).pvalue
                 significant[better] += p < 0.05
                 if title.startswith(FLOW):
                     flow.append(mse[-1][PUBLISHED] / mse[-1][EM])
-                variance = {name: float(fits[name].var(axis=0, ddof=1).sum()) for name in (EM, PUBLISHED)}
+                variance = {
+                    name: float(fits[name].var(axis=0, ddof=1).sum()) for name in (EM, PUBLISHED)
+                }
                 variances.append(variance[PUBLISHED] / variance[EM])
                 # The mean squared error less the unbiased variance is the squared bias, itself unbiased.
-                biases.append(mse[-1][PUBLISHED] - variance[PUBLISHED] - (mse[-1][EM] - variance[EM]))
+                biases.append(
+                    mse[-1][PUBLISHED] - variance[PUBLISHED] - (mse[-1][EM] - variance[EM])
+                )
                 least = min(mse[-1], key=lambda name: mse[-1][name])
                 best[least] = best.get(least, 0) + 1
-                text = "  ".join(f"{name} {1e3 * value:.3g} / {1e3 * js[-1][name]:.3g}" for name, value in mse[-1].items())
+                text = "  ".join(
+                    f"{name} {1e3 * value:.3g} / {1e3 * js[-1][name]:.3g}"
+                    for name, value in mse[-1].items()
+                )
                 print(f"  {figure} {people}  {text}  r {r:.2f} p {p:.2g}", flush=True)
-    pairs = [(a, b) for b in (EM, MAXIMUM, AUTO, BAYES, "EM(1000)", "EM(100)", "EM(30)", "Uniform") for a in (PUBLISHED, BOOTSTRAP)]
-    pairs += [(EM, MAXIMUM), ("MatInv proj, equal weights", "MatInv proj"), ("MatInv proj", MAXIMUM)]
+    pairs = [
+        (a, b)
+        for b in (EM, MAXIMUM, AUTO, BAYES, "EM(1000)", "EM(100)", "EM(30)", "Uniform")
+        for a in (PUBLISHED, BOOTSTRAP)
+    ]
+    pairs += [
+        (EM, MAXIMUM),
+        ("MatInv proj, equal weights", "MatInv proj"),
+        ("MatInv proj", MAXIMUM),
+    ]
     for kind, table in (("MSE", mse), ("JS", js)):
         for a, b in pairs:
             print(f"{kind} of {a} / {b}: {_summary([cell[a] / cell[b] for cell in table])}")
-    print(f"least MSE: {', '.join(f'{name} in {count}' for name, count in best.items())} of {len(mse)}")
-    print(f"fig 9: paired t-test below 0.05 for the correction in {significant[True]}, against it in {significant[False]} of {len(mse)}")
-    published, bootstrap, exact = ([cell[a] / cell[b] for cell in mse] for a, b in [(PUBLISHED, EM), (BOOTSTRAP, EM), (PUBLISHED, MAXIMUM)])
+    print(
+        f"least MSE: {', '.join(f'{name} in {count}' for name, count in best.items())} of {len(mse)}"
+    )
+    print(
+        f"fig 9: paired t-test below 0.05 for the correction in {significant[True]}, against it in {significant[False]} of {len(mse)}"
+    )
+    published, bootstrap, exact = (
+        [cell[a] / cell[b] for cell in mse]
+        for a, b in [(PUBLISHED, EM), (BOOTSTRAP, EM), (PUBLISHED, MAXIMUM)]
+    )
     automatic, bayes = ([cell[PUBLISHED] / cell[b] for cell in mse] for b in (AUTO, BAYES))
     equal = [cell["MatInv proj, equal weights"] / cell["MatInv proj"] for cell in mse]
     lower, higher = sum(v < 1 for v in variances), sum(b > 0 for b in biases)
     figure = f"in {lower} and {higher} of {len(mse)}"
-    claim("P1's correction lowers EM's variance and raises its bias in every cell [P1 figs 13-15]", lower == higher == len(mse), figure)
+    claim(
+        "P1's correction lowers EM's variance and raises its bias in every cell [P1 figs 13-15]",
+        lower == higher == len(mse),
+        figure,
+    )
     won = sum(ratio < 1 for ratio in flow)
     claim(
         "P1's correction errs less than EM in most cells of People-flow",
@@ -166,7 +233,11 @@ def main() -> None:
     )
     for name, ratios in ((AUTO, automatic), (BAYES, bayes)):
         text = f"errs more than {name} in the geometric mean and in most cells"
-        claim(text, float(np.mean(np.log(ratios))) > 0 and sum(r > 1 for r in ratios) > len(ratios) / 2, _summary(ratios))
+        claim(
+            text,
+            float(np.mean(np.log(ratios))) > 0 and sum(r > 1 for r in ratios) > len(ratios) / 2,
+            _summary(ratios),
+        )
     mean = float(np.exp(np.mean(np.log(bootstrap))))
     holds = mean < 0.9 and max(bootstrap) < 1.25
     claim(
@@ -175,7 +246,11 @@ def main() -> None:
         f"{mean:.2f}, {max(bootstrap):.2f} at most",
     )
     safer = max(bootstrap) < max(published)
-    claim("its worst cell is better than that of P1's alpha", safer, f"{max(bootstrap):.2f} against {max(published):.2f} times EM")
+    claim(
+        "its worst cell is better than that of P1's alpha",
+        safer,
+        f"{max(bootstrap):.2f} against {max(published):.2f} times EM",
+    )
     claim(
         "equal weights over budgets [P1 eq 13] err no less than inverse variances in any cell",
         min(equal) > 1 - 1e-9,

@@ -22,7 +22,12 @@ from _peers import clients
 from warner import Integers, LocalHashing, RandomizedResponse, UnaryEncoding
 
 BARS = {"GRR": 20, "OUE": 8, "SUE": 8, "OLH": 20}
-MOST = {"GRR": 1_000_000, "OUE": 100_000, "SUE": 100_000, "OLH": 100_000}  # users that peers are timed with; more are scaled
+MOST = {
+    "GRR": 1_000_000,
+    "OUE": 100_000,
+    "SUE": 100_000,
+    "OLH": 100_000,
+}  # users that peers are timed with; more are scaled
 SIZES = (100_000, 1_000_000)
 
 
@@ -53,7 +58,9 @@ def main() -> None:
             few = values[: min(n, MOST[kind])].tolist()
             theirs = clients(kind, K, EPSILON)
             jobs: dict[str, Callable[[], Any]] = {
-                "warner, operating system's randomness": lambda m=mechanism, v=values: m.randomize(v),
+                "warner, operating system's randomness": lambda m=mechanism, v=values: m.randomize(
+                    v
+                ),
                 "warner, seeded generator": lambda m=mechanism, v=values, r=rng: m.randomize(v, r),
             }
             names = list(jobs)
@@ -69,13 +76,17 @@ def main() -> None:
             for name in jobs:
                 if name not in names:
                     seconds[name] *= scale
-                note = f"timed at {len(few):,} and scaled" if name not in names and scale > 1 else ""
+                note = (
+                    f"timed at {len(few):,} and scaled" if name not in names and scale > 1 else ""
+                )
                 row(name, seconds[name], n, note)
             best = min((name for name in jobs if name not in names), key=seconds.__getitem__)
             print(
                 f"  best peer: {best}; {seconds[best] / seconds[names[0]]:.1f} times and, seeded, {seconds[best] / seconds[names[1]]:.1f} times ours"
             )
-            verdicts.append((f"{kind} client, n = {n:,}:", seconds[names[0]], seconds[best], BARS[kind]))
+            verdicts.append(
+                (f"{kind} client, n = {n:,}:", seconds[names[0]], seconds[best], BARS[kind])
+            )
     for verdict in verdicts:
         faster(*verdict)
 

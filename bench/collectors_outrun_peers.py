@@ -20,7 +20,7 @@ import numpy as np
 from _measure import EPSILON, SEED, K, alternate, faster, row
 from _peers import clients, collectors, pool_client, pool_collector
 from warner import Integers, LocalHashing, UnaryEncoding, estimate
-from warner.channel.hashed import _bucket_table, _collisions, _support_inverse
+from warner.channels.hashed import _bucket_table, _collisions, _support_inverse
 
 SIZES = (100_000, 1_000_000)
 PEERS_OUE, PEERS_OLH = 100_000, 20_000  # users that peers are timed with; more are scaled
@@ -62,8 +62,20 @@ def unary(values: np.ndarray, verdicts: list[Any]) -> None:
         for name in theirs:
             seconds[name] *= n / PEERS_OUE
         for name in jobs:
-            row(name, seconds[name], n, f"timed at {PEERS_OUE:,} and scaled" if name in theirs and n > PEERS_OUE else "")
-        verdicts.append((f"OUE collector, n = {n:,}:", seconds["warner"], min(seconds[name] for name in theirs), 3))
+            row(
+                name,
+                seconds[name],
+                n,
+                f"timed at {PEERS_OUE:,} and scaled" if name in theirs and n > PEERS_OUE else "",
+            )
+        verdicts.append(
+            (
+                f"OUE collector, n = {n:,}:",
+                seconds["warner"],
+                min(seconds[name] for name in theirs),
+                3,
+            )
+        )
 
 
 def hashing(values: np.ndarray, verdicts: list[Any]) -> None:
@@ -71,7 +83,9 @@ def hashing(values: np.ndarray, verdicts: list[Any]) -> None:
     mechanism = LocalHashing(Integers(0, K - 1), EPSILON)
     theirs = peers("OLH", values[:PEERS_OLH].tolist())
     for n in SIZES:
-        print(f"OLH collectors, K = {K}, epsilon = {EPSILON:g}, n = {n:,}; pool of {mechanism.seeds:,} seeds")
+        print(
+            f"OLH collectors, K = {K}, epsilon = {EPSILON:g}, n = {n:,}; pool of {mechanism.seeds:,} seeds"
+        )
         work = ours(mechanism, values[:n])
         work()  # so that warm is warm and cold differs by what is kept only
         jobs = {"warner, cold": work, "warner, warm": work, **theirs}
@@ -79,10 +93,17 @@ def hashing(values: np.ndarray, verdicts: list[Any]) -> None:
         for name in theirs:
             seconds[name] *= n / PEERS_OLH
         for name in jobs:
-            row(name, seconds[name], n, f"timed at {PEERS_OLH:,} and scaled" if name in theirs else "")
+            row(
+                name,
+                seconds[name],
+                n,
+                f"timed at {PEERS_OLH:,} and scaled" if name in theirs else "",
+            )
         best = min(seconds[name] for name in theirs)
         for state in ("cold", "warm"):
-            verdicts.append((f"OLH collector, n = {n:,}, {state}:", seconds[f"warner, {state}"], best, 50))
+            verdicts.append(
+                (f"OLH collector, n = {n:,}, {state}:", seconds[f"warner, {state}"], best, 50)
+            )
 
 
 def pools(values: np.ndarray) -> None:
@@ -94,7 +115,10 @@ def pools(values: np.ndarray) -> None:
         client = pool_client(K, EPSILON, pool)
         reports = [client(value) for value in values[:n].tolist()]
         collector = pool_collector(K, EPSILON, pool)
-        jobs = {"warner": ours(mechanism, values[:n]), "pure-ldp, FastLHServer": lambda c=collector, r=reports: c(r)}
+        jobs = {
+            "warner": ours(mechanism, values[:n]),
+            "pure-ldp, FastLHServer": lambda c=collector, r=reports: c(r),
+        }
         seconds = alternate(jobs, before={"warner": forget})
         for name in jobs:
             row(name, seconds[name], n)

@@ -21,11 +21,19 @@ import numpy as np
 
 from _data import rows
 from _measure import SEED, claim
-from warner import Categorical, Interval, KeyMeans, KeyValue, MaximumLikelihood, MixtureReduction, PerKey
-from warner._random import Source
+from warner import (
+    Categorical,
+    Interval,
+    KeyMeans,
+    KeyValue,
+    MaximumLikelihood,
+    MixtureReduction,
+    PerKey,
+)
+from warner._core.sampling import Source
 from warner.estimators import Estimator
-from warner.evidence import evidence
-from warner.reports import Reports
+from warner.reports.reports import Reports
+from warner.results.from_tally import likelihood_data
 
 RUNS = 30
 N = 43_386
@@ -64,9 +72,9 @@ def _chicago() -> tuple[np.ndarray, np.ndarray] | None:
     return keys, 2 * (pay - pay.min()) / (pay.max() - pay.min()) - 1
 
 
-def _means(method: Estimator, facts: object, d: int) -> np.ndarray:
+def _means(method: Estimator, data: object, d: int) -> np.ndarray:
     """The estimated mean of every key; the middle where a key has no share."""
-    fit = method.fit(facts)  # type: ignore[arg-type]
+    fit = method.fit(data)  # type: ignore[arg-type]
     if fit.key_means is not None:
         return fit.key_means
     table = fit.shares.reshape(d, BINS)
@@ -75,7 +83,9 @@ def _means(method: Estimator, facts: object, d: int) -> np.ndarray:
     return np.divide(table @ points, mass, out=np.zeros(d), where=mass > 0)
 
 
-def _errors(keys: np.ndarray, values: np.ndarray, epsilon: float, rng: np.random.Generator) -> dict[str, np.ndarray]:
+def _errors(
+    keys: np.ndarray, values: np.ndarray, epsilon: float, rng: np.random.Generator
+) -> dict[str, np.ndarray]:
     """Mean squared error of every key's mean, by method."""
     d = int(keys.max()) + 1
     labels, numbers = Categorical(list(range(d))), Interval(-1, 1, BINS)
@@ -99,9 +109,9 @@ def _errors(keys: np.ndarray, values: np.ndarray, epsilon: float, rng: np.random
         people = mechanism.encode({"key": keys, "value": values})
         for _ in range(RUNS):
             reports = Reports(mechanism.header, mechanism.randomize_encoded(people, Source(rng)))
-            facts = evidence(mechanism.tally(reports))
+            data = likelihood_data(mechanism.tally(reports))
             for more, method in methods.items():
-                errors[name + more] += (_means(method, facts, d) - truth) ** 2 / RUNS
+                errors[name + more] += (_means(method, data, d) - truth) ** 2 / RUNS
     return {**errors, "the middle": truth**2}
 
 
@@ -114,17 +124,27 @@ def main() -> None:
     found: list[tuple[float, float, dict[str, float]]] = []
     for title, (keys, values) in sets.items():
         shares = np.bincount(keys) / keys.size
-        judged = [int(np.argmin(np.abs(shares - s))) for s in SHARES] if title.startswith("syn") else list(np.argsort(shares)[[0, 2, 4, 6, 8, 9]])
+        judged = (
+            [int(np.argmin(np.abs(shares - s))) for s in SHARES]
+            if title.startswith("syn")
+            else list(np.argsort(shares)[[0, 2, 4, 6, 8, 9]])
+        )
         print(f"{title}: mean squared error of a key's mean on [-1, 1], means of {RUNS} runs")
         for epsilon in EPSILONS:
             errors = _errors(keys, values, epsilon, rng)
             for k in judged:
                 cells = {name: float(e[k]) for name, e in errors.items()}
                 found.append((epsilon, float(shares[k]), cells))
-                print(f"  epsilon {epsilon:<4g} share {shares[k]:.3f}  " + "  ".join(f"{name} {e:.2g}" for name, e in cells.items()), flush=True)
+                print(
+                    f"  epsilon {epsilon:<4g} share {shares[k]:.3f}  "
+                    + "  ".join(f"{name} {e:.2g}" for name, e in cells.items()),
+                    flush=True,
+                )
 
     def ratios(above: str, below: str, keep: Callable[[float, float], bool]) -> list[float]:
-        return [cells[above] / cells[below] for epsilon, share, cells in found if keep(epsilon, share)]
+        return [
+            cells[above] / cells[below] for epsilon, share, cells in found if keep(epsilon, share)
+        ]
 
     def spread(values: list[float]) -> str:
         below = sum(v < 1 for v in values)
@@ -137,7 +157,15 @@ def main() -> None:
         "other keys, epsilon above 0.5": lambda e, s: e > 0.5 and s >= RARE,
     }
     for title, keep in cells.items():
-        for name in ("PCKV-GRR", "PCKV-EM", "PCKV-MR", "log-spline", "joint maximum", "PM, no mixture", "the middle"):
+        for name in (
+            "PCKV-GRR",
+            "PCKV-EM",
+            "PCKV-MR",
+            "log-spline",
+            "joint maximum",
+            "PM, no mixture",
+            "the middle",
+        ):
             these = ratios(name, "PCKV-UE", keep)
             print(f"{title}: {name} / PCKV-UE: {spread(these)}")
 
@@ -146,7 +174,11 @@ def main() -> None:
 
     first, second = "rare keys, epsilon at most 0.5", "rare keys, epsilon above 0.5"
     half = mean("PCKV-MR", "PCKV-UE", first)
-    claim("rare keys at epsilon up to 0.5: PCKV-MR has at most half of PCKV-UE's error (P3)", half <= 0.5, f"{half:.2f} times")
+    claim(
+        "rare keys at epsilon up to 0.5: PCKV-MR has at most half of PCKV-UE's error (P3)",
+        half <= 0.5,
+        f"{half:.2f} times",
+    )
     middle = mean("PCKV-MR", "the middle", first)
     claim(
         "  because it stops at its start: its error is within 5 % of that of saying the middle, in the mean",
@@ -162,10 +194,21 @@ def main() -> None:
     )
     for name in ("log-spline", "joint maximum"):
         fitted = [v for title in cells for v in ratios(name, "PCKV-UE", cells[title])]
-        less = sum(v < 1 for v in fitted) >= 0.9 * len(fitted) and math.exp(float(np.mean(np.log(fitted)))) < 0.5
-        claim(f"the {name} of the same reports has less than half of PCKV-UE's error in the mean, and less in 9 of 10 cells", less, spread(fitted))
+        less = (
+            sum(v < 1 for v in fitted) >= 0.9 * len(fitted)
+            and math.exp(float(np.mean(np.log(fitted)))) < 0.5
+        )
+        claim(
+            f"the {name} of the same reports has less than half of PCKV-UE's error in the mean, and less in 9 of 10 cells",
+            less,
+            spread(fitted),
+        )
     merging = [m for title in cells for m in ratios("PCKV-MR", "PCKV-EM", cells[title])]
-    claim("merging moves the error of EM by less than 10 % in every cell", min(merging) > 0.9 and max(merging) < 1.1, spread(merging))
+    claim(
+        "merging moves the error of EM by less than 10 % in every cell",
+        min(merging) > 0.9 and max(merging) < 1.1,
+        spread(merging),
+    )
 
 
 if __name__ == "__main__":

@@ -32,7 +32,9 @@ def main() -> None:
     middle = {name: median(taken) for name, taken in seconds.items()}
     for name, taken in middle.items():
         print(f"  {name:<22} {taken * 1e3:>7.0f} ms  {taken / middle['warner']:.2f} of warner's")
-    claim(f"import warner in less than {BAR} s", middle["warner"] < BAR, f"{middle['warner']:.3f} s")
+    claim(
+        f"import warner in less than {BAR} s", middle["warner"] < BAR, f"{middle['warner']:.3f} s"
+    )
 
 
 if __name__ == "__main__":

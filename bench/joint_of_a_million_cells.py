@@ -14,28 +14,51 @@ import numpy as np
 
 from _joint import kept, product
 from _measure import SEED, alternate, claim, faster, peak, run_json
-from warner import EmpiricalBayes, Estimate, ExpectationMaximization, Independent, Inversion, MaximumLikelihood
-from warner.evidence import Evidence
+from warner import (
+    EmpiricalBayes,
+    Estimate,
+    ExpectationMaximization,
+    Independent,
+    Inversion,
+    MaximumLikelihood,
+)
+from warner.estimators.likelihood_data import LikelihoodData
 
 SIZE, PEOPLE = 100, 1_000_000
-JOBS = ("inversion", "projected", "em:10", "independent", "intervals", "marginal", "association", "em:10 from independence")
+JOBS = (
+    "inversion",
+    "projected",
+    "em:10",
+    "independent",
+    "intervals",
+    "marginal",
+    "association",
+    "em:10 from independence",
+)
 
 
-def facts(sizes: list[int], n: int) -> Evidence:
+def data(sizes: list[int], n: int) -> LikelihoodData:
     """A tally of people whose attributes depend on each other."""
     rng = np.random.default_rng(SEED)
     parts = [rng.dirichlet(np.ones(size)) for size in sizes]
     theta = parts[0]
     for part in parts[1:]:
         theta = np.multiply.outer(theta, part).ravel()
-    theta = 0.7 * theta + 0.3 * np.where(np.arange(theta.size) % (sizes[-1] + 1) == 0, 1.0, 0.0) / np.ceil(theta.size / (sizes[-1] + 1))
+    theta = 0.7 * theta + 0.3 * np.where(
+        np.arange(theta.size) % (sizes[-1] + 1) == 0, 1.0, 0.0
+    ) / np.ceil(theta.size / (sizes[-1] + 1))
     channel = kept(sizes)
-    return Evidence(channel, channel.simulate(theta, n, rng), n, product([f"a{i}" for i in range(len(sizes))], sizes))
+    return LikelihoodData(
+        channel,
+        channel.simulate(theta, n, rng),
+        n,
+        product([f"a{i}" for i in range(len(sizes))], sizes),
+    )
 
 
 def work(job: str) -> dict[str, float]:
     """Seconds and peak megabytes of one job on 10^6 cells."""
-    each = facts([SIZE] * 3, PEOPLE)
+    each = data([SIZE] * 3, PEOPLE)
     whole = Estimate(Inversion().fit(each), each, Inversion())
     start = time.perf_counter()
     if job == "inversion":
@@ -66,17 +89,33 @@ def main() -> None:
         print(f"  {job:<26} {found[job][0]:>8.3f} s {found[job][1]:>8.0f} MB", flush=True)
     for job in ("inversion", "em:10"):
         seconds, memory = found[job]
-        claim(f"{job} of 10^6 cells in 2 s and 500 MB", seconds < 2 and memory < 500, f"{seconds:.2f} s, {memory:.0f} MB")
+        claim(
+            f"{job} of 10^6 cells in 2 s and 500 MB",
+            seconds < 2 and memory < 500,
+            f"{seconds:.2f} s, {memory:.0f} MB",
+        )
 
-    small = facts([SIZE, SIZE // 2], PEOPLE)
+    small = data([SIZE, SIZE // 2], PEOPLE)
     dense = small.channel.dense()
     taken = alternate(
-        {"axis by axis": lambda: small.channel.rmatvec(small.channel.matvec(small.weights)), "matrix": lambda: dense.T @ (dense @ small.weights)}
+        {
+            "axis by axis": lambda: small.channel.rmatvec(small.channel.matvec(small.weights)),
+            "matrix": lambda: dense.T @ (dense @ small.weights),
+        }
     )
-    faster("both products of 100 x 50 values than as a matrix", taken["axis by axis"], taken["matrix"], 10)
+    faster(
+        "both products of 100 x 50 values than as a matrix",
+        taken["axis by axis"],
+        taken["matrix"],
+        10,
+    )
 
-    few = facts([15, 10, 2], 32_561)
-    for method in (MaximumLikelihood(), EmpiricalBayes(), ExpectationMaximization("auto", start="independent")):
+    few = data([15, 10, 2], 32_561)
+    for method in (
+        MaximumLikelihood(),
+        EmpiricalBayes(),
+        ExpectationMaximization("auto", start="independent"),
+    ):
         start = time.perf_counter()
         method.fit(few)
         print(f"  300 cells, {method!r:<70} {time.perf_counter() - start:>8.3f} s", flush=True)

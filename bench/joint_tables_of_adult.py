@@ -19,11 +19,27 @@ import numpy as np
 from _data import rows
 from _joint import coded, kept, product, tables
 from _measure import SEED, claim
-from warner import EmpiricalBayes, ExpectationMaximization, Independent, Inversion, MaximumLikelihood
+from warner import (
+    EmpiricalBayes,
+    ExpectationMaximization,
+    Independent,
+    Inversion,
+    MaximumLikelihood,
+)
 from warner.estimators import Estimator
-from warner.evidence import Evidence
+from warner.estimators.likelihood_data import LikelihoodData
 
-NAMES = ("workclass", "education", "marital_status", "occupation", "relationship", "race", "sex", "native_country", "income")
+NAMES = (
+    "workclass",
+    "education",
+    "marital_status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "native_country",
+    "income",
+)
 LARGEST, PEOPLE, RUNS = 300, 32_561, 30
 METHODS: dict[str, Estimator] = {
     "inversion": Inversion(),
@@ -54,21 +70,38 @@ def others() -> Iterator[Table]:
     for file in ("nltcs.csv.gz", "uscensus1990_sample.csv.gz"):
         found = rows(file)
         assert found is not None
-        columns = {name: column for name, column in coded(found, list(found[0])).items() if 2 <= column[0] <= 17}
+        columns = {
+            name: column
+            for name, column in coded(found, list(found[0])).items()
+            if 2 <= column[0] <= 17
+        }
         first = dict(list(columns.items())[:14])
         for names, sizes, theta in tables(first, (2, 3), LARGEST):
             count += 1
             if count % 7 == 0:
-                yield names, sizes, theta, (2000, 20_000, 200_000)[count // 7 % 3], (0.3, 0.5, 0.7)[count // 21 % 3]
+                yield (
+                    names,
+                    sizes,
+                    theta,
+                    (2000, 20_000, 200_000)[count // 7 % 3],
+                    (0.3, 0.5, 0.7)[count // 21 % 3],
+                )
 
 
 def errors(table: Table, runs: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
     """Mean squared errors (methods, runs), and the share of tallies whose inversion left the simplex."""
     names, sizes, theta, n, share = table
     channel, domain = kept(sizes, share), product(names, sizes)
-    facts = [Evidence(channel, channel.simulate(theta, n, rng), n, domain) for _ in range(runs)]
-    found = [[float(((method.fit(each).shares - theta) ** 2).mean()) for each in facts] for method in METHODS.values()]
-    return np.array(found), float(np.mean([(channel.invert(each.weights) < 0).any() for each in facts]))
+    data = [
+        LikelihoodData(channel, channel.simulate(theta, n, rng), n, domain) for _ in range(runs)
+    ]
+    found = [
+        [float(((method.fit(each).shares - theta) ** 2).mean()) for each in data]
+        for method in METHODS.values()
+    ]
+    return np.array(found), float(
+        np.mean([(channel.invert(each.weights) < 0).any() for each in data])
+    )
 
 
 def report(name: str, found: list[Table], runs: int) -> tuple[np.ndarray, np.ndarray]:
@@ -80,12 +113,21 @@ def report(name: str, found: list[Table], runs: int) -> tuple[np.ndarray, np.nda
         ratios.append(each.mean(axis=1) / each[0].mean())
         outside.append(left > 0.5)
         if "--tables" in sys.argv:
-            print(f"  {'+'.join(table[0]):<44} n {table[3]:>6} keep {table[4]} " + " ".join(f"{r:.3f}" for r in ratios[-1]), flush=True)
+            print(
+                f"  {'+'.join(table[0]):<44} n {table[3]:>6} keep {table[4]} "
+                + " ".join(f"{r:.3f}" for r in ratios[-1]),
+                flush=True,
+            )
     array, leaves = np.array(ratios), np.array(outside)
-    print(f"{name}: {len(found)} tables, {leaves.sum()} where inversion leaves the simplex; error over that of inversion")
+    print(
+        f"{name}: {len(found)} tables, {leaves.sum()} where inversion leaves the simplex; error over that of inversion"
+    )
     for column, method in enumerate(METHODS):
         r = array[:, column]
-        print(f"  {method:<26} geometric mean {np.exp(np.log(r).mean()):>7.3f}   at most {r.max():>8.3f}   worse in {np.sum(r > 1):>3}", flush=True)
+        print(
+            f"  {method:<26} geometric mean {np.exp(np.log(r).mean()):>7.3f}   at most {r.max():>8.3f}   worse in {np.sum(r > 1):>3}",
+            flush=True,
+        )
     return array, leaves
 
 
@@ -96,14 +138,28 @@ def main() -> None:
         return
     column = list(METHODS).index("em:auto from independence")
     likely = list(METHODS).index("maximum likelihood")
-    for name, found, runs in [("NLTCS and census", list(others()), RUNS // 3) if "--judge" in sys.argv else ("Adult", list(adult()), RUNS)]:
+    for name, found, runs in [
+        ("NLTCS and census", list(others()), RUNS // 3)
+        if "--judge" in sys.argv
+        else ("Adult", list(adult()), RUNS)
+    ]:
         ratios, leaves = report(name, found, runs)
         r, steps = ratios[:, likely], ratios[:, column]
-        claim(f"{name}: the maximum of the likelihood never worse than inversion", bool((r <= 1 + 1e-6).all()), f"at most {r.max():.6f} times")
-        claim(f"{name}: and better wherever that leaves the simplex", bool((r[leaves] < 1).all()), f"at most {r[leaves].max():.4f} times")
+        claim(
+            f"{name}: the maximum of the likelihood never worse than inversion",
+            bool((r <= 1 + 1e-6).all()),
+            f"at most {r.max():.6f} times",
+        )
+        claim(
+            f"{name}: and better wherever that leaves the simplex",
+            bool((r[leaves] < 1).all()),
+            f"at most {r[leaves].max():.4f} times",
+        )
         less = float(np.exp(np.log(steps / r).mean()))
         claim(
-            f"{name}: steps from independence err less over all", less < 1, f"{less:.2f} times the maximum's, at most {steps.max():.3f} inversion's"
+            f"{name}: steps from independence err less over all",
+            less < 1,
+            f"{less:.2f} times the maximum's, at most {steps.max():.3f} inversion's",
         )
 
 

@@ -33,9 +33,11 @@ from warner import (
     UtilityOptimizedRR,
     estimate,
 )
-from warner.evidence import evidence
-from warner.hashing import buckets
-from warner.reports import Bits
+from warner._core.hash_family import buckets
+from warner.reports.schema import (
+    BitVector,
+)
+from warner.results.from_tally import likelihood_data
 
 PASSES, MEMORY = 60, 100
 
@@ -54,8 +56,12 @@ def local_hashing(rng: np.random.Generator) -> None:
     mechanism.tally(reports).save(OUT / "hashing.json")
     # Before the matrix is there: a process starts with the peak of the one that made it.
     used = sorted(run_json(__file__, "memory")["added"] for _ in range(3))[1]
-    claim(f"local hashing: in less than {MEMORY} MB beyond the reports", used < MEMORY, f"{used:.0f} MB")
-    facts = evidence(mechanism.tally(reports))
+    claim(
+        f"local hashing: in less than {MEMORY} MB beyond the reports",
+        used < MEMORY,
+        f"{used:.0f} MB",
+    )
+    data = likelihood_data(mechanism.tally(reports))
     matrix = _matrix(mechanism, reports)
 
     def plain() -> None:
@@ -63,19 +69,33 @@ def local_hashing(rng: np.random.Generator) -> None:
         for _ in range(PASSES):
             theta = theta * (matrix.T @ (weight / (matrix @ theta)))
 
-    seconds = alternate({"ours": lambda: MaximumLikelihood().fit(facts), "plain": plain}, 5)
-    fit = MaximumLikelihood().fit(facts)
-    print(f"local hashing, n = {n:,}, K = {size}: certified {seconds['ours']:.2f} s (gap {fit.gap:.1e}, {fit.iterations} steps)")
-    print(f"  {PASSES} passes of plain EM {seconds['plain']:.2f} s, and {matrix.nbytes / 1e6:,.0f} MB for its matrix")
-    claim("local hashing: gap of 1e-9 nats per report", fit.gap is not None and fit.gap <= 1e-9, f"{fit.gap:.1e}")
+    seconds = alternate({"ours": lambda: MaximumLikelihood().fit(data), "plain": plain}, 5)
+    fit = MaximumLikelihood().fit(data)
+    print(
+        f"local hashing, n = {n:,}, K = {size}: certified {seconds['ours']:.2f} s (gap {fit.gap:.1e}, {fit.iterations} steps)"
+    )
+    print(
+        f"  {PASSES} passes of plain EM {seconds['plain']:.2f} s, and {matrix.nbytes / 1e6:,.0f} MB for its matrix"
+    )
+    claim(
+        "local hashing: gap of 1e-9 nats per report",
+        fit.gap is not None and fit.gap <= 1e-9,
+        f"{fit.gap:.1e}",
+    )
     ratio = seconds["ours"] / seconds["plain"]
-    claim(f"local hashing: in less time than {PASSES} passes of plain EM", ratio < 1, f"{ratio:.2f} of it")
+    claim(
+        f"local hashing: in less time than {PASSES} passes of plain EM",
+        ratio < 1,
+        f"{ratio:.2f} of it",
+    )
 
 
 def memory() -> None:
     """In a fresh process: the megabytes that the fit adds to those of interpreter, imports and tally."""
     small = LocalHashing(Integers(0, 9), 0.75, seeds=64)
-    estimate(small.tally(small.randomize([1, 2, 3] * 50)), MaximumLikelihood())  # what is imported late belongs to the baseline
+    estimate(
+        small.tally(small.randomize([1, 2, 3] * 50)), MaximumLikelihood()
+    )  # what is imported late belongs to the baseline
     tally = Tally.load(OUT / "hashing.json")
     before = resident()
     estimate(tally, MaximumLikelihood())
@@ -90,7 +110,10 @@ def _matrix(mechanism: LocalHashing, reports: Reports) -> np.ndarray:
     out = np.empty((len(reports), size), np.float32)
     for start in range(0, len(reports), step):
         rows = slice(start, start + step)
-        hit = buckets(seed[rows, None], np.arange(size)[None, :], mechanism.buckets) == bucket[rows, None]
+        hit = (
+            buckets(seed[rows, None], np.arange(size)[None, :], mechanism.buckets)
+            == bucket[rows, None]
+        )
         out[rows] = np.where(hit, high, low)
     return out
 
@@ -118,15 +141,27 @@ def every_mechanism(rng: np.random.Generator) -> None:
         ):
             reports = mechanism.randomize(values, rng)
             parts = [mechanism.tally(reports)]
-            if isinstance(mechanism.layout, Bits):
+            if isinstance(mechanism.schema, BitVector):
                 parts.append(mechanism.tally(reports, keep_reports=True))
             for tally in parts:
                 result = estimate(tally, MaximumLikelihood())
                 assert result.gap is not None and result.seconds is not None
                 worst, slowest = max(worst, result.gap), max(slowest, result.seconds)
-                name = type(mechanism).__name__ + "".join(f" {k}={v}" for k, v in mechanism.parameters().items() if k not in ("matrix", "sensitive"))
-                print(f"  epsilon {epsilon:<4} {name:<42} {tally.kind:<10} gap {result.gap:.1e}, {result.seconds:.3f} s, {result.unique}"[:110])
-    claim("every mechanism at K = 400: gap of 1e-9 nats per report", worst <= 1e-9, f"at most {worst:.1e}, in at most {slowest:.2f} s")
+                name = type(mechanism).__name__ + "".join(
+                    f" {k}={v}"
+                    for k, v in mechanism.parameters().items()
+                    if k not in ("matrix", "sensitive")
+                )
+                print(
+                    f"  epsilon {epsilon:<4} {name:<42} {tally.kind:<10} gap {result.gap:.1e}, {result.seconds:.3f} s, {result.unique}"[
+                        :110
+                    ]
+                )
+    claim(
+        "every mechanism at K = 400: gap of 1e-9 nats per report",
+        worst <= 1e-9,
+        f"at most {worst:.1e}, in at most {slowest:.2f} s",
+    )
 
 
 def large(rng: np.random.Generator) -> None:
@@ -137,16 +172,26 @@ def large(rng: np.random.Generator) -> None:
     theta = rng.permutation(_shares(size))
     values = rng.choice(size, n, p=theta)
     for mechanism in (RandomizedResponse(domain, 1.0), UtilityOptimizedRR(domain, 1.0, secret)):
-        facts = evidence(mechanism.tally(mechanism.randomize(values, rng)))
-        seconds = alternate({"fit": lambda f=facts: MaximumLikelihood().fit(f)}, 5)["fit"]
-        fit = MaximumLikelihood().fit(facts)
+        data = likelihood_data(mechanism.tally(mechanism.randomize(values, rng)))
+        seconds = alternate({"fit": lambda f=data: MaximumLikelihood().fit(f)}, 5)["fit"]
+        fit = MaximumLikelihood().fit(data)
         name = f"{type(mechanism).__name__}, K = {size:,}"
-        claim(f"{name}: below 20 ms", seconds < 0.02 and (fit.gap or 0) <= 1e-9, f"{seconds * 1e3:.2f} ms, gap {fit.gap:.1e}")
+        claim(
+            f"{name}: below 20 ms",
+            seconds < 0.02 and (fit.gap or 0) <= 1e-9,
+            f"{seconds * 1e3:.2f} ms, gap {fit.gap:.1e}",
+        )
     rappor = UtilityOptimizedRappor(domain, 1.0, secret)
-    fit = MaximumLikelihood().fit(evidence(rappor.tally(rappor.randomize(values, rng), keep_reports=True)))
+    fit = MaximumLikelihood().fit(
+        likelihood_data(rappor.tally(rappor.randomize(values, rng), keep_reports=True))
+    )
     assert fit.seconds is not None and fit.gap is not None
     name = f"UtilityOptimizedRappor, K = {size:,}, whole reports"
-    claim(f"{name}: certified in less than 30 s", fit.seconds < 30 and fit.gap <= 1e-9, f"{fit.seconds:.1f} s, gap {fit.gap:.1e}")
+    claim(
+        f"{name}: certified in less than 30 s",
+        fit.seconds < 30 and fit.gap <= 1e-9,
+        f"{fit.seconds:.1f} s, gap {fit.gap:.1e}",
+    )
 
 
 def budgets(rng: np.random.Generator) -> None:
@@ -155,15 +200,29 @@ def budgets(rng: np.random.Generator) -> None:
     tallies = []
     for epsilon in (0.1, 2.0, float(np.log(size)), float("inf")):
         mechanism = RandomizedResponse(Integers(0, size - 1), epsilon)
-        tallies.append(mechanism.tally(mechanism.randomize(rng.choice(size, n, p=_shares(size)), rng)))
-    facts = evidence(tallies)
+        tallies.append(
+            mechanism.tally(mechanism.randomize(rng.choice(size, n, p=_shares(size)), rng))
+        )
+    data = likelihood_data(tallies)
     one = estimate(tallies[1], MaximumLikelihood())
     seconds = alternate(
-        {"budgets": lambda: MaximumLikelihood().fit(facts), "bootstrap": lambda: one.interval(kind="bootstrap", replicates=200, rng=rng)}, 5
+        {
+            "budgets": lambda: MaximumLikelihood().fit(data),
+            "bootstrap": lambda: one.interval(kind="bootstrap", replicates=200, rng=rng),
+        },
+        5,
     )
-    fit = MaximumLikelihood().fit(facts)
-    claim("four budgets, K = 400: below 5 ms", seconds["budgets"] < 5e-3, f"{seconds['budgets'] * 1e3:.2f} ms, gap {fit.gap:.1e}")
-    claim("200 bootstrap replicates, K = 400: below 0.2 s", seconds["bootstrap"] < 0.2, f"{seconds['bootstrap'] * 1e3:.0f} ms")
+    fit = MaximumLikelihood().fit(data)
+    claim(
+        "four budgets, K = 400: below 5 ms",
+        seconds["budgets"] < 5e-3,
+        f"{seconds['budgets'] * 1e3:.2f} ms, gap {fit.gap:.1e}",
+    )
+    claim(
+        "200 bootstrap replicates, K = 400: below 0.2 s",
+        seconds["bootstrap"] < 0.2,
+        f"{seconds['bootstrap'] * 1e3:.0f} ms",
+    )
 
 
 def main() -> None:

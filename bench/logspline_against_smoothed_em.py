@@ -22,7 +22,7 @@ import numpy as np
 from _data import rows
 from _measure import SEED, claim
 from warner import Interval, LogSpline, MaximumLikelihood, Piecewise, SmoothedEM, SquareWave
-from warner.evidence import Evidence
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import wasserstein1
 
 RUNS, CONTEXT = 20, 5
@@ -54,7 +54,8 @@ def shapes(bins: int) -> dict[str, np.ndarray]:
         "normal": _of(stats.norm(0.5, 0.12).cdf, bins),
         "beta(2, 5)": _of(stats.beta(2, 5).cdf, bins),
         "log-normal, clipped": _of(stats.lognorm(0.9, scale=0.45).cdf, bins),
-        "two bells": 0.6 * _of(stats.norm(0.3, 0.07).cdf, bins) + 0.4 * _of(stats.norm(0.7, 0.1).cdf, bins),
+        "two bells": 0.6 * _of(stats.norm(0.3, 0.07).cdf, bins)
+        + 0.4 * _of(stats.norm(0.7, 0.1).cdf, bins),
         "uniform block": _of(stats.uniform(0.3, 0.35).cdf, bins),
         "four narrow spikes": np.mean([_of(stats.norm(m, s).cdf, bins) for m, s in bells], axis=0),
         "exponential": _of(stats.truncexpon(6, scale=1 / 6).cdf, bins),
@@ -83,14 +84,18 @@ def judge(job: tuple[Cell, np.ndarray]) -> tuple[Cell, list[float], list[float]]
     (shape, maker, n, epsilon, bins), truth = job
     mechanism = MAKERS[maker](Interval(0, 1, bins), epsilon)
     channel = mechanism.channel()
-    rng = np.random.default_rng([SEED, n, int(10 * epsilon), bins, *shape.encode(), *maker.encode()])
+    rng = np.random.default_rng(
+        [SEED, n, int(10 * epsilon), bins, *shape.encode(), *maker.encode()]
+    )
     rows, seconds = [], []
     for run in range(RUNS):
-        facts = Evidence(channel, channel.simulate(truth, n, rng), n, mechanism.domain)
+        data = LikelihoodData(channel, channel.simulate(truth, n, rng), n, mechanism.domain)
         methods = [SmoothedEM(), LogSpline()] + ([MaximumLikelihood(1e-6)] if run < CONTEXT else [])
-        fits = [method.fit(facts) for method in methods]
+        fits = [method.fit(data) for method in methods]
         distances = [wasserstein1(fit.probabilities, truth, 1 / bins) for fit in fits]
-        rows.append(distances[:2] + ([distances[0], distances[2]] if run < CONTEXT else [np.nan] * 2))
+        rows.append(
+            distances[:2] + ([distances[0], distances[2]] if run < CONTEXT else [np.nan] * 2)
+        )
         seconds.append([fit.seconds or 0.0 for fit in fits] + ([] if run < CONTEXT else [np.nan]))
     return job[0], np.nanmean(rows, axis=0).tolist(), np.nanmean(seconds, axis=0).tolist()
 
@@ -99,7 +104,9 @@ def main() -> None:
     """A table for each shape, and the verdict."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for the processes started here
     truths = {bins: shapes(bins) for bins in BINS}
-    cells = [(s, m, n, e, b) for s, m, b, n, e in product(truths[BINS[0]], MAKERS, BINS, SIZES, EPSILONS)]
+    cells = [
+        (s, m, n, e, b) for s, m, b, n, e in product(truths[BINS[0]], MAKERS, BINS, SIZES, EPSILONS)
+    ]
     jobs = [(cell, truths[cell[4]][cell[0]]) for cell in cells]
     table: dict[Cell, tuple[list[float], list[float]]] = {}
     with multiprocessing.get_context("spawn").Pool(2) as pool:
@@ -113,18 +120,30 @@ def main() -> None:
 
 
 def _print(shape: str, table: dict[Cell, tuple[list[float], list[float]]]) -> None:
-    print(f"{shape}: mean W1 of LogSpline as a multiple of EMS's (EMS's own x 1000; maximum likelihood as a multiple of EMS's)")
+    print(
+        f"{shape}: mean W1 of LogSpline as a multiple of EMS's (EMS's own x 1000; maximum likelihood as a multiple of EMS's)"
+    )
     print("  " + " " * 24 + "".join(f"n {n:>7,} eps {e:<9}" for n, e in product(SIZES, EPSILONS)))
     for maker, bins in product(MAKERS, BINS):
         line = []
         for n, epsilon in product(SIZES, EPSILONS):
             ems, spline, first, likelihood = table[shape, maker, n, epsilon, bins][0]
             line.append(f"{spline / ems:5.2f} ({ems * 1e3:5.1f}; {likelihood / first:4.2f})  ")
-        times = np.mean([table[shape, maker, n, e, bins][1] for n, e in product(SIZES, EPSILONS)], axis=0) * 1e3
-        print(f"  {maker:<11}{bins:>5} bins  {' '.join(line)} ms: EMS {times[0]:.0f}, spline {times[1]:.0f}, likelihood {times[2]:.0f}", flush=True)
+        times = (
+            np.mean(
+                [table[shape, maker, n, e, bins][1] for n, e in product(SIZES, EPSILONS)], axis=0
+            )
+            * 1e3
+        )
+        print(
+            f"  {maker:<11}{bins:>5} bins  {' '.join(line)} ms: EMS {times[0]:.0f}, spline {times[1]:.0f}, likelihood {times[2]:.0f}",
+            flush=True,
+        )
 
 
-def _verdict(name: str, cells: list[Cell], table: dict[Cell, tuple[list[float], list[float]]]) -> None:
+def _verdict(
+    name: str, cells: list[Cell], table: dict[Cell, tuple[list[float], list[float]]]
+) -> None:
     ratios = {cell: table[cell][0][1] / table[cell][0][0] for cell in cells}
     values = np.array(list(ratios.values()))
     for cell, ratio in sorted(ratios.items(), key=lambda item: -item[1]):
@@ -132,9 +151,17 @@ def _verdict(name: str, cells: list[Cell], table: dict[Cell, tuple[list[float], 
             print(f"  above {ATMOST}: {ratio:.2f} {cell}")
     print(f"{name}: geometric mean of the ratio {np.exp(np.log(values).mean()):.3f}")
     good = float((values <= 1).mean())
-    claim(f"{name}: no farther from the truth than EMS in 80 % of cells", good >= SHARE, f"{good:.0%} of {len(cells)}")
+    claim(
+        f"{name}: no farther from the truth than EMS in 80 % of cells",
+        good >= SHARE,
+        f"{good:.0%} of {len(cells)}",
+    )
     worst = max(ratios, key=lambda cell: ratios[cell])
-    claim(f"{name}: nowhere above {ATMOST} times EMS's distance", values.max() <= ATMOST, f"{values.max():.2f} at {worst}")
+    claim(
+        f"{name}: nowhere above {ATMOST} times EMS's distance",
+        values.max() <= ATMOST,
+        f"{values.max():.2f} at {worst}",
+    )
 
 
 if __name__ == "__main__":

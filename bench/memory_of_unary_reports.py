@@ -25,8 +25,14 @@ def measure(way: str) -> None:
         from warner import Integers, UnaryEncoding, estimate
 
         mechanism = UnaryEncoding(Integers(0, K - 1), EPSILON, "optimized")
-        estimate(mechanism.tally(mechanism.randomize(values[:1000])))  # what is imported late belongs to the baseline
-        reports = mechanism.randomize(values, np.random.default_rng(SEED)) if way == "from-reports" else None
+        estimate(
+            mechanism.tally(mechanism.randomize(values[:1000]))
+        )  # what is imported late belongs to the baseline
+        reports = (
+            mechanism.randomize(values, np.random.default_rng(SEED))
+            if way == "from-reports"
+            else None
+        )
         # An earlier peak counts as if it were reached now: the figure is never too small.
         before, peak_before = resident(), peak()
         estimate(mechanism.tally(mechanism.randomize(values) if reports is None else reports))
@@ -45,7 +51,9 @@ def main() -> None:
     """Measure each way three times and state the claim."""
     added = {}
     for way in WAYS:
-        runs = sorted((run_json(__file__, way) for _ in range(3)), key=lambda r: r["peak"] - r["before"])
+        runs = sorted(
+            (run_json(__file__, way) for _ in range(3)), key=lambda r: r["peak"] - r["before"]
+        )
         middle = runs[1]
         added[way] = middle["peak"] - middle["before"]
         ours = way.startswith("from")
@@ -58,8 +66,16 @@ def main() -> None:
         )
     best = min(added[way] for way in WAYS if not way.startswith("from"))
     print(f"  the thriftier peer needs {best / added['from-values']:.0f} times as much")
-    claim(f"{N:,} OUE reports from values in less than {BAR} MB", added["from-values"] < BAR, f"{added['from-values']:.1f} MB")
-    claim(f"{N:,} OUE reports tallied and estimated from in less than {BAR} MB more", added["from-reports"] < BAR, f"{added['from-reports']:.1f} MB")
+    claim(
+        f"{N:,} OUE reports from values in less than {BAR} MB",
+        added["from-values"] < BAR,
+        f"{added['from-values']:.1f} MB",
+    )
+    claim(
+        f"{N:,} OUE reports tallied and estimated from in less than {BAR} MB more",
+        added["from-reports"] < BAR,
+        f"{added['from-reports']:.1f} MB",
+    )
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from warner import (
     WienerFilter,
 )
 from warner.estimators import Estimator
-from warner.evidence import Evidence
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import mean_absolute_error, mean_squared_error
 
 RUNS = 20
@@ -54,19 +54,35 @@ MAKERS: dict[str, tuple[Callable[[Categorical, float], Mechanism], float | None]
 def _histograms() -> dict[str, np.ndarray]:
     table = rows("mr_paper_histograms.csv.gz")
     sizes = {"sfc_union": (60, 39_126), "income_olh": (222, 333_426), "income_grr": (252, 341_967)}
-    found = {f"synthetic, K = {k}": np.ceil(n / np.arange(1, k + 1) / np.log(k)).astype(int) for k, n in sizes.values()}
+    found = {
+        f"synthetic, K = {k}": np.ceil(n / np.arange(1, k + 1) / np.log(k)).astype(int)
+        for k, n in sizes.values()
+    }
     if table is not None:
-        found = {f"{name}, K = {k}": np.array([int(row["count"]) for row in table if row["histogram"] == name]) for name, (k, _) in sizes.items()}
+        found = {
+            f"{name}, K = {k}": np.array(
+                [int(row["count"]) for row in table if row["histogram"] == name]
+            )
+            for name, (k, _) in sizes.items()
+        }
     at = np.linspace(-1, 1, 201)[1::2]
-    normal = 0.6 / 0.2 * np.exp(-(((at - 0.7) / 0.2) ** 2) / 2) + 0.4 / 0.1 * np.exp(-(((at - 0.2) / 0.1) ** 2) / 2)
-    found |= {f"S-MN, K = 100, {n:,} people": np.rint(n * normal / normal.sum()).astype(int) for n in (10_000, 100_000)}
+    normal = 0.6 / 0.2 * np.exp(-(((at - 0.7) / 0.2) ** 2) / 2) + 0.4 / 0.1 * np.exp(
+        -(((at - 0.2) / 0.1) ** 2) / 2
+    )
+    found |= {
+        f"S-MN, K = 100, {n:,} people": np.rint(n * normal / normal.sum()).astype(int)
+        for n in (10_000, 100_000)
+    }
     return {**found, UNIFORM: np.full(100, 500)}
 
 
 def _methods(stop: float | None, size: int) -> dict[str, Estimator]:
     found: dict[str, Estimator] = {}
     if stop is not None:
-        found = {"MR": MixtureReduction("em", tolerance=stop), "EM": MixtureReduction("em", operation=None, tolerance=stop)}
+        found = {
+            "MR": MixtureReduction("em", tolerance=stop),
+            "EM": MixtureReduction("em", operation=None, tolerance=stop),
+        }
         other = 100 * stop if stop < 0.05 else stop / 100
         if other > stop or size <= 100:
             found |= {
@@ -83,14 +99,21 @@ def _methods(stop: float | None, size: int) -> dict[str, Estimator]:
     }
 
 
-def _errors(counts: np.ndarray, mechanism: Mechanism, methods: dict[str, Estimator], rng: np.random.Generator) -> tuple[np.ndarray, float]:
+def _errors(
+    counts: np.ndarray,
+    mechanism: Mechanism,
+    methods: dict[str, Estimator],
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, float]:
     """The losses of every method (methods, 3), means over runs; and the mean number of components that MR with exact fits leaves."""
     channel, truth, n = mechanism.channel(), counts / counts.sum(), int(counts.sum())
     total, left = np.zeros((len(methods), len(LOSSES))), 0.0
     for _ in range(RUNS):
-        facts = Evidence(channel, channel.rerandomize(counts, rng), n, mechanism.domain)
+        data = LikelihoodData(
+            channel, channel.simulate_from_values(counts, rng), n, mechanism.domain
+        )
         for row, (name, method) in zip(total, methods.items(), strict=True):
-            fit = method.fit(facts)
+            fit = method.fit(data)
             row += [loss(truth, fit.probabilities) for loss in LOSSES.values()]
             if name == "MR, exact fits":
                 left += fit.components or truth.size
@@ -110,44 +133,85 @@ def main() -> None:
     moves: list[bool] = []
     for title, sorted_counts in _histograms().items():
         counts = rng.permutation(sorted_counts)
-        domain, group = Categorical(list(range(counts.size))), "uniform" if title == UNIFORM else "skewed"
+        domain, group = (
+            Categorical(list(range(counts.size))),
+            "uniform" if title == UNIFORM else "skewed",
+        )
         print(f"{title}, n = {counts.sum():,}: MSE x 1e6 / MAE x 1e3, means of {RUNS} runs")
         for kind, (make, stop) in MAKERS.items():
             for epsilon in EPSILONS:
                 methods = _methods(None if stop is None else stop * math.exp(epsilon), counts.size)
                 table, left = _errors(counts, make(domain, epsilon), methods, rng)
                 found = dict(zip(methods, table, strict=True))
-                cells = "  ".join(f"{name} {1e6 * losses[0]:.3g} / {1e3 * losses[1]:.3g}" for name, losses in found.items())
-                print(f"  {kind} epsilon {epsilon:<4g} {cells}  ({left:.0f} components left)", flush=True)
+                cells = "  ".join(
+                    f"{name} {1e6 * losses[0]:.3g} / {1e3 * losses[1]:.3g}"
+                    for name, losses in found.items()
+                )
+                print(
+                    f"  {kind} epsilon {epsilon:<4g} {cells}  ({left:.0f} components left)",
+                    flush=True,
+                )
                 if group == "skewed" and stop is not None:
-                    reduced, early, exact_fit = (math.log(found[name][0]) for name in ("MR", "EM", "maximum"))
+                    reduced, early, exact_fit = (
+                        math.log(found[name][0]) for name in ("MR", "EM", "maximum")
+                    )
                     moves.append(abs(early - exact_fit) > abs(reduced - early))
                 if group == "skewed":
-                    best = min((n for n in found if "stop" not in n), key=lambda name: found[name][0])
+                    best = min(
+                        (n for n in found if "stop" not in n), key=lambda name: found[name][0]
+                    )
                     least[best] = least.get(best, 0) + 1
                 for loss, column in zip(LOSSES, range(len(LOSSES)), strict=True):
                     value = {name: float(losses[column]) for name, losses in found.items()}
-                    merging.setdefault(f"{group}, exact fits, {loss}", []).append(value["MR, exact fits"] / value["maximum"])
+                    merging.setdefault(f"{group}, exact fits, {loss}", []).append(
+                        value["MR, exact fits"] / value["maximum"]
+                    )
                     for name in [n for n in found if n.startswith("EM")]:
-                        merging.setdefault(f"{group}, EM's stop, {loss}", []).append(value["MR" + name[2:]] / value[name])
+                        merging.setdefault(f"{group}, EM's stop, {loss}", []).append(
+                            value["MR" + name[2:]] / value[name]
+                        )
                     if stop is not None:
-                        stopping.setdefault(f"{group}, {kind}, {loss}", []).append(value["EM"] / value["maximum"])
+                        stopping.setdefault(f"{group}, {kind}, {loss}", []).append(
+                            value["EM"] / value["maximum"]
+                        )
     for name, ratios in merging.items():
         print(f"merging ({name}): error with / without, same fits: {_spread(ratios)}")
     for name, ratios in stopping.items():
         print(f"stopping ({name}): EM with P3's stop / maximum: {_spread(ratios)}")
-    print(f"least MSE of the skewed cells: {', '.join(f'{name} in {count}' for name, count in least.items())}")
-    exact, stopped, grr = merging["skewed, exact fits, MSE"], merging["skewed, EM's stop, MAE"], stopping["skewed, GRR, MSE"]
+    print(
+        f"least MSE of the skewed cells: {', '.join(f'{name} in {count}' for name, count in least.items())}"
+    )
+    exact, stopped, grr = (
+        merging["skewed, exact fits, MSE"],
+        merging["skewed, EM's stop, MAE"],
+        stopping["skewed, GRR, MSE"],
+    )
     raised = sum(ratio > 1 for ratio in exact)
     holds = raised > 0.8 * len(exact) and min(exact) > 0.9
     figure = f"raised in {raised} of {len(exact)}, {min(exact):.2f} times at least"
-    claim("merging alone, with exact fits, raises the maximum's squared error nearly always and lowers it by 10 % at most", holds, figure)
-    claim("merging lowers EM's absolute error by less than 10 % (P3: by 10 to 30 %)", min(stopped) > 0.9, f"{min(stopped):.2f} times at least")
+    claim(
+        "merging alone, with exact fits, raises the maximum's squared error nearly always and lowers it by 10 % at most",
+        holds,
+        figure,
+    )
+    claim(
+        "merging lowers EM's absolute error by less than 10 % (P3: by 10 to 30 %)",
+        min(stopped) > 0.9,
+        f"{min(stopped):.2f} times at least",
+    )
     lowered = sum(ratio < 1 for ratio in grr)
     figure = f"in {lowered} of {len(grr)}, {min(grr):.2f} to {max(grr):.2f} times"
-    claim("GRR: P3's stop lowers the maximum's squared error nearly always", lowered > 0.9 * len(grr), figure)
+    claim(
+        "GRR: P3's stop lowers the maximum's squared error nearly always",
+        lowered > 0.9 * len(grr),
+        figure,
+    )
     most = sum(moves) >= 0.75 * len(moves)
-    claim("the stop moves the squared error by a larger factor than the merging in most cells", most, f"in {sum(moves)} of {len(moves)}")
+    claim(
+        "the stop moves the squared error by a larger factor than the merging in most cells",
+        most,
+        f"in {sum(moves)} of {len(moves)}",
+    )
 
 
 if __name__ == "__main__":

@@ -11,8 +11,17 @@ from collections.abc import Callable
 import numpy as np
 
 from _measure import alternate, claim
-from warner import Geometric, Grid, Integers, Interval, Laplace, Piecewise, PlanarGeometric, SquareWave
-from warner.channel import Channel
+from warner import (
+    Geometric,
+    Grid,
+    Integers,
+    Interval,
+    Laplace,
+    Piecewise,
+    PlanarGeometric,
+    SquareWave,
+)
+from warner.channels import Channel
 
 SIZES = [2**k for k in range(8, 17, 2)]
 MAKERS: dict[str, Callable[[int], Channel]] = {
@@ -20,7 +29,9 @@ MAKERS: dict[str, Callable[[int], Channel]] = {
     "piecewise": lambda k: Piecewise(Interval(0, 1, k), 1.0, cells=k).channel(),
     "geometric": lambda k: Geometric(Integers(1, k), 1.0).channel(),
     "Laplace": lambda k: Laplace(Integers(1, k), 1.0, sensitivity=1).channel(),
-    "planar geometric": lambda k: PlanarGeometric(Grid(math.isqrt(k), math.isqrt(k)), 0.5).channel(),
+    "planar geometric": lambda k: PlanarGeometric(
+        Grid(math.isqrt(k), math.isqrt(k)), 0.5
+    ).channel(),
 }
 
 
@@ -34,11 +45,20 @@ def main() -> None:
             theta, r = rng.dirichlet(np.ones(size)), rng.random(channel.shape[0])
             jobs[str(size)] = lambda c=channel, t=theta, r=r: (c.matvec(t), c.rmatvec(r))  # type: ignore[misc]
         seconds = alternate(jobs)
-        print(f"{name:17}" + "".join(f"  K 2^{round(math.log2(int(k)))}: {1e3 * s:.3f} ms" for k, s in seconds.items()))
+        print(
+            f"{name:17}"
+            + "".join(
+                f"  K 2^{round(math.log2(int(k)))}: {1e3 * s:.3f} ms" for k, s in seconds.items()
+            )
+        )
         order, limit = ("K log K", 16 * 16 / 12) if name.startswith("planar") else ("K", 16.0)
         growth = seconds[str(2**16)] / seconds[str(2**12)]
         # Half as much again is left to caches that 2^16 numbers no longer fit.
-        claim(f"{name} products cost O({order})", growth <= 1.5 * limit, f"{growth:.1f} times from 2^12 to 2^16, {limit:.1f} is {order}")
+        claim(
+            f"{name} products cost O({order})",
+            growth <= 1.5 * limit,
+            f"{growth:.1f} times from 2^12 to 2^16, {limit:.1f} is {order}",
+        )
 
 
 if __name__ == "__main__":

@@ -28,14 +28,18 @@ from warner import (
     UtilityOptimizedRR,
     redistribute,
 )
-from warner.estimate import Estimate
+from warner.design.theory import expected_loss
 from warner.estimators import Estimator
-from warner.evidence import Evidence
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import total_variation
-from warner.theory import expected_loss
+from warner.results.estimate import Estimate
 
 RUNS, TABLE_RUNS = 20, 100
-METHODS: dict[str, Estimator] = {"emp": Inversion(), "emp+thr": Inversion("threshold"), "MLE": MaximumLikelihood(1e-7)}
+METHODS: dict[str, Estimator] = {
+    "emp": Inversion(),
+    "emp+thr": Inversion("threshold"),
+    "MLE": MaximumLikelihood(1e-7),
+}
 MAKERS: dict[str, Callable[[Categorical, float, list[int]], Mechanism]] = {
     "RR": lambda d, e, s: RandomizedResponse(d, e),
     "RAPPOR": lambda d, e, s: UnaryEncoding(d, e),
@@ -46,22 +50,35 @@ MAKERS: dict[str, Callable[[Categorical, float, list[int]], Mechanism]] = {
 
 def _sets(rng: np.random.Generator) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Counts of people and the sensitive values."""
-    places, survey = columns("foursquare_manhattan_grid25x25.csv.gz"), columns("gss_cells400.csv.gz")
+    places, survey = (
+        columns("foursquare_manhattan_grid25x25.csv.gz"),
+        columns("gss_cells400.csv.gz"),
+    )
     if places is None or survey is None:
         heavy = rng.permutation(100_000 / np.arange(1, 626) ** 1.1)
         return {
             "synthetic, 625 values": (heavy.astype(int), rng.choice(625, 15, replace=False)),
-            "synthetic, 400 values": (rng.multinomial(60_000, rng.dirichlet(np.full(400, 0.5))), np.arange(70)),
+            "synthetic, 400 values": (
+                rng.multinomial(60_000, rng.dirichlet(np.full(400, 0.5))),
+                np.arange(70),
+            ),
         }
     divorced = np.flatnonzero((survey["marital_id"] == 2) & (survey["age_id"] >= 1))
     counts = places["fsq_global_us_checkins"].astype(int)
-    return {"Manhattan, 625 regions": (counts, rng.choice(625, 15, replace=False)), "survey, 400 cells": (survey["count"].astype(int), divorced)}
+    return {
+        "Manhattan, 625 regions": (counts, rng.choice(625, 15, replace=False)),
+        "survey, 400 cells": (survey["count"].astype(int), divorced),
+    }
 
 
-def _estimate(mechanism: Mechanism, people: np.ndarray, method: Estimator, rng: np.random.Generator) -> Estimate:
+def _estimate(
+    mechanism: Mechanism, people: np.ndarray, method: Estimator, rng: np.random.Generator
+) -> Estimate:
     channel = mechanism.channel()
-    facts = Evidence(channel, channel.rerandomize(people, rng), int(people.sum()), mechanism.domain)
-    return Estimate(method.fit(facts), facts, method)
+    data = LikelihoodData(
+        channel, channel.simulate_from_values(people, rng), int(people.sum()), mechanism.domain
+    )
+    return Estimate(method.fit(data), data, method)
 
 
 def common(rng: np.random.Generator) -> None:
@@ -79,26 +96,48 @@ def common(rng: np.random.Generator) -> None:
             for kind, make in MAKERS.items():
                 mechanism = make(domain, epsilon, sensitive.tolist())
                 for method, estimator in METHODS.items():
-                    losses = [total_variation(_estimate(mechanism, s, estimator, rng).probabilities, truth) for s in samples]
+                    losses = [
+                        total_variation(
+                            _estimate(mechanism, s, estimator, rng).probabilities, truth
+                        )
+                        for s in samples
+                    ]
                     found[budget, kind, method] = float(np.mean(losses))
-            row = "  ".join(f"{kind} " + " / ".join(f"{found[budget, kind, m]:.4f}" for m in METHODS) for kind in MAKERS)
+            row = "  ".join(
+                f"{kind} " + " / ".join(f"{found[budget, kind, m]:.4f}" for m in METHODS)
+                for kind in MAKERS
+            )
             print(f"  epsilon {budget:<5} {row}  (emp / emp+thr / MLE)", flush=True)
         print(f"  no privacy    {open_:.4f}")
         for method in METHODS:
             ratios = [
-                min(found[b, "RR", method], found[b, "RAPPOR", method]) / min(found[b, "uRR", method], found[b, "uRAP", method]) for b in ("0.1", "1")
+                min(found[b, "RR", method], found[b, "RAPPOR", method])
+                / min(found[b, "uRR", method], found[b, "uRAP", method])
+                for b in ("0.1", "1")
             ]
             if few and method == "emp":
-                claim(f"{name}: ten times less error at epsilon 0.1 and 1, {method}", min(ratios) >= 10, f"{ratios[0]:.1f} and {ratios[1]:.1f} times")
+                claim(
+                    f"{name}: ten times less error at epsilon 0.1 and 1, {method}",
+                    min(ratios) >= 10,
+                    f"{ratios[0]:.1f} and {ratios[1]:.1f} times",
+                )
             else:
-                print(f"  {method}: {ratios[0]:.1f} and {ratios[1]:.1f} times less error at epsilon 0.1 and 1")
+                print(
+                    f"  {method}: {ratios[0]:.1f} and {ratios[1]:.1f} times less error at epsilon 0.1 and 1"
+                )
         best = found["ln K", "uRR", "MLE"] / open_
         if few:
-            claim(f"{name}: uRR meets the non-private line at epsilon = ln K, within 10 %", best < 1.1, f"{best:.3f} times")
+            claim(
+                f"{name}: uRR meets the non-private line at epsilon = ln K, within 10 %",
+                best < 1.1,
+                f"{best:.3f} times",
+            )
         else:
             mechanism = UtilityOptimizedRR(domain, math.log(size), sensitive.tolist())
             theory = expected_loss(mechanism, truth, n) / expected_loss(domain, truth, n)
-            print(f"  uRR at epsilon = ln K: {best:.3f} times the non-private line (theory of emp, without the finite population: {theory:.3f})")
+            print(
+                f"  uRR at epsilon = ln K: {best:.3f} times the non-private line (theory of emp, without the finite population: {theory:.3f})"
+            )
 
 
 def personal(rng: np.random.Generator) -> None:
@@ -111,30 +150,68 @@ def personal(rng: np.random.Generator) -> None:
         tagged = {tag: rng.poisson(1 + 0.05 * counts) for tag, counts in hidden.items()}
     else:
         everyone = data["nyc193_checkins"].astype(int)
-        hidden = {"home": data["nyc193_residence_checkins"].astype(int), "work": data["nyc193_professional_checkins"].astype(int)}
+        hidden = {
+            "home": data["nyc193_residence_checkins"].astype(int),
+            "work": data["nyc193_professional_checkins"].astype(int),
+        }
         tagged = {"home": data["nyc193_residence_pois"], "work": data["nyc193_professional_pois"]}
     size, sensitive = everyone.size, rng.choice(everyone.size, 15, replace=False)
-    hidden = {tag: np.where(np.isin(np.arange(size), sensitive), 0, counts) for tag, counts in hidden.items()}
-    mapped = np.concatenate([everyone - sum(hidden.values()), [counts.sum() for counts in hidden.values()]])
+    hidden = {
+        tag: np.where(np.isin(np.arange(size), sensitive), 0, counts)
+        for tag, counts in hidden.items()
+    }
+    mapped = np.concatenate(
+        [everyone - sum(hidden.values()), [counts.sum() for counts in hidden.values()]]
+    )
     truth, mapped_truth = everyone / everyone.sum(), mapped / mapped.sum()
     homes = {tag: counts / counts.sum() for tag, counts in hidden.items()}
-    cases = {"none": None, "places": {tag: p / p.sum() for tag, p in tagged.items()}, "truth": homes}
+    cases = {
+        "none": None,
+        "places": {tag: p / p.sum() for tag, p in tagged.items()},
+        "truth": homes,
+    }
     n, domain, worst = int(mapped.sum()) // 2, Categorical(list(range(size))), np.inf
-    print(f"personalised, {n:,} people of {mapped.sum():,}, of whom {mapped[size]:,} at home and {mapped[size + 1]:,} at work; epsilon = ln K, MLE")
+    print(
+        f"personalised, {n:,} people of {mapped.sum():,}, of whom {mapped[size]:,} at home and {mapped[size + 1]:,} at work; epsilon = ln K, MLE"
+    )
     for make in (UtilityOptimizedRR, UtilityOptimizedRappor):
         city = Personalized(make(domain, math.log(size), sensitive.tolist()), list(hidden))
-        results = [_estimate(city.mechanism, rng.multivariate_hypergeometric(mapped, n), MaximumLikelihood(1e-7), rng) for _ in range(TABLE_RUNS)]
+        results = [
+            _estimate(
+                city.mechanism,
+                rng.multivariate_hypergeometric(mapped, n),
+                MaximumLikelihood(1e-7),
+                rng,
+            )
+            for _ in range(TABLE_RUNS)
+        ]
         for case, background in cases.items():
             rows = []
             for result in results:
                 shared = redistribute(result, background)
-                wrong = {tag: float(np.abs(shared.matrix[:, size + k] - homes[tag]).sum()) for k, tag in enumerate(hidden)}
+                wrong = {
+                    tag: float(np.abs(shared.matrix[:, size + k] - homes[tag]).sum())
+                    for k, tag in enumerate(hidden)
+                }
                 first = float(np.abs(result.probabilities - mapped_truth).sum())
-                rows.append((float(np.abs(shared.probabilities - truth).sum()), first, shared.bound(first, wrong) - first, shared.worst_case))
+                rows.append(
+                    (
+                        float(np.abs(shared.probabilities - truth).sum()),
+                        first,
+                        shared.bound(first, wrong) - first,
+                        shared.worst_case,
+                    )
+                )
                 worst = min(worst, shared.bound(first, wrong) - rows[-1][0])
             loss, first, second, most = np.mean(rows, axis=0)
-            print(f"  {make.__name__:<22} knowledge: {case:<7} l1 {loss:.4f} <= {first:.4f} + {second:.4f} (at worst {first:.4f} + {most:.4f})")
-    claim("theorem 1 holds for the personalised mechanism in every run", worst >= -1e-12, f"slack at least {worst:.2g}")
+            print(
+                f"  {make.__name__:<22} knowledge: {case:<7} l1 {loss:.4f} <= {first:.4f} + {second:.4f} (at worst {first:.4f} + {most:.4f})"
+            )
+    claim(
+        "theorem 1 holds for the personalised mechanism in every run",
+        worst >= -1e-12,
+        f"slack at least {worst:.2g}",
+    )
 
 
 def main() -> None:

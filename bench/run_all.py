@@ -49,7 +49,9 @@ def main() -> int:
         environment = {**(ONE_THREAD if one_thread else {}), **os.environ, "PYTHONUNBUFFERED": "1"}
         if name == "tally_of_a_hundred_million":
             command += sys.argv[1:]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env=environment
+        ) as process:
             assert process.stdout is not None
             for line in process.stdout:
                 print(line, end="", flush=True)

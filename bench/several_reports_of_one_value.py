@@ -13,7 +13,16 @@ from statistics import NormalDist
 import numpy as np
 
 from _measure import SEED, claim
-from warner import Integers, Inversion, MaximumLikelihood, Mechanism, RandomizedResponse, Repeated, TruncatedGeometric, estimate
+from warner import (
+    Integers,
+    Inversion,
+    MaximumLikelihood,
+    Mechanism,
+    RandomizedResponse,
+    Repeated,
+    TruncatedGeometric,
+    estimate,
+)
 from warner.metrics import total_variation
 
 PEOPLE, VALUES, RUNS = 5_000, 20, 60
@@ -21,7 +30,9 @@ TIMES = (2, 4, 8)
 _HIGHEST = MaximumLikelihood(1e-7)
 
 
-def run(part: Mechanism, once: Mechanism, times: int, theta: np.ndarray, rng: np.random.Generator) -> dict[str, tuple[float, float]]:
+def run(
+    part: Mechanism, once: Mechanism, times: int, theta: np.ndarray, rng: np.random.Generator
+) -> dict[str, tuple[float, float]]:
     """Error, and share of values that intervals cover (NaN where there are none), by method."""
     values = rng.choice(VALUES, PEOPLE, p=theta)
     several = Repeated(part, times)
@@ -38,7 +49,10 @@ def run(part: Mechanism, once: Mechanism, times: int, theta: np.ndarray, rng: np
     out = {}
     for name, result in found.items():
         bounds = result.interval()
-        out[name] = (total_variation(result.probabilities, theta), float(((bounds[:, 0] <= theta) & (theta <= bounds[:, 1])).mean()))
+        out[name] = (
+            total_variation(result.probabilities, theta),
+            float(((bounds[:, 0] <= theta) & (theta <= bounds[:, 1])).mean()),
+        )
     return out
 
 
@@ -60,22 +74,44 @@ def main() -> None:
         for title, (make, epsilon) in makers.items():
             for times in TIMES:
                 rng = np.random.default_rng(SEED + times)
-                found = [run(make(domain, epsilon), make(domain, epsilon * times), times, theta, rng) for _ in range(RUNS)]
-                print(f"{shape}, {title}, t = {times}: total variation (share of values covered at 95 %)")
+                found = [
+                    run(make(domain, epsilon), make(domain, epsilon * times), times, theta, rng)
+                    for _ in range(RUNS)
+                ]
+                print(
+                    f"{shape}, {title}, t = {times}: total variation (share of values covered at 95 %)"
+                )
                 errors = {name: float(np.mean([f[name][0] for f in found])) for name in found[0]}
                 covers = {name: float(np.mean([f[name][1] for f in found])) for name in found[0]}
-                print("  " + ", ".join(f"{name} {errors[name]:.4f} ({covers[name]:.2f})" for name in errors))
+                print(
+                    "  "
+                    + ", ".join(
+                        f"{name} {errors[name]:.4f} ({covers[name]:.2f})" for name in errors
+                    )
+                )
                 together.append(errors["together"])
                 apart.append(errors["as if apart"])
                 whole.append(errors["one report at the whole budget"])
                 covered.append((covers["together"], covers["as if apart"]))
     ratio, cost = np.array(apart) / together, np.array(together) / whole
     spread = f"{ratio.mean():.2f} times, {ratio.min():.2f} to {ratio.max():.2f} by case"
-    claim("several reports err less together than as if apart, on the mean of the cases", ratio.mean() > 1, spread)
+    claim(
+        "several reports err less together than as if apart, on the mean of the cases",
+        ratio.mean() > 1,
+        spread,
+    )
     spread = f"{cost.mean():.2f} times, {cost.min():.2f} to {cost.max():.2f} by case"
-    claim("one report at the whole budget errs less still, on the mean of the cases", cost.mean() > 1, spread)
+    claim(
+        "one report at the whole budget errs less still, on the mean of the cases",
+        cost.mean() > 1,
+        spread,
+    )
     mine, theirs = min(c[0] for c in covered), min(c[1] for c in covered)
-    claim("intervals of people's reports together cover 93 % or more", mine >= 0.93, f"at least {mine:.2f}; as if apart at least {theirs:.2f}")
+    claim(
+        "intervals of people's reports together cover 93 % or more",
+        mine >= 0.93,
+        f"at least {mine:.2f}; as if apart at least {theirs:.2f}",
+    )
 
 
 if __name__ == "__main__":

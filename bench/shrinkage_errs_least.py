@@ -11,12 +11,26 @@ from __future__ import annotations
 import numpy as np
 
 from _measure import SEED, claim
-from warner import EmpiricalBayes, Integers, Inversion, LocalHashing, MaximumLikelihood, Mechanism, RandomizedResponse, UnaryEncoding
-from warner.channel import Channel
-from warner.estimators.objective import over
-from warner.evidence import Evidence
+from warner import (
+    EmpiricalBayes,
+    Integers,
+    Inversion,
+    LocalHashing,
+    MaximumLikelihood,
+    Mechanism,
+    RandomizedResponse,
+    UnaryEncoding,
+)
+from warner.channels import Channel
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.mle.objective import over
 
-CELLS, SIZES, PEOPLE, EPSILONS = 84, (5, 12, 60, 250, 1000), (10**3, 10**4, 10**5, 10**6), (0.5, 1.0, 2.0, 4.0)
+CELLS, SIZES, PEOPLE, EPSILONS = (
+    84,
+    (5, 12, 60, 250, 1000),
+    (10**3, 10**4, 10**5, 10**6),
+    (0.5, 1.0, 2.0, 4.0),
+)
 STEPS = (10, 100, 1000)
 
 
@@ -47,9 +61,14 @@ def law(kind: int, size: int, rng: np.random.Generator) -> np.ndarray:
 def rivals(channel: Channel, weights: np.ndarray, n: int) -> dict[str, np.ndarray]:
     """Every other method's estimates (K, B) of the weights (m, B)."""
     size, count = channel.shape[1], weights.shape[1]
-    facts = [Evidence(channel, w, n, Integers(1, size)) for w in weights.T]
-    methods = {str(c): Inversion(c) for c in (None, "project", "base-cut", "normalize", "threshold")} | {"mle": MaximumLikelihood()}
-    found = {name: np.stack([method.fit(f).probabilities for f in facts], axis=1) for name, method in methods.items()}
+    data = [LikelihoodData(channel, w, n, Integers(1, size)) for w in weights.T]
+    methods = {
+        str(c): Inversion(c) for c in (None, "project", "base-cut", "normalize", "threshold")
+    } | {"mle": MaximumLikelihood()}
+    found = {
+        name: np.stack([method.fit(f).probabilities for f in data], axis=1)
+        for name, method in methods.items()
+    }
     raw, shares = found["None"], found["project"]
     noise = np.stack([channel.variance(p).mean() for p in shares.T]) / n
     kept = np.clip(1 - noise / ((raw - 1 / size) ** 2).mean(axis=0), 0, 1)
@@ -69,7 +88,11 @@ def mechanism(kind: int, size: int, epsilon: float) -> Mechanism:
     domain = Integers(1, size)
     if kind == 0:
         return RandomizedResponse(domain, epsilon)
-    return UnaryEncoding(domain, epsilon, keep="optimized") if kind == 1 else LocalHashing(domain, epsilon, seeds=256)
+    return (
+        UnaryEncoding(domain, epsilon, keep="optimized")
+        if kind == 1
+        else LocalHashing(domain, epsilon, seeds=256)
+    )
 
 
 def main() -> None:
@@ -79,13 +102,27 @@ def main() -> None:
     for cell in range(CELLS):
         kind = cell % 3
         size = int(rng.choice(SIZES if kind < 2 else SIZES[:3]))
-        n, epsilon = int(rng.choice(PEOPLE if kind < 2 else PEOPLE[:2])), float(rng.choice(EPSILONS))
+        n, epsilon = (
+            int(rng.choice(PEOPLE if kind < 2 else PEOPLE[:2])),
+            float(rng.choice(EPSILONS)),
+        )
         theta = law((cell // 3) % 14, size, rng)
         channel = mechanism(kind, size, epsilon).channel()
-        weights = np.stack([channel.simulate(theta, n, rng) for _ in range(int(np.clip(1200 / size, 8, 60)) if kind < 2 else 20)], axis=1)
+        weights = np.stack(
+            [
+                channel.simulate(theta, n, rng)
+                for _ in range(int(np.clip(1200 / size, 8, 60)) if kind < 2 else 20)
+            ],
+            axis=1,
+        )
         others = rivals(channel, weights, n)
         for loss, error in (("squared", np.square), ("absolute", np.abs)):
-            ours = [EmpiricalBayes(loss).fit(Evidence(channel, w, n, Integers(1, size))).probabilities for w in weights.T]
+            ours = [
+                EmpiricalBayes(loss)
+                .fit(LikelihoodData(channel, w, n, Integers(1, size)))
+                .probabilities
+                for w in weights.T
+            ]
             errors = {name: float(error(p - theta[:, None]).mean()) for name, p in others.items()}
             best = min(errors.values())
             errors["empirical Bayes"] = float(error(np.stack(ours, axis=1) - theta[:, None]).mean())
@@ -103,7 +140,11 @@ def main() -> None:
         full = {name: r for name, r in table.items() if r.size == CELLS}
         least = min(float(np.exp(np.log(r).mean())) for r in full.values())
         mean = float(np.exp(np.log(ours).mean()))
-        claim(f"{loss} error below that of every single rival over all", mean < least, f"{mean:.2f} against {least:.2f} times the best of each cell")
+        claim(
+            f"{loss} error below that of every single rival over all",
+            mean < least,
+            f"{mean:.2f} against {least:.2f} times the best of each cell",
+        )
 
 
 if __name__ == "__main__":

@@ -17,7 +17,10 @@ from statistics import median
 from _measure import EPSILON, OUT, SEED, claim, run
 
 CHUNK = 2**20
-CASES = {"krr": (100_000_000, 16, 3, 500), "oue": (10_000_000, 256, 10, None)}  # reports, K, seconds, megabytes
+CASES = {
+    "krr": (100_000_000, 16, 3, 500),
+    "oue": (10_000_000, 256, 10, None),
+}  # reports, K, seconds, megabytes
 
 
 def make(kind: str, path: str) -> None:
@@ -25,11 +28,15 @@ def make(kind: str, path: str) -> None:
     import numpy as np
 
     from warner import Integers, RandomizedResponse, UnaryEncoding
-    from warner.files import ReportWriter
+    from warner.io import ReportWriter
 
     n, size, _, _ = CASES[kind]
     domain = Integers(0, size - 1)
-    mechanism = RandomizedResponse(domain, EPSILON) if kind == "krr" else UnaryEncoding(domain, EPSILON, "optimized")
+    mechanism = (
+        RandomizedResponse(domain, EPSILON)
+        if kind == "krr"
+        else UnaryEncoding(domain, EPSILON, "optimized")
+    )
     rng = np.random.default_rng(SEED)
     with ReportWriter(path, {"answer": mechanism}) as writer:
         for start in range(0, n, CHUNK):
@@ -56,7 +63,15 @@ def measure(kind: str) -> list[tuple[str, bool, str]]:
         print(f"{kind}: made in {seconds:.1f} s, peak {megabytes:.0f} MB")
     print(f"{kind}: {n:,} reports, K = {size}, file of {path.stat().st_size / 1e6:,.1f} MB")
     ways = {
-        "warner tally": [sys.executable, "-m", "warner.cli", "tally", str(path), "-o", str(tally)],
+        "warner tally": [
+            sys.executable,
+            "-m",
+            "warner.app.cli",
+            "tally",
+            str(path),
+            "-o",
+            str(tally),
+        ],
         "pyarrow and bincount": [sys.executable, __file__, "naive", str(path)],
     }
     for command in ways.values():
@@ -70,10 +85,24 @@ def measure(kind: str) -> list[tuple[str, bool, str]]:
     for name in ways:
         print(f"  {name:<22} {seconds[name]:>7.2f} s  peak {megabytes[name]:>8.1f} MB")
     ours, theirs = ways
-    print(f"  naive / warner: {seconds[theirs] / seconds[ours]:.2f} in time, {megabytes[theirs] / megabytes[ours]:.2f} in memory")
-    found = [(f"{n:,} {kind} reports tallied in under {most_seconds} s", seconds[ours] < most_seconds, f"{seconds[ours]:.2f} s")]
+    print(
+        f"  naive / warner: {seconds[theirs] / seconds[ours]:.2f} in time, {megabytes[theirs] / megabytes[ours]:.2f} in memory"
+    )
+    found = [
+        (
+            f"{n:,} {kind} reports tallied in under {most_seconds} s",
+            seconds[ours] < most_seconds,
+            f"{seconds[ours]:.2f} s",
+        )
+    ]
     if most_megabytes is not None:
-        found.append((f"{n:,} {kind} reports tallied in under {most_megabytes} MB", megabytes[ours] < most_megabytes, f"{megabytes[ours]:.0f} MB"))
+        found.append(
+            (
+                f"{n:,} {kind} reports tallied in under {most_megabytes} MB",
+                megabytes[ours] < most_megabytes,
+                f"{megabytes[ours]:.0f} MB",
+            )
+        )
     return found
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from warner.cli import main
+from warner.app.cli import main
 
 HEAD = "# The command line\n\nMade from `warner COMMAND --help` by `make docs`.\n"
 

@@ -30,14 +30,22 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "UnaryEncoding optimized": lambda d, e: warner.UnaryEncoding(d, e, keep="optimized"),
     "UnaryEncoding keep 0.8": lambda d, e: warner.UnaryEncoding(d, e, keep=0.8),
     "LocalHashing optimized": lambda d, e: warner.LocalHashing(d, e, seeds=max(12, 2 * d.size)),
-    "LocalHashing binary": lambda d, e: warner.LocalHashing(d, e, buckets=2, seeds=max(16, 2 * d.size)),
+    "LocalHashing binary": lambda d, e: warner.LocalHashing(
+        d, e, buckets=2, seeds=max(16, 2 * d.size)
+    ),
     "SubsetSelection": warner.SubsetSelection,
     "SubsetSelection of two": lambda d, e: warner.SubsetSelection(d, e, size=min(2, d.size - 1)),
     "HadamardResponse": warner.HadamardResponse,
     "UtilityOptimizedRR": lambda d, e: warner.UtilityOptimizedRR(d, e, sensitive=d.labels[::3]),
-    "UtilityOptimizedRR, one sensitive": lambda d, e: warner.UtilityOptimizedRR(d, e, sensitive=d.labels[-1:]),
-    "UtilityOptimizedRappor": lambda d, e: warner.UtilityOptimizedRappor(d, e, sensitive=d.labels[::3]),
-    "UtilityOptimizedRappor keep 0.7": lambda d, e: warner.UtilityOptimizedRappor(d, e, sensitive=d.labels[1:3], keep=0.7),
+    "UtilityOptimizedRR, one sensitive": lambda d, e: warner.UtilityOptimizedRR(
+        d, e, sensitive=d.labels[-1:]
+    ),
+    "UtilityOptimizedRappor": lambda d, e: warner.UtilityOptimizedRappor(
+        d, e, sensitive=d.labels[::3]
+    ),
+    "UtilityOptimizedRappor keep 0.7": lambda d, e: warner.UtilityOptimizedRappor(
+        d, e, sensitive=d.labels[1:3], keep=0.7
+    ),
     "SquareWave": lambda d, e: warner.SquareWave(d, e, cells=256),
     "Piecewise": lambda d, e: warner.Piecewise(d, e, cells=256),
     "StochasticRounding": warner.StochasticRounding,
@@ -58,23 +66,35 @@ PLACES: dict[str, Callable[[Grid, float], Mechanism]] = {
 }
 # Whose epsilon is for values closer or farther than one unit of distance.
 SENSITIVITIES: dict[str, Callable[[Domain, float], Mechanism]] = {
-    f"Laplace at sensitivity {s:g}": partial(warner.Laplace, sensitivity=s, reach=1) for s in (0.25, 0.5, 1.5)
+    f"Laplace at sensitivity {s:g}": partial(warner.Laplace, sensitivity=s, reach=1)
+    for s in (0.25, 0.5, 1.5)
 }
 # Mechanisms of pairs of a key and a value: keys, values, epsilon.
 KEYED: dict[str, Callable[[Domain, Domain, float], Mechanism]] = {
     "KeyValue unary rounding": warner.KeyValue,
     "KeyValue direct rounding": lambda k, v, e: warner.KeyValue(k, v, e, key="direct"),
-    "KeyValue unary piecewise": lambda k, v, e: warner.KeyValue(k, v, e, value="piecewise", cells=5),
-    "KeyValue direct piecewise": lambda k, v, e: warner.KeyValue(k, v, e, key="direct", value="piecewise", cells=5),
-    "KeyValue of little for values": lambda k, v, e: warner.KeyValue(k, v, e, value="piecewise", value_epsilon=e / 2, cells=5),
-    "KeyValue of several pairs": lambda k, v, e: warner.KeyValue(k, v, e, key="direct", value="piecewise", cells=5, pairs=2),
+    "KeyValue unary piecewise": lambda k, v, e: warner.KeyValue(
+        k, v, e, value="piecewise", cells=5
+    ),
+    "KeyValue direct piecewise": lambda k, v, e: warner.KeyValue(
+        k, v, e, key="direct", value="piecewise", cells=5
+    ),
+    "KeyValue of little for values": lambda k, v, e: warner.KeyValue(
+        k, v, e, value="piecewise", value_epsilon=e / 2, cells=5
+    ),
+    "KeyValue of several pairs": lambda k, v, e: warner.KeyValue(
+        k, v, e, key="direct", value="piecewise", cells=5, pairs=2
+    ),
 }
 ALL = [*MECHANISMS, *PLACES, *KEYED]
 
 
 def _each(**makers: tuple[Domain, Callable[[Domain], Mechanism]]) -> warner.PerAttribute:
     """An attribute of each domain, with the mechanism made of it."""
-    return warner.PerAttribute(Product(**{k: d for k, (d, _) in makers.items()}), {k: make for k, (_, make) in makers.items()})
+    return warner.PerAttribute(
+        Product(**{k: d for k, (d, _) in makers.items()}),
+        {k: make for k, (_, make) in makers.items()},
+    )
 
 
 _ABC, _FOUR, _BINS = Categorical(["a", "b", "c"]), Integers(0, 3), Interval(0.0, 1.0, 3)
@@ -85,23 +105,37 @@ PER_ATTRIBUTE: dict[str, Callable[[float], warner.PerAttribute]] = {
         b=(Categorical(["n", "y"]), lambda d: warner.UnaryEncoding(d, e / 2, keep="optimized")),
         c=(Categorical(["u", "v"]), lambda d: warner.LocalHashing(d, e, seeds=4, buckets=3)),
     ),
-    "RR x SquareWave": lambda e: _each(a=(_ABC, lambda d: warner.RandomizedResponse(d, e)), b=(_FOUR, lambda d: warner.SquareWave(d, e, cells=24))),
+    "RR x SquareWave": lambda e: _each(
+        a=(_ABC, lambda d: warner.RandomizedResponse(d, e)),
+        b=(_FOUR, lambda d: warner.SquareWave(d, e, cells=24)),
+    ),
     "RR x SquareWave of bins": lambda e: _each(
-        a=(_ABC, lambda d: warner.RandomizedResponse(d, e)), b=(_BINS, lambda d: warner.SquareWave(d, e, cells=24))
+        a=(_ABC, lambda d: warner.RandomizedResponse(d, e)),
+        b=(_BINS, lambda d: warner.SquareWave(d, e, cells=24)),
     ),
     "uRR x RR": lambda e: _each(
-        a=(_FOUR, lambda d: warner.UtilityOptimizedRR(d, e, sensitive=[0, 1])), b=(_ABC, lambda d: warner.RandomizedResponse(d, e))
+        a=(_FOUR, lambda d: warner.UtilityOptimizedRR(d, e, sensitive=[0, 1])),
+        b=(_ABC, lambda d: warner.RandomizedResponse(d, e)),
     ),
     "uRAP x OUE": lambda e: _each(
-        a=(_FOUR, lambda d: warner.UtilityOptimizedRappor(d, e, sensitive=[0, 1])), b=(_ABC, lambda d: warner.UnaryEncoding(d, e, keep="optimized"))
+        a=(_FOUR, lambda d: warner.UtilityOptimizedRappor(d, e, sensitive=[0, 1])),
+        b=(_ABC, lambda d: warner.UnaryEncoding(d, e, keep="optimized")),
     ),
-    "subsets x RR": lambda e: _each(a=(_FOUR, lambda d: warner.SubsetSelection(d, e, size=2)), b=(_ABC, lambda d: warner.RandomizedResponse(d, e))),
-    "geometric x RR": lambda e: _each(a=(_FOUR, lambda d: warner.TruncatedGeometric(d, e)), b=(_ABC, lambda d: warner.RandomizedResponse(d, e))),
+    "subsets x RR": lambda e: _each(
+        a=(_FOUR, lambda d: warner.SubsetSelection(d, e, size=2)),
+        b=(_ABC, lambda d: warner.RandomizedResponse(d, e)),
+    ),
+    "geometric x RR": lambda e: _each(
+        a=(_FOUR, lambda d: warner.TruncatedGeometric(d, e)),
+        b=(_ABC, lambda d: warner.RandomizedResponse(d, e)),
+    ),
     "Gaussian x RR": lambda e: _each(
-        a=(Integers(0, 2), lambda d: warner.Gaussian(d, e, delta=1e-3)), b=(_ABC, lambda d: warner.RandomizedResponse(d, e))
+        a=(Integers(0, 2), lambda d: warner.Gaussian(d, e, delta=1e-3)),
+        b=(_ABC, lambda d: warner.RandomizedResponse(d, e)),
     ),
     "RR twice x OUE": lambda e: _each(
-        a=(_ABC, lambda d: warner.Repeated(warner.RandomizedResponse(d, e), 2)), b=(_ABC, lambda d: warner.UnaryEncoding(d, e))
+        a=(_ABC, lambda d: warner.Repeated(warner.RandomizedResponse(d, e), 2)),
+        b=(_ABC, lambda d: warner.UnaryEncoding(d, e)),
     ),
     "RR alone": lambda e: _each(a=(_ABC, lambda d: warner.RandomizedResponse(d, e))),
 }
@@ -109,13 +143,25 @@ REPEATED: dict[str, Callable[[float], warner.Repeated]] = {
     "RR three times": lambda e: warner.Repeated(warner.RandomizedResponse(_FOUR, e), 3),
     "OUE twice": lambda e: warner.Repeated(warner.UnaryEncoding(_FOUR, e, keep="optimized"), 2),
     "RR, OUE, OLH": lambda e: warner.Repeated(
-        [warner.RandomizedResponse(_FOUR, e), warner.UnaryEncoding(_FOUR, e), warner.LocalHashing(_FOUR, e, seeds=8, buckets=3)]
+        [
+            warner.RandomizedResponse(_FOUR, e),
+            warner.UnaryEncoding(_FOUR, e),
+            warner.LocalHashing(_FOUR, e, seeds=8, buckets=3),
+        ]
     ),
     "RR, OUE, RR": lambda e: warner.Repeated(
-        [warner.RandomizedResponse(_FOUR, e), warner.UnaryEncoding(_FOUR, e), warner.RandomizedResponse(_FOUR, e)]
+        [
+            warner.RandomizedResponse(_FOUR, e),
+            warner.UnaryEncoding(_FOUR, e),
+            warner.RandomizedResponse(_FOUR, e),
+        ]
     ),
-    "uRR twice": lambda e: warner.Repeated(warner.UtilityOptimizedRR(_FOUR, e, sensitive=[0, 1]), 2),
-    "uRR, RR": lambda e: warner.Repeated([warner.UtilityOptimizedRR(_FOUR, e, sensitive=[0, 1]), warner.RandomizedResponse(_FOUR, e)]),
+    "uRR twice": lambda e: warner.Repeated(
+        warner.UtilityOptimizedRR(_FOUR, e, sensitive=[0, 1]), 2
+    ),
+    "uRR, RR": lambda e: warner.Repeated(
+        [warner.UtilityOptimizedRR(_FOUR, e, sensitive=[0, 1]), warner.RandomizedResponse(_FOUR, e)]
+    ),
     "geometric twice": lambda e: warner.Repeated(warner.TruncatedGeometric(_FOUR, e), 2),
     "SquareWave twice": lambda e: warner.Repeated(warner.SquareWave(_BINS, e, cells=24), 2),
     "RR once": lambda e: warner.Repeated(warner.RandomizedResponse(_FOUR, e), 1),
@@ -155,24 +201,60 @@ ESTIMATORS: list[Estimator] = [
 
 # Domain -> answers that it must refuse.
 DOMAINS: list[tuple[Domain, list[Any]]] = [
-    (Categorical(["no", "yes", "maybe"]), ["NO", "", 1, 1.0, True, None, float("nan"), b"no", ["no"]]),
+    (
+        Categorical(["no", "yes", "maybe"]),
+        ["NO", "", 1, 1.0, True, None, float("nan"), b"no", ["no"]],
+    ),
     (Categorical([3, 1, 2]), [0, 4, -1, 1.0, 2.5, True, "1", None, float("nan"), 2**70]),
     (Categorical([True, False]), [0, 1, "True", None]),
     (Categorical(["a", 1]), [True, "1", 2, 1.0, None]),
-    (Integers(-2, 3), [-3, 4, 0.0, 1.5, True, "0", None, float("nan"), float("inf"), 2**70, -(2**70)]),
-    (Interval(-1.0, 1.0, 5), [1.0000001, -2, float("nan"), float("inf"), -float("inf"), True, "0.5", None, 1j]),
+    (
+        Integers(-2, 3),
+        [-3, 4, 0.0, 1.5, True, "0", None, float("nan"), float("inf"), 2**70, -(2**70)],
+    ),
+    (
+        Interval(-1.0, 1.0, 5),
+        [1.0000001, -2, float("nan"), float("inf"), -float("inf"), True, "0.5", None, 1j],
+    ),
     (Grid(2, 3), [(2, 0), (0, 3), (-1, 0), (0.0, 1), (True, 1), (0,), (0, 1, 2), "01", None, 4]),
     (
         Product(sex=Categorical(["f", "m"]), age=Integers(0, 2)),
-        [{"sex": "f"}, {"sex": "f", "age": 3}, {"sex": "x", "age": 0}, {"sex": "f", "age": 0, "more": 1}, None, "f"],
+        [
+            {"sex": "f"},
+            {"sex": "f", "age": 3},
+            {"sex": "x", "age": 0},
+            {"sex": "f", "age": 0, "more": 1},
+            None,
+            "f",
+        ],
     ),
 ]
 
-BAD_EPSILONS: list[Any] = [0, 0.0, -1, -1e-9, float("nan"), float("inf"), -float("inf"), 1e308, 50.0, 1e-30, True, "1", None, 1j, [1.0]]
+BAD_EPSILONS: list[Any] = [
+    0,
+    0.0,
+    -1,
+    -1e-9,
+    float("nan"),
+    float("inf"),
+    -float("inf"),
+    1e308,
+    50.0,
+    1e-30,
+    True,
+    "1",
+    None,
+    1j,
+    [1.0],
+]
 
 
 def smallest(name: str, epsilon: float = 1.0) -> Mechanism:
     """An instance small enough to enumerate all reports."""
     if name in KEYED:
         return KEYED[name](Categorical(["a", "b", "c"]), Integers(0, 2), epsilon)
-    return PLACES[name](Grid(3, 4), epsilon) if name in PLACES else MECHANISMS[name](Integers(0, 3), epsilon)
+    return (
+        PLACES[name](Grid(3, 4), epsilon)
+        if name in PLACES
+        else MECHANISMS[name](Integers(0, 3), epsilon)
+    )

@@ -5,8 +5,8 @@ values --randomize--> Reports --tally--> Tally --estimate--> Estimate
 
 from __future__ import annotations
 
-from warner import metrics, theory, uldp
-from warner._check import (
+from warner import metrics
+from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     BudgetError,
@@ -21,12 +21,14 @@ from warner._check import (
     ValuesError,
     WarnerError,
 )
-from warner.association import clusters
-from warner.audit import Audit, audit
-from warner.choose import estimate
-from warner.compare import compare
-from warner.domain import Categorical, Domain, Grid, Integers, Interval, Points, Product
-from warner.estimate import Estimate, Status
+from warner.app.study import Study
+from warner.design import theory
+from warner.design.auditing import Audit, audit
+from warner.design.clusters import clusters
+from warner.design.comparison import compare
+from warner.design.planning import plan
+from warner.design.schemes import compare_schemes
+from warner.domains import Categorical, Domain, Grid, Integers, Interval, Points, Product
 from warner.estimators import (
     BiasCorrection,
     EmpiricalBayes,
@@ -44,7 +46,7 @@ from warner.estimators import (
     Uniform,
     WienerFilter,
 )
-from warner.guarantee import LDP, OSLDP, ULDP, ApproximateLDP, MetricLDP, compose
+from warner.estimators.fit import Status
 from warner.mechanisms import (
     ChannelMechanism,
     Exponential,
@@ -70,12 +72,12 @@ from warner.mechanisms import (
     UtilityOptimizedRappor,
     UtilityOptimizedRR,
 )
-from warner.personal import redistribute
-from warner.plan import plan
-from warner.reports import Reports
-from warner.schemes import compare_schemes
-from warner.study import Study
-from warner.tally import Tally
+from warner.privacy import postprocessing as uldp
+from warner.privacy.guarantees import LDP, OSLDP, ULDP, ApproximateLDP, MetricLDP, compose
+from warner.reports.reports import Reports
+from warner.reports.tally import Tally
+from warner.results.estimate import Estimate, estimate
+from warner.results.redistribution import redistribute
 
 __version__ = "0.1.0"
 

@@ -71,7 +71,17 @@ def parent(name: str, seed: int, state: dict[str, Any], seconds: float, save: An
     known = state["attacks"].setdefault(name, {"done": 0, "findings": []})
     end, found, cases, last = time.monotonic() + seconds, 0, 0, ""
     while (left := end - time.monotonic()) > 0 or cases == 0:
-        command = [sys.executable, "-m", "tests.attack", name, "--seed", str(seed), "--child", str(known["done"]), str(max(0.0, left))]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.attack",
+            name,
+            "--seed",
+            str(seed),
+            "--child",
+            str(known["done"]),
+            str(max(0.0, left)),
+        ]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         lines: queue.Queue[str | None] = queue.Queue()
@@ -112,7 +122,10 @@ def parent(name: str, seed: int, state: dict[str, Any], seconds: float, save: An
             known["done"], cases = running + 1, cases + 1
             found += _report(known, name, seed, running, problem)
             save()
-    print(f"{name}: {cases} cases, {found} findings; {known['done']} cases of seed {seed} in all; {attack.about}", flush=True)
+    print(
+        f"{name}: {cases} cases, {found} findings; {known['done']} cases of seed {seed} in all; {attack.about}",
+        flush=True,
+    )
     return found
 
 
@@ -124,17 +137,37 @@ def _listen(stream: Any, lines: queue.Queue[str | None]) -> None:
 
 def _report(known: dict[str, Any], name: str, seed: int, number: int, text: str) -> int:
     known["findings"].append([number, text])
-    print(f"FINDING {name}: {text}\n  again: python -m tests.attack {name} --seed {seed} --case {number}", flush=True)
+    print(
+        f"FINDING {name}: {text}\n  again: python -m tests.attack {name} --seed {seed} --case {number}",
+        flush=True,
+    )
     return 1
 
 
 def main() -> None:
     usage = argparse.ArgumentParser(prog="python -m tests.attack", description=__doc__)
-    usage.add_argument("names", nargs="*", metavar="NAME", help=f"which attacks, of {', '.join(ATTACKS)}; all by default")
+    usage.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"which attacks, of {', '.join(ATTACKS)}; all by default",
+    )
     usage.add_argument("--minutes", type=float, default=5.0, help="in all (default 5)")
-    usage.add_argument("--seed", type=int, help="of all random choices; drawn and printed if not given")
-    usage.add_argument("--resume", type=Path, metavar="FILE", help=f"go on with the seed and the cases of a state file, such as {_shown(STATE)}")
-    usage.add_argument("--case", type=int, metavar="N", help="run this case of one attack, in this process, with a traceback")
+    usage.add_argument(
+        "--seed", type=int, help="of all random choices; drawn and printed if not given"
+    )
+    usage.add_argument(
+        "--resume",
+        type=Path,
+        metavar="FILE",
+        help=f"go on with the seed and the cases of a state file, such as {_shown(STATE)}",
+    )
+    usage.add_argument(
+        "--case",
+        type=int,
+        metavar="N",
+        help="run this case of one attack, in this process, with a traceback",
+    )
     usage.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     asked = usage.parse_args()
     names = asked.names or list(ATTACKS)
@@ -153,7 +186,9 @@ def main() -> None:
         state = json.loads(asked.resume.read_text())
         if asked.seed not in (None, state["seed"]):
             usage.error(f"--resume goes on with seed {state['seed']}, not {asked.seed}")
-    seed = state.setdefault("seed", int.from_bytes(os.urandom(4), "little") if asked.seed is None else asked.seed)
+    seed = state.setdefault(
+        "seed", int.from_bytes(os.urandom(4), "little") if asked.seed is None else asked.seed
+    )
     place = asked.resume or STATE
     place.parent.mkdir(parents=True, exist_ok=True)
 
@@ -164,7 +199,10 @@ def main() -> None:
 
     print(f"seed {seed}, {asked.minutes:g} minutes; state in {_shown(place)}", flush=True)
     whole = sum(ATTACKS[name].share for name in names)
-    found = sum(parent(name, seed, state, 60 * asked.minutes * ATTACKS[name].share / whole, save) for name in names)
+    found = sum(
+        parent(name, seed, state, 60 * asked.minutes * ATTACKS[name].share / whole, save)
+        for name in names
+    )
     print(f"{found} findings, seed {seed}")
     raise SystemExit(found > 0)
 

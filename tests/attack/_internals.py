@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from warner._random import Edges, Source
-from warner.cli import main
-from warner.domain import Tagged, canonical
-from warner.files import open_reports, read_reports, read_values, tally_file, write_reports
-from warner.files._format import UNSEALED, seal
-from warner.tally import load_tallies
+from warner._core.canonical_json import canonical
+from warner._core.sampling import Edges, Source
+from warner.app.cli import main
+from warner.io.read_answers import read_values
+from warner.io.read_reports import open_reports, read_reports, tally_file
+from warner.io.seal import UNSEALED, seal
+from warner.io.write_reports import write_reports
+from warner.reports.tally import load_tallies
 
 __all__ = [
     "UNSEALED",
     "Edges",
     "Source",
-    "Tagged",
     "canonical",
     "load_tallies",
     "main",

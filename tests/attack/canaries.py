@@ -37,7 +37,26 @@ def _loud(*_: Any) -> Any:
     raise ValueError(TEXT)
 
 
-_OPERATIONS = ("abs", "add", "bool", "eq", "float", "floor", "ge", "gt", "hash", "index", "int", "le", "lt", "mul", "neg", "repr", "str", "sub")
+_OPERATIONS = (
+    "abs",
+    "add",
+    "bool",
+    "eq",
+    "float",
+    "floor",
+    "ge",
+    "gt",
+    "hash",
+    "index",
+    "int",
+    "le",
+    "lt",
+    "mul",
+    "neg",
+    "repr",
+    "str",
+    "sub",
+)
 LoudInteger = type("LoudInteger", (int,), {f"__{name}__": _loud for name in _OPERATIONS})
 LoudFloat = type("LoudFloat", (float,), {f"__{name}__": _loud for name in _OPERATIONS})
 
@@ -135,7 +154,13 @@ def _takers() -> dict[str, Any]:
         warner.Gaussian(unit, 1.0, delta=1e-3),
         warner.PlanarGeometric(DOMAINS[7], 1.0),
         warner.Exponential(DOMAINS[8], 1.0),
-        warner.PerAttribute(product, {"a": lambda d: warner.RandomizedResponse(d, 1.0), "b": lambda d: warner.Laplace(d, 1.0, reach=1)}),
+        warner.PerAttribute(
+            product,
+            {
+                "a": lambda d: warner.RandomizedResponse(d, 1.0),
+                "b": lambda d: warner.Laplace(d, 1.0, reach=1),
+            },
+        ),
         warner.Repeated(warner.RandomizedResponse(abc, 1.0), 2),
         warner.KeyValue(abc, unit, 1.0),
         warner.KeyValue(abc, unit, 1.0, pairs=2),
@@ -154,7 +179,9 @@ def _good(taker: Any) -> Any:
     if isinstance(taker, warner.KeyValue):
         pair = {"key": "a", "value": 0.5}
         return pair if taker.pairs is None else [pair]
-    domain = getattr(taker, "domain", None) or (taker if isinstance(taker, Domain) else warner.Integers(0, 4))
+    domain = getattr(taker, "domain", None) or (
+        taker if isinstance(taker, Domain) else warner.Integers(0, 4)
+    )
     return domain.labels[0]
 
 
@@ -219,7 +246,13 @@ def reach(error: BaseException) -> str:
         if id(one) in seen:
             continue
         seen.add(id(one))
-        parts += [str(one), repr(one), repr(one.args), repr(getattr(one, "__dict__", {})), repr(getattr(one, "__notes__", []))]
+        parts += [
+            str(one),
+            repr(one),
+            repr(one.args),
+            repr(getattr(one, "__dict__", {})),
+            repr(getattr(one, "__notes__", [])),
+        ]
         parts += ["".join(traceback.format_exception_only(one))]
         todo += [e for e in (one.__cause__, one.__context__) if e is not None]
         todo += [a for a in one.args if isinstance(a, BaseException)]
@@ -250,7 +283,9 @@ def in_memory(rng: np.random.Generator) -> str | None:
             silent(f"{where}, container {i}", reach(error))
         except Exception as error:
             silent(f"{where}, container {i}, {type(error).__name__}", reach(error))
-            raise Finding(f"{where}, container {i}: not a named error: {type(error).__name__}") from None
+            raise Finding(
+                f"{where}, container {i}: not a named error: {type(error).__name__}"
+            ) from None
     return f"{refused} refused"
 
 
@@ -322,7 +357,10 @@ def _spoiled(rng: np.random.Generator, folder: Path) -> str:
     quote = ["", '"'][rng.integers(2)]
 
     def line(row: dict[str, str]) -> str:
-        return ",".join(f"{quote}{v}{quote}" if quote or "," not in v or v == cell else f'"{v}"' for v in row.values())
+        return ",".join(
+            f"{quote}{v}{quote}" if quote or "," not in v or v == cell else f'"{v}"'
+            for v in row.values()
+        )
 
     header = ",".join(columns)
     lines = [header, *map(line, rows)]
@@ -349,7 +387,9 @@ def _spoiled(rng: np.random.Generator, folder: Path) -> str:
     return str(path)
 
 
-def _spoiled_parquet(rng: np.random.Generator, folder: Path, rows: list[dict[str, str]], column: str) -> str:
+def _spoiled_parquet(
+    rng: np.random.Generator, folder: Path, rows: list[dict[str, str]], column: str
+) -> str:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -401,8 +441,12 @@ def in_files(rng: np.random.Generator) -> str | None:
             done = run("randomize", str(study), answers, "-o", output)
         silent("the output of a command", done.output + (done.stderr or ""))
         if done.exception is not None and not isinstance(done.exception, SystemExit):
-            silent(f"the error of a command, {type(done.exception).__name__}", reach(done.exception))
-            raise Finding(f"a command ends in {type(done.exception).__name__}: {os.path.basename(answers)}, way {kind}")
+            silent(
+                f"the error of a command, {type(done.exception).__name__}", reach(done.exception)
+            )
+            raise Finding(
+                f"a command ends in {type(done.exception).__name__}: {os.path.basename(answers)}, way {kind}"
+            )
         for path in folder.iterdir():
             if path.name not in before:
                 require(done.exit_code == 0, "a file is left after an error")

@@ -29,7 +29,11 @@ LINES = (warner.Laplace, warner.Geometric)  # TruncatedGeometric is a Geometric
 
 def _thresholds(mechanism: Mechanism, prefix: str = "") -> dict[str, int]:
     found = mechanism.thresholds().items()
-    return {k.removeprefix(prefix): int(v, 16) for k, v in found if v.startswith("0x") and k.startswith(prefix)}
+    return {
+        k.removeprefix(prefix): int(v, 16)
+        for k, v in found
+        if v.startswith("0x") and k.startswith(prefix)
+    }
 
 
 def _shares(weights: dict[Key, int]) -> Law:
@@ -47,7 +51,9 @@ def _bits(chances: list[Fraction]) -> Law:
     """Independent bits, set with the given chances, as packed bytes."""
     found: Law = {}
     for bits in itertools.product((0, 1), repeat=len(chances)):
-        share = math.prod((c if b else 1 - c for b, c in zip(bits, chances, strict=True)), start=Fraction(1))
+        share = math.prod(
+            (c if b else 1 - c for b, c in zip(bits, chances, strict=True)), start=Fraction(1)
+        )
         if share:
             found[_packed(bits)] = share
     return found
@@ -116,11 +122,18 @@ def _planar(mechanism: Any, cell: int) -> Law:
     shares = mechanism.parameters()["table"]
     total = 1 << 64 * _thresholds(mechanism)["words"]
     height, width = mechanism.domain.rows, mechanism.domain.columns
-    moves = {(i, j): round(Fraction(shares[abs(i)][abs(j)]) * total) for i in range(1 - height, height) for j in range(1 - width, width)}
+    moves = {
+        (i, j): round(Fraction(shares[abs(i)][abs(j)]) * total)
+        for i in range(1 - height, height)
+        for j in range(1 - width, width)
+    }
     moves[0, 0] += total - sum(moves.values())
     law: Law = {}
     for (i, j), mass in moves.items():
-        row, column = min(max(cell // width + i, 0), height - 1), min(max(cell % width + j, 0), width - 1)
+        row, column = (
+            min(max(cell // width + i, 0), height - 1),
+            min(max(cell % width + j, 0), width - 1),
+        )
         key = (row * width + column,)
         law[key] = law.get(key, Fraction(0)) + Fraction(mass, total)
     return law
@@ -162,7 +175,9 @@ def _stated(mechanism: Mechanism, value: int) -> Law:
 def keys_of(mechanism: Mechanism) -> list[Key]:
     """Every report, as whole numbers, in the order of ``outputs``."""
     columns = [np.asarray(c).reshape(len(c), -1) for c in mechanism.outputs().values()]
-    return [tuple(row) for row in np.concatenate([c.astype(np.int64) for c in columns], axis=1).tolist()]
+    return [
+        tuple(row) for row in np.concatenate([c.astype(np.int64) for c in columns], axis=1).tolist()
+    ]
 
 
 def law(mechanism: Any, answer: Any) -> Law:
@@ -185,7 +200,11 @@ def law(mechanism: Any, answer: Any) -> Law:
         parts = []
         for point, weight in _two_points(answer, steps).items():
             window = isinstance(m, WINDOWS)
-            part = _window(found["own"], found["other"], found["width"], m.cells, point) if window else _line(m, point)
+            part = (
+                _window(found["own"], found["other"], found["width"], m.cells, point)
+                if window
+                else _line(m, point)
+            )
             parts.append((weight, part))
         return _mixed(parts)
     if isinstance(m, LINES):
@@ -206,29 +225,42 @@ def law(mechanism: Any, answer: Any) -> Law:
             (seed, bucket): share / m.seeds
             for seed in range(m.seeds)
             for (bucket,), share in _shares(
-                {(b,): found["own"] if b == _bucket(seed, answer, m.buckets) else found["other"] for b in range(m.buckets)}
+                {
+                    (b,): found["own"] if b == _bucket(seed, answer, m.buckets) else found["other"]
+                    for b in range(m.buckets)
+                }
             ).items()
         }
     if isinstance(m, warner.SubsetSelection):
         include, d = Fraction(found["include"], ONE), m.subset
         return {
             _packed(tuple(int(x in chosen) for x in range(size))): (
-                include / math.comb(size - 1, d - 1) if answer in chosen else (1 - include) / math.comb(size - 1, d)
+                include / math.comb(size - 1, d - 1)
+                if answer in chosen
+                else (1 - include) / math.comb(size - 1, d)
             )
             for chosen in map(set, itertools.combinations(range(size), d))
         }
     if isinstance(m, warner.HadamardResponse):
         agree, order = Fraction(found["agree"], ONE), 1 << size.bit_length()
-        return {(y,): (agree if (y & (answer + 1)).bit_count() % 2 == 0 else 1 - agree) / (order // 2) for y in range(order)}
+        return {
+            (y,): (agree if (y & (answer + 1)).bit_count() % 2 == 0 else 1 - agree) / (order // 2)
+            for y in range(order)
+        }
     if isinstance(m, warner.UtilityOptimizedRR):
-        members = [x for x in range(size) if m.guarded[x]]
-        if m.guarded[answer]:
+        members = [x for x in range(size) if m.sensitive_mask[x]]
+        if m.sensitive_mask[answer]:
             return _shares({(y,): found["own"] if y == answer else found["other"] for y in members})
-        return _shares({**{(y,): found["other"] for y in members}, (answer,): found["own"] - found["other"]})
+        return _shares(
+            {**{(y,): found["other"] for y in members}, (answer,): found["own"] - found["other"]}
+        )
     if isinstance(m, warner.UtilityOptimizedRappor):
         keep, raised, dropped = (Fraction(found[k], ONE) for k in ("keep", "raised", "dropped"))
-        chances = [(keep if x == answer else raised) if m.guarded[x] else Fraction(0) for x in range(size)]
-        if not m.guarded[answer]:
+        chances = [
+            (keep if x == answer else raised) if m.sensitive_mask[x] else Fraction(0)
+            for x in range(size)
+        ]
+        if not m.sensitive_mask[answer]:
             chances[answer] = 1 - dropped
         return _bits(chances)
     raise NotImplementedError(f"no independent law of {type(m).__name__}: write one in {__name__}")
@@ -237,7 +269,11 @@ def law(mechanism: Any, answer: Any) -> Law:
 def _answer_of(part: Mechanism, whole: Mechanism, answer: Any) -> Any:
     """The answer of a part that the answer of several reports of one value is."""
     if isinstance(part, warner.KeyValue) or not isinstance(answer, Fraction):
-        return _position_of(part, answer) if steps_of(part) is not None and isinstance(answer, int) else answer
+        return (
+            _position_of(part, answer)
+            if steps_of(part) is not None and isinstance(answer, int)
+            else answer
+        )
     if steps_of(part) is not None:
         return answer
     size = whole.domain.size  # a mechanism of indices: which bin the position is in
@@ -266,7 +302,11 @@ def answers(mechanism: Any) -> list[Any]:
         steps = m.cells - _thresholds(m, "value_")["width"]
         size = m.values.size
         whole = isinstance(m.values, warner.Integers)
-        places = [Fraction(x, size - 1) for x in range(size)] if whole else [Fraction(k, steps) for k in range(steps + 1)]
+        places = (
+            [Fraction(x, size - 1) for x in range(size)]
+            if whole
+            else [Fraction(k, steps) for k in range(steps + 1)]
+        )
         return list(itertools.product(range(m.domain.shape[0]), places))
     steps = steps_of(m)
     if steps is not None and isinstance(m.domain, warner.Interval):
@@ -283,12 +323,17 @@ def guarded(mechanism: Any, own: list[Any]) -> list[bool] | None:
         masks = [guarded(part, answers(part)) for part in m.parts.values()]
         if all(mask is None for mask in masks):
             return None
-        filled = [[True] * len(answers(p)) if k is None else k for p, k in zip(m.parts.values(), masks, strict=True)]
+        filled = [
+            [True] * len(answers(p)) if k is None else k
+            for p, k in zip(m.parts.values(), masks, strict=True)
+        ]
         return [all(choice) for choice in itertools.product(*filled)]
     if isinstance(m, warner.Repeated):
-        found = [mask for mask in (guarded(part, own) for part in m.parts.values()) if mask is not None]
+        found = [
+            mask for mask in (guarded(part, own) for part in m.parts.values()) if mask is not None
+        ]
         return found[0] if found else None
-    return None if m.guarded is None else [bool(v) for v in m.guarded]
+    return None if m.sensitive_mask is None else [bool(v) for v in m.sensitive_mask]
 
 
 def separation(mechanism: Any, own: list[Any]) -> Iterator[tuple[int, int, Decimal]]:
@@ -298,7 +343,10 @@ def separation(mechanism: Any, own: list[Any]) -> Iterator[tuple[int, int, Decim
         own = [a[0] if isinstance(a, tuple) else a for a in own]
     points = mechanism.domain.points
     for a, b in itertools.permutations(range(len(own)), 2):
-        square = sum((Fraction(float(u)) - Fraction(float(v))) ** 2 for u, v in zip(points[own[a]], points[own[b]], strict=True))
+        square = sum(
+            (Fraction(float(u)) - Fraction(float(v))) ** 2
+            for u, v in zip(points[own[a]], points[own[b]], strict=True)
+        )
         yield a, b, WIDE.sqrt(decimal_of(square))
 
 

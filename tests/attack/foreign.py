@@ -13,7 +13,16 @@ import numpy as np
 
 import warner
 from tests.attack._frame import Finding, require
-from tests.attack._internals import UNSEALED, canonical, load_tallies, open_reports, read_reports, seal, tally_file, write_reports
+from tests.attack._internals import (
+    UNSEALED,
+    canonical,
+    load_tallies,
+    open_reports,
+    read_reports,
+    seal,
+    tally_file,
+    write_reports,
+)
 from tests.attack.canaries import STUDY, reach
 from warner import Mechanism
 
@@ -21,7 +30,11 @@ N = 40
 
 
 def _mechanisms() -> list[Mechanism]:
-    abc, eleven, unit = warner.Categorical(["a", "b", "c"]), warner.Integers(0, 10), warner.Interval(0.0, 1.0, 4)
+    abc, eleven, unit = (
+        warner.Categorical(["a", "b", "c"]),
+        warner.Integers(0, 10),
+        warner.Interval(0.0, 1.0, 4),
+    )
     product = warner.Product(s=abc, t=eleven)
     return [
         warner.RandomizedResponse(abc, 1.0),
@@ -39,7 +52,13 @@ def _mechanisms() -> list[Mechanism]:
         warner.KeyValue(abc, unit, 1.0),
         warner.KeyValue(abc, unit, 1.0, key="direct"),
         warner.Repeated(warner.RandomizedResponse(abc, 1.0), 2),
-        warner.PerAttribute(product, {"s": lambda d: warner.RandomizedResponse(d, 1.0), "t": lambda d: warner.UnaryEncoding(d, 1.0)}),
+        warner.PerAttribute(
+            product,
+            {
+                "s": lambda d: warner.RandomizedResponse(d, 1.0),
+                "t": lambda d: warner.UnaryEncoding(d, 1.0),
+            },
+        ),
     ]
 
 
@@ -49,7 +68,9 @@ MECHANISMS = _mechanisms()
 def _some(rng: np.random.Generator) -> tuple[Mechanism, warner.Reports]:
     mechanism = MECHANISMS[rng.integers(len(MECHANISMS))]
     if isinstance(mechanism, warner.KeyValue):
-        values: Any = [{"key": "abc"[rng.integers(3)], "value": float(rng.random())} for _ in range(N)]
+        values: Any = [
+            {"key": "abc"[rng.integers(3)], "value": float(rng.random())} for _ in range(N)
+        ]
     else:
         labels = mechanism.domain.labels
         values = [labels[i] for i in rng.integers(0, len(labels), N)]
@@ -66,7 +87,13 @@ STRANGE: list[Any] = [
 def _places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Every place in JSON data."""
     found = [path] if path else []
-    items = data.items() if isinstance(data, dict) else enumerate(data[:6]) if isinstance(data, list) else ()
+    items = (
+        data.items()
+        if isinstance(data, dict)
+        else enumerate(data[:6])
+        if isinstance(data, list)
+        else ()
+    )
     for key, value in items:
         found += _places(value, (*path, key))
     return found
@@ -95,7 +122,9 @@ def edited(rng: np.random.Generator, data: Any) -> Any:
         elif kind == 3 and isinstance(parent[last], str) and parent[last]:
             text = parent[last]
             place = int(rng.integers(len(text)))
-            parent[last] = text[:place] + "0123456789abcdefgxyz"[rng.integers(20)] + text[place + 1 :]
+            parent[last] = (
+                text[:place] + "0123456789abcdefgxyz"[rng.integers(20)] + text[place + 1 :]
+            )
         elif kind == 4:
             other = data
             for key in places[rng.integers(len(places))]:
@@ -146,7 +175,10 @@ def _sensible(tally: warner.Tally, where: str) -> None:
         reach(error)
         return
     require(result.n == tally.n, f"{where}: the estimate has another number of reports")
-    require(bool(np.isfinite(result.probabilities).all()) and abs(whole - 1) < 1e-6, f"{where}: shares that are no distribution")
+    require(
+        bool(np.isfinite(result.probabilities).all()) and abs(whole - 1) < 1e-6,
+        f"{where}: shares that are no distribution",
+    )
 
 
 # Wire bytes.
@@ -165,7 +197,9 @@ def wire(rng: np.random.Generator) -> str | None:
             body = damaged(rng, body)
         elif kind <= 2:  # other reports, as many
             small = [0, 1, 2, 3, 5, 8, 32, 255] if kind == 1 else [0, 1]
-            body = bytes(small[rng.integers(len(small))] if rng.random() < 0.05 else b for b in body)
+            body = bytes(
+                small[rng.integers(len(small))] if rng.random() < 0.05 else b for b in body
+            )
         else:
             head = edited(rng, head)
         text = _json(head).encode("utf-8", "surrogatepass")
@@ -188,12 +222,14 @@ def wire(rng: np.random.Generator) -> str | None:
 def _possible(mechanism: Mechanism, found: warner.Reports) -> None:
     """Reports taken in are reports that the mechanism lists."""
     try:
-        listed = mechanism.listed
+        listed = mechanism.is_enumerable
     except NotImplementedError:
         return
     if listed:
         known = set(warner.Reports(mechanism.header, mechanism.outputs()).records())
-        require(set(found.records()) <= known, f"{mechanism!r}: a report was taken that it cannot send")
+        require(
+            set(found.records()) <= known, f"{mechanism!r}: a report was taken that it cannot send"
+        )
 
 
 # Tallies.
@@ -226,7 +262,9 @@ def tallies(rng: np.random.Generator) -> str | None:
                 entry["sha256"] = "0" * 64
             whole["attributes"] = {"value": entry}
             try:
-                whole["sha256"] = hashlib.sha256(canonical(whole["attributes"]).encode()).hexdigest()
+                whole["sha256"] = hashlib.sha256(
+                    canonical(whole["attributes"]).encode()
+                ).hexdigest()
             except ValueError:
                 return None
             forged = (json.dumps(whole) + "\n").encode("utf-8", "surrogatepass")
@@ -241,7 +279,10 @@ def tallies(rng: np.random.Generator) -> str | None:
         require(repaired or forged == data, "a damaged tally was taken")
         require(bool((found.counts >= 0).all()), "negative counts were taken")
         if found.kind == "histogram":
-            require(int(sum(map(int, found.counts.ravel()))) == found.n, "counts that do not add up to n were taken")
+            require(
+                int(sum(map(int, found.counts.ravel()))) == found.n,
+                "counts that do not add up to n were taken",
+            )
         elif found.kind in ("bitsums", "digits"):
             require(int(found.counts.max()) <= found.n, "more ones than reports were taken")
         _sensible(found, "tally")
@@ -266,7 +307,12 @@ def _recounted(rng: np.random.Generator, entry: Any) -> Any:
         elif kind == 4:
             entry = {**entry, "n": entry["n"] + int(rng.choice([-1, 1, 10**6]))}
         else:
-            entry = {**entry, "kind": ["histogram", "bitsums", "digits", "reports", "1-way", "2-way"][rng.integers(6)]}
+            entry = {
+                **entry,
+                "kind": ["histogram", "bitsums", "digits", "reports", "1-way", "2-way"][
+                    rng.integers(6)
+                ],
+            }
     return {**entry, "counts": counts}
 
 
@@ -293,7 +339,10 @@ def report_files(rng: np.random.Generator) -> str | None:
             except warner.WarnerError:
                 outcomes.append(None)
         counted, read, _ = outcomes
-        require((counted is None) == (read is None), "one reader takes a file that the other one refuses")
+        require(
+            (counted is None) == (read is None),
+            "one reader takes a file that the other one refuses",
+        )
         if counted is None or read is None:
             return "refused"
         require(repaired or not changed, "a damaged report file was taken")
@@ -319,7 +368,10 @@ def _forge_parquet(rng: np.random.Generator, path: str) -> None:
 
     table = pq.read_table(path)
     said = dict(table.schema.metadata)
-    head, end = json.loads(said[b"warner"]), json.loads(pq.ParquetFile(path).metadata.metadata[b"warner.end"])
+    head, end = (
+        json.loads(said[b"warner"]),
+        json.loads(pq.ParquetFile(path).metadata.metadata[b"warner.end"]),
+    )
     end["sha256"] = UNSEALED
     if rng.random() < 0.5:
         head, end = _edited_ends(rng, head, end)
@@ -327,11 +379,19 @@ def _forge_parquet(rng: np.random.Generator, path: str) -> None:
         place = int(rng.integers(table.num_columns))
         values = table.column(place).to_pylist()
         column = _column(rng, values)
-        name = [table.column_names[place], table.column_names[place].upper(), "other"][int(rng.choice(3, p=[0.8, 0.1, 0.1]))]
-        table = table.set_column(place, name, column) if rng.random() < 0.8 else table.append_column(name, column)
+        name = [table.column_names[place], table.column_names[place].upper(), "other"][
+            int(rng.choice(3, p=[0.8, 0.1, 0.1]))
+        ]
+        table = (
+            table.set_column(place, name, column)
+            if rng.random() < 0.8
+            else table.append_column(name, column)
+        )
     metadata = {"warner": _json(head).encode("utf-8", "surrogatepass"), "warner.end": _sorted(end)}
     try:
-        pq.write_table(table.replace_schema_metadata(metadata), path, row_group_size=int(rng.integers(1, 60)))
+        pq.write_table(
+            table.replace_schema_metadata(metadata), path, row_group_size=int(rng.integers(1, 60))
+        )
     except (pa.ArrowException, ValueError, TypeError):
         return
     seal(path)
@@ -420,12 +480,26 @@ def _forge_csv(rng: np.random.Generator, path: str) -> None:
             place = int(rng.integers(len(lines)))
             if kind == 1:
                 parts = lines[place].split(",")
-                parts[rng.integers(len(parts))] = [*cells, "99999999999999999999", "\u0661", "1\x00", "\ufeff1"][rng.integers(len(cells) + 4)]
+                parts[rng.integers(len(parts))] = [
+                    *cells,
+                    "99999999999999999999",
+                    "\u0661",
+                    "1\x00",
+                    "\ufeff1",
+                ][rng.integers(len(cells) + 4)]
                 lines[place] = ",".join(parts)
             elif kind == 2:
-                lines[place] = [lines[place] + ",0", "", lines[place] + "\r", "#" + lines[place], lines[place] + "\n"][rng.integers(5)]
+                lines[place] = [
+                    lines[place] + ",0",
+                    "",
+                    lines[place] + "\r",
+                    "#" + lines[place],
+                    lines[place] + "\n",
+                ][rng.integers(5)]
             else:
-                lines.insert(place, [lines[rng.integers(len(lines))], "", first, last, "0"][rng.integers(5)])
+                lines.insert(
+                    place, [lines[rng.integers(len(lines))], "", first, last, "0"][rng.integers(5)]
+                )
     text = "\n".join([f"#warner {_json(head)}", *lines, "#end " + _sorted(end).decode(), ""])
     Path(path).write_bytes(text.encode("utf-8", "surrogatepass"))
     seal(path)
@@ -452,7 +526,10 @@ def studies(rng: np.random.Generator) -> str | None:
     require(again.digest == study.digest, "a study reads back as another one")
     for mechanism in study.mechanisms.values():
         if not isinstance(mechanism.guarantee, warner.MetricLDP | warner.ApproximateLDP):
-            require(mechanism.epsilon <= mechanism.requested, "a mechanism spends more than it was asked to")
+            require(
+                mechanism.epsilon <= mechanism.requested,
+                "a mechanism spends more than it was asked to",
+            )
     return "taken"
 
 

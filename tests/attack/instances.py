@@ -64,7 +64,9 @@ def _unary(rng: np.random.Generator) -> Mechanism:
 
 def _hashing(rng: np.random.Generator) -> Mechanism:
     buckets = [None, 2, 3][rng.integers(3)]
-    return warner.LocalHashing(labels(rng), epsilon(rng, high=2.5), buckets=buckets, seeds=int(rng.integers(1, 12)))
+    return warner.LocalHashing(
+        labels(rng), epsilon(rng, high=2.5), buckets=buckets, seeds=int(rng.integers(1, 12))
+    )
 
 
 def _subsets(rng: np.random.Generator) -> Mechanism:
@@ -81,7 +83,9 @@ def _utility_rr(rng: np.random.Generator) -> Mechanism:
 def _utility_rappor(rng: np.random.Generator) -> Mechanism:
     domain = labels(rng)
     keep = ["symmetric", "optimized", 0.6][rng.integers(3)]
-    return warner.UtilityOptimizedRappor(domain, epsilon(rng), sensitive=_some(rng, domain), keep=keep)
+    return warner.UtilityOptimizedRappor(
+        domain, epsilon(rng), sensitive=_some(rng, domain), keep=keep
+    )
 
 
 def _personalized(rng: np.random.Generator) -> Mechanism:
@@ -116,7 +120,10 @@ def _matrix(rng: np.random.Generator) -> Mechanism:
 
 
 def _keyed(rng: np.random.Generator) -> Mechanism:
-    keys, values = labels(rng, 3), (integers(rng, 3) if rng.random() < 0.6 else warner.Interval(0.0, 1.0, bins=2))
+    keys, values = (
+        labels(rng, 3),
+        (integers(rng, 3) if rng.random() < 0.6 else warner.Interval(0.0, 1.0, bins=2)),
+    )
     total = epsilon(rng, 0.2)
     options: dict[str, Any] = {"key": ["unary", "direct"][rng.integers(2)]}
     if rng.random() < 0.5:

@@ -53,10 +53,17 @@ def _raw(rng: np.random.Generator, folder: Path, name: str, n: int) -> str:
         import pyarrow.parquet as pq
 
         path = str(folder / f"{name}.parquet")
-        pq.write_table(pa.table({k: columns[k] for k in order}), path, row_group_size=int(rng.integers(1, n + 1)))
+        pq.write_table(
+            pa.table({k: columns[k] for k in order}),
+            path,
+            row_group_size=int(rng.integers(1, n + 1)),
+        )
         return path
     end = ["\n", "\r\n"][rng.integers(2)]
-    lists = [[f'"{v}"' for v in columns[k].tolist()] if k in ("smokes", "other") else columns[k].tolist() for k in order]
+    lists = [
+        [f'"{v}"' for v in columns[k].tolist()] if k in ("smokes", "other") else columns[k].tolist()
+        for k in order
+    ]
     lines = [",".join(order), *(",".join(map(str, row)) for row in zip(*lists, strict=True))]
     path = str(folder / f"{name}.csv")
     Path(path).write_text(end.join([*lines, ""]), newline="")
@@ -67,14 +74,33 @@ def _besides(path: str) -> Any:
     """All that a report file says besides the reports and the checksum, and besides how well the reports compress."""
     if path.endswith(".csv"):
         head, *lines, end = Path(path).read_bytes().splitlines(keepends=True)
-        return head, lines[0], len(lines), [line.count(b",") for line in lines], re.sub(rb"[0-9a-f]{64}", b"", end)
+        return (
+            head,
+            lines[0],
+            len(lines),
+            [line.count(b",") for line in lines],
+            re.sub(rb"[0-9a-f]{64}", b"", end),
+        )
     import pyarrow.parquet as pq
 
     facts = pq.ParquetFile(path).metadata
     groups = [facts.row_group(i) for i in range(facts.num_row_groups)]
-    columns = [[(c.path_in_schema, c.physical_type, c.num_values, c.compression) for c in map(g.column, range(g.num_columns))] for g in groups]
+    columns = [
+        [
+            (c.path_in_schema, c.physical_type, c.num_values, c.compression)
+            for c in map(g.column, range(g.num_columns))
+        ]
+        for g in groups
+    ]
     said = {k: re.sub(rb'"sha256":"[0-9a-f]{64}"', b"", v) for k, v in facts.metadata.items()}
-    return facts.created_by, facts.format_version, str(facts.schema.to_arrow_schema()), [g.num_rows for g in groups], columns, said
+    return (
+        facts.created_by,
+        facts.format_version,
+        str(facts.schema.to_arrow_schema()),
+        [g.num_rows for g in groups],
+        columns,
+        said,
+    )
 
 
 def same_but_for_reports(rng: np.random.Generator, most: int = 4000) -> str:
@@ -91,21 +117,34 @@ def same_but_for_reports(rng: np.random.Generator, most: int = 4000) -> str:
         folder = Path(name)
         study = folder / "study.toml"
         study.write_text(STUDY.format(epsilon=1.0))
-        raw = [_raw(np.random.default_rng(int(s)), folder, f"raw{i}", n) for i, s in enumerate(files)]
+        raw = [
+            _raw(np.random.default_rng(int(s)), folder, f"raw{i}", n) for i, s in enumerate(files)
+        ]
         for blind in (False, True):
-            found = [_written(str(study), path, str(folder / f"out.{suffix}"), order, blind) for path in raw]
+            found = [
+                _written(str(study), path, str(folder / f"out.{suffix}"), order, blind)
+                for path in raw
+            ]
             for what, first, second in zip(("file", "output", "bytes"), *found, strict=True):
-                require(first == second, f"what is written besides the reports ({what}, blind {blind}) depends on the answers, n = {n}, {suffix}")
+                require(
+                    first == second,
+                    f"what is written besides the reports ({what}, blind {blind}) depends on the answers, n = {n}, {suffix}",
+                )
     return f"n {n}"
 
 
-def _written(study: str, raw: str, output: str, order: list[str], blind: bool) -> tuple[Any, str, bytes]:
+def _written(
+    study: str, raw: str, output: str, order: list[str], blind: bool
+) -> tuple[Any, str, bytes]:
     """What one run writes: besides the reports, on the screen, and all bytes where reports say nothing."""
     stream = np.random.default_rng(11)
     real = Mechanism.randomize_encoded
 
     def constant(self: Mechanism, encoded: np.ndarray, source: Any) -> dict[str, np.ndarray]:
-        return {k: np.zeros((len(encoded), *c.shape[1:]), c.dtype) for k, c in self.layout.empty(0).items()}
+        return {
+            k: np.zeros((len(encoded), *c.shape[1:]), c.dtype)
+            for k, c in self.schema.empty(0).items()
+        }
 
     with words(stream.bytes):
         if blind:

@@ -47,7 +47,10 @@ class Tape:
     def __call__(self, n: int) -> bytes:
         if n == 0:
             return b""
-        require(bool(self.parts) and len(self.parts[0]) == n, "a sampler asked for other random words than its comparison needs")
+        require(
+            bool(self.parts) and len(self.parts[0]) == n,
+            "a sampler asked for other random words than its comparison needs",
+        )
         return self.parts.pop(0)
 
 
@@ -62,15 +65,33 @@ def _play(*parts: np.ndarray) -> Iterator[None]:
 def _around(edges: list[int], rng: np.random.Generator, bound: int = ONE) -> list[int]:
     """Numbers at and next to edges, the ends, and a few others, in random order."""
     found = {e + d for e in edges for d in (-1, 0, 1)} | {0, bound - 1}
-    found |= {int.from_bytes(rng.bytes(8 * max(1, (bound.bit_length() - 1) // 64)), "little") % bound for _ in range(5)}
+    found |= {
+        int.from_bytes(rng.bytes(8 * max(1, (bound.bit_length() - 1) // 64)), "little") % bound
+        for _ in range(5)
+    }
     kept = [w for w in sorted(found) if 0 <= w < bound]
     return [kept[i] for i in rng.permutation(len(kept))]
 
 
 def _word(rng: np.random.Generator) -> int:
     """A threshold: any number, or one that is special in binary."""
-    special = [0, 1, 2**47, 2**48 - 1, 2**48, 2**63, 2**63 + 1, TOP, ONE - 2**48, int(rng.integers(2**16)) << 48]
-    return special[rng.integers(len(special))] if rng.random() < 0.4 else int.from_bytes(rng.bytes(8), "little")
+    special = [
+        0,
+        1,
+        2**47,
+        2**48 - 1,
+        2**48,
+        2**63,
+        2**63 + 1,
+        TOP,
+        ONE - 2**48,
+        int(rng.integers(2**16)) << 48,
+    ]
+    return (
+        special[rng.integers(len(special))]
+        if rng.random() < 0.4
+        else int.from_bytes(rng.bytes(8), "little")
+    )
 
 
 def _heads(u: list[int]) -> np.ndarray:
@@ -101,20 +122,32 @@ def _below_each(rng: np.random.Generator) -> None:
 
 
 def _uniform(rng: np.random.Generator) -> None:
-    bound = int(rng.choice([2, 3, 7, 4095, 4096, 4097, 2**28 - 1, 2**28 + 1, int(rng.integers(2, 2**31))]))
+    bound = int(
+        rng.choice([2, 3, 7, 4095, 4096, 4097, 2**28 - 1, 2**28 + 1, int(rng.integers(2, 2**31))])
+    )
     bits = 16 if bound <= 2**12 else 32 if bound <= 2**28 else 64
     width = 2**bits // bound
     some = [int(k) * width for k in rng.integers(0, bound, 3)]
     u = (
         _around([0, *some, (bound - 1) * width, bound * width], rng, 2**bits)
         if bits == 64
-        else sorted({w for e in (*some, bound * width, 2**bits - 1) for w in (e - 1, e, e + 1) if 0 <= w < 2**bits})
+        else sorted(
+            {
+                w
+                for e in (*some, bound * width, 2**bits - 1)
+                for w in (e - 1, e, e + 1)
+                if 0 <= w < 2**bits
+            }
+        )
     )
     again = sum(w >= bound * width for w in u)
     dtype = f"u{bits // 8}"
     with _play(np.array(u, dtype), np.zeros(again, dtype)):
         found = Source(None).uniform(bound, len(u)).tolist()
-    require(found == [w // width if w < bound * width else 0 for w in u], f"uniform({bound}) is not exactly uniform")
+    require(
+        found == [w // width if w < bound * width else 0 for w in u],
+        f"uniform({bound}) is not exactly uniform",
+    )
 
 
 def _cells(rng: np.random.Generator) -> None:
@@ -127,13 +160,18 @@ def _cells(rng: np.random.Generator) -> None:
     u = _around([*(k * width for k in range(1, count + 1)), end], rng)
     with _play(_whole(u), np.zeros(sum(w >= end for w in u), np.uint64)):
         found = Source(None).cells(width, count, last, len(u)).tolist()
-    require(found == [min(w // width, count) if w < end else 0 for w in u], f"cells({width}, {count}, {last}) are not as wide as asked")
+    require(
+        found == [min(w // width, count) if w < end else 0 for w in u],
+        f"cells({width}, {count}, {last}) are not as wide as asked",
+    )
 
 
 def _among(rng: np.random.Generator) -> None:
     number = int(rng.integers(1, 4))
     total = 1 << 64 * number
-    cuts = sorted(int.from_bytes(rng.bytes(8 * number), "little") for _ in range(int(rng.integers(1, 8))))
+    cuts = sorted(
+        int.from_bytes(rng.bytes(8 * number), "little") for _ in range(int(rng.integers(1, 8)))
+    )
     widths = [b - a for a, b in itertools.pairwise([0, *cuts, total])]
     edges = list(accumulate(widths))
     u = _around(edges, rng, total)
@@ -142,13 +180,18 @@ def _among(rng: np.random.Generator) -> None:
     tails = [_whole([w >> 64 * i & TOP for i in range(number - 1)]) for w in more]
     with _play(_whole([w >> 64 * (number - 1) for w in u]), *tails):
         found = Source(None).among(Edges.of(widths), len(u)).tolist()
-    require(found == [bisect_right(edges, w) for w in u], f"among(widths of {number} words) is not the cell of U")
+    require(
+        found == [bisect_right(edges, w) for w in u],
+        f"among(widths of {number} words) is not the cell of U",
+    )
 
 
 def _bytes(rng: np.random.Generator) -> None:
     """Eight independent bits at a time, by the cell of a 512-bit number."""
     t = _word(rng) or 1
-    exact = list(accumulate(t ** b.bit_count() * (ONE - t) ** (8 - b.bit_count()) for b in range(256)))[:-1]
+    exact = list(
+        accumulate(t ** b.bit_count() * (ONE - t) ** (8 - b.bit_count()) for b in range(256))
+    )[:-1]
     total = ONE**8
     some = [exact[i] for i in rng.integers(0, 255, 20)]
     u = _around(some, rng, total)
@@ -162,7 +205,10 @@ def _bytes(rng: np.random.Generator) -> None:
     second = _whole([(w >> 448 & 2**48 - 1) << 16 for w in open_])
     with _play(first, second, *tails):
         found = Source(None).bits(t, len(u)).tolist()
-    require(found == [bisect_right(exact, w) for w in u], f"bits({t}) are not independent with that chance")
+    require(
+        found == [bisect_right(exact, w) for w in u],
+        f"bits({t}) are not independent with that chance",
+    )
 
 
 def _digits(rng: np.random.Generator) -> None:
@@ -171,7 +217,9 @@ def _digits(rng: np.random.Generator) -> None:
     u = (_around([t], rng) * 8)[:64]
     u += [0] * (64 - len(u))
     asked: list[int] = []
-    open_ = list(range(8))  # bytes that hold an outcome whose digits so far are those of the threshold
+    open_ = list(
+        range(8)
+    )  # bytes that hold an outcome whose digits so far are those of the threshold
 
     def serve(n: int) -> bytes:
         """One more binary digit of every outcome in the bytes that are still looked at."""
@@ -181,7 +229,11 @@ def _digits(rng: np.random.Generator) -> None:
         rows = open_
         if n != len(rows):
             # Bytes without an outcome that is still equal are left out.
-            alive = [b for b in rows if any(u[8 * b + k] >> digit + 1 == t >> digit + 1 for k in range(8))]
+            alive = [
+                b
+                for b in rows
+                if any(u[8 * b + k] >> digit + 1 == t >> digit + 1 for k in range(8))
+            ]
             require(len(alive) == n, "a sampler asked for digits of outcomes that are settled")
             open_[:] = alive
         return bytes(sum((prefix[8 * b + k] & 1) << 7 - k for k in range(8)) for b in open_)
@@ -224,7 +276,12 @@ def _extremes(rng: np.random.Generator) -> str | None:
     one, values = _answer(rng, mechanism, 30)
     if one is None:
         return None
-    thresholds = [int(v, 16) % ONE for m in _parts(mechanism) for v in m.thresholds().values() if v.startswith("0x")]
+    thresholds = [
+        int(v, 16) % ONE
+        for m in _parts(mechanism)
+        for v in m.thresholds().values()
+        if v.startswith("0x")
+    ]
     with words(Extremes(rng, thresholds)):
         reports = mechanism.randomize(values)
     mechanism.tally(reports)
@@ -274,7 +331,12 @@ def _answer(rng: np.random.Generator, mechanism: Any, n: int) -> tuple[own.Law |
             return None, None
         index = int(m.domain.encode([value])[0])
         binned = isinstance(m.domain, warner.Interval)
-        return own.law(m, position if own.steps_of(m) is not None or (binned and isinstance(m, warner.Repeated)) else index), [value] * n
+        return own.law(
+            m,
+            position
+            if own.steps_of(m) is not None or (binned and isinstance(m, warner.Repeated))
+            else index,
+        ), [value] * n
     index = int(rng.integers(m.domain.size))
     return own.law(m, index), [m.domain.labels[index]] * n
 
@@ -305,7 +367,7 @@ def blackbox(rng: np.random.Generator, n: int = 60_000, system: bool | None = No
     are off by some standard errors: one that takes the wrong side of a comparison, favours low residues, or forgets a redraw.
     """
     mechanism = _instance(rng)
-    if mechanism is None or mechanism.alphabet > 3000:
+    if mechanism is None or mechanism.n_reports > 3000:
         return None
     one, values = _answer(rng, mechanism, n)
     if one is None:
@@ -315,7 +377,9 @@ def blackbox(rng: np.random.Generator, n: int = 60_000, system: bool | None = No
     reports, done = Counter[own.Key](), 0
     while done < n:
         size = min(n - done, [50, 700, 5000, 60_000][rng.integers(4)])
-        part = {k: v[:size] for k, v in values.items()} if isinstance(values, dict) else values[:size]
+        part = (
+            {k: v[:size] for k, v in values.items()} if isinstance(values, dict) else values[:size]
+        )
         reports.update(_keys(mechanism.randomize(part, None if system else rng)))
         done += size
     return against(repr(mechanism), one, reports, "system" if system else "seeded")
@@ -326,7 +390,10 @@ def against(name: str, one: own.Law, reports: Counter[own.Key], source: str) -> 
 
     n = sum(reports.values())
     for key in reports:
-        require(bool(one.get(key)), f"{name}: made a report that its law rules out ({source} randomness)")
+        require(
+            bool(one.get(key)),
+            f"{name}: made a report that its law rules out ({source} randomness)",
+        )
     keys = list(one)
     shares, seen = np.array([float(one[k]) for k in keys]), np.array([reports[k] for k in keys])
     tails = np.minimum(binom.cdf(seen, n, shares), binom.sf(seen - 1, n, shares))
@@ -341,5 +408,7 @@ def against(name: str, one: own.Law, reports: Counter[own.Key], source: str) -> 
     if len(counts) > 1:
         p = float(chi2.sf(((counts - expected) ** 2 / expected).sum(), len(counts) - 1))
         if p < ALPHA / 1000:
-            raise Finding(f"{name}: chi-square p = {p:.3g} over {len(counts)} reports ({source} randomness)")
+            raise Finding(
+                f"{name}: chi-square p = {p:.3g} over {len(counts)} reports ({source} randomness)"
+            )
     return f"p {min(p, least):.3g}"

@@ -48,7 +48,9 @@ def test_a_slice_of_every_attack_finds_nothing(name: str) -> None:
         rng = generator(name, 0, number)
         try:
             # Seeded randomness alone, so that the test has one outcome.
-            samplers.blackbox(rng, 20_000, system=False) if name == "blackbox" else ATTACKS[name].case(rng)
+            samplers.blackbox(rng, 20_000, system=False) if name == "blackbox" else ATTACKS[
+                name
+            ].case(rng)
         except Finding as finding:
             pytest.fail(f"{finding}; again: python -m tests.attack {name} --seed 0 --case {number}")
 
@@ -75,8 +77,15 @@ def test_every_registered_law_is_enumerated_by_other_code(name: str) -> None:
 
 def test_every_mechanism_has_random_instances() -> None:
     made = {type(make(np.random.default_rng(7))).__name__ for make in instances.ALL.values()}
-    abstract = {"Mechanism", "Personalized"}  # the latter sends reports of a utility-optimised mechanism
-    public = {n for n in warner.__all__ if isinstance(getattr(warner, n), type) and issubclass(getattr(warner, n), Mechanism)}
+    abstract = {
+        "Mechanism",
+        "Personalized",
+    }  # the latter sends reports of a utility-optimised mechanism
+    public = {
+        n
+        for n in warner.__all__
+        if isinstance(getattr(warner, n), type) and issubclass(getattr(warner, n), Mechanism)
+    }
     assert public - abstract <= made
 
 
@@ -107,7 +116,12 @@ def test_a_sampler_that_does_not_follow_its_law_is_found() -> None:
     rng = np.random.default_rng(3)
     mechanism = Broken(ABC, 0.1)
     with pytest.raises(Finding, match="p ="):
-        samplers.against("broken", enumeration.law(mechanism, 0), Counter(samplers._keys(mechanism.randomize(["a"] * 40_000, rng))), "seeded")
+        samplers.against(
+            "broken",
+            enumeration.law(mechanism, 0),
+            Counter(samplers._keys(mechanism.randomize(["a"] * 40_000, rng))),
+            "seeded",
+        )
     with pytest.raises(Finding, match="rules out"):
         samplers.against("broken", {(0,): Fraction(1)}, Counter({(0,): 9, (1,): 1}), "seeded")
 
@@ -115,7 +129,9 @@ def test_a_sampler_that_does_not_follow_its_law_is_found() -> None:
 def test_a_comparison_with_the_wrong_side_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rejects U <= T where U < T is meant: the boundary has probability 2^-64, and only chosen words meet it."""
     real = Source.below
-    monkeypatch.setattr(Source, "below", lambda self, t, n, more=(): real(self, min(t + 1, 2**64 - 1), n, more))
+    monkeypatch.setattr(
+        Source, "below", lambda self, t, n, more=(): real(self, min(t + 1, 2**64 - 1), n, more)
+    )
     with pytest.raises(Finding):
         for number in range(40):
             samplers._below(np.random.default_rng(number))
@@ -160,7 +176,11 @@ def test_what_depends_on_the_answers_is_found(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("taker", canaries.TAKERS)
-@pytest.mark.parametrize("bad", [canaries.Loud("a"), canaries.LoudInteger(1), canaries.LoudFloat(0.5)], ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize(
+    "bad",
+    [canaries.Loud("a"), canaries.LoudInteger(1), canaries.LoudFloat(0.5)],
+    ids=lambda v: type(v).__name__,
+)
 def test_operations_of_derived_classes_are_not_run(taker: str, bad: Any) -> None:
     """Rejects a domain that hashes or compares answers of a class derived from str, int or float by that class's own methods."""
     own = canaries.TAKERS[taker]
@@ -182,9 +202,13 @@ def test_operations_of_derived_classes_are_not_run(taker: str, bad: Any) -> None
 def test_a_derived_class_is_taken_as_its_base() -> None:
     assert ABC.encode([canaries.Loud("b")]).tolist() == [1]
     assert Integers(0, 4).encode([canaries.LoudInteger(3)]).tolist() == [3]
-    assert warner.Interval(0.0, 1.0, 4).encode([canaries.LoudFloat(0.5), canaries.LoudInteger(1)]).tolist() == [2, 3]
+    assert warner.Interval(0.0, 1.0, 4).encode(
+        [canaries.LoudFloat(0.5), canaries.LoudInteger(1)]
+    ).tolist() == [2, 3]
     assert warner.Grid(2, 3).encode([(canaries.LoudInteger(1), 2)]).tolist() == [5]
-    assert warner.Points([[0.0, 1.0], [2.0, 3.0]]).encode([(canaries.LoudFloat(2.0), canaries.LoudInteger(3))]).tolist() == [1]
+    assert warner.Points([[0.0, 1.0], [2.0, 3.0]]).encode(
+        [(canaries.LoudFloat(2.0), canaries.LoudInteger(3))]
+    ).tolist() == [1]
 
 
 def test_readers_that_disagree_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,12 +219,16 @@ def test_readers_that_disagree_are_found(monkeypatch: pytest.MonkeyPatch) -> Non
             foreign.report_files(generator("reports", 0, number))
 
 
-def test_a_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_run_goes_on_where_it_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])
     state = tmp_path / "state.json"
     done = []
     for _ in range(2):
-        monkeypatch.setattr(sys, "argv", ["attack", "wire", "--minutes", "0.0001", "--resume", str(state)])
+        monkeypatch.setattr(
+            sys, "argv", ["attack", "wire", "--minutes", "0.0001", "--resume", str(state)]
+        )
         with pytest.raises(SystemExit) as ended:
             runner.main()
         assert ended.value.code == 0
@@ -226,7 +254,20 @@ def test_a_finding_is_printed_with_the_command_that_repeats_it(
                 super().__init__([sys.executable, "-c", code], **how)
 
         monkeypatch.setattr(runner.subprocess, "Popen", Played)
-        monkeypatch.setattr(sys, "argv", ["attack", "wire", "--minutes", "0", "--seed", "9", "--resume", str(tmp_path / f"{code[:4]}.json")])
+        monkeypatch.setattr(
+            sys,
+            "argv",
+            [
+                "attack",
+                "wire",
+                "--minutes",
+                "0",
+                "--seed",
+                "9",
+                "--resume",
+                str(tmp_path / f"{code[:4]}.json"),
+            ],
+        )
         with pytest.raises(SystemExit) as ended:
             runner.main()
         assert ended.value.code == 1

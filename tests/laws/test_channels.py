@@ -8,9 +8,9 @@ import pytest
 import warner
 from tests.registry import ALL, KEYED, MECHANISMS, PLACES, SEEING, smallest
 from warner import Mechanism
-from warner.channel import Channel
-from warner.evidence import evidence
-from warner.reports import Reports
+from warner.channels import Channel
+from warner.reports.reports import Reports
+from warner.results.from_tally import likelihood_data
 
 NAMES = list(MECHANISMS)
 INVERTED = [*SEEING, *PLACES, *(name for name in KEYED if "rounding" not in name)]
@@ -23,7 +23,9 @@ def _theta(size: int) -> np.ndarray:
 def _rows(mechanism: Mechanism) -> np.ndarray:
     """What each possible report adds to the weights, (outputs, rows of the channel), by tallying it alone."""
     outputs = Reports(mechanism.header, mechanism.outputs())
-    return np.stack([evidence(mechanism.tally(outputs[i : i + 1])).weights for i in range(len(outputs))])
+    return np.stack(
+        [likelihood_data(mechanism.tally(outputs[i : i + 1])).weights for i in range(len(outputs))]
+    )
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -53,9 +55,12 @@ def test_inverse_is_unbiased(name: str, size: int) -> None:
     channel = MECHANISMS[name](warner.Integers(1, size), 1.0).channel()
     theta = _theta(size)
     assert channel.invert(channel.matvec(theta)) == pytest.approx(theta, abs=1e-10)
-    c, w = np.random.default_rng(1).random(size), channel.matvec(np.random.default_rng(2).dirichlet(np.ones(size)))
+    c, w = (
+        np.random.default_rng(1).random(size),
+        channel.matvec(np.random.default_rng(2).dirichlet(np.ones(size))),
+    )
     if channel.shape[0] * size < 10**6:
-        assert channel.functional(c) @ w == pytest.approx(c @ channel.invert(w), abs=1e-9)
+        assert channel.influence(c) @ w == pytest.approx(c @ channel.invert(w), abs=1e-9)
 
 
 @pytest.mark.parametrize("name", INVERTED)
@@ -75,9 +80,11 @@ def test_null_variance_is_the_variance_at_an_absent_value(name: str) -> None:
     theta = np.array([0.4, 0.3, 0.2, 0.1])
     for x in range(4):
         absent = np.where(np.arange(4) == x, 0, theta) / (1 - theta[x])
-        assert channel.null_variance(theta)[x] == pytest.approx(channel.variance(absent)[x], rel=1e-9)
+        assert channel.variance_at_zero(theta)[x] == pytest.approx(
+            channel.variance(absent)[x], rel=1e-9
+        )
     certain = np.array([0, 1.0, 0, 0])
-    assert np.isfinite(channel.null_variance(certain)).all()
+    assert np.isfinite(channel.variance_at_zero(certain)).all()
 
 
 def test_textbook_collision_rate_is_not_the_pools() -> None:
@@ -94,7 +101,7 @@ def test_textbook_collision_rate_is_not_the_pools() -> None:
 def test_a_pool_that_cannot_tell_labels_apart_is_refused() -> None:
     mechanism = warner.LocalHashing(warner.Integers(0, 9), 1.0, seeds=2)
     with pytest.raises(warner.IdentifiabilityError, match="larger pool"):
-        mechanism.channel().invert(np.full(mechanism.alphabet, 1 / mechanism.alphabet))
+        mechanism.channel().invert(np.full(mechanism.n_reports, 1 / mechanism.n_reports))
 
 
 def test_a_channel_of_low_rank_is_refused_for_inversion_only() -> None:
@@ -102,4 +109,6 @@ def test_a_channel_of_low_rank_is_refused_for_inversion_only() -> None:
     tally = blind.tally(blind.randomize([0, 1, 2, 2]))
     with pytest.raises(warner.IdentifiabilityError, match="rank"):
         warner.estimate(tally, warner.Inversion())
-    assert warner.estimate(tally, warner.MaximumLikelihood()).probabilities.sum() == pytest.approx(1)
+    assert warner.estimate(tally, warner.MaximumLikelihood()).probabilities.sum() == pytest.approx(
+        1
+    )

@@ -17,28 +17,46 @@ from hypothesis import strategies as st
 
 import warner
 from tests.laws.test_channels import _rows
-from tests.registry import ALL, COMBINED, ESTIMATORS, KEYED, MECHANISMS, PER_ATTRIBUTE, PLACES, REPEATED, SENSITIVITIES
+from tests.registry import (
+    ALL,
+    COMBINED,
+    ESTIMATORS,
+    KEYED,
+    MECHANISMS,
+    PER_ATTRIBUTE,
+    PLACES,
+    REPEATED,
+    SENSITIVITIES,
+)
 from warner import Mechanism, Reports, Tally
-from warner._exact import log_ratio
-from warner.audit import enumerated, hockey_stick
-from warner.evidence import evidence
-from warner.files import read_reports, reports_frame, tally_file, tally_frame, write_reports
-from warner.law import INFINITE
+from warner._core.exact import log_ratio
+from warner.design.auditing import enumerated, hockey_stick
+from warner.io import read_reports, reports_frame, tally_file, tally_frame, write_reports
 from warner.mechanisms import from_header
-from warner.mechanisms.combined import Combined
+from warner.mechanisms.composite import Combined
+from warner.privacy.report_laws import INFINITE
+from warner.results.from_tally import likelihood_data
 
 NAMES = list(COMBINED)
-FIXED = [n for n in NAMES if n not in ("geometric x RR", "geometric twice", "Gaussian x RR")]  # whose epsilon is for any two values
+FIXED = [
+    n for n in NAMES if n not in ("geometric x RR", "geometric twice", "Gaussian x RR")
+]  # whose epsilon is for any two values
 
 
 def _reports(mechanism: Mechanism, n: int = 400) -> Reports:
     rng = np.random.default_rng(n)
-    return mechanism.randomize(mechanism.domain.decode(rng.integers(0, mechanism.domain.size, n)), rng)
+    return mechanism.randomize(
+        mechanism.domain.decode(rng.integers(0, mechanism.domain.size, n)), rng
+    )
 
 
 def _ways(mechanism: Mechanism) -> list[dict[str, Any]]:
     """What a tally can be asked to keep."""
-    return [{"ways": w + 1} for w in range(len(mechanism.parts))] if isinstance(mechanism, warner.PerAttribute) else [{}]
+    return (
+        [{"ways": w + 1} for w in range(len(mechanism.parts))]
+        if isinstance(mechanism, warner.PerAttribute)
+        else [{}]
+    )
 
 
 @pytest.mark.parametrize("name", PER_ATTRIBUTE)
@@ -69,42 +87,60 @@ def test_inverse_of_tuples_is_unbiased_with_the_variance_it_says(name: str) -> N
 def test_rows_of_repeated_reports_are_the_law(name: str) -> None:
     """Every tuple's row is proportional to its exact probabilities, whatever order equal mechanisms reported in; inversion is unbiased."""
     mechanism = COMBINED[name](1.0)
-    outputs, exact = Reports(mechanism.header, mechanism.outputs()), mechanism.probabilities().astype(float)
+    outputs, exact = (
+        Reports(mechanism.header, mechanism.outputs()),
+        mechanism.probabilities().astype(float),
+    )
     theta = np.random.default_rng(1).dirichlet(np.ones(mechanism.domain.size))
     total, square = np.zeros(theta.size), np.zeros(theta.size)
-    for i in range(0, len(outputs), max(1, len(outputs) // 300)) if len(outputs) > 600 else range(len(outputs)):
+    for i in (
+        range(0, len(outputs), max(1, len(outputs) // 300))
+        if len(outputs) > 600
+        else range(len(outputs))
+    ):
         if not exact[i].any():
             continue  # two values that are not sensitive: one person names one
-        facts = evidence(mechanism.tally(outputs[i : i + 1]))
-        row = facts.channel.dense()[0]
+        data = likelihood_data(mechanism.tally(outputs[i : i + 1]))
+        row = data.channel.dense()[0]
         assert row == pytest.approx(exact[i] / exact[i].max(), rel=1e-9)
-        single = facts.channel.invert(facts.weights)
+        single = data.channel.invert(data.weights)
         total, square = total + exact[i] @ theta * single, square + exact[i] @ theta * single**2
     if len(outputs) <= 600:
         assert total == pytest.approx(theta, abs=1e-10)
-        assert facts.channel.variance(theta) == pytest.approx(square - theta**2, rel=1e-8)
+        assert data.channel.variance(theta) == pytest.approx(square - theta**2, rel=1e-8)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
-def test_serialised_tuples_have_the_epsilon_of_the_parts_together(name: str, epsilon: float) -> None:
+def test_serialised_tuples_have_the_epsilon_of_the_parts_together(
+    name: str, epsilon: float
+) -> None:
     mechanism = COMBINED[name](epsilon)
     records = Reports(mechanism.header, mechanism.outputs()).records()
-    assert len(set(records)) == len(records) == mechanism.alphabet
+    assert len(set(records)) == len(records) == mechanism.n_reports
     result = warner.audit(mechanism)
     assert result.holds, result
     assert result.epsilon <= mechanism.requested
     if name == "Gaussian x RR":
         promised = mechanism.guarantee
-        assert isinstance(promised, warner.ApproximateLDP) and hockey_stick(mechanism.probabilities(), promised.epsilon) <= promised.delta
+        assert (
+            isinstance(promised, warner.ApproximateLDP)
+            and hockey_stick(mechanism.probabilities(), promised.epsilon) <= promised.delta
+        )
         return
-    assert result.epsilon == pytest.approx(mechanism.epsilon, rel=1e-9) == pytest.approx(mechanism.requested, abs=1e-8)
+    assert (
+        result.epsilon
+        == pytest.approx(mechanism.epsilon, rel=1e-9)
+        == pytest.approx(mechanism.requested, abs=1e-8)
+    )
     if name in FIXED:
-        ratio, _ = enumerated(records, mechanism.probabilities(), mechanism.guarded, mechanism.protected())
+        ratio, _ = enumerated(
+            records, mechanism.probabilities(), mechanism.sensitive_mask, mechanism.protected()
+        )
         law = mechanism.law.ratio()
         # A bin is the average of its numbers, a small pool may never separate two labels, and OSLDP bounds less than ULDP of the parts.
         assert ratio != INFINITE and ratio <= law and log_ratio(law, 1) <= mechanism.requested
-        if not mechanism.binned and name not in ("RR x OUE x OLH", "RR, OUE, OLH"):
+        if not mechanism.represents_interval and name not in ("RR x OUE x OLH", "RR, OUE, OLH"):
             assert ratio == law
 
 
@@ -112,8 +148,14 @@ def test_serialised_tuples_have_the_epsilon_of_the_parts_together(name: str, eps
 def test_the_header_rebuilds_the_parts_to_the_last_bit(name: str) -> None:
     mechanism = COMBINED[name](1.0)
     again = from_header(mechanism.header)
-    assert type(again) is type(mechanism) and again.header == mechanism.header and again.guarantee == mechanism.guarantee
-    assert [part.header for part in again.parts.values()] == [part.header for part in mechanism.parts.values()]
+    assert (
+        type(again) is type(mechanism)
+        and again.header == mechanism.header
+        and again.guarantee == mechanism.guarantee
+    )
+    assert [part.header for part in again.parts.values()] == [
+        part.header for part in mechanism.parts.values()
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -134,22 +176,29 @@ def test_tuples_survive_every_wire_and_are_counted_from_it_alike(name: str, tmp_
     mechanism = COMBINED[name](1.0)
     reports = _reports(mechanism)
     reports.save(tmp_path / "r.warner", keep_order=True)
-    copies = [Reports.load(tmp_path / "r.warner")]
+    rows_per_report = [Reports.load(tmp_path / "r.warner")]
     for suffix in ("parquet", "csv"):
         path = str(tmp_path / f"r.{suffix}")
         write_reports(reports, path, keep_order=True)
-        copies.append(read_reports(path)["value"])
+        rows_per_report.append(read_reports(path)["value"])
         assert tally_file(path) == {"value": mechanism.tally(reports)}
         for how in _ways(mechanism) if isinstance(mechanism, warner.PerAttribute) else []:
             assert tally_file(path, **how) == {"value": mechanism.tally(reports, **how)}
-    for copy in copies:
-        assert copy.header == reports.header and copy.to_bytes(keep_order=True) == reports.to_bytes(keep_order=True)
+    for copy in rows_per_report:
+        assert copy.header == reports.header and copy.to_bytes(keep_order=True) == reports.to_bytes(
+            keep_order=True
+        )
     for how in _ways(mechanism):
         tally = mechanism.tally(reports, **how)
         tally.save(tmp_path / "t.json")
         assert Tally.load(tmp_path / "t.json") == tally
         for backend in ("pyarrow", "polars", "pandas"):
-            assert tally_frame(mechanism, reports_frame(reports, backend), simulated=reports.simulated, **how) == tally
+            assert (
+                tally_frame(
+                    mechanism, reports_frame(reports, backend), simulated=reports.simulated, **how
+                )
+                == tally
+            )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -161,9 +210,18 @@ def test_foreign_tuples_come_in_checked(name: str) -> None:
         with pytest.raises(warner.ReportError, match="has no column"):
             mechanism.reports({k: v for k, v in reports.columns.items() if k != column})
         with pytest.raises(warner.ReportError, match="columns"):
-            mechanism.tally(Reports(reports.header, {k: v for k, v in reports.columns.items() if k != column} or {"other": np.zeros(3)}))
+            mechanism.tally(
+                Reports(
+                    reports.header,
+                    {k: v for k, v in reports.columns.items() if k != column}
+                    or {"other": np.zeros(3)},
+                )
+            )
         for wrong in (-1, 2**40, 0.5, "1"):
-            bad = {k: np.array(v, dtype=object if isinstance(wrong, str) else type(wrong)) for k, v in reports.columns.items()}
+            bad = {
+                k: np.array(v, dtype=object if isinstance(wrong, str) else type(wrong))
+                for k, v in reports.columns.items()
+            }
             bad[column].flat[0] = wrong
             with pytest.raises(warner.ReportError):
                 mechanism.reports(bad)
@@ -179,17 +237,23 @@ def test_estimators_run_on_tuples(name: str, estimator: warner.estimators.Estima
     mechanism = COMBINED[name](3.0)
     rng = np.random.default_rng(3)
     theta = rng.dirichlet(np.full(mechanism.domain.size, 0.5))
-    tally = mechanism.tally(mechanism.randomize(mechanism.domain.decode(rng.choice(theta.size, 20_000, p=theta)), rng))
+    tally = mechanism.tally(
+        mechanism.randomize(mechanism.domain.decode(rng.choice(theta.size, 20_000, p=theta)), rng)
+    )
     try:
         result = warner.estimate(tally, estimator)
     except (warner.ArgumentError, warner.ArgumentTypeError, warner.IdentifiabilityError) as error:
         # Those seen of several bits are not simulated; a tuple of attributes has no order.
         simulated = isinstance(estimator, warner.BiasCorrection) and name == "RR, OUE, OLH"
-        assert simulated or isinstance(estimator, warner.Observed | warner.SmoothedEM | warner.LogSpline | warner.WienerFilter), error
+        assert simulated or isinstance(
+            estimator, warner.Observed | warner.SmoothedEM | warner.LogSpline | warner.WienerFilter
+        ), error
         return
     assert result.probabilities.shape == theta.shape and np.isfinite(result.probabilities).all()
     if isinstance(estimator, warner.Inversion | warner.MaximumLikelihood | warner.MixtureReduction):
-        assert result.probabilities == pytest.approx(theta, abs=0.15 if estimator == warner.Inversion("base-cut") else 0.06)
+        assert result.probabilities == pytest.approx(
+            theta, abs=0.15 if estimator == warner.Inversion("base-cut") else 0.06
+        )
     bounds = result.interval()
     assert (bounds[:, 0] <= bounds[:, 1]).all()
 
@@ -198,7 +262,9 @@ def test_budgets_add_and_never_round_down() -> None:
     domain = warner.Integers(0, 2)
     mechanism = warner.Repeated(warner.RandomizedResponse(domain, 0.1), 10)
     part = warner.RandomizedResponse(domain, 0.1).epsilon
-    assert Fraction(mechanism.epsilon) >= 10 * Fraction(part) and mechanism.epsilon <= math.nextafter(1.0, 2)
+    assert Fraction(mechanism.epsilon) >= 10 * Fraction(
+        part
+    ) and mechanism.epsilon <= math.nextafter(1.0, 2)
     assert Fraction(mechanism.requested) >= 10 * Fraction(0.1)
 
 
@@ -228,10 +294,18 @@ def _small(name: str) -> Mechanism:
         options: dict[str, dict[str, Any]] = {
             "KeyValue unary piecewise": {"value": "piecewise", "cells": 3},
             "KeyValue direct piecewise": {"key": "direct", "value": "piecewise", "cells": 3},
-            "KeyValue of little for values": {"value": "piecewise", "value_epsilon": 0.5, "cells": 3},
+            "KeyValue of little for values": {
+                "value": "piecewise",
+                "value_epsilon": 0.5,
+                "cells": 3,
+            },
         }
         pair = warner.Categorical(["a", "b"]), warner.Integers(0, 1)
-        return warner.KeyValue(*pair, 1.0, **options[name]) if name in options else KEYED[name](*pair, 1.0)
+        return (
+            warner.KeyValue(*pair, 1.0, **options[name])
+            if name in options
+            else KEYED[name](*pair, 1.0)
+        )
     return (SENSITIVITIES | MECHANISMS)[name](few, 1.0)
 
 
@@ -239,7 +313,11 @@ def _small(name: str) -> Mechanism:
 def _enumerated(name: str) -> tuple[Mechanism, np.ndarray, np.ndarray, np.ndarray]:
     """The mechanism, its table of probabilities (m, K) in floats, which reports are protected and which values are."""
     mechanism = _small(name)
-    sensitive = np.ones(mechanism.domain.size, dtype=bool) if mechanism.guarded is None else mechanism.guarded
+    sensitive = (
+        np.ones(mechanism.domain.size, dtype=bool)
+        if mechanism.sensitive_mask is None
+        else mechanism.sensitive_mask
+    )
     return mechanism, mechanism.probabilities().astype(float), mechanism.protected(), sensitive
 
 
@@ -249,11 +327,19 @@ def _nats(table: np.ndarray, sensitive: np.ndarray) -> float:
     return float(np.log(most[most > 0] / least[most > 0]).max())
 
 
-PAIRED = [*(name for name in [*ALL, *SENSITIVITIES] if name not in ("Gaussian", "KeyValue of several pairs"))]
+PAIRED = [
+    *(
+        name
+        for name in [*ALL, *SENSITIVITIES]
+        if name not in ("Gaussian", "KeyValue of several pairs")
+    )
+]
 
 
 @pytest.mark.parametrize("first", PAIRED)
-def test_audits_of_two_mechanisms_are_those_of_all_tuples_enumerated(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_audits_of_two_mechanisms_are_those_of_all_tuples_enumerated(
+    first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every pair of registered mechanisms. Rejects sums of epsilons that are for different distances: 6 in place of 12 at sensitivity 1/2."""
     # The tuples are enumerated here, by floats; audits go by the parts alone, which is the sum that is tested.
     monkeypatch.setattr(Combined, "listed", False)
@@ -262,13 +348,26 @@ def test_audits_of_two_mechanisms_are_those_of_all_tuples_enumerated(first: str,
         b, other, safe_b, inside_b = _enumerated(second)
         both = warner.PerAttribute(warner.Product(a=a.domain, b=b.domain), {"a": a, "b": b})
         result = warner.audit(both)
-        table = np.multiply.outer(one, other).transpose(0, 2, 1, 3).reshape(len(one) * len(other), -1)
+        table = (
+            np.multiply.outer(one, other).transpose(0, 2, 1, 3).reshape(len(one) * len(other), -1)
+        )
         sensitive = np.logical_and.outer(inside_a, inside_b).ravel()
         found = _nats(table[np.logical_and.outer(safe_a, safe_b).ravel()], sensitive)
-        assert result.holds and result.unit is None and result.total == result.epsilon <= both.requested, second
+        assert (
+            result.holds
+            and result.distance_unit is None
+            and result.total == result.epsilon <= both.requested
+        ), second
         assert found <= result.epsilon * (1 + 1e-12), second
         # What slopes and bins leave open: nothing, where the most distant values have the steepest slope.
-        loose = {"Exponential", "PlanarLaplace", "PlanarGeometric", "SquareWave", "Piecewise", "StochasticRounding"} & {first, second}
+        loose = {
+            "Exponential",
+            "PlanarLaplace",
+            "PlanarGeometric",
+            "SquareWave",
+            "Piecewise",
+            "StochasticRounding",
+        } & {first, second}
         if not loose:
             assert found == pytest.approx(result.epsilon, abs=1e-8), second
         assert result.epsilon == pytest.approx(both.guarantee.total, rel=1e-9), second
@@ -281,24 +380,42 @@ def test_two_reports_of_noise_at_any_sensitivity(sensitivity: float) -> None:
     total = 3 / sensitivity
     alone = warner.audit(noise)
     assert alone.holds and alone.total == pytest.approx(total, abs=1e-8)
-    assert alone.epsilon == pytest.approx(1.0, abs=1e-9) and alone.unit == (None if sensitivity == 3 else sensitivity)
+    assert alone.epsilon == pytest.approx(1.0, abs=1e-9) and alone.distance_unit == (
+        None if sensitivity == 3 else sensitivity
+    )
     for several, times in (
         (warner.Repeated(noise, 2), 2),
         (warner.PerAttribute(warner.Product(a=noise.domain), {"a": noise}), 1),
-        (warner.PerAttribute(warner.Product(a=noise.domain, b=noise.domain), {"a": noise, "b": noise}), 2),
+        (
+            warner.PerAttribute(
+                warner.Product(a=noise.domain, b=noise.domain), {"a": noise, "b": noise}
+            ),
+            2,
+        ),
     ):
         result = warner.audit(several, samples=1000)
-        assert result.holds and "enumerated" in result.how and result.total == pytest.approx(times * total, abs=1e-8)
-        assert _nats(several.probabilities().astype(float), np.ones(several.domain.size, dtype=bool)) == pytest.approx(result.total, abs=1e-8)
+        assert (
+            result.holds
+            and "enumerated" in result.how
+            and result.total == pytest.approx(times * total, abs=1e-8)
+        )
+        assert _nats(
+            several.probabilities().astype(float), np.ones(several.domain.size, dtype=bool)
+        ) == pytest.approx(result.total, abs=1e-8)
         if isinstance(several.guarantee, warner.MetricLDP):
-            assert result.unit == 1 and result.epsilon == pytest.approx(times / sensitivity, abs=1e-9) == pytest.approx(several.requested, abs=1e-8)
+            assert result.distance_unit == 1 and result.epsilon == pytest.approx(
+                times / sensitivity, abs=1e-9
+            ) == pytest.approx(several.requested, abs=1e-8)
 
 
 def test_tuples_that_spend_more_than_their_parts_say_are_found() -> None:
     """The enumeration judges the sum: a metric guarantee and one for any two values that are both too small by half."""
     domain = warner.Integers(0, 3)
     noise, louder = (warner.Laplace(domain, e, sensitivity=0.5, reach=1) for e in (1.0, 2.0))
-    for several in (warner.Repeated(noise, 2), warner.PerAttribute(warner.Product(a=domain, b=domain), {"a": noise, "b": noise})):
+    for several in (
+        warner.Repeated(noise, 2),
+        warner.PerAttribute(warner.Product(a=domain, b=domain), {"a": noise, "b": noise}),
+    ):
         true = several._tabled([louder.probabilities()] * 2)
         several.probabilities = lambda true=true: true  # type: ignore[method-assign]
         assert not warner.audit(several).holds
@@ -307,6 +424,13 @@ def test_tuples_that_spend_more_than_their_parts_say_are_found() -> None:
 def test_audits_of_large_products_go_part_by_part() -> None:
     names = [f"q{i}" for i in range(40)]
     domain = warner.Integers(0, 99)
-    mechanism = warner.PerAttribute(warner.Product(**dict.fromkeys(names, domain)), {k: warner.RandomizedResponse(domain, 0.1) for k in names})
+    mechanism = warner.PerAttribute(
+        warner.Product(**dict.fromkeys(names, domain)),
+        {k: warner.RandomizedResponse(domain, 0.1) for k in names},
+    )
     result = warner.audit(mechanism)
-    assert result.holds and result.epsilon == mechanism.epsilon == pytest.approx(4.0) and "tuples" not in result.how
+    assert (
+        result.holds
+        and result.epsilon == mechanism.epsilon == pytest.approx(4.0)
+        and "tuples" not in result.how
+    )

@@ -10,11 +10,11 @@ import pytest
 
 import warner
 from tests.registry import ALL, MECHANISMS, METRIC, TIGHT, smallest
-from warner._exact import ONE, log_ratio
-from warner.audit import enumerated
-from warner.law import INFINITE, OneHotBits
+from warner._core.exact import ONE, log_ratio
+from warner.design.auditing import enumerated
 from warner.mechanisms import from_header
-from warner.reports import Reports
+from warner.privacy.report_laws import INFINITE, OneHotBits
+from warner.reports.reports import Reports
 
 EPSILONS = [1e-3, 0.1, 1.0, math.log(3), 4.0, 10.0]
 
@@ -24,20 +24,26 @@ EPSILONS = [1e-3, 0.1, 1.0, math.log(3), 4.0, 10.0]
 def test_serialised_reports_have_the_epsilon_of_the_law(name: str, epsilon: float) -> None:
     mechanism = smallest(name, epsilon)
     records = Reports(mechanism.header, mechanism.outputs()).records()
-    assert len(records) == mechanism.alphabet == len(set(records))
-    ratio, problem = enumerated(records, mechanism.probabilities(), mechanism.guarded, mechanism.protected())
+    assert len(records) == mechanism.n_reports == len(set(records))
+    ratio, problem = enumerated(
+        records, mechanism.probabilities(), mechanism.sensitive_mask, mechanism.protected()
+    )
     assert problem is None
     assert ratio == mechanism.law.ratio()
     result = warner.audit(mechanism)
     assert result.holds
     # Slopes are logarithms in double precision over distances, rounded up.
-    assert result.epsilon == (pytest.approx(mechanism.epsilon, rel=1e-12) if name in METRIC else mechanism.epsilon)
+    assert result.epsilon == (
+        pytest.approx(mechanism.epsilon, rel=1e-12) if name in METRIC else mechanism.epsilon
+    )
 
 
 @pytest.mark.parametrize("name", TIGHT)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("size", [2, 5, 64, 1000])
-def test_realised_epsilon_is_the_requested_one_from_below(name: str, epsilon: float, size: int) -> None:
+def test_realised_epsilon_is_the_requested_one_from_below(
+    name: str, epsilon: float, size: int
+) -> None:
     mechanism = MECHANISMS[name](warner.Integers(1, size), epsilon)
     assert epsilon - 1e-9 <= mechanism.epsilon <= epsilon
     most = epsilon * (size - 1 if name in METRIC else 1)
@@ -46,8 +52,14 @@ def test_realised_epsilon_is_the_requested_one_from_below(name: str, epsilon: fl
         assert log_ratio(mechanism.law.ratio(), 1) <= most * (1 + 1e-15)
         # ... and the mechanism is not private at anything clearly smaller.
         assert log_ratio(mechanism.law.ratio(), 1) > most - 0.01
-    kind = warner.MetricLDP if name in METRIC and not (size == 2 and name.startswith("Laplace")) else warner.LDP
-    assert mechanism.guarantee.epsilon == mechanism.epsilon and isinstance(mechanism.guarantee, kind) == (mechanism.guarded is None)
+    kind = (
+        warner.MetricLDP
+        if name in METRIC and not (size == 2 and name.startswith("Laplace"))
+        else warner.LDP
+    )
+    assert mechanism.guarantee.epsilon == mechanism.epsilon and isinstance(
+        mechanism.guarantee, kind
+    ) == (mechanism.sensitive_mask is None)
 
 
 @pytest.mark.parametrize("name", [n for n in TIGHT if not n.startswith("Laplace")])
@@ -108,7 +120,11 @@ class Careless(warner.RandomizedResponse):
 
 def test_audit_finds_a_broken_mechanism() -> None:
     worse = warner.audit(Careless(warner.Integers(0, 3), 1.0))
-    assert not worse.holds and "larger odds than the law" in str(worse.breaks) and worse.epsilon > 1.001
+    assert (
+        not worse.holds
+        and "larger odds than the law" in str(worse.breaks)
+        and worse.epsilon > 1.001
+    )
     greedy = warner.RandomizedResponse(warner.Integers(0, 3), 1.0)
     greedy.requested = 0.5
     assert not warner.audit(greedy).holds and "exceeds 0.5" in str(warner.audit(greedy).breaks)
@@ -130,7 +146,9 @@ def test_randomized_response_is_tight_at_any_size(size: int) -> None:
 def test_default_pools_fit_any_budget() -> None:
     for epsilon in (0.1, 1.0, 4.0, 7.0, 10.0):
         mechanism = warner.LocalHashing(warner.Integers(0, 9), epsilon)
-        assert mechanism.seeds * mechanism.buckets <= 2**26 and (epsilon > 6 or mechanism.seeds == 2**16)
+        assert mechanism.seeds * mechanism.buckets <= 2**26 and (
+            epsilon > 6 or mechanism.seeds == 2**16
+        )
 
 
 def test_order_of_a_subset_leaks() -> None:
@@ -144,21 +162,33 @@ def test_order_of_a_subset_leaks() -> None:
                 records.append(bytes([first, second]))
                 # Included: true value first, then a random other. Left out: two random others in random order.
                 without = (1 - include) / ((size - 1) * (size - 2))
-                rows.append([include / (size - 1) if first == x else 0 if second == x else without for x in range(size)])
+                rows.append(
+                    [
+                        include / (size - 1) if first == x else 0 if second == x else without
+                        for x in range(size)
+                    ]
+                )
     ratio, problem = enumerated(records, np.array(rows, dtype=object))
-    assert problem is None and ratio == INFINITE  # the true value never comes second: unbounded over ordered reports
+    assert (
+        problem is None and ratio == INFINITE
+    )  # the true value never comes second: unbounded over ordered reports
     # Even the first element alone: Pr(first = x | x) against Pr(first = x | other).
     odds = include / ((1 - include) / (size - 1))
     assert odds == width * e * (size - 1) / (size - width) > e
 
 
 def test_reports_of_different_length_are_refused() -> None:
-    assert enumerated([b"a", b"bb"], np.array([[1, 0], [0, 1]], dtype=object))[1] == "serialised reports differ in length"
+    assert (
+        enumerated([b"a", b"bb"], np.array([[1, 0], [0, 1]], dtype=object))[1]
+        == "serialised reports differ in length"
+    )
 
 
 def test_a_law_that_does_not_sum_to_one_is_refused() -> None:
     half = Fraction(1, 2)
-    assert "sum to one" in str(enumerated([b"a", b"b"], np.array([[half, half], [half, Fraction(1, 3)]], dtype=object))[1])
+    assert "sum to one" in str(
+        enumerated([b"a", b"b"], np.array([[half, half], [half, Fraction(1, 3)]], dtype=object))[1]
+    )
 
 
 def test_composition_adds_and_never_rounds_down() -> None:

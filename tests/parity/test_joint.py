@@ -9,11 +9,21 @@ import warner
 from tests.parity.test_structured_channels import _geometric, _utility
 from tests.registry import MECHANISMS
 from warner import Integers, Product
-from warner.association import Pair
-from warner.channel import Channel, DenseChannel, DirectChannel, HadamardChannel, KroneckerChannel, SummedChannel, lifted, marginal, summed
-from warner.evidence import evidence
-from warner.reports import Reports
-from warner.theory import expected_loss, inversion_squares
+from warner.channels import (
+    Channel,
+    DenseChannel,
+    DirectChannel,
+    HadamardChannel,
+    KroneckerChannel,
+    SummedChannel,
+    lifted,
+    marginal,
+    summed,
+)
+from warner.design.theory import expected_loss, inversion_squares
+from warner.reports.reports import Reports
+from warner.results.association import Pair
+from warner.results.from_tally import likelihood_data
 
 SHAPE = (3, 4, 2)
 
@@ -43,7 +53,9 @@ WHOLE: dict[str, Channel] = {
 def test_marginal_channels_are_the_law_of_the_reports_summed(name: str, keep: list[int]) -> None:
     """For every joint distribution: summing reports over the attributes left out gives the marginal channel of its marginal."""
     channel = WHOLE[name]
-    rows = [c.shape[0] for c in channel.channels] if isinstance(channel, KroneckerChannel) else SHAPE
+    rows = (
+        [c.shape[0] for c in channel.channels] if isinstance(channel, KroneckerChannel) else SHAPE
+    )
     for seed in range(5):
         theta = np.random.default_rng(seed).dirichlet(np.full(24, 0.3))
         w = channel.dense() @ theta
@@ -65,17 +77,24 @@ def test_functionals_are_those_of_the_inverse_as_a_matrix(name: str) -> None:
     inverse = channel.invert(np.eye(channel.shape[0]))
     for trailing in ((), (3,)):
         c = np.random.default_rng(0).random((24, *trailing))
-        assert channel.functional(c) == pytest.approx(inverse.T @ c, abs=1e-9)
+        assert channel.influence(c) == pytest.approx(inverse.T @ c, abs=1e-9)
 
 
 def test_the_functional_of_hadamard_response_is_that_of_its_own_inverse_for_any_weights() -> None:
     channel = HadamardChannel(5, 8, 0.5)
     w, c = np.random.default_rng(0).dirichlet(np.ones(8)), np.random.default_rng(1).random((5, 2))
-    assert channel.functional(c).T @ w == pytest.approx(c.T @ channel.invert(w))
+    assert channel.influence(c).T @ w == pytest.approx(c.T @ channel.invert(w))
 
 
 PAIR = Product(a=Integers(0, 1), b=Integers(0, 2))
-SUMMED = ["UnaryEncoding symmetric", "UnaryEncoding keep 0.8", "SubsetSelection", "SubsetSelection of two", "HadamardResponse", "ChannelMechanism"]
+SUMMED = [
+    "UnaryEncoding symmetric",
+    "UnaryEncoding keep 0.8",
+    "SubsetSelection",
+    "SubsetSelection of two",
+    "HadamardResponse",
+    "ChannelMechanism",
+]
 
 
 @pytest.mark.parametrize("keep", [[0], [1]])
@@ -83,12 +102,16 @@ SUMMED = ["UnaryEncoding symmetric", "UnaryEncoding keep 0.8", "SubsetSelection"
 def test_variance_of_a_marginal_is_that_over_all_reports(name: str, keep: list[int]) -> None:
     """By enumeration: E[Z(y)^2] - theta'^2, Z(y) the sums of the inverse of one report; summing the cells' variances is wrong."""
     mechanism = (
-        warner.UtilityOptimizedRappor(PAIR, 1.0, sensitive=PAIR.labels[:2]) if name == "UtilityOptimizedRappor" else MECHANISMS[name](PAIR, 1.0)
+        warner.UtilityOptimizedRappor(PAIR, 1.0, sensitive=PAIR.labels[:2])
+        if name == "UtilityOptimizedRappor"
+        else MECHANISMS[name](PAIR, 1.0)
     )
     theta = np.random.default_rng(3).dirichlet(np.ones(6))
     channel = mechanism.channel()
     outputs = Reports(mechanism.header, mechanism.outputs())
-    rows = np.stack([evidence(mechanism.tally(outputs[i : i + 1])).weights for i in range(len(outputs))])
+    rows = np.stack(
+        [likelihood_data(mechanism.tally(outputs[i : i + 1])).weights for i in range(len(outputs))]
+    )
     single = np.stack([summed(channel.invert(row), PAIR.shape, keep) for row in rows])
     law = mechanism.probabilities().astype(float) @ theta
     part = summed(theta, PAIR.shape, keep)
@@ -96,39 +119,58 @@ def test_variance_of_a_marginal_is_that_over_all_reports(name: str, keep: list[i
     assert law @ single == pytest.approx(part, abs=1e-12)
     assert found.variance(part) == pytest.approx(law @ single**2 - part**2, rel=1e-9)
     if "Encoding" not in name:  # whose bits are independent
-        assert np.abs(summed(channel.variance(theta), PAIR.shape, keep) / found.variance(part) - 1).max() > 0.01
+        assert (
+            np.abs(
+                summed(channel.variance(theta), PAIR.shape, keep) / found.variance(part) - 1
+            ).max()
+            > 0.01
+        )
     # Also of a law that is not the one it was made for, where the rest given the kept attributes is the same.
     other = np.random.default_rng(4).dirichlet(np.ones(part.size))
     law = mechanism.probabilities().astype(float) @ (theta * lifted(other / part, PAIR.shape, keep))
     assert found.variance(other) == pytest.approx(law @ single**2 - other**2, rel=1e-9)
     assert found.matvec(part) == pytest.approx(channel.matvec(theta))
-    r, t = np.random.default_rng(5).random(channel.shape[0]), np.random.default_rng(6).random((part.size, 2))
+    r, t = (
+        np.random.default_rng(5).random(channel.shape[0]),
+        np.random.default_rng(6).random((part.size, 2)),
+    )
     assert t.T @ found.rmatvec(r) == pytest.approx(found.matvec(t).T @ r)
 
 
 def test_the_square_of_an_association_is_the_same_axis_by_axis_and_listed() -> None:
     factors = [_utility(3, 1, 1.0)[0], _geometric(4, 0.5, 0, 0)[0]]
     fast = KroneckerChannel(factors)
-    w = fast.simulate(np.random.default_rng(0).dirichlet(np.ones(12)), 500, np.random.default_rng(1))
+    w = fast.simulate(
+        np.random.default_rng(0).dirichlet(np.ones(12)), 500, np.random.default_rng(1)
+    )
     slow = DenseChannel(fast.dense())
     pair = Pair(fast, w, 500, (3, 4))
     maps = [np.eye(k) - np.random.default_rng(k).dirichlet(np.ones(k))[:, None] for k in (3, 4)]
     inverse = slow.invert(np.eye(12))
     numbers = np.kron(maps[0], maps[1]) @ inverse  # (r c, m): g_ij of each report
     assert pair._squares(w, maps) == pytest.approx((numbers**2 @ w).reshape(3, 4))
-    assert Pair(slow, w, 500, (3, 4))._squares(w, maps) == pytest.approx((numbers**2 @ w).reshape(3, 4))
+    assert Pair(slow, w, 500, (3, 4))._squares(w, maps) == pytest.approx(
+        (numbers**2 @ w).reshape(3, 4)
+    )
     assert pair.square(w) == pytest.approx(Pair(slow, w, 500, (3, 4)).square(w), rel=1e-6)
 
 
 def test_the_closed_form_of_joint_errors_is_the_variance_of_the_channel() -> None:
     budgets = [0.5, 1.0, 2.0]
-    mechanisms = [warner.RandomizedResponse(Integers(1, size), eps) for size, eps in zip(SHAPE, budgets, strict=True)]
+    mechanisms = [
+        warner.RandomizedResponse(Integers(1, size), eps)
+        for size, eps in zip(SHAPE, budgets, strict=True)
+    ]
     channel = KroneckerChannel([m.channel() for m in mechanisms])
     theta = np.random.default_rng(0).dirichlet(np.ones(24))
     realised = [m.epsilon for m in mechanisms]
-    assert inversion_squares(SHAPE, realised, 1000, theta @ theta) == pytest.approx(channel.variance(theta).sum() / 1000, rel=1e-9)
+    assert inversion_squares(SHAPE, realised, 1000, theta @ theta) == pytest.approx(
+        channel.variance(theta).sum() / 1000, rel=1e-9
+    )
     joint = warner.RandomizedResponse(Integers(1, 24), 3.5)
-    assert inversion_squares([24], [joint.epsilon], 1000, theta @ theta) == pytest.approx(expected_loss(joint, theta, 1000, "l2"), rel=1e-9)
+    assert inversion_squares([24], [joint.epsilon], 1000, theta @ theta) == pytest.approx(
+        expected_loss(joint, theta, 1000, "l2"), rel=1e-9
+    )
     assert inversion_squares([5], [700.0], 10, 0.2) == pytest.approx(0.08)
     for wrong in (([2], [1.0, 1.0], 10), ([2], [0.0], 10), ([1], [1.0], 10), ([], [], 10)):
         with pytest.raises(warner.ArgumentError):

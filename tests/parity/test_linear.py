@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 from scipy.linalg import hadamard
 
 import warner
-from warner import hashing
-from warner.channel import walsh
-from warner.channel.hashed import _collisions
-from warner.estimators.simplex import base_cut, normalize, project, threshold
-from warner.reports import Fields
-from warner.tally import bit_sums, count
+from warner._core import hash_family as hashing
+from warner.channels import walsh
+from warner.channels.hashed import _collisions
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.metrics.simplex import base_cut, normalize, project, threshold
+from warner.reports.schema import (
+    IntegerColumns,
+)
+from warner.reports.tally import bit_sums, count
 
 
 @pytest.mark.parametrize("n", [1, 254, 255, 256, 5000])
@@ -36,9 +39,14 @@ def test_bit_sums_of_all_ones_do_not_overflow_their_lanes() -> None:
 def test_histograms_count_tuples() -> None:
     rng = np.random.default_rng(0)
     seed, bucket = rng.integers(0, 7, 1000), rng.integers(0, 3, 1000)
-    kind, table = count(Fields(("seed", "bucket"), (7, 3)), {"seed": seed.astype(np.uint8), "bucket": bucket.astype(np.uint8)})
+    kind, table = count(
+        IntegerColumns(("seed", "bucket"), (7, 3)),
+        {"seed": seed.astype(np.uint8), "bucket": bucket.astype(np.uint8)},
+    )
     assert kind == "histogram"
-    assert table.tolist() == [[sum((seed == s) & (bucket == b)) for b in range(3)] for s in range(7)]
+    assert table.tolist() == [
+        [sum((seed == s) & (bucket == b)) for b in range(3)] for s in range(7)
+    ]
 
 
 @pytest.mark.parametrize("order", [1, 2, 8, 64])
@@ -71,7 +79,11 @@ def test_hash_known_answers() -> None:
     assert vectors["family"] == hashing.FAMILY
     assert len(vectors["vectors"]) >= 64
     for seed, index, g, bucket in vectors["vectors"]:
-        assert int(hashing.buckets(np.array([seed]), np.array([index]), g)[0]) == bucket == _hash_slowly(seed, index, g)
+        assert (
+            int(hashing.buckets(np.array([seed]), np.array([index]), g)[0])
+            == bucket
+            == _hash_slowly(seed, index, g)
+        )
 
 
 def test_collisions_by_counting() -> None:
@@ -90,12 +102,16 @@ def test_hash_channel_in_blocks_is_the_whole(monkeypatch: pytest.MonkeyPatch) ->
     channel = warner.LocalHashing(warner.Integers(0, 19), 1.0, seeds=64).channel()
     theta, r = np.random.default_rng(0).dirichlet(np.ones(20)), np.random.default_rng(1).random(256)
     whole = channel.matvec(theta), channel.rmatvec(r), channel.variance(theta), channel.gram(r)
-    monkeypatch.setattr("warner.channel.hashed._BLOCK", 130)
-    monkeypatch.setattr("warner.channel.hashed._HASH_CACHE", 0)
+    monkeypatch.setattr("warner.channels.hashed._BLOCK", 130)
+    monkeypatch.setattr("warner.channels.hashed._HASH_CACHE", 0)
     again = warner.LocalHashing(warner.Integers(0, 19), 1.0, seeds=64).channel()
-    for a, b in zip(whole, (again.matvec(theta), again.rmatvec(r), again.variance(theta), again.gram(r)), strict=True):
+    for a, b in zip(
+        whole,
+        (again.matvec(theta), again.rmatvec(r), again.variance(theta), again.gram(r)),
+        strict=True,
+    ):
         assert a == pytest.approx(b, abs=1e-12)
-    monkeypatch.setattr("warner.channel.hashed._VARIANCE_WORK", 32 * 4 * 400)
+    monkeypatch.setattr("warner.channels.hashed._VARIANCE_WORK", 32 * 4 * 400)
     assert again.variance(theta) == pytest.approx(whole[2], rel=0.4)
 
 
@@ -119,7 +135,9 @@ def test_post_processing_at_its_edges() -> None:
     assert base_cut(np.array([1.4, 0.2])).tolist() == [1, 0]
     whole = np.array([0.4, 0.25, 0.2, 0.1, 0.05]) + 1e-16
     assert (base_cut(whole[::-1]) > 0).all(), "rounding must not cost the last share"
-    assert threshold(np.array([0.9, 0.4, 0.0]), np.full(3, 0.01)) == pytest.approx([0.9 / 1.3, 0.4 / 1.3, 0])
+    assert threshold(np.array([0.9, 0.4, 0.0]), np.full(3, 0.01)) == pytest.approx(
+        [0.9 / 1.3, 0.4 / 1.3, 0]
+    )
     assert threshold(np.array([0.4, 0.4]), np.full(2, 0.01)) == pytest.approx([0.5, 0.5])
     assert threshold(np.array([0.3, 0.0, 0.0]), np.zeros(3)) == pytest.approx([0.3, 0.35, 0.35])
     # Threshold by the slow rule: above z(1 - alpha / K) sd.
@@ -136,3 +154,29 @@ def test_pure_python_projection() -> None:
         middle = (low + high) / 2
         low, high = (middle, high) if np.maximum(v - middle, 0).sum() > 1 else (low, middle)
     assert project(v) == pytest.approx(np.maximum(v - low, 0), abs=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e6, 1e12, 1e18])
+def test_projections_sum_to_one_at_every_scale(scale: float) -> None:
+    """Rejects the sum without the largest taken off first: it loses the 1 in entries of 1e6, and finds nothing to keep in those of 1e18."""
+    for seed in range(20):
+        v = scale * np.random.default_rng(seed).normal(size=5)
+        for entries in (v, v - v.mean(), v + 1 - v.sum(), np.repeat(v[:1], 5)):
+            found = project(entries)
+            assert abs(found.sum() - 1) <= 1e-12 and (found >= 0).all()
+            assert found.argmax() == entries.argmax() or found.max() == found[entries.argmax()]
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3])
+def test_an_unbiased_estimate_inside_the_simplex_sums_to_one(epsilon: float) -> None:
+    """Entries of 1e6 cancel: without a division by the sum it is off by 1e-10."""
+    coin = warner.RandomizedResponse(warner.Integers(0, 1), epsilon)
+    channel = coin.channel()
+    for constraint in (None, "project", "normalize", "base-cut", "threshold"):
+        fit = warner.Inversion(constraint).fit(
+            LikelihoodData(channel, np.array([0.5, 0.5]), 2, coin.domain)
+        )
+        assert abs(fit.shares.sum() - 1) <= 1e-12 and fit.shares == pytest.approx(
+            [0.5, 0.5], abs=1e-6
+        )
+        assert fit.status is warner.Status.EXACT

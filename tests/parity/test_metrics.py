@@ -8,8 +8,8 @@ from scipy.optimize import linprog
 
 import warner
 from warner import metrics
-from warner.estimate import Fit, Status
-from warner.evidence import evidence
+from warner.estimators.fit import Fit, Status
+from warner.results.from_tally import likelihood_data
 
 
 def _programme(p: np.ndarray, q: np.ndarray, points: np.ndarray) -> float:
@@ -17,7 +17,9 @@ def _programme(p: np.ndarray, q: np.ndarray, points: np.ndarray) -> float:
     size = p.size
     distance = np.linalg.norm(points[:, None] - points[None], axis=2)
     rows, columns = np.kron(np.eye(size), np.ones(size)), np.kron(np.ones(size), np.eye(size))
-    solved = linprog(distance.ravel(), A_eq=np.vstack([rows, columns])[:-1], b_eq=np.concatenate([p, q])[:-1])
+    solved = linprog(
+        distance.ravel(), A_eq=np.vstack([rows, columns])[:-1], b_eq=np.concatenate([p, q])[:-1]
+    )
     return float(solved.fun)
 
 
@@ -34,15 +36,21 @@ def test_earth_movers_distance_is_the_linear_programme(seed: int, dimension: int
     assert metrics.earth_movers(q, p, points) == pytest.approx(exact, rel=1e-7)
 
 
-def test_earth_movers_distance_on_a_line_is_wasserstein1_and_the_same_on_a_grid_of_one_row() -> None:
+def test_earth_movers_distance_on_a_line_is_wasserstein1_and_the_same_on_a_grid_of_one_row() -> (
+    None
+):
     rng = np.random.default_rng(5)
     for size in (2, 7, 50):
         p, q = rng.dirichlet(np.ones(size)), rng.dirichlet(np.ones(size))
         exact = metrics.wasserstein1(p, q, spacing=0.5)
         assert metrics.earth_movers(p, q, 0.5 * np.arange(size)) == pytest.approx(exact, rel=1e-12)
-        assert metrics.earth_movers(p, q, warner.Grid(1, size, 0.5).points) == pytest.approx(exact, rel=1e-9)
+        assert metrics.earth_movers(p, q, warner.Grid(1, size, 0.5).points) == pytest.approx(
+            exact, rel=1e-9
+        )
         mixed = rng.permutation(size)
-        assert metrics.earth_movers(p[mixed], q[mixed], 0.5 * mixed) == pytest.approx(exact, rel=1e-12)
+        assert metrics.earth_movers(p[mixed], q[mixed], 0.5 * mixed) == pytest.approx(
+            exact, rel=1e-12
+        )
 
 
 def test_range_and_quantile_errors_are_their_loops() -> None:
@@ -64,8 +72,10 @@ def test_range_and_quantile_errors_are_their_loops() -> None:
 def _estimate(domain: warner.Domain, theta: np.ndarray) -> warner.Estimate:
     """An estimate that is theta, of a mechanism that does not matter."""
     mechanism = warner.RandomizedResponse(domain, 2.0)
-    facts = evidence(mechanism.tally(mechanism.randomize(domain.labels, np.random.default_rng(0))))
-    return warner.Estimate(Fit(theta.copy(), Status.EXACT), facts, warner.Inversion())
+    data = likelihood_data(
+        mechanism.tally(mechanism.randomize(domain.labels, np.random.default_rng(0)))
+    )
+    return warner.Estimate(Fit(theta.copy(), Status.EXACT), data, warner.Inversion())
 
 
 def test_summaries_of_bins_are_those_of_numbers_spread_evenly_in_them() -> None:
@@ -78,11 +88,17 @@ def test_summaries_of_bins_are_those_of_numbers_spread_evenly_in_them() -> None:
     weights = np.repeat(theta, fine) / fine
     result = _estimate(domain, theta)
     assert result.mean() == pytest.approx(weights @ numbers)
-    assert result.variance() == pytest.approx(weights @ (numbers - weights @ numbers) ** 2, rel=1e-6)
+    assert result.variance() == pytest.approx(
+        weights @ (numbers - weights @ numbers) ** 2, rel=1e-6
+    )
     for q in (0.05, 0.3, 0.5, 0.77, 1.0):
-        assert result.quantile(q) == pytest.approx(numbers[np.searchsorted(np.cumsum(weights), q - 1e-12)], abs=1e-3)
+        assert result.quantile(q) == pytest.approx(
+            numbers[np.searchsorted(np.cumsum(weights), q - 1e-12)], abs=1e-3
+        )
     for low, high in ((-2, 4), (-1.3, 0.4), (0.1, 0.2), (3.9, 4.0), (1, 1)):
-        assert result.range(low, high) == pytest.approx(weights[(numbers >= low) & (numbers <= high)].sum(), abs=1e-4)
+        assert result.range(low, high) == pytest.approx(
+            weights[(numbers >= low) & (numbers <= high)].sum(), abs=1e-4
+        )
 
 
 def test_summaries_of_integers_are_those_of_a_list_of_people() -> None:

@@ -9,18 +9,20 @@ import pytest
 from scipy.stats import dirichlet
 
 from warner import Categorical, EmpiricalBayes, LocalHashing, UnaryEncoding
-from warner.channel import SupportChannel
+from warner.channels import SupportChannel
 from warner.estimators import _few, _order
-from warner.estimators._few import Few
-from warner.estimators._noise import Noise
-from warner.estimators.shrinkage import _uncrossed
-from warner.evidence import Evidence
+from warner.estimators.empirical_bayes.estimator import _uncrossed
+from warner.estimators.empirical_bayes.few_values import Few
+from warner.estimators.empirical_bayes.noise import Noise
+from warner.estimators.likelihood_data import LikelihoodData
 
 
 def test_gains_are_those_of_the_loop_over_frequencies() -> None:
     """The sums over near frequencies by cumulative sums, against sums written out."""
     p = np.random.default_rng(0).exponential(1 + 50 / np.arange(1.0, 41) ** 2)
-    keep = 1 / (1 + np.concatenate([[0.0], 2.0 ** np.arange(-3, max(4, int(np.log2(p.max()) + 2)))]))
+    keep = 1 / (
+        1 + np.concatenate([[0.0], 2.0 ** np.arange(-3, max(4, int(np.log2(p.max()) + 2)))])
+    )
     base = np.array([0.5] + [0.5 / (keep.size - 1)] * (keep.size - 1))
     posteriors = np.array([keep * np.exp(-v * keep) * base for v in p])
     posteriors /= posteriors.sum(axis=1, keepdims=True)
@@ -30,7 +32,11 @@ def test_gains_are_those_of_the_loop_over_frequencies() -> None:
             others = [j for j in range(40) if j != k]
             near = [j for j in others if 1 / 1.5 <= (j + 1) / (k + 1) <= 1.5]
             here = posteriors[near].sum(axis=0) * min(1.0, 4 / len(near)) if near else 0.0
-            moved[k] = keep * np.exp(-p[k] * keep) * ((posteriors[others].sum(axis=0) + 2 * base) / 41 + here)
+            moved[k] = (
+                keep
+                * np.exp(-p[k] * keep)
+                * ((posteriors[others].sum(axis=0) + 2 * base) / 41 + here)
+            )
             moved[k] /= moved[k].sum()
         done = np.abs(moved - posteriors).max() < 1e-3
         posteriors = moved
@@ -41,7 +47,9 @@ def test_gains_are_those_of_the_loop_over_frequencies() -> None:
     assert slope == pytest.approx(posteriors @ (1 - keep) ** 2 - gain**2, abs=1e-12)
 
 
-def test_what_each_value_adds_to_its_own_is_the_filters_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_each_value_adds_to_its_own_is_the_filters_derivative(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """With the prior of powers held, by central differences; sizes with and without a real highest frequency."""
     prior = np.array([0.5, 0.2, 0.2, 0.1])
     keep = np.array([1.0, 0.5, 0.1, 0.01])
@@ -57,7 +65,10 @@ def test_what_each_value_adds_to_its_own_is_the_filters_derivative(monkeypatch: 
         d = np.random.default_rng(1).normal(size=size) / np.sqrt(size)
         d -= d.mean()
         rows = 1e-5 * np.eye(size)
-        rise = [_order.filtered(d + row, 1.0)[0][x] - _order.filtered(d - row, 1.0)[0][x] for x, row in enumerate(rows)]
+        rise = [
+            _order.filtered(d + row, 1.0)[0][x] - _order.filtered(d - row, 1.0)[0][x]
+            for x, row in enumerate(rows)
+        ]
         assert _order.filtered(d, 1.0)[1] == pytest.approx(np.mean(rise) / 2e-5, abs=1e-8)
 
 
@@ -71,7 +82,9 @@ def test_laws_given_the_sum_are_those_of_the_enumeration(size: int) -> None:
     total, scores = [], []
     for concentration in _few._CONCENTRATIONS:
         prior = _few._prior(concentration, size, points)
-        mass = np.array([np.prod([prior[j] * likelihood[x, j] for x, j in enumerate(t)]) for t in grid])
+        mass = np.array(
+            [np.prod([prior[j] * likelihood[x, j] for x, j in enumerate(t)]) for t in grid]
+        )
         scores.append(mass.sum() / sum(np.prod(prior[list(t)]) for t in grid))
         laws = np.zeros((size, points))
         for t, m in zip(grid, mass / mass.sum(), strict=True):
@@ -96,13 +109,17 @@ def test_draws_of_few_values_have_their_laws() -> None:
     rng = np.random.default_rng(3)
     channel = SupportChannel(4, 0.25, 0.3)
     w = channel.simulate(np.array([0.6, 0.3, 0.1, 0.0]), 800, rng)
-    noise = Noise.of(Evidence(channel, w, 800, Categorical(list("abcd"))), "binomial")
+    noise = Noise.of(LikelihoodData(channel, w, 800, Categorical(list("abcd"))), "binomial")
     few = Few.of(noise.likelihood(np.arange(257) / 256))
     draws = few.draws(20_000, rng)
     assert draws.sum(axis=1) == pytest.approx(np.ones(20_000), abs=1e-12)
     for x in range(4):
-        empirical = np.bincount(np.rint(draws[:, x] * 256).astype(int), minlength=257).cumsum() / 20_000
-        assert np.abs(empirical - few.laws[x].cumsum()).max() < 3.5 / np.sqrt(20_000)  # Kolmogorov: 1e-10
+        empirical = (
+            np.bincount(np.rint(draws[:, x] * 256).astype(int), minlength=257).cumsum() / 20_000
+        )
+        assert np.abs(empirical - few.laws[x].cumsum()).max() < 3.5 / np.sqrt(
+            20_000
+        )  # Kolmogorov: 1e-10
 
 
 def test_counts_less_what_others_have_in_them_are_those_of_the_collisions() -> None:
@@ -113,10 +130,10 @@ def test_counts_less_what_others_have_in_them_are_those_of_the_collisions() -> N
     rng = np.random.default_rng(2)
     theta = rng.dirichlet(np.ones(30))
     w = channel.simulate(theta, 4000, rng)
-    facts = Evidence(channel, w, 4000, mechanism.domain)
-    noise = Noise.of(facts, "binomial")
+    data = LikelihoodData(channel, w, 4000, mechanism.domain)
+    noise = Noise.of(data, "binomial")
     posterior = EmpiricalBayes()._posterior(noise)
-    clearer = _uncrossed(facts, noise, posterior)
+    clearer = _uncrossed(data, noise, posterior)
     assert clearer is not None and clearer.n > noise.n and noise.gap is not None
     hit = (channel.dense() > channel.dense().min() + 1e-12).astype(float)
     expected = hit.T @ (channel.dense() @ posterior.shares)
@@ -132,13 +149,17 @@ def test_a_guess_changes_rows_apart_by_little() -> None:
     rng = np.random.default_rng(4)
     theta = np.exp(np.sin(np.arange(120) / 12))
     theta /= theta.sum()
-    channel = UnaryEncoding(Categorical([str(i) for i in range(120)]), 2.0, keep="optimized").channel()
+    channel = UnaryEncoding(
+        Categorical([str(i) for i in range(120)]), 2.0, keep="optimized"
+    ).channel()
     w = channel.simulate(theta, 20_000, rng)
-    noise = Noise.of(Evidence(channel, w, 20_000, Categorical([str(i) for i in range(120)])), "binomial").in_order()
+    noise = Noise.of(
+        LikelihoodData(channel, w, 20_000, Categorical([str(i) for i in range(120)])), "binomial"
+    ).in_order()
     assert noise.guess is not None
     whole = EmpiricalBayes()
     coarse = whole._posterior(noise).shares
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("warner.estimators._noise._WIDTH", 1e-6)
+        patch.setattr("warner.estimators.empirical_bayes.noise._WIDTH", 1e-6)
         fine = whole._posterior(noise).shares
     assert coarse == pytest.approx(fine, abs=float(np.sqrt(noise.variance(theta)).min()) / 20)

@@ -7,9 +7,22 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from warner._random import Source, _byte_table, _cell_table
+from warner._core.sampling import Source, _byte_table, _cell_table
 
-THRESHOLDS = [0, 1, 2**47, 2**48, 2**48 - 1, 2**63, 2**63 + 1, 3 * 2**62, 2**64 // 3, 2**64 - 2**48, 2**64 - 1, 2**64]
+THRESHOLDS = [
+    0,
+    1,
+    2**47,
+    2**48,
+    2**48 - 1,
+    2**63,
+    2**63 + 1,
+    3 * 2**62,
+    2**64 // 3,
+    2**64 - 2**48,
+    2**64 - 1,
+    2**64,
+]
 
 
 class Scripted(Source):
@@ -40,7 +53,9 @@ class Scripted(Source):
 
 @pytest.mark.parametrize("threshold", THRESHOLDS)
 def test_below_is_the_comparison_of_64_bits(threshold: int) -> None:
-    around = {t for base in [*THRESHOLDS, threshold] for t in (base - 1, base, base + 1) if 0 <= t < 2**64}
+    around = {
+        t for base in [*THRESHOLDS, threshold] for t in (base - 1, base, base + 1) if 0 <= t < 2**64
+    }
     words = sorted(around)
 
     class Near(Scripted):
@@ -93,7 +108,9 @@ def test_uniform_redraws_what_would_favour_the_first() -> None:
 
         def words(self, n: int, dtype: type) -> np.ndarray:
             assert dtype is np.uint16
-            out = np.array([65535, 65534, 0][:n] if not self.played else [13107] * n, dtype=np.uint16)
+            out = np.array(
+                [65535, 65534, 0][:n] if not self.played else [13107] * n, dtype=np.uint16
+            )
             assert not self.played or n == 1
             self.played = True
             return out
@@ -106,7 +123,7 @@ def test_the_systems_randomness_is_the_operating_systems(monkeypatch: pytest.Mon
     assert Source(None).words(4, np.uint8).tolist() == [0, 1, 2, 3]
 
 
-class Digits(Source):
+class DigitVector(Source):
     """Plays back bits by binary digit: the k-th call is answered with the k-th digit of each outcome's word."""
 
     def __init__(self, outcomes: np.ndarray) -> None:
@@ -116,7 +133,9 @@ class Digits(Source):
         self._rows = np.arange(len(outcomes) // 8)
 
     def words(self, n: int, dtype: type) -> np.ndarray:
-        bits = (self._outcomes.reshape(-1, 8)[self._rows] >> np.uint64(self._digit) & np.uint64(1)).astype(np.uint8)
+        bits = (
+            self._outcomes.reshape(-1, 8)[self._rows] >> np.uint64(self._digit) & np.uint64(1)
+        ).astype(np.uint8)
         packed = np.packbits(bits, axis=1).ravel()
         self._digit -= 1
         return packed.view(np.uint64) if np.dtype(dtype) == np.uint64 else packed
@@ -126,14 +145,27 @@ class Digits(Source):
 
 
 @pytest.mark.parametrize("threshold", [t for t in THRESHOLDS if t < 2**64])
-def test_packed_bits_are_comparisons_of_64_bits(threshold: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packed_bits_are_comparisons_of_64_bits(
+    threshold: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(1)
     outcomes = rng.integers(0, 2**64 - 1, 64 * 8, dtype=np.uint64, endpoint=True)
     near = np.array(
-        [t for t in (threshold - 1, threshold, threshold + 1, threshold ^ 1 << 40, threshold ^ 1 << 3) if 0 <= t < 2**64], dtype=np.uint64
+        [
+            t
+            for t in (
+                threshold - 1,
+                threshold,
+                threshold + 1,
+                threshold ^ 1 << 40,
+                threshold ^ 1 << 3,
+            )
+            if 0 <= t < 2**64
+        ],
+        dtype=np.uint64,
     )
     outcomes[:: 512 // len(near) + 1] = near[: len(outcomes[:: 512 // len(near) + 1])]
-    source = Digits(outcomes)
+    source = DigitVector(outcomes)
     # The sampler gathers the bytes that are still open; the playback has to follow it.
     original = np.flatnonzero
 
@@ -151,10 +183,20 @@ def test_packed_bits_are_comparisons_of_64_bits(threshold: int, monkeypatch: pyt
 @pytest.mark.parametrize("threshold", [t for t in THRESHOLDS if 0 < t < 2**64])
 def test_bytes_by_table_are_cells_of_512_bits(threshold: int) -> None:
     """Around every edge between two bytes, with 64-bit ties on either side, the table path finds the byte that whole integers give."""
-    weights = [threshold ** b.bit_count() * (2**64 - threshold) ** (8 - b.bit_count()) for b in range(256)]
+    weights = [
+        threshold ** b.bit_count() * (2**64 - threshold) ** (8 - b.bit_count()) for b in range(256)
+    ]
     edges = np.cumsum(np.array(weights, dtype=object)).tolist()
     assert edges[-1] == 2**512
-    numbers = sorted({e + d for e in edges[:-1] for d in (-1, 0, 1, -(1 << 448), 1 << 448) if 0 <= e + d < 2**512} | {0, 2**512 - 1})
+    numbers = sorted(
+        {
+            e + d
+            for e in edges[:-1]
+            for d in (-1, 0, 1, -(1 << 448), 1 << 448)
+            if 0 <= e + d < 2**512
+        }
+        | {0, 2**512 - 1}
+    )
     expected = [next(b for b in range(256) if number < edges[b]) for number in numbers]
     tops = [e >> 448 for e in edges[:-1]]
 
@@ -167,7 +209,9 @@ def test_bytes_by_table_are_cells_of_512_bits(threshold: int) -> None:
             if dtype is np.uint16:
                 return np.array([v >> 496 for v in numbers], dtype=np.uint16)
             if n == 7 and self.tied:
-                return np.frombuffer((self.tied.pop(0) & (1 << 448) - 1).to_bytes(56, "little"), dtype=np.uint64)
+                return np.frombuffer(
+                    (self.tied.pop(0) & (1 << 448) - 1).to_bytes(56, "little"), dtype=np.uint64
+                )
             table, _, _ = _byte_table(threshold)
             open_ = [v for v in numbers if table[v >> 496] < 0]
             assert n == len(open_)
@@ -181,10 +225,15 @@ def test_bytes_by_table_are_cells_of_512_bits(threshold: int) -> None:
 def test_both_ways_to_draw_bits_have_one_law(threshold: int) -> None:
     """Ones among 8 * 10^6 bits, and their pairs in a byte, within 6.2 sd of their expectation on either path."""
     p = threshold / 2**64
-    for draw in (Source(np.random.default_rng(1))._bits_by_byte, Source(np.random.default_rng(2))._bits_by_digit):
+    for draw in (
+        Source(np.random.default_rng(1))._bits_by_byte,
+        Source(np.random.default_rng(2))._bits_by_digit,
+    ):
         bits = np.unpackbits(draw(threshold, 10**6)).reshape(-1, 8)
         assert (np.abs(bits.mean(axis=0) - p) < 6.5 * np.sqrt(p * (1 - p) / 10**6)).all()
-        assert abs((bits[:, 0] & bits[:, 7]).mean() - p * p) < 6.5 * np.sqrt(p * p * (1 - p * p) / 10**6)
+        assert abs((bits[:, 0] & bits[:, 7]).mean() - p * p) < 6.5 * np.sqrt(
+            p * p * (1 - p * p) / 10**6
+        )
 
 
 def test_certain_bits() -> None:

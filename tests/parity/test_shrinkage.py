@@ -11,25 +11,30 @@ from scipy.stats import gamma
 import warner
 from tests.registry import MECHANISMS, SEEING
 from warner import Integers
-from warner.channel import StackChannel, SupportChannel
-from warner.estimators._noise import Noise
-from warner.estimators._prior import Prior, families, fit_prior, tilted, with_mean
-from warner.estimators.shrinkage import _common_quantile, _sharpened
-from warner.evidence import Evidence, evidence
+from warner.channels import StackChannel, SupportChannel
+from warner.estimators.empirical_bayes.estimator import _common_quantile, _sharpened
+from warner.estimators.empirical_bayes.noise import Noise
+from warner.estimators.empirical_bayes.prior import Prior, families, fit_prior, tilted, with_mean
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.results.from_tally import likelihood_data
 
 
 def _noise(size: int = 8, n: int = 3000, seed: int = 0) -> Noise:
     channel = SupportChannel(size, 0.25, 0.3)
     rng = np.random.default_rng(seed)
     w = channel.simulate(rng.dirichlet(np.full(size, 0.7)), n, rng)
-    return Noise.of(Evidence(channel, w, n, Integers(1, size)), "binomial")
+    return Noise.of(LikelihoodData(channel, w, n, Integers(1, size)), "binomial")
 
 
 def test_posterior_means_are_the_integrals() -> None:
     """Gamma prior of shape 4, binomial counts: atoms against quadrature, within a fiftieth of the posterior's spread."""
     noise = _noise()
     atoms = noise.atoms(1 / 8)
-    law = next(g for g in families(atoms, 1 / 8)[0] if np.isclose(g @ atoms**2, 1 / 64 * (1 + 1 / 4), rtol=0.02))
+    law = next(
+        g
+        for g in families(atoms, 1 / 8)[0]
+        if np.isclose(g @ atoms**2, 1 / 64 * (1 + 1 / 4), rtol=0.02)
+    )
     prior = Prior(law, [(1.0, np.inf, np.empty(0), np.empty(0), np.empty(0))])
     posteriors = prior.posteriors(noise.likelihood(atoms), np.zeros(8, dtype=int))
     means = posteriors @ atoms
@@ -39,7 +44,10 @@ def test_posterior_means_are_the_integrals() -> None:
 
         def joint(t: float, count: float = count) -> float:
             mu = 0.25 + 0.3 * t
-            return float(np.exp(count * np.log(mu) + (3000 - count) * np.log1p(-mu) - _peak(count)) * gamma.pdf(t, 4, scale=1 / 32))
+            return float(
+                np.exp(count * np.log(mu) + (3000 - count) * np.log1p(-mu) - _peak(count))
+                * gamma.pdf(t, 4, scale=1 / 32)
+            )
 
         mass = quad(joint, 0, 1, limit=200)[0]
         exact = quad(lambda t: t * joint(t), 0, 1, limit=200)[0] / mass
@@ -76,7 +84,9 @@ def test_the_law_of_given_mean_is_the_convex_solvers() -> None:
     g = rng.dirichlet(np.ones(25))
     for mean in (0.15, 0.5, 0.8):
         h = cp.Variable(25)
-        cp.Problem(cp.Maximize(g @ cp.log(h)), [cp.sum(h) == 1, atoms @ h == mean]).solve(solver=cp.CLARABEL)
+        cp.Problem(cp.Maximize(g @ cp.log(h)), [cp.sum(h) == 1, atoms @ h == mean]).solve(
+            solver=cp.CLARABEL
+        )
         assert with_mean(g, atoms, mean) == pytest.approx(h.value, abs=1e-4)
 
 
@@ -101,20 +111,26 @@ def test_the_common_quantile_has_the_least_absolute_error_of_its_sum() -> None:
 
 
 @pytest.mark.parametrize("likelihood", ["binomial", "normal"])
-@pytest.mark.parametrize("name", [n for n in SEEING if n not in ("SquareWave", "Piecewise", "ChannelMechanism")])
+@pytest.mark.parametrize(
+    "name", [n for n in SEEING if n not in ("SquareWave", "Piecewise", "ChannelMechanism")]
+)
 def test_the_noise_has_the_channels_variance(name: str, likelihood: str) -> None:
     """Exactly for counts; in the normal form the rest of the distribution is taken as estimated. The least is one report in n^2."""
     mechanism = MECHANISMS[name](Integers(1, 7), 1.0)
     channel, n = mechanism.channel(), 1000
     theta = np.random.default_rng(0).dirichlet(np.ones(7))
-    noise = Noise.of(Evidence(channel, channel.matvec(theta), n, mechanism.domain), likelihood)
+    noise = Noise.of(
+        LikelihoodData(channel, channel.matvec(theta), n, mechanism.domain), likelihood
+    )
     assert noise.y == pytest.approx(theta, abs=1e-9)
     exact = np.maximum(channel.variance(theta) / n, 1e-6)
     if "Hashing" in name and likelihood == "binomial":
         # One number says what a small pool of seeds costs, on the mean over values.
         assert noise.variance(theta).sum() == pytest.approx(exact.sum(), rel=0.05)
     else:
-        assert noise.variance(theta) == pytest.approx(exact, rel=0.1 if likelihood == "normal" else 1e-6)
+        assert noise.variance(theta) == pytest.approx(
+            exact, rel=0.1 if likelihood == "normal" else 1e-6
+        )
 
 
 def test_rows_that_are_told_apart_finely_make_the_same_prior() -> None:
@@ -124,9 +140,15 @@ def test_rows_that_are_told_apart_finely_make_the_same_prior() -> None:
     rows, first, counts = noise.part(np.arange(200)).rows()
     assert counts.size < 120
     likelihood = noise.likelihood(atoms)
-    coarse = fit_prior(likelihood[first], counts, atoms, 1 / 200, False).posteriors(likelihood, rows)
-    fine = fit_prior(likelihood, np.ones(200), atoms, 1 / 200, False).posteriors(likelihood, np.arange(200))
-    assert coarse @ atoms == pytest.approx(fine @ atoms, abs=float(np.sqrt(noise.variance(noise.y)).min()) / 20)
+    coarse = fit_prior(likelihood[first], counts, atoms, 1 / 200, False).posteriors(
+        likelihood, rows
+    )
+    fine = fit_prior(likelihood, np.ones(200), atoms, 1 / 200, False).posteriors(
+        likelihood, np.arange(200)
+    )
+    assert coarse @ atoms == pytest.approx(
+        fine @ atoms, abs=float(np.sqrt(noise.variance(noise.y)).min()) / 20
+    )
 
 
 def test_sharpened_estimates_are_newtons_step() -> None:
@@ -134,11 +156,13 @@ def test_sharpened_estimates_are_newtons_step() -> None:
     mechanism = warner.LocalHashing(Integers(1, 6), 3.0, seeds=64)
     rng = np.random.default_rng(5)
     theta = np.array([0.5, 0.2, 0.1, 0.1, 0.05, 0.05])
-    facts = evidence(mechanism.tally(mechanism.randomize(1 + rng.choice(6, 3000, p=theta), rng)))
-    noise = Noise.of(facts, "binomial")
-    sharp = _sharpened(facts, noise, theta)
+    data = likelihood_data(
+        mechanism.tally(mechanism.randomize(1 + rng.choice(6, 3000, p=theta), rng))
+    )
+    noise = Noise.of(data, "binomial")
+    sharp = _sharpened(data, noise, theta)
     assert sharp is not None
-    a, w = facts.channel.dense(), facts.weights
+    a, w = data.channel.dense(), data.weights
     d = a @ theta
     information = a.T @ (a * (w / d**2)[:, None])
     system = np.block([[information, np.ones((6, 1))], [np.ones((1, 6)), np.zeros((1, 1))]])
@@ -155,14 +179,18 @@ def test_likelihoods_of_several_budgets_are_products_of_binomial_laws() -> None:
     parts = [SupportChannel(5, 0.25, 0.3), SupportChannel(5, 0.1, 0.5)]
     channel, rng = StackChannel(parts, people), np.random.default_rng(4)
     w = channel.simulate(rng.dirichlet(np.ones(5)), sum(people), rng)
-    noise = Noise.of(Evidence(channel, w, sum(people), domain), "binomial")
+    noise = Noise.of(LikelihoodData(channel, w, sum(people), domain), "binomial")
     atoms, moved = np.linspace(0, 0.8, 9), noise.y - channel.invert(w)
     logs = np.zeros((5, 9))
     for part, own, share, n in zip(parts, channel.split(w), channel.shares, people, strict=True):
         # The binomial law goes on between whole numbers up to a factor without the share in it.
         counts = n * (part.q + part.gap * (part.invert(own / share) + moved))
         mu = part.q[:, None] + part.gap[:, None] * atoms
-        logs += np.stack([c * np.log(m) + (n - c) * np.log1p(-m) for c, m in zip(counts, mu, strict=True)])
+        logs += np.stack(
+            [c * np.log(m) + (n - c) * np.log1p(-m) for c, m in zip(counts, mu, strict=True)]
+        )
     expected = np.exp(logs - logs.max(axis=1, keepdims=True))
     assert noise.likelihood(atoms) == pytest.approx(expected, rel=1e-9)
-    assert noise.part(np.array([3, 1])).likelihood(atoms) == pytest.approx(expected[[3, 1]], rel=1e-9)
+    assert noise.part(np.array([3, 1])).likelihood(atoms) == pytest.approx(
+        expected[[3, 1]], rel=1e-9
+    )

@@ -12,17 +12,30 @@ from scipy.stats import multivariate_t, norm
 import warner
 from tests.registry import MECHANISMS
 from warner import Integers, Interval
-from warner.channel import BandChannel
-from warner.estimators.smoothed import SmoothedEM
-from warner.estimators.spline import Likelihood, Prior, _grid, ascend, derivatives, design, explore, posterior, softmax
-from warner.evidence import Evidence, evidence
+from warner.channels import BandChannel
+from warner.estimators.em.smoothed import SmoothedEM
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.log_spline import (
+    Likelihood,
+    Prior,
+    _grid,
+    ascend,
+    derivatives,
+    design,
+    explore,
+    posterior,
+    softmax,
+)
+from warner.results.from_tally import likelihood_data
 
 
 def _window(bins: int = 48, epsilon: float = 1.0, n: int = 5_000) -> Likelihood:
     channel = warner.SquareWave(Interval(0, 1, bins), epsilon, cells=128).channel()
     x = (np.arange(bins) + 0.5) / bins
     truth = np.exp(-((x - 0.4) ** 2) / 0.03) + 0.1
-    return Likelihood(channel, channel.simulate(truth / truth.sum(), n, np.random.default_rng(4)), n)
+    return Likelihood(
+        channel, channel.simulate(truth / truth.sum(), n, np.random.default_rng(4)), n
+    )
 
 
 def _objective(likelihood: Likelihood, order: int, scale: float, basis: int) -> Any:
@@ -35,7 +48,9 @@ def _objective(likelihood: Likelihood, order: int, scale: float, basis: int) -> 
         d = dense @ (np.exp(heights) / np.exp(heights).sum())
         seen = likelihood.weights > 0
         prior = norm(0, scale).logpdf(phi[x.spline]).sum()
-        prior += sum(multivariate_t(np.zeros(len(g)), np.eye(len(g)), df=1).logpdf(phi[g]) for g in x.groups)
+        prior += sum(
+            multivariate_t(np.zeros(len(g)), np.eye(len(g)), df=1).logpdf(phi[g]) for g in x.groups
+        )
         return float(likelihood.count * likelihood.weights[seen] @ np.log(d[seen]) + prior)
 
     return value
@@ -48,7 +63,9 @@ def test_newtons_optimum_is_the_general_optimisers(order: int, scale: float) -> 
     model = ascend(likelihood, design(24, 8, order), order, scale)
     value = _objective(likelihood, order, scale, 8)
     assert model.converged
-    other = minimize(lambda phi: -value(phi), np.zeros(model.phi.size), method="BFGS", options={"gtol": 1e-4})
+    other = minimize(
+        lambda phi: -value(phi), np.zeros(model.phi.size), method="BFGS", options={"gtol": 1e-4}
+    )
     assert value(model.phi) >= -other.fun - 1e-4
     assert softmax(model.design.columns, other.x) == pytest.approx(model.theta, abs=1e-4)
 
@@ -69,8 +86,12 @@ def test_evidence_is_the_dense_formula(order: int) -> None:
     numerical = np.array([[mixed(a, b) for b in e] for a in e])
     hessian = -numerical / (4 * step**2)
     # The factor is of the point before the last step.
-    assert model.factor @ model.factor.T == pytest.approx(hessian, rel=1e-2, abs=1e-2 * np.abs(hessian).max())
-    assert model.evidence == pytest.approx(value(model.phi) + p / 2 * np.log(2 * np.pi) - np.linalg.slogdet(hessian)[1] / 2, abs=0.05)
+    assert model.factor @ model.factor.T == pytest.approx(
+        hessian, rel=1e-2, abs=1e-2 * np.abs(hessian).max()
+    )
+    assert model.data == pytest.approx(
+        value(model.phi) + p / 2 * np.log(2 * np.pi) - np.linalg.slogdet(hessian)[1] / 2, abs=0.05
+    )
 
 
 def test_evidence_is_the_integral_where_that_can_be_had() -> None:
@@ -83,24 +104,28 @@ def test_evidence_is_the_integral_where_that_can_be_had() -> None:
     value = _objective(likelihood, 1, 1.0, 2)
     top = value(model.phi)
     around = (float(model.phi[0]) - 2, float(model.phi[0]) + 2)
-    integral = quad(lambda t: np.exp(value(np.array([t])) - top), *around, epsabs=1e-10, limit=200)[0]
-    assert model.evidence == pytest.approx(top + np.log(integral), abs=0.02)
+    integral = quad(lambda t: np.exp(value(np.array([t])) - top), *around, epsabs=1e-10, limit=200)[
+        0
+    ]
+    assert model.data == pytest.approx(top + np.log(integral), abs=0.02)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_derivatives_are_numerical_ones_on_every_channel(name: str) -> None:
     mechanism = MECHANISMS[name](Integers(0, 9), 1.5)
     rng = np.random.default_rng(2)
-    facts = evidence(mechanism.tally(mechanism.randomize(rng.choice(10, 3_000), rng)))
-    rows, weights = facts.channel.seen(facts.weights)
-    likelihood = Likelihood(rows, weights, facts.n * rows.copies)
+    data = likelihood_data(mechanism.tally(mechanism.randomize(rng.choice(10, 3_000), rng)))
+    rows, weights = data.channel.restrict_to_observed(data.weights)
+    likelihood = Likelihood(rows, weights, data.n * rows.rows_per_report)
     columns = design(10, 10, 2).columns
     phi = rng.normal(size=columns.shape[1]) / 3
 
     def at(v: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         theta = softmax(columns, v)
         d, value = likelihood.value(theta)
-        gradient, informed, rest = derivatives(Likelihood(rows, weights, likelihood.count), columns, theta, d)
+        gradient, informed, rest = derivatives(
+            Likelihood(rows, weights, likelihood.count), columns, theta, d
+        )
         return value, gradient, rest - informed
 
     _, gradient, hessian = at(phi)
@@ -109,19 +134,28 @@ def test_derivatives_are_numerical_ones_on_every_channel(name: str) -> None:
         (up, g_up, _), (down, g_down, _) = at(phi + e), at(phi - e)
         assert gradient[i] == pytest.approx((up - down) / (2 * step), rel=1e-4, abs=1e-3)
         # The Gram matrix of bits is in single precision.
-        assert hessian[i] == pytest.approx((g_up - g_down) / (2 * step), rel=1e-3, abs=1e-3 * np.abs(hessian).max())
+        assert hessian[i] == pytest.approx(
+            (g_up - g_down) / (2 * step), rel=1e-3, abs=1e-3 * np.abs(hessian).max()
+        )
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
-def test_the_penalty_leaves_polynomials_alone_and_its_scale_does_not_depend_on_the_basis(order: int) -> None:
+def test_the_penalty_leaves_polynomials_alone_and_its_scale_does_not_depend_on_the_basis(
+    order: int,
+) -> None:
     coarse, fine = design(200, 40, order), design(200, 80, order)
     x = (np.arange(200) + 0.5) / 200
     for found in (coarse, fine):
         smooth = found.columns[:, : order - 1]
         powers = np.vander(x, order)
-        assert smooth - powers @ np.linalg.lstsq(powers, smooth, rcond=None)[0] == pytest.approx(np.zeros_like(smooth), abs=1e-9)
+        assert smooth - powers @ np.linalg.lstsq(powers, smooth, rcond=None)[0] == pytest.approx(
+            np.zeros_like(smooth), abs=1e-9
+        )
         assert (found.columns[:, found.spline] ** 2).sum(axis=1).mean() == pytest.approx(1)
-    covariance = [found.columns[:, found.spline] @ found.columns[:, found.spline].T for found in (coarse, fine)]
+    covariance = [
+        found.columns[:, found.spline] @ found.columns[:, found.spline].T
+        for found in (coarse, fine)
+    ]
     assert np.abs(covariance[0] - covariance[1]).max() < 0.1 * np.abs(covariance[1]).max()
 
 
@@ -132,19 +166,21 @@ def test_many_reports_of_bits_are_expanded_without_loss(epsilon: float) -> None:
     truth = np.exp(-((np.arange(16) - 5) ** 2) / 20)
     rng = np.random.default_rng(5)
     values = rng.choice(16, 3_000, p=truth / truth.sum())
-    facts = evidence(mechanism.tally(mechanism.randomize(values, rng), keep_reports=True))
-    rows, weights = facts.channel.seen(facts.weights)
+    data = likelihood_data(mechanism.tally(mechanism.randomize(values, rng), keep_reports=True))
+    rows, weights = data.channel.restrict_to_observed(data.weights)
     assert rows.shape[0] > 4 * 16
-    models = explore(Likelihood(rows, weights, facts.n))
+    models = explore(Likelihood(rows, weights, data.n))
     slow = posterior(models) @ np.stack([m.theta for m in models])
-    assert warner.metrics.total_variation(warner.LogSpline().fit(facts).probabilities, slow) < 0.01
+    assert warner.metrics.total_variation(warner.LogSpline().fit(data).probabilities, slow) < 0.01
 
 
 def test_the_prior_is_normal_and_cauchy() -> None:
     x = design(60, 20, 3)
     phi = np.random.default_rng(0).normal(size=x.columns.shape[1])
     expected = norm(0, 2.0).logpdf(phi[x.spline]).sum()
-    expected += sum(multivariate_t(np.zeros(len(g)), np.eye(len(g)), df=1).logpdf(phi[g]) for g in x.groups)
+    expected += sum(
+        multivariate_t(np.zeros(len(g)), np.eye(len(g)), df=1).logpdf(phi[g]) for g in x.groups
+    )
     assert Prior(x, 2.0).value(phi) == pytest.approx(expected)
 
 
@@ -154,7 +190,7 @@ def test_a_finer_basis_is_the_same_model_where_the_truth_is_smooth() -> None:
     for basis in (40, 80):
         models = _grid(likelihood, basis)
         thetas.append(posterior(models) @ np.stack([m.theta for m in models]))
-        evidences.append(max(m.evidence for m in models))
+        evidences.append(max(m.data for m in models))
     assert warner.metrics.total_variation(*thetas) < 0.01
     assert evidences[0] == pytest.approx(evidences[1], abs=0.5)
 
@@ -163,8 +199,12 @@ def test_smoothed_em_is_the_published_code() -> None:
     """With the dense channel and the smoothing matrix, step by step: theta <- S (theta * A' (c / A theta)), made to sum to one."""
     bins, n = 32, 4_000
     channel = warner.Piecewise(Interval(0, 1, bins), 1.0, cells=64).channel()
-    w = channel.simulate(np.arange(1.0, bins + 1) / np.arange(1.0, bins + 1).sum(), n, np.random.default_rng(0))
-    kernel = np.diag(np.full(bins, 2.0)) + np.diag(np.ones(bins - 1), 1) + np.diag(np.ones(bins - 1), -1)
+    w = channel.simulate(
+        np.arange(1.0, bins + 1) / np.arange(1.0, bins + 1).sum(), n, np.random.default_rng(0)
+    )
+    kernel = (
+        np.diag(np.full(bins, 2.0)) + np.diag(np.ones(bins - 1), 1) + np.diag(np.ones(bins - 1), -1)
+    )
     kernel /= kernel.sum(axis=1, keepdims=True)
     dense, theta, last, steps = channel.dense(), np.full(bins, 1 / bins), -np.inf, 0
     value = n * w @ np.log(dense @ theta)
@@ -176,7 +216,7 @@ def test_smoothed_em_is_the_published_code() -> None:
         steps += 1
         if abs(value - last) < 1e-3 or np.abs(theta - before).sum() < 1 / n:
             break
-    fit = SmoothedEM().fit(Evidence(channel, w, n, Interval(0, 1, bins)))
+    fit = SmoothedEM().fit(LikelihoodData(channel, w, n, Interval(0, 1, bins)))
     assert fit.iterations == steps
     assert fit.probabilities == pytest.approx(theta, abs=1e-12)
 
@@ -188,5 +228,9 @@ def test_windows_multiply_many_vectors_as_one_by_one(integers: bool) -> None:
     assert isinstance(channel, BandChannel)
     rng = np.random.default_rng(0)
     thetas, rs = rng.normal(size=(30, 7)), rng.normal(size=(100, 7))
-    assert channel.matvec(thetas) == pytest.approx(np.stack([channel.matvec(v) for v in thetas.T], axis=1), abs=1e-13)
-    assert channel.rmatvec(rs) == pytest.approx(np.stack([channel.rmatvec(v) for v in rs.T], axis=1), abs=1e-12)
+    assert channel.matvec(thetas) == pytest.approx(
+        np.stack([channel.matvec(v) for v in thetas.T], axis=1), abs=1e-13
+    )
+    assert channel.rmatvec(rs) == pytest.approx(
+        np.stack([channel.rmatvec(v) for v in rs.T], axis=1), abs=1e-12
+    )

@@ -21,7 +21,11 @@ def runner() -> ModuleType:
 
 
 def test_the_runner_names_every_benchmark_of_its_folder_and_no_other(runner: ModuleType) -> None:
-    there = {path.stem for path in BENCH.glob("*.py") if not path.stem.startswith("_") and path.stem != "run_all"}
+    there = {
+        path.stem
+        for path in BENCH.glob("*.py")
+        if not path.stem.startswith("_") and path.stem != "run_all"
+    }
     assert set(runner.SCRIPTS) == there
     assert set(runner.SCRIPTS.values()) <= {runner.ONE, runner.ALL}
 

@@ -15,10 +15,17 @@ import pytest
 from click.testing import CliRunner, Result
 
 import warner
-from warner.cli import main
-from warner.files import ReportWriter, open_reports, read_reports, read_values, tally_file, write_reports
-from warner.files._format import seal
-from warner.tally import load_tallies
+from warner.app.cli import main
+from warner.io import (
+    ReportWriter,
+    open_reports,
+    read_reports,
+    read_values,
+    tally_file,
+    write_reports,
+)
+from warner.io.seal import seal
+from warner.reports.tally import load_tallies
 
 STUDY = """
 title = "test"
@@ -39,7 +46,9 @@ SECRET = "secret-7391"
 def run(*args: str, text: str | None = None, ok: bool = True) -> Result:
     result = CliRunner().invoke(main, list(args), input=text)
     assert (result.exit_code == 0) is ok, result.output + str(result.exception)
-    assert ok or result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert ok or result.exception is None or isinstance(result.exception, SystemExit), (
+        result.exception
+    )
     assert "Traceback" not in result.output
     return result
 
@@ -50,7 +59,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("study.toml").write_text(STUDY)
     rng = np.random.default_rng(0)
     smokes = np.where(rng.random(3000) < 0.3, "yes", "no")
-    Path("answers.csv").write_text("age,smokes,other\n" + "".join(f"{a},{s},x\n" for a, s in zip(rng.integers(0, 10, 3000), smokes, strict=True)))
+    Path("answers.csv").write_text(
+        "age,smokes,other\n"
+        + "".join(f"{a},{s},x\n" for a, s in zip(rng.integers(0, 10, 3000), smokes, strict=True))
+    )
     return tmp_path
 
 
@@ -67,17 +79,35 @@ def test_answers_become_shares_through_files_and_pipes(here: Path) -> None:
     # The same through standard input and output.
     reports = run("randomize", "study.toml", text=Path("answers.csv").read_text()).stdout
     piped = run("tally", "-", text=reports).stdout
-    shares = json.loads(run("estimate", "-", "--json", "-", "-m", "mle", "--target", "respondents", text=piped).stdout)
-    assert [e["attribute"] for e in shares] == ["smokes", "age"] and shares[0]["interval"]["target"] == "respondents"
-    rows = list(csv.DictReader(io.StringIO(run("estimate", "r.parquet", "--csv", "-", "-a", "age").stdout)))
+    shares = json.loads(
+        run(
+            "estimate", "-", "--json", "-", "-m", "mle", "--target", "respondents", text=piped
+        ).stdout
+    )
+    assert [e["attribute"] for e in shares] == ["smokes", "age"] and shares[0]["interval"][
+        "target"
+    ] == "respondents"
+    rows = list(
+        csv.DictReader(io.StringIO(run("estimate", "r.parquet", "--csv", "-", "-a", "age").stdout))
+    )
     assert [r["value"] for r in rows] == [str(i) for i in range(10)]
 
 
 def test_answers_may_come_from_parquet_or_as_bare_lines(here: Path) -> None:
-    pq.write_table(pa.table({"smokes": pa.array(["no", "yes"]).dictionary_encode(), "age": pa.array([1, 2], pa.int8())}), "a.parquet")
+    pq.write_table(
+        pa.table(
+            {
+                "smokes": pa.array(["no", "yes"]).dictionary_encode(),
+                "age": pa.array([1, 2], pa.int8()),
+            }
+        ),
+        "a.parquet",
+    )
     run("randomize", "study.toml", "a.parquet", "-o", "r.parquet")
     assert len(read_reports("r.parquet")["smokes"]) == 2
-    Path("one.toml").write_text('[attributes.q]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n')
+    Path("one.toml").write_text(
+        '[attributes.q]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    )
     assert "2 people" in run("randomize", "one.toml", "--bare", text="no\nyes\n").stderr
     Path("n.toml").write_text(
         '[attributes.x]\ninterval = { low = 0, high = 1, bins = 4 }\nmechanism = "HadamardResponse"\nepsilon = 1\n'
@@ -93,13 +123,26 @@ def test_audit_reads_studies_reports_and_tallies(here: Path) -> None:
     run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
     run("tally", "r.csv", "-o", "t.json")
     for file in ("study.toml", "r.csv", "t.json"):
-        facts = json.loads(run("audit", file, "--json", "--samples", "2000").stdout)
-        assert facts["smokes"]["holds"] and facts["age"]["epsilon"] == pytest.approx(1.5, abs=1e-9)
+        data = json.loads(run("audit", file, "--json", "--samples", "2000").stdout)
+        assert data["smokes"]["holds"] and data["age"]["epsilon"] == pytest.approx(1.5, abs=1e-9)
 
 
 BAD_LINES = [
     *(f"3,{SECRET}", f"{SECRET},no", f"3,no,{SECRET}", "3"),
-    *("10,no", "-1,no", "3.0,no", ",no", "3,", "nan,no", "3,NO", "99999999999999999999,no", "+7391,no", "+3,no", "0x3,no", " 3,no"),
+    *(
+        "10,no",
+        "-1,no",
+        "3.0,no",
+        ",no",
+        "3,",
+        "nan,no",
+        "3,NO",
+        "99999999999999999999,no",
+        "+7391,no",
+        "+3,no",
+        "0x3,no",
+        " 3,no",
+    ),
 ]
 
 
@@ -110,7 +153,11 @@ def test_a_bad_answer_stops_everything_and_is_not_shown(here: Path, line: str) -
     for output in ("r.csv", "r.parquet", "-"):
         result = run("randomize", "study.toml", "-o", output, text=text, ok=False)
         assert result.stdout == "" and result.stderr.startswith("Error: ")
-        assert SECRET not in result.output and "99999999" not in result.output and "7391" not in result.output
+        assert (
+            SECRET not in result.output
+            and "99999999" not in result.output
+            and "7391" not in result.output
+        )
         if line.count(",") == 1:
             assert "data row 6" in result.stderr
     assert sorted(p.name for p in here.iterdir()) == before
@@ -178,20 +225,34 @@ def test_no_error_carries_an_answer_with_it(here: Path, line: str) -> None:
 
 def test_columns_of_other_types_are_refused_by_place(here: Path) -> None:
     domains = {"age": warner.Integers(0, 9)}
-    for column in (pa.array([1.0, 2.0]), pa.array([True, False]), pa.array([1, 2], pa.timestamp("s")), pa.array([1, None]), pa.array([[1], [2]])):
+    for column in (
+        pa.array([1.0, 2.0]),
+        pa.array([True, False]),
+        pa.array([1, 2], pa.timestamp("s")),
+        pa.array([1, None]),
+        pa.array([[1], [2]]),
+    ):
         pq.write_table(pa.table({"age": column}), "typed.parquet")
         with pytest.raises(warner.ValuesError, match=r"column 'age', data row [12]: "):
             list(read_values("typed.parquet", domains))
-    for column in (pa.array([1, 2], pa.uint8()), pa.array(["1", "2"]).dictionary_encode(), pa.array(["1", "2"], pa.large_string())):
+    for column in (
+        pa.array([1, 2], pa.uint8()),
+        pa.array(["1", "2"]).dictionary_encode(),
+        pa.array(["1", "2"], pa.large_string()),
+    ):
         pq.write_table(pa.table({"age": column}), "typed.parquet")
-        assert [batch["age"].tolist() for batch in read_values("typed.parquet", domains)] == [[1, 2]]
+        assert [batch["age"].tolist() for batch in read_values("typed.parquet", domains)] == [
+            [1, 2]
+        ]
 
 
 def _resealed(path: str, change: tuple[str, str]) -> None:
     """Edit a CSV report file and put a checksum that fits: an attack that the seal is not meant to stop."""
     text = Path(path).read_text()
     assert change[0] in text
-    text = re.sub(r'"sha256":"[0-9a-f]{64}"(?=}\n$)', '"sha256":"' + "0" * 64 + '"', text.replace(*change))
+    text = re.sub(
+        r'"sha256":"[0-9a-f]{64}"(?=}\n$)', '"sha256":"' + "0" * 64 + '"', text.replace(*change)
+    )
     Path(path).write_text(text)
     seal(path)
 
@@ -204,11 +265,27 @@ def test_what_a_seal_does_not_stop_the_law_does(here: Path) -> None:
         "padding": warner.UnaryEncoding(domain, 9.0),
         "size": warner.SubsetSelection(domain, 9.0),
     }
-    changes = {"n": ('"n":3', '"n":4'), "range": ("\n3\n", "\n10\n"), "padding": ("\n16,0\n", "\n16,1\n"), "size": ("\n16,0\n", "\n48,0\n")}
-    words = {"n": "must hold 4 reports", "range": r"must lie in 0\.\.9", "padding": "padding bits must be 0", "size": "1 bits set"}
+    changes = {
+        "n": ('"n":3', '"n":4'),
+        "range": ("\n3\n", "\n10\n"),
+        "padding": ("\n16,0\n", "\n16,1\n"),
+        "size": ("\n16,0\n", "\n48,0\n"),
+    }
+    words = {
+        "n": "must hold 4 reports",
+        "range": r"must lie in 0\.\.9",
+        "padding": "padding bits must be 0",
+        "size": "1 bits set",
+    }
     for name, mechanism in mechanisms.items():
         write_reports(
-            mechanism.reports({c: np.array([[16, 0]] * 3) if c == "bits" else np.array([3] * 3) for c in mechanism.layout.empty(0)}), "f.csv"
+            mechanism.reports(
+                {
+                    c: np.array([[16, 0]] * 3) if c == "bits" else np.array([3] * 3)
+                    for c in mechanism.schema.empty(0)
+                }
+            ),
+            "f.csv",
         )
         assert tally_file("f.csv")["value"].n == 3
         _resealed("f.csv", changes[name])
@@ -252,7 +329,11 @@ def test_outputs_never_replace_inputs_links_or_devices(here: Path) -> None:
     Path("target.json").chmod(0o640)
     Path("link.json").symlink_to("target.json")
     run("tally", "r.csv", "-o", "link.json")
-    assert Path("link.json").is_symlink() and load_tallies("target.json") and Path("target.json").stat().st_mode & 0o777 == 0o640
+    assert (
+        Path("link.json").is_symlink()
+        and load_tallies("target.json")
+        and Path("target.json").stat().st_mode & 0o777 == 0o640
+    )
     run("tally", "r.csv", "-o", "/dev/null")
     assert Path("/dev/null").is_char_device()
 
@@ -266,13 +347,26 @@ def test_nothing_is_counted_twice(here: Path) -> None:
 
 
 def test_simulations_and_missing_protection_say_so(here: Path) -> None:
-    assert "A simulation" in run("randomize", "study.toml", "answers.csv", "-o", "s.csv", "--seed", "1").stderr
-    assert open_reports("s.csv").simulation and "reports of a simulation" in run("tally", "s.csv").stderr
-    Path("open.toml").write_text(STUDY.replace("epsilon = 1.0", "epsilon = inf").replace("budget = 3.0", ""))
-    assert "NO PROTECTION of smokes" in run("randomize", "open.toml", "answers.csv", "-o", "o.csv").stderr
+    assert (
+        "A simulation"
+        in run("randomize", "study.toml", "answers.csv", "-o", "s.csv", "--seed", "1").stderr
+    )
+    assert (
+        open_reports("s.csv").simulation
+        and "reports of a simulation" in run("tally", "s.csv").stderr
+    )
+    Path("open.toml").write_text(
+        STUDY.replace("epsilon = 1.0", "epsilon = inf").replace("budget = 3.0", "")
+    )
+    assert (
+        "NO PROTECTION of smokes"
+        in run("randomize", "open.toml", "answers.csv", "-o", "o.csv").stderr
+    )
 
 
-def test_attributes_that_differ_only_in_case_are_refused_before_anything_is_written(here: Path) -> None:
+def test_attributes_that_differ_only_in_case_are_refused_before_anything_is_written(
+    here: Path,
+) -> None:
     mechanism = warner.RandomizedResponse(warner.Integers(0, 1), 1.0)
     with pytest.raises(warner.ArgumentError, match="upper and lower case"):
         write_reports({"Age": mechanism.reports([0]), "age": mechanism.reports([1])}, "c.csv")
@@ -293,7 +387,9 @@ def test_a_broken_writer_leaves_nothing(here: Path) -> None:
     study = warner.Study.load("study.toml")
     for path in ("w.csv", "w.parquet"):
         with pytest.raises(RuntimeError), ReportWriter(path, study.mechanisms) as writer:
-            writer.write({name: m.randomize(m.domain.labels[:1] * 3) for name, m in study.mechanisms.items()})
+            writer.write(
+                {name: m.randomize(m.domain.labels[:1] * 3) for name, m in study.mechanisms.items()}
+            )
             raise RuntimeError
         with pytest.raises(warner.EmptyError), ReportWriter(path, study.mechanisms):
             pass
@@ -305,7 +401,9 @@ def test_a_broken_writer_leaves_nothing(here: Path) -> None:
 def test_the_report_file_says_what_made_it(here: Path) -> None:
     run("randomize", "study.toml", "answers.csv", "-o", "r.parquet")
     file = open_reports("r.parquet")
-    assert {a: m.header for a, m in file.mechanisms.items()} == {a: m.header for a, m in warner.Study.load("study.toml").mechanisms.items()}
+    assert {a: m.header for a, m in file.mechanisms.items()} == {
+        a: m.header for a, m in warner.Study.load("study.toml").mechanisms.items()
+    }
     assert list(file.columns) == ["smokes_report", "age_bits_0", "age_bits_1"]
 
 
@@ -316,13 +414,24 @@ def test_help_names_every_command_and_option() -> None:
         assert command.help
         page = run(name, "--help").stdout
         for option in command.params:
-            assert option.param_type_name == "argument" or option.help, f"{name} {option.name} has no help"
-            assert option.param_type_name == "argument" or f"--{option.opts[-1].lstrip('-')}" in page
+            assert option.param_type_name == "argument" or option.help, (
+                f"{name} {option.name} has no help"
+            )
+            assert (
+                option.param_type_name == "argument" or f"--{option.opts[-1].lstrip('-')}" in page
+            )
 
 
 def test_the_demo_leaves_what_it_says(here: Path) -> None:
     text = run("demo", "-o", "d", "--seed", "4").stdout
-    made = {"study.toml", "reports.parquet", "tally.json", "estimate.json", "estimate.csv", "shares.png"}
+    made = {
+        "study.toml",
+        "reports.parquet",
+        "tally.json",
+        "estimate.json",
+        "estimate.csv",
+        "shares.png",
+    }
     assert {p.name for p in Path("d").iterdir()} == made
     assert "32,561 people" in text and text.count("Total variation from the truth") == 2
     distances = [float(d) for d in re.findall(r"truth (0\.\d+);", text)]
@@ -336,9 +445,15 @@ def test_the_demo_leaves_what_it_says(here: Path) -> None:
     "change, complaint",
     [
         (("[attributes.age]", "[attributes.age"), "not valid TOML"),
-        (('values = ["no", "yes"]', ""), "attributes.smokes: must have exactly one of values, integers, interval"),
+        (
+            ('values = ["no", "yes"]', ""),
+            "attributes.smokes: must have exactly one of values, integers, interval",
+        ),
         (('values = ["no", "yes"]', "values = []"), "attributes.smokes"),
-        (('values = ["no", "yes"]', 'values = ["no", "no"]'), "attributes.smokes: values: labels must be distinct"),
+        (
+            ('values = ["no", "yes"]', 'values = ["no", "no"]'),
+            "attributes.smokes: values: labels must be distinct",
+        ),
         (('values = ["no", "yes"]', "values = [1.5, 2]"), "attributes.smokes.values"),
         (("integers = [0, 9]", "integers = [9, 0]"), "attributes.age"),
         (("epsilon = 1.0", "epsilon = -1"), "attributes.smokes: epsilon: must be greater than 0"),
@@ -346,12 +461,24 @@ def test_the_demo_leaves_what_it_says(here: Path) -> None:
         (("epsilon = 1.0", 'epsilon = "1"'), "attributes.smokes.epsilon"),
         (("epsilon = 1.0", "epsilon = true"), "attributes.smokes.epsilon"),
         (('values = ["no", "yes"]', 'values = ["1", 1]'), "labels must differ as text"),
-        (("RandomizedResponse", "ChannelMechanism"), "attributes.smokes.matrix: is needed by ChannelMechanism"),
+        (
+            ("RandomizedResponse", "ChannelMechanism"),
+            "attributes.smokes.matrix: is needed by ChannelMechanism",
+        ),
         (("epsilon = 1.0", ""), "attributes.smokes.epsilon: Field required"),
-        (("RandomizedResponse", "RandomisedResponse"), "attributes.smokes.mechanism: must be one of RandomizedResponse"),
+        (
+            ("RandomizedResponse", "RandomisedResponse"),
+            "attributes.smokes.mechanism: must be one of RandomizedResponse",
+        ),
         (('keep = "optimized"', 'keep = "best"'), "attributes.age: keep: must be"),
-        (('keep = "optimized"', "kept = 0.5"), "attributes.age.kept: is not an option of UnaryEncoding: its options are keep"),
-        (("budget = 3.0", "budget = 2.0"), "budget: is exceeded: the attributes spend 2.5 together"),
+        (
+            ('keep = "optimized"', "kept = 0.5"),
+            "attributes.age.kept: is not an option of UnaryEncoding: its options are keep",
+        ),
+        (
+            ("budget = 3.0", "budget = 2.0"),
+            "budget: is exceeded: the attributes spend 2.5 together",
+        ),
         (("budget = 3.0", "budgit = 3.0"), "budgit"),
         (("[attributes.smokes]", '[attributes."smo.kes"]'), "attributes.smo.kes: names must not"),
     ],
@@ -391,22 +518,42 @@ def test_tags_go_through_files_and_are_given_back(here: Path) -> None:
     shown = run("estimate", "t.json").output
     assert "@home" in shown and "given back" in shown and "can add up to" in shown
     Path("home.csv").write_text("value,share\nshop,1\n")
-    found = json.loads(run("estimate", "t.json", "--background", "home=home.csv", "--json", "-").output)[0]["redistributed"]
+    found = json.loads(
+        run("estimate", "t.json", "--background", "home=home.csv", "--json", "-").output
+    )[0]["redistributed"]
     shares = {row["value"]: row["estimate"] for row in found["shares"]}
-    assert shares["shop"] == pytest.approx(found["tags"]["home"], abs=0.01) and found["tags"]["home"] == pytest.approx(0.4, abs=0.1)
+    assert shares["shop"] == pytest.approx(found["tags"]["home"], abs=0.01) and found["tags"][
+        "home"
+    ] == pytest.approx(0.4, abs=0.1)
     assert found["worst_case"] == pytest.approx(2 * found["tags"]["home"])
-    for text, rule in (("moon,1", "bad.csv, line 2"), ("shop,x", "bad.csv, line 2"), ("shop,0.4", "distribution"), ("shop,0\nshop,1", "line 3")):
+    for text, rule in (
+        ("moon,1", "bad.csv, line 2"),
+        ("shop,x", "bad.csv, line 2"),
+        ("shop,0.4", "distribution"),
+        ("shop,0\nshop,1", "line 3"),
+    ):
         Path("bad.csv").write_text(f"value,share\n{text}\n")
         assert rule in run("estimate", "t.json", "--background", "home=bad.csv", ok=False).output
-    assert "a tag among place.home" in run("estimate", "t.json", "--background", "gym=home.csv", ok=False).output
-    assert "cannot be opened" in run("estimate", "t.json", "--background", "home=nowhere.csv", ok=False).output
+    assert (
+        "a tag among place.home"
+        in run("estimate", "t.json", "--background", "gym=home.csv", ok=False).output
+    )
+    assert (
+        "cannot be opened"
+        in run("estimate", "t.json", "--background", "home=nowhere.csv", ok=False).output
+    )
     run("randomize", "study.toml", "answers.csv", "-o", "plain.parquet")
     run("tally", "plain.parquet", "-o", "plain.json")
-    assert "none here" in run("estimate", "plain.json", "--background", "home=home.csv", ok=False).output
+    assert (
+        "none here"
+        in run("estimate", "plain.json", "--background", "home=home.csv", ok=False).output
+    )
     for wrong in (["home"], ["home=home.csv", "@home=home.csv"], ["other.home=home.csv"]):
         flags = [part for item in wrong for part in ("--background", item)]
         assert "must be TAG=FILE" in run("estimate", "t.json", *flags, ok=False).output
-    lines = run("estimate", "t.json", "--background", "place.@home=home.csv", "--csv", "-").output.splitlines()
+    lines = run(
+        "estimate", "t.json", "--background", "place.@home=home.csv", "--csv", "-"
+    ).output.splitlines()
     assert sum(line.startswith("place (tags given back)") for line in lines) == 4
     Path("long.csv").write_text("value,share\n" + "x" * 200_000 + ",1\n")
     assert "long.csv" in run("estimate", "t.json", "--background", "home=long.csv", ok=False).output
@@ -418,11 +565,17 @@ def test_a_plan_ranks_what_a_study_could_use(here: Path) -> None:
     Path("city.toml").write_text(UTILITY.replace('tags = ["home"]\n', ""))
     shown = run("plan", "city.toml", "--people", "5000", "--error", "0.05").output
     lines = [line for line in shown.splitlines() if "times" in line]
-    assert "UtilityOptimizedRR (the study's)" in lines[0] and "no protection" in lines[-1] and "people needed" in shown
-    facts = json.loads(run("plan", "city.toml", "--json", "--loss", "l2").output)["place"]
-    errors = [row["error"] for row in facts["options"][:-1]]
-    assert errors == sorted(errors) and facts["loss"] == "l2" and facts["n"] == 10_000
-    Path("open.toml").write_text('[attributes.q]\nvalues = ["a", "b"]\nmechanism = "RandomizedResponse"\nepsilon = inf\n')
+    assert (
+        "UtilityOptimizedRR (the study's)" in lines[0]
+        and "no protection" in lines[-1]
+        and "people needed" in shown
+    )
+    data = json.loads(run("plan", "city.toml", "--json", "--loss", "l2").output)["place"]
+    errors = [row["error"] for row in data["options"][:-1]]
+    assert errors == sorted(errors) and data["loss"] == "l2" and data["n"] == 10_000
+    Path("open.toml").write_text(
+        '[attributes.q]\nvalues = ["a", "b"]\nmechanism = "RandomizedResponse"\nepsilon = inf\n'
+    )
     assert "not protected" in run("plan", "open.toml", ok=False).output
     for wrong in (["--people", "0"], ["--error", "-1"], ["--loss", "l3"]):
         run("plan", "city.toml", *wrong, ok=False)
@@ -430,16 +583,32 @@ def test_a_plan_ranks_what_a_study_could_use(here: Path) -> None:
 
 @pytest.mark.parametrize(
     "domain, plain, bad",
-    [("integers = [0, 9]", "7", "77"), ("interval = { low = 0, high = 1, bins = 4 }", "0.5", "1.5"), ("values = [0, 1, 2, 7]", "2", "77")],
+    [
+        ("integers = [0, 9]", "7", "77"),
+        ("interval = { low = 0, high = 1, bins = 4 }", "0.5", "1.5"),
+        ("values = [0, 1, 2, 7]", "2", "77"),
+    ],
 )
-def test_tags_stand_among_numbers_in_a_text_column(here: Path, domain: str, plain: str, bad: str) -> None:
+def test_tags_stand_among_numbers_in_a_text_column(
+    here: Path, domain: str, plain: str, bad: str
+) -> None:
     values = "0.125" if domain.startswith("interval") else "0"
     study = f'[attributes.q]\n{domain}\nmechanism = "UtilityOptimizedRR"\nsensitive = [{values}]\ntags = ["home"]\nepsilon = 20\n'
     Path("numbers.toml").write_text(study)
-    run("randomize", "numbers.toml", "--keep-order", "-o", "r.csv", text=f"q\n{plain}\n@home\n{plain}\n")
+    run(
+        "randomize",
+        "numbers.toml",
+        "--keep-order",
+        "-o",
+        "r.csv",
+        text=f"q\n{plain}\n@home\n{plain}\n",
+    )
     reports = read_reports("r.csv")["q"].columns["report"].tolist()
     size = 10 if domain.startswith("integers") else 4
     assert reports == [7 if size == 10 else 2, size, 7 if size == 10 else 2]
     refused = run("randomize", "numbers.toml", text=f"q\n@home\n{bad}\n", ok=False).output
     assert "data row 2" in refused and bad not in refused
-    assert "data row 3" in run("randomize", "numbers.toml", text="q\n@home\n@home\n@away\n", ok=False).output
+    assert (
+        "data row 3"
+        in run("randomize", "numbers.toml", text="q\n@home\n@home\n@away\n", ok=False).output
+    )

@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Categorical, EmpiricalBayes, Integers, Inversion, LogSpline, MaximumLikelihood, RandomizedResponse, Uniform
+from warner import (
+    Categorical,
+    EmpiricalBayes,
+    Integers,
+    Inversion,
+    LogSpline,
+    MaximumLikelihood,
+    RandomizedResponse,
+    Uniform,
+)
 
 
 def _tally(domain: warner.Domain, n: int = 3000, epsilon: float = 1.0) -> warner.Tally:
@@ -25,7 +34,10 @@ def test_the_ranking_is_that_of_the_errors_on_the_same_tallies() -> None:
     raw = next(line for line in found.lines if line.method == Inversion())
     truth = warner.estimate(tally, Inversion("project")).probabilities
     mechanism = RandomizedResponse(Categorical([f"v{i}" for i in range(30)]), 1.0)
-    assert abs(raw.error - warner.theory.expected_loss(mechanism, truth, 3000, "l2")) < 5 * raw.margin
+    assert (
+        abs(raw.error - warner.design.theory.expected_loss(mechanism, truth, 3000, "l2"))
+        < 5 * raw.margin
+    )
     assert found.best.behind == 0 and found.best.behind_margin == 0 and raw.behind > 0
     assert 0 <= raw.wins <= 1 and sum(line.wins for line in found.lines) >= 1
 
@@ -40,28 +52,44 @@ def test_the_same_call_gives_the_same_ranking() -> None:
 
 
 def test_methods_that_do_not_fit_are_left_out_with_the_reason() -> None:
-    found = warner.compare(_tally(Categorical(["a", "b", "c"])), [LogSpline(), Inversion(), warner.SampleMean()], runs=3)
-    assert [line.method for line in found.lines] == [Inversion()] and set(found.left_out) == {"LogSpline()", "SampleMean()"}
+    found = warner.compare(
+        _tally(Categorical(["a", "b", "c"])),
+        [LogSpline(), Inversion(), warner.SampleMean()],
+        runs=3,
+    )
+    assert [line.method for line in found.lines] == [Inversion()] and set(found.left_out) == {
+        "LogSpline()",
+        "SampleMean()",
+    }
     assert "in order" in found.left_out["LogSpline()"]
     with pytest.raises(warner.ArgumentError, match="none of them"):
         warner.compare(_tally(Categorical(["a", "b", "c"])), [LogSpline()], runs=3)
 
 
 def test_numbers_can_be_compared_by_the_distance_of_their_distributions() -> None:
-    found = warner.compare(_tally(Integers(0, 30)), [LogSpline(), Inversion("project"), Uniform()], loss="w1", runs=5)
+    found = warner.compare(
+        _tally(Integers(0, 30)), [LogSpline(), Inversion("project"), Uniform()], loss="w1", runs=5
+    )
     assert found.loss == "w1" and len(found.lines) == 3
     with pytest.raises(warner.ArgumentError, match="order"):
         warner.compare(_tally(Categorical(["a", "b"])), [Inversion()], loss="w1")
 
 
 def test_a_ranking_is_drawn_in_its_order_with_two_standard_errors() -> None:
-    found = warner.compare(_tally(Categorical(["a", "b", "c"])), [Inversion(), MaximumLikelihood(), Uniform()], runs=5)
+    found = warner.compare(
+        _tally(Categorical(["a", "b", "c"])), [Inversion(), MaximumLikelihood(), Uniform()], runs=5
+    )
     (panel,) = found.plot().to_dict()["vconcat"]
     bars, dots = panel["layer"]
-    rows = json.loads((dots.get("data") or panel.get("data") or found.plot().to_dict()["data"])["values"])
+    rows = json.loads(
+        (dots.get("data") or panel.get("data") or found.plot().to_dict()["data"])["values"]
+    )
     assert [row["method"] for row in rows] == [repr(line.method) for line in found.lines]
     assert all(abs(row["high"] - row["error"] - 2 * row["margin"]) < 1e-12 for row in rows)
-    assert dots["encoding"]["y"]["sort"]["field"] == "error" and bars["encoding"]["x2"]["field"] == "high"
+    assert (
+        dots["encoding"]["y"]["sort"]["field"] == "error"
+        and bars["encoding"]["x2"]["field"] == "high"
+    )
 
 
 def test_wrong_arguments_are_refused() -> None:
@@ -83,12 +111,20 @@ def test_the_command_prints_a_table_and_json(tmp_path: object) -> None:
 
     from click.testing import CliRunner
 
-    from warner.cli import main
+    from warner.app.cli import main
 
     path = str(Path(str(tmp_path)) / "t.json")
     _tally(Categorical(["a", "b", "c"])).save(path)
-    table = CliRunner().invoke(main, ["compare", path, "-m", "mle", "-m", "project", "-m", "spline", "--runs", "3"])
-    assert table.exit_code == 0 and "MaximumLikelihood" in table.output and "LogSpline() is left out" in table.output
-    data = json.loads(CliRunner().invoke(main, ["compare", path, "-m", "mle", "--runs", "3", "--json"]).output)
+    table = CliRunner().invoke(
+        main, ["compare", path, "-m", "mle", "-m", "project", "-m", "spline", "--runs", "3"]
+    )
+    assert (
+        table.exit_code == 0
+        and "MaximumLikelihood" in table.output
+        and "LogSpline() is left out" in table.output
+    )
+    data = json.loads(
+        CliRunner().invoke(main, ["compare", path, "-m", "mle", "--runs", "3", "--json"]).output
+    )
     assert data["value"]["methods"][0]["method"].startswith("MaximumLikelihood")
     assert CliRunner().invoke(main, ["compare", path, "-a", "nothing"]).exit_code != 0

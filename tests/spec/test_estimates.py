@@ -41,12 +41,18 @@ def test_unknown_methods_are_refused(name: str) -> None:
 
 def test_every_method_name_makes_an_estimator() -> None:
     mechanism = warner.RandomizedResponse(warner.Integers(0, 3), 1.0)  # some methods need an order
-    tally = mechanism.tally(mechanism.randomize([0] * 600 + [1] * 300 + [2] * 100, np.random.default_rng(2)))
+    tally = mechanism.tally(
+        mechanism.randomize([0] * 600 + [1] * 300 + [2] * 100, np.random.default_rng(2))
+    )
     pairs = warner.KeyValue(warner.Categorical(["a", "b"]), warner.Integers(0, 3), 1.0)
-    keyed = pairs.tally(pairs.randomize({"key": ["a", "b"] * 500, "value": [1] * 1000}, np.random.default_rng(2)))
+    keyed = pairs.tally(
+        pairs.randomize({"key": ["a", "b"] * 500, "value": [1] * 1000}, np.random.default_rng(2))
+    )
     for name in METHODS:
         chosen = method(f"{name}:7" if name == "em" else name)
-        assert warner.estimate(keyed if name in ("pckv", "per-key") else tally, chosen).method == repr(chosen)
+        assert warner.estimate(
+            keyed if name in ("pckv", "per-key") else tally, chosen
+        ).method == repr(chosen)
 
 
 @pytest.mark.parametrize("steps", [0, -1, 1.5, True, None])
@@ -74,7 +80,9 @@ def test_the_recommended_method_of_labels_is_empirical_bayes(tally: warner.Tally
 def test_several_tallies_of_one_mechanism_are_added(tally: warner.Tally) -> None:
     assert warner.estimate([tally, tally]).n == 2 * tally.n
     project = warner.Inversion("project")
-    assert warner.estimate([tally, tally], project).probabilities == pytest.approx(warner.estimate(tally, project).probabilities)
+    assert warner.estimate([tally, tally], project).probabilities == pytest.approx(
+        warner.estimate(tally, project).probabilities
+    )
     for wrong in ([], [1], 3):
         with pytest.raises((warner.EmptyError, TypeError)):
             warner.estimate(wrong)
@@ -97,11 +105,15 @@ def test_intervals_are_asked_for_by_level_and_target(tally: warner.Tally) -> Non
     wide, narrow = result.interval(0.99), result.interval(0.5)
     assert (wide[:, 0] <= narrow[:, 0]).all() and (narrow[:, 1] <= wide[:, 1]).all()
     fixed = result.interval(0.95, "respondents")
-    assert ((fixed[:, 1] - fixed[:, 0]) <= (result.interval()[:, 1] - result.interval()[:, 0]) + 1e-15).all()
+    assert (
+        (fixed[:, 1] - fixed[:, 0]) <= (result.interval()[:, 1] - result.interval()[:, 0]) + 1e-15
+    ).all()
     for level in (0, 1, -0.5, 1.5, float("nan"), "0.9"):
         with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError), match="level"):
             result.interval(level)
-    with pytest.raises(warner.ArgumentError, match="target: must be one of 'population', 'respondents'"):
+    with pytest.raises(
+        warner.ArgumentError, match="target: must be one of 'population', 'respondents'"
+    ):
         result.interval(target="everybody")
 
 
@@ -110,20 +122,31 @@ def test_wald_intervals_are_the_formula() -> None:
     mechanism = warner.RandomizedResponse(warner.Integers(0, 1), np.log(3))
     tally = warner.Tally(mechanism.header, "histogram", np.array([6000, 4000]), 10_000)
     half = 1.959963984540054 * np.sqrt(0.6 * 0.4 / 10_000) / 0.5
-    assert warner.estimate(tally).interval(kind="wald")[0] == pytest.approx([0.7 - half, 0.7 + half], abs=1e-9)
-    fixed = 1.959963984540054 * np.sqrt((0.75 * 0.25) / 10_000) / 0.5  # every device adds the same binomial variance
-    assert warner.estimate(tally).interval(target="respondents", kind="wald")[0] == pytest.approx([0.7 - fixed, 0.7 + fixed], abs=1e-9)
+    assert warner.estimate(tally).interval(kind="wald")[0] == pytest.approx(
+        [0.7 - half, 0.7 + half], abs=1e-9
+    )
+    fixed = (
+        1.959963984540054 * np.sqrt((0.75 * 0.25) / 10_000) / 0.5
+    )  # every device adds the same binomial variance
+    assert warner.estimate(tally).interval(target="respondents", kind="wald")[0] == pytest.approx(
+        [0.7 - fixed, 0.7 + fixed], abs=1e-9
+    )
 
 
 def test_without_protection_respondents_are_known_exactly() -> None:
     open_ = warner.RandomizedResponse(warner.Integers(0, 2), float("inf"))
     result = warner.estimate(open_.tally(open_.randomize([0, 0, 1, 2])))
-    assert result.interval(target="respondents") == pytest.approx(np.array([[0.5, 0.5], [0.25, 0.25], [0.25, 0.25]]))
+    assert result.interval(target="respondents") == pytest.approx(
+        np.array([[0.5, 0.5], [0.25, 0.25], [0.25, 0.25]])
+    )
 
 
 def test_an_interval_holds_its_estimate_even_where_that_was_shrunk() -> None:
     """Even shares of 40 values: some are shrunk out of their Wald intervals, which are then widened; asked for by kind they are as they were."""
-    mechanism, rng = warner.RandomizedResponse(Categorical(list(range(40))), 0.5), np.random.default_rng(2)
+    mechanism, rng = (
+        warner.RandomizedResponse(Categorical(list(range(40))), 0.5),
+        np.random.default_rng(2),
+    )
     outside = 0
     for _ in range(20):
         tally = mechanism.tally(mechanism.randomize(rng.integers(0, 40, 2000), rng))
@@ -138,23 +161,39 @@ def test_an_interval_holds_its_estimate_even_where_that_was_shrunk() -> None:
 def test_an_estimate_is_json_and_frame_and_rows(tally: warner.Tally) -> None:
     result = warner.estimate(tally, warner.MaximumLikelihood())
     data = json.loads(json.dumps(result.to_json()))
-    assert data["status"] == "converged" and data["n"] == 1000 and data["interval"]["target"] == "population"
+    assert (
+        data["status"] == "converged"
+        and data["n"] == 1000
+        and data["interval"]["target"] == "population"
+    )
     assert [row["value"] for row in data["shares"]] == ["a", "b", "c", "d"]
     for backend in ("pyarrow", "polars", "pandas"):
         frame = result.to_frame(backend)
-        assert list(frame.column_names if backend == "pyarrow" else frame.columns) == ["value", "estimate", "low", "high", "n"]
+        assert list(frame.column_names if backend == "pyarrow" else frame.columns) == [
+            "value",
+            "estimate",
+            "low",
+            "high",
+            "n",
+        ]
     with pytest.raises(warner.ArgumentError, match="backend"):
         result.to_frame("excel")
     assert "gap=" in repr(result) and "K=4" in repr(result)
 
 
 def test_values_that_are_no_scalars_are_written_as_json_in_frames() -> None:
-    mechanism = warner.RandomizedResponse(warner.Product(a=warner.Integers(0, 1), b=Categorical(["x", "y"])), 2.0)
-    result = warner.estimate(mechanism.tally(mechanism.randomize({"a": [0, 1, 1], "b": ["x", "y", "x"]})))
+    mechanism = warner.RandomizedResponse(
+        warner.Product(a=warner.Integers(0, 1), b=Categorical(["x", "y"])), 2.0
+    )
+    result = warner.estimate(
+        mechanism.tally(mechanism.randomize({"a": [0, 1, 1], "b": ["x", "y", "x"]}))
+    )
     assert json.loads(result.to_frame("polars")["value"][3]) == {"a": 1, "b": "y"}
 
 
-@pytest.mark.parametrize("suffix, magic", [("png", b"\x89PNG"), ("svg", b"<svg"), ("html", b"<!DOCTYPE"), ("json", b"{")])
+@pytest.mark.parametrize(
+    "suffix, magic", [("png", b"\x89PNG"), ("svg", b"<svg"), ("html", b"<!DOCTYPE"), ("json", b"{")]
+)
 def test_pictures_are_saved(tally: warner.Tally, suffix: str, magic: bytes, tmp_path: Path) -> None:
     result: Estimate = warner.estimate(tally)
     result.plot(str(tmp_path / f"p.{suffix}"), truth=[0.6, 0.3, 0.1, 0])
@@ -186,9 +225,17 @@ def test_metrics_are_what_they_say() -> None:
     assert metrics.jensen_shannon(p, p) == 0
 
 
-@pytest.mark.parametrize("p, q", [([1], [1, 2]), ([], []), ([[1]], [[1]]), ([float("nan")], [1]), ("a", "b"), (None, None)])
+@pytest.mark.parametrize(
+    "p, q",
+    [([1], [1, 2]), ([], []), ([[1]], [[1]]), ([float("nan")], [1]), ("a", "b"), (None, None)],
+)
 def test_metrics_refuse_what_is_no_pair(p: object, q: object) -> None:
-    for metric in (metrics.l1, metrics.sum_of_squares, metrics.jensen_shannon, metrics.wasserstein1):
+    for metric in (
+        metrics.l1,
+        metrics.sum_of_squares,
+        metrics.jensen_shannon,
+        metrics.wasserstein1,
+    ):
         with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError)):
             metric(p, q)
     with pytest.raises(warner.ArgumentError, match="non-negative"):
@@ -239,13 +286,18 @@ def test_a_channel_keeps_the_budget_it_is_given() -> None:
     with pytest.raises(warner.BudgetError, match=r"needs epsilon 1\.09"):
         warner.ChannelMechanism(domain, matrix, epsilon=1.0)
     certain = warner.ChannelMechanism(domain, [[1.0, 0.5], [0.0, 0.5]])
-    assert certain.epsilon == float("inf") and certain.randomize([0] * 50).columns["report"].max() == 0
+    assert (
+        certain.epsilon == float("inf") and certain.randomize([0] * 50).columns["report"].max() == 0
+    )
 
 
 def test_messages_state_name_rule_value_and_remedy() -> None:
     with pytest.raises(warner.BudgetError) as caught:
         warner.RandomizedResponse(warner.Integers(0, 1), -1)
-    assert str(caught.value) == "epsilon: must be greater than 0; got -1.0. Pass a positive number such as 1.0."
+    assert (
+        str(caught.value)
+        == "epsilon: must be greater than 0; got -1.0. Pass a positive number such as 1.0."
+    )
     with pytest.raises(warner.ValuesError) as told:
         warner.Categorical(["no", "yes"]).encode(["no", "perhaps"])
     assert str(told.value) == (
@@ -261,8 +313,8 @@ def test_bootstrap_limits_are_reflected_around_the_estimate() -> None:
     """
 
     class Upward(warner.Inversion):
-        def fit(self, evidence):  # type: ignore[no-untyped-def]
-            fit = super().fit(evidence)
+        def fit(self, data):  # type: ignore[no-untyped-def]
+            fit = super().fit(data)
             raised = fit.probabilities + np.array([0.1, 0.0])
             return type(fit)(raised, fit.status)
 

@@ -18,13 +18,22 @@ from click.testing import CliRunner
 
 import warner
 from warner import Categorical, Grid, Integers
-from warner.cli import main
-from warner.domain import canonical
-from warner.files import open_reports, read_reports, read_values, tally_file, tally_frame, write_reports
-from warner.files._format import UNSEALED, seal
-from warner.files.frames import _groups
+from warner._core.canonical_json import (
+    canonical,
+)
+from warner.app.cli import main
+from warner.io import (
+    open_reports,
+    read_reports,
+    read_values,
+    tally_file,
+    tally_frame,
+    write_reports,
+)
+from warner.io.frames import _groups
+from warner.io.seal import UNSEALED, seal
 from warner.mechanisms import Mechanism, from_header
-from warner.tally import Tally
+from warner.reports.tally import Tally
 
 YES = Categorical(["no", "yes"])
 COIN = warner.RandomizedResponse(YES, 1.0)
@@ -40,7 +49,10 @@ def run(*args: str, ok: bool = True) -> str:
 def sealed(path: str, mechanism: Any, columns: Mapping[str, Any], n: Any) -> str:
     """A report file of columns that its mechanism may not have sent, with a checksum that fits."""
     header = mechanism.header if isinstance(mechanism, Mechanism) else mechanism
-    head = json.dumps({"format": "warner-reports", "schema": 1, "attributes": {"a": header}}, separators=(",", ":"))
+    head = json.dumps(
+        {"format": "warner-reports", "schema": 1, "attributes": {"a": header}},
+        separators=(",", ":"),
+    )
     end = canonical({"n": n, "sha256": UNSEALED})
     if path.endswith(".csv"):
         rows = zip(*columns.values(), strict=True)
@@ -82,8 +94,12 @@ def test_both_readers_refuse_the_same_columns(column: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
-@pytest.mark.parametrize("names", [["A_REPORT"], ["b_report"], ["a_report", "more"], ["more", "a_report"]], ids=str)
-def test_both_readers_want_the_columns_of_the_header(names: list[str], suffix: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "names", [["A_REPORT"], ["b_report"], ["a_report", "more"], ["more", "a_report"]], ids=str
+)
+def test_both_readers_want_the_columns_of_the_header(
+    names: list[str], suffix: str, tmp_path: Path
+) -> None:
     column = pa.array([1, 0], U8) if suffix == "parquet" else [1, 0]
     path = sealed(str(tmp_path / f"r.{suffix}"), COIN, dict.fromkeys(names, column), 2)
     for reader in READERS:
@@ -102,7 +118,9 @@ def test_both_readers_take_the_same_reports(suffix: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("row", ["1#2", "#0", "", "-1", "1.0", "2", "256", "yes"])
 def test_both_readers_refuse_the_same_lines(row: str, tmp_path: Path) -> None:
-    path = sealed(str(tmp_path / "r.csv"), COIN, {"a_report": ["0", row, "1"]}, 2 if row in ("#0", "") else 3)
+    path = sealed(
+        str(tmp_path / "r.csv"), COIN, {"a_report": ["0", row, "1"]}, 2 if row in ("#0", "") else 3
+    )
     for reader in READERS:
         with pytest.raises((warner.ReportError, warner.FileError)):
             reader(path)
@@ -116,8 +134,12 @@ def test_the_number_of_reports_is_an_integer(n: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
-@pytest.mark.parametrize("folder", ["value_report=0", "VALUE_REPORT=1", "value_report=yes", "date=2024-01-01", "s3:"])
-def test_names_of_folders_are_no_columns(folder: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "folder", ["value_report=0", "VALUE_REPORT=1", "value_report=yes", "date=2024-01-01", "s3:"]
+)
+def test_names_of_folders_are_no_columns(
+    folder: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path(folder).mkdir()
     reports = COIN.reports([1] * 7 + [0] * 3)
@@ -127,8 +149,10 @@ def test_names_of_folders_are_no_columns(folder: str, suffix: str, tmp_path: Pat
     assert read_reports(path)["value"].columns["report"].tolist() == [1] * 7 + [0] * 3
 
 
-def test_many_columns_are_counted_in_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warner.files.read._QUERIES", 2)
+def test_many_columns_are_counted_in_one_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("warner.io.read_reports._QUERIES", 2)
     mechanism = warner.UnaryEncoding(Integers(0, 30), 1.0)
     reports = mechanism.randomize(np.arange(31))
     write_reports(reports, str(tmp_path / "r.parquet"))
@@ -138,7 +162,9 @@ def test_many_columns_are_counted_in_one_pass(tmp_path: Path, monkeypatch: pytes
 # Copies
 
 
-def test_copies_of_tallies_and_reports_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_of_tallies_and_reports_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     reports = COIN.randomize(["yes", "no", "yes"] * 50)
     write_reports(reports, "r.parquet")
@@ -147,7 +173,10 @@ def test_copies_of_tallies_and_reports_are_refused(tmp_path: Path, monkeypatch: 
     shutil.copy("t.json", "copy.json")
     write_reports(COIN.randomize(["no"] * 40), "other.csv")
     run("tally", "other.csv", "-o", "other.json")
-    for command, first, copy, other in (("merge", "t.json", "copy.json", "other.json"), ("tally", "r.parquet", "again.csv", "other.csv")):
+    for command, first, copy, other in (
+        ("merge", "t.json", "copy.json", "other.json"),
+        ("tally", "r.parquet", "again.csv", "other.csv"),
+    ):
         said = run(command, first, other, copy, ok=False)
         assert f"{first} and {copy}" in said and "--allow-equal" in said
         run(command, first, other, "-o", "both.json")
@@ -166,7 +195,11 @@ def header(mechanism: Mechanism, **changes: Any) -> dict[str, Any]:
 def test_subsets_of_a_million_values_cost_nothing() -> None:
     """The law is a ratio of two integers; the binomials with 280,000 factors are not worked out."""
     mechanism = warner.SubsetSelection(Integers(0, 2**20 - 1), 1.0)
-    assert mechanism.subset > 280_000 and 1 - 1e-9 < mechanism.epsilon <= 1 and not mechanism.listed
+    assert (
+        mechanism.subset > 280_000
+        and 1 - 1e-9 < mechanism.epsilon <= 1
+        and not mechanism.is_enumerable
+    )
     small = warner.SubsetSelection(Integers(0, 6), 1.0)
     table = small.probabilities()
     assert (table.sum(axis=0) == 1).all()
@@ -177,49 +210,85 @@ def test_the_number_of_reports_of_one_person_is_bounded(monkeypatch: pytest.Monk
     daily = warner.Repeated(COIN, 2)
     deep = {**daily.header, "parameters": {"parts": [[COIN.header, 10_001]]}}
     nested = {**daily.header, "parameters": {"parts": [[deep, 1000], [deep, 1000]]}}
-    monkeypatch.setattr("warner.mechanisms._headers._from_header", lambda text: pytest.fail("was built"))
-    for forged in (deep, nested, {**daily.header, "parameters": {"parts": [[COIN.header, 3_000_000]]}}):
+    monkeypatch.setattr(
+        "warner.mechanisms.headers._from_header", lambda text: pytest.fail("was built")
+    )
+    for forged in (
+        deep,
+        nested,
+        {**daily.header, "parameters": {"parts": [[COIN.header, 3_000_000]]}},
+    ):
         with pytest.raises(warner.MismatchError, match="more than 10000 reports"):
             from_header(forged)
     with pytest.raises(warner.ArgumentError, match="number of reports"):
         warner.Repeated([COIN] * 10_001)
 
 
-@pytest.mark.parametrize("make", [lambda d: warner.Exponential(d, 1.0), lambda d: warner.Gaussian(d, 1.0, 1e-5)])
-def test_large_grids_are_refused_before_their_points_are_made(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "make", [lambda d: warner.Exponential(d, 1.0), lambda d: warner.Gaussian(d, 1.0, 1e-5)]
+)
+def test_large_grids_are_refused_before_their_points_are_made(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Grid, "points", property(lambda self: pytest.fail("points were made")))
     with pytest.raises(warner.ArgumentError, match="number of values"):
         make(Grid(8192, 8192))
 
 
 LARGE = {
-    "RandomizedResponse": (warner.RandomizedResponse(Integers(0, 2**26 - 1), 1.0), {"a_report": [0]}, "67108864 counts"),
-    "LocalHashing": (warner.LocalHashing(YES, 1.0, seeds=2**24), {"a_seed": [0], "a_bucket": [0]}, "67108864 counts"),
-    "UnaryEncoding": (warner.UnaryEncoding(Integers(0, 2**26 - 1), 1.0), {"a_bits_0": [0]}, "67108864 counts"),
-    "wide": (warner.UnaryEncoding(Integers(0, 2**24 - 1), 1.0), {"a_bits_0": [0]}, "2097152 columns of its header"),
+    "RandomizedResponse": (
+        warner.RandomizedResponse(Integers(0, 2**26 - 1), 1.0),
+        {"a_report": [0]},
+        "67108864 counts",
+    ),
+    "LocalHashing": (
+        warner.LocalHashing(YES, 1.0, seeds=2**24),
+        {"a_seed": [0], "a_bucket": [0]},
+        "67108864 counts",
+    ),
+    "UnaryEncoding": (
+        warner.UnaryEncoding(Integers(0, 2**26 - 1), 1.0),
+        {"a_bits_0": [0]},
+        "67108864 counts",
+    ),
+    "wide": (
+        warner.UnaryEncoding(Integers(0, 2**24 - 1), 1.0),
+        {"a_bits_0": [0]},
+        "2097152 columns of its header",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", LARGE)
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_a_few_bytes_do_not_make_gigabytes(name: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_few_bytes_do_not_make_gigabytes(
+    name: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also with a study of another size: its headers are compared before anything is built."""
     mechanism, columns, said = LARGE[name]
     kinds = {key: pa.uint32() for key in columns} | {"a_bucket": U8, "a_bits_0": U8}
-    typed = {key: pa.array(v, kinds[key]) if suffix == "parquet" else v for key, v in columns.items()}
+    typed = {
+        key: pa.array(v, kinds[key]) if suffix == "parquet" else v for key, v in columns.items()
+    }
     path = sealed(str(tmp_path / f"r.{suffix}"), mechanism, typed, 1)
     study = tmp_path / "s.toml"
-    study.write_text('[attributes.a]\nvalues = ["no", "yes"]\nepsilon = 1.0\nmechanism = "RandomizedResponse"\n')
-    monkeypatch.setattr("warner.files.read.file_columns", lambda *_: pytest.fail("names were made"))
+    study.write_text(
+        '[attributes.a]\nvalues = ["no", "yes"]\nepsilon = 1.0\nmechanism = "RandomizedResponse"\n'
+    )
+    monkeypatch.setattr(
+        "warner.io.read_reports.file_columns", lambda *_: pytest.fail("names were made")
+    )
     with pytest.raises(warner.FileError, match=said):
         tally_file(path)
     assert said in run("tally", path, ok=False) and said in run("estimate", path, ok=False)
-    monkeypatch.setattr("warner.files.read.from_header", lambda _: pytest.fail("was built"))
+    monkeypatch.setattr("warner.io.read_reports.from_header", lambda _: pytest.fail("was built"))
     assert "do not belong together" in run("tally", path, "--study", str(study), ok=False)
 
 
-def test_a_study_may_ask_for_more_than_a_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warner.files.read.LARGEST", 1)
+def test_a_study_may_ask_for_more_than_a_header(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("warner.io.read_reports.LARGEST", 1)
     path = str(tmp_path / "r.csv")
     write_reports(COIN.reports([0, 1]), path)
     with pytest.raises(warner.FileError, match="--study"):
@@ -250,11 +319,13 @@ def test_a_domain_of_millions_is_not_estimated_by_default() -> None:
         warner.estimate(Tally(mechanism.header, "histogram", counts, 1))
 
 
-def test_memory_that_is_not_enough_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_is_not_enough_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("warner.cli.load_tallies", fail)
+    monkeypatch.setattr("warner.app.cli.load_tallies", fail)
     assert "memory: is not enough" in run("estimate", str(tmp_path / "t.json"), ok=False)
 
 
@@ -270,7 +341,7 @@ def test_frames_of_bits_are_grouped_column_by_column(monkeypatch: pytest.MonkeyP
         sizes.append(len(found[1]))
         return found
 
-    monkeypatch.setattr("warner.files.frames._groups", watched)
+    monkeypatch.setattr("warner.io.frames._groups", watched)
     for mechanism in (
         warner.UnaryEncoding(Integers(0, 29), 1.0),
         warner.SubsetSelection(Integers(0, 29), 1.0),
@@ -278,7 +349,7 @@ def test_frames_of_bits_are_grouped_column_by_column(monkeypatch: pytest.MonkeyP
     ):
         sizes.clear()
         reports = mechanism.randomize(np.arange(3000) % 30, np.random.default_rng(5))
-        assert tally_frame(mechanism, warner.files.reports_frame(reports)) == mechanism.tally(reports)
+        assert tally_frame(mechanism, warner.io.reports_frame(reports)) == mechanism.tally(reports)
         assert len(sizes) == 4 and max(sizes) <= 256
 
 
@@ -288,7 +359,10 @@ def test_frames_of_bits_are_checked_as_whole_reports(lazy: bool) -> None:
     kind = polars.LazyFrame if lazy else polars.DataFrame
     subset = warner.SubsetSelection(Integers(0, 8), 0.1, size=2)
     # Four ones in two reports, and 0 or more padding: right in sum, wrong in each.
-    for rows, rule in (([[0b11100000, 0], [0b10000000, 0]], "must have 2 bits set"), ([[0b11000000, 1]], "padding")):
+    for rows, rule in (
+        ([[0b11100000, 0], [0b10000000, 0]], "must have 2 bits set"),
+        ([[0b11000000, 1]], "padding"),
+    ):
         frame = kind({"value_bits_0": [r[0] for r in rows], "value_bits_1": [r[1] for r in rows]})
         with pytest.raises(warner.ReportError, match=rule):
             tally_frame(subset, frame)
@@ -317,7 +391,11 @@ def test_outputs_of_other_packages_are_taken_where_they_are_exact() -> None:
 # Forged bytes
 
 
-@pytest.mark.parametrize("dtype, shape", [(",", []), ("O", []), ("<U8", []), ("|u1", [-1]), ("|u1", [True]), ("|u1,|u1", []), (3, [])], ids=str)
+@pytest.mark.parametrize(
+    "dtype, shape",
+    [(",", []), ("O", []), ("<U8", []), ("|u1", [-1]), ("|u1", [True]), ("|u1,|u1", []), (3, [])],
+    ids=str,
+)
 def test_forged_columns_of_the_wire_format_are_refused(dtype: Any, shape: list[Any]) -> None:
     import hashlib
 
@@ -334,10 +412,16 @@ def test_forged_columns_of_the_wire_format_are_refused(dtype: Any, shape: list[A
 
 @pytest.mark.parametrize("labels", [[False, True], ["no", "yes"]], ids=str)
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
-def test_answers_that_are_no_text_are_refused_by_position(labels: list[Any], kind: Any, tmp_path: Path) -> None:
+def test_answers_that_are_no_text_are_refused_by_position(
+    labels: list[Any], kind: Any, tmp_path: Path
+) -> None:
     good = str(labels[1]).lower().encode()
-    offsets = pa.array([0, len(good), len(good) + 2], pa.int64() if kind == pa.large_string() else pa.int32())
-    column = pa.Array.from_buffers(kind, 2, [None, offsets.buffers()[1], pa.py_buffer(good + b"\xff\xfe")])
+    offsets = pa.array(
+        [0, len(good), len(good) + 2], pa.int64() if kind == pa.large_string() else pa.int32()
+    )
+    column = pa.Array.from_buffers(
+        kind, 2, [None, offsets.buffers()[1], pa.py_buffer(good + b"\xff\xfe")]
+    )
     path = str(tmp_path / "answers.parquet")
     pq.write_table(pa.table({"a": column}), path)
     with pytest.raises(warner.ValuesError, match="data row 2"):
@@ -348,7 +432,22 @@ def test_forged_tallies_are_named_errors(tmp_path: Path) -> None:
     """Entries of a tally file replaced by all kinds of JSON: never another error than the library's own."""
     COIN.tally(COIN.reports([0, 1])).save(tmp_path / "t.json")
     text = (tmp_path / "t.json").read_text()
-    strange = [None, True, -1, 2**70, 1.5, "x", "\ud800", [], [[]], {}, {"a": 1}, [2**60], ["1", "2"], [[1, 2], [3]]]
+    strange = [
+        None,
+        True,
+        -1,
+        2**70,
+        1.5,
+        "x",
+        "\ud800",
+        [],
+        [[]],
+        {},
+        {"a": 1},
+        [2**60],
+        ["1", "2"],
+        [[1, 2], [3]],
+    ]
     depth = sys.getrecursionlimit()
     for key in ("header", "kind", "shape", "counts", "n", "rows", "sha256"):
         for value in strange:

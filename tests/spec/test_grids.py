@@ -12,7 +12,7 @@ import pytest
 
 import warner
 from tests.spec.test_command_line import run
-from warner.files import read_reports, read_values
+from warner.io import read_reports, read_values
 
 STUDY = """
 [attributes.place]
@@ -37,7 +37,9 @@ def test_a_grid_goes_from_a_study_file_to_a_map(here: Path) -> None:
     run("estimate", "t.json", "--plot", "p.png", "--json", "e.json")
     (found,) = json.loads(Path("e.json").read_text())
     counts = np.bincount(cells @ [4, 1], minlength=20) / 2000
-    assert [share["value"] for share in found["shares"]] == [[r, c] for r in range(5) for c in range(4)]
+    assert [share["value"] for share in found["shares"]] == [
+        [r, c] for r in range(5) for c in range(4)
+    ]
     assert [share["estimate"] for share in found["shares"]] == pytest.approx(counts, abs=0.002)
     assert Path("p.png").read_bytes().startswith(b"\x89PNG")
     assert warner.Study.load("city.toml").domains["place"] == warner.Grid(5, 4, 0.5)
@@ -50,13 +52,33 @@ def test_cells_are_read_as_people_and_estimates_write_them(here: Path, cell: str
 
 
 def test_cells_are_read_from_lists_in_parquet(here: Path) -> None:
-    for name, column in (("a", [[1, 2], [3, 0]]), ("b", pa.array([[1, 2], [3, 0]], pa.list_(pa.int32(), 2)))):
+    for name, column in (
+        ("a", [[1, 2], [3, 0]]),
+        ("b", pa.array([[1, 2], [3, 0]], pa.list_(pa.int32(), 2))),
+    ):
         pq.write_table(pa.table({"place": column}), f"{name}.parquet")
         (batch,) = read_values(f"{name}.parquet", {"place": warner.Grid(5, 4)})
         assert batch["place"].tolist() == [6, 12]
 
 
-@pytest.mark.parametrize("cell", ["5,0", "0,4", "-1,0", "1", "1,2,3", "[1,2", "1,2]", "1.0,2", "(1,2)", "1;2", "", "x,y", "99999999999,0"])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "5,0",
+        "0,4",
+        "-1,0",
+        "1",
+        "1,2,3",
+        "[1,2",
+        "1,2]",
+        "1.0,2",
+        "(1,2)",
+        "1;2",
+        "",
+        "x,y",
+        "99999999999,0",
+    ],
+)
 def test_what_is_no_cell_is_refused_by_its_row_and_never_shown(here: Path, cell: str) -> None:
     refused = run("randomize", "city.toml", text=f'place\n"0,0"\n"{cell}"\n', ok=False).output
     assert "column 'place', data row 2" in refused and "cell" in refused
@@ -66,7 +88,10 @@ def test_what_is_no_cell_is_refused_by_its_row_and_never_shown(here: Path, cell:
 
 
 def test_tags_stand_among_cells(here: Path) -> None:
-    Path("city.toml").write_text(STUDY.replace("RandomizedResponse", "UtilityOptimizedRR") + 'sensitive = [[0, 1]]\ntags = ["home"]\n')
+    Path("city.toml").write_text(
+        STUDY.replace("RandomizedResponse", "UtilityOptimizedRR")
+        + 'sensitive = [[0, 1]]\ntags = ["home"]\n'
+    )
     run("randomize", "city.toml", "-o", "r.csv", text='place\n"2,1"\n@home\n"[2, 1]"\n')
     assert read_reports("r.csv")["place"].columns["report"].tolist() == [9, 20, 9]
     run("estimate", "r.csv", "--plot", "p.svg")
@@ -79,7 +104,10 @@ def test_tags_stand_among_cells(here: Path) -> None:
         (("side = 0.5", "side = 0"), "attributes.place: side: must be positive"),
         (("side = 0.5", "sides = 2"), "attributes.place.grid.sides"),
         (("rows = 5", "rows = 5.0"), "attributes.place.grid.rows"),
-        (("epsilon", "integers = [0, 1]\nepsilon"), "must have exactly one of values, integers, interval, grid"),
+        (
+            ("epsilon", "integers = [0, 1]\nepsilon"),
+            "must have exactly one of values, integers, interval, grid",
+        ),
     ],
 )
 def test_grids_in_study_files_are_checked_in_words(change: tuple[str, str], complaint: str) -> None:
@@ -92,4 +120,6 @@ def test_studies_with_grids_travel_as_json_and_are_in_the_schema() -> None:
     study = warner.Study.parse(STUDY)
     assert warner.Study.parse(study.to_json()).digest == study.digest
     assert "GridSpec" in warner.Study.schema()["$defs"]
-    assert warner.Study.parse(STUDY.replace(", side = 0.5", "")).domains["place"] == warner.Grid(5, 4)
+    assert warner.Study.parse(STUDY.replace(", side = 0.5", "")).domains["place"] == warner.Grid(
+        5, 4
+    )

@@ -8,13 +8,24 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Categorical, Estimate, Independent, Integers, Interval, Inversion, MaximumLikelihood, Product, RandomizedResponse, Status
-from warner.association import clusters, clusters_of
-from warner.channel import DirectChannel, KroneckerChannel, StackChannel
+from warner import (
+    Categorical,
+    Estimate,
+    Independent,
+    Integers,
+    Interval,
+    Inversion,
+    MaximumLikelihood,
+    Product,
+    RandomizedResponse,
+    Status,
+)
+from warner.channels import DirectChannel, KroneckerChannel, StackChannel
+from warner.design.clusters import clusters, clusters_of
+from warner.design.schemes import compare_schemes
 from warner.estimators import Estimator
-from warner.evidence import Evidence
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import cramers_v
-from warner.schemes import compare_schemes
 
 DOMAIN = Product(sex=Categorical(["f", "m"]), age=Integers(0, 3), pay=Interval(0.0, 9.0, 3))
 SHAPE = DOMAIN.shape
@@ -30,14 +41,22 @@ def family(marginal: np.ndarray, v: float) -> np.ndarray:
     return (1 - v) * np.outer(marginal, marginal) + v * np.diag(marginal)
 
 
-def seen(channel: warner.channel.Channel, theta: np.ndarray, n: int, domain: Product = DOMAIN, seed: int = 0) -> Evidence:
-    return Evidence(channel, channel.simulate(theta, n, np.random.default_rng(seed)), n, domain)
+def seen(
+    channel: warner.channels.Channel,
+    theta: np.ndarray,
+    n: int,
+    domain: Product = DOMAIN,
+    seed: int = 0,
+) -> LikelihoodData:
+    return LikelihoodData(
+        channel, channel.simulate(theta, n, np.random.default_rng(seed)), n, domain
+    )
 
 
 def fitted(method: Estimator, n: int = 20_000, seed: int = 0) -> tuple[Estimate, np.ndarray]:
     theta = np.random.default_rng(1).dirichlet(np.ones(24))
-    facts = seen(KroneckerChannel([keep(d) for d in SHAPE]), theta, n, seed=seed)
-    return Estimate(method.fit(facts), facts, method), theta.reshape(SHAPE)
+    data = seen(KroneckerChannel([keep(d) for d in SHAPE]), theta, n, seed=seed)
+    return Estimate(method.fit(data), data, method), theta.reshape(SHAPE)
 
 
 # ---- P5's worked example
@@ -46,32 +65,44 @@ def fitted(method: Estimator, n: int = 20_000, seed: int = 0) -> tuple[Estimate,
 def test_the_worked_example_of_p5_gives_what_its_formula_gives() -> None:
     """METHODS 9.1: 0.45, 0.05, 0.05, 0.45, and a MAE of 0.075; the paper prints 0.375, 0.075, 0.275, 0.375, which sums to 1.1."""
     pair = Product(a=Integers(1, 2), b=Integers(1, 2))
-    facts = Evidence(KroneckerChannel([keep(2), keep(2)]), np.array([0.3, 0.2, 0.2, 0.3]), 10, pair)
-    joint = Inversion().fit(facts).shares
+    data = LikelihoodData(
+        KroneckerChannel([keep(2), keep(2)]), np.array([0.3, 0.2, 0.2, 0.3]), 10, pair
+    )
+    joint = Inversion().fit(data).shares
     assert joint == pytest.approx([0.45, 0.05, 0.05, 0.45], abs=1e-12)
     truth = np.array([0.4, 0.0, 0.2, 0.4])
     assert warner.metrics.mean_absolute_error(truth, joint) == pytest.approx(0.075)
-    assert Independent(method=Inversion()).fit(facts).shares == pytest.approx(np.full(4, 0.25))
+    assert Independent(method=Inversion()).fit(data).shares == pytest.approx(np.full(4, 0.25))
     assert warner.metrics.mean_absolute_error(truth, np.full(4, 0.25)) == pytest.approx(0.15)
 
 
 # ---- marginals
 
 
-@pytest.mark.parametrize("method", [Inversion(), Inversion("project"), MaximumLikelihood(), Independent()], ids=repr)
+@pytest.mark.parametrize(
+    "method", [Inversion(), Inversion("project"), MaximumLikelihood(), Independent()], ids=repr
+)
 def test_a_marginal_is_sums_in_the_order_asked(method: Estimator) -> None:
     whole, _ = fitted(method)
     table = whole.probabilities.reshape(SHAPE)
-    assert whole.marginal(["pay", "sex"]).probabilities == pytest.approx(table.sum(axis=1).T.ravel())
+    assert whole.marginal(["pay", "sex"]).probabilities == pytest.approx(
+        table.sum(axis=1).T.ravel()
+    )
     assert list(whole.marginal(["pay", "sex"]).domain.domains) == ["pay", "sex"]  # type: ignore[attr-defined]
-    assert whole.marginal(["age", "pay", "sex"]).probabilities == pytest.approx(np.moveaxis(table, 0, 2).ravel())
+    assert whole.marginal(["age", "pay", "sex"]).probabilities == pytest.approx(
+        np.moveaxis(table, 0, 2).ravel()
+    )
     assert whole.marginal(["sex", "age", "pay"]) is whole
 
 
 def test_one_name_gives_the_attributes_own_domain_with_its_numbers() -> None:
     whole, theta = fitted(MaximumLikelihood())
     age = whole.marginal("age")
-    assert age.domain == Integers(0, 3) and age.attribute == "age" and whole.marginal(["age"]).domain == age.domain
+    assert (
+        age.domain == Integers(0, 3)
+        and age.attribute == "age"
+        and whole.marginal(["age"]).domain == age.domain
+    )
     truth = theta.sum(axis=(0, 2)) @ np.arange(4)
     mean = age.mean()
     low, high = mean.interval(replicates=50, rng=np.random.default_rng(0))  # type: ignore[union-attr]
@@ -90,7 +121,9 @@ def test_one_name_gives_the_attributes_own_domain_with_its_numbers() -> None:
         (["sex", 3], warner.ArgumentTypeError, "names of attributes"),
     ],
 )
-def test_names_that_are_not_there_or_repeated_are_refused(names: object, error: type[Exception], says: str) -> None:
+def test_names_that_are_not_there_or_repeated_are_refused(
+    names: object, error: type[Exception], says: str
+) -> None:
     with pytest.raises(error, match=says):
         fitted(Inversion())[0].marginal(names)  # type: ignore[arg-type]
 
@@ -106,38 +139,57 @@ def test_a_marginal_of_a_marginal_is_the_marginal() -> None:
     once, twice = whole.marginal("age"), whole.marginal(["pay", "age"]).marginal("age")
     assert twice.probabilities == pytest.approx(once.probabilities)
     assert twice.interval() == pytest.approx(once.interval())
-    both = [e.interval(kind="bootstrap", replicates=20, rng=np.random.default_rng(0)) for e in (once, twice)]
+    both = [
+        e.interval(kind="bootstrap", replicates=20, rng=np.random.default_rng(0))
+        for e in (once, twice)
+    ]
     assert both[0] == pytest.approx(both[1])
 
 
 def test_marginals_become_rows_and_json_and_say_their_intervals() -> None:
     age = fitted(MaximumLikelihood())[0].marginal("age")
     data = json.loads(json.dumps(age.to_json()))
-    assert data["attribute"] == "age" and data["interval"]["kind"] == "wald" and len(data["shares"]) == 4
+    assert (
+        data["attribute"] == "age"
+        and data["interval"]["kind"] == "wald"
+        and len(data["shares"]) == 4
+    )
 
 
 def test_functions_of_a_marginal_are_functions_of_the_whole() -> None:
     """A matrix of weights and the same as a function give the same bootstrap; weights of another shape are refused."""
     age = fitted(MaximumLikelihood())[0].marginal("age")
     weights = np.array([[0.0, 1.0, 2.0, 3.0]])
-    by = [age.interval(kind="bootstrap", weights=w, replicates=20, rng=np.random.default_rng(0)) for w in (weights, lambda t: weights @ t)]
+    by = [
+        age.interval(kind="bootstrap", weights=w, replicates=20, rng=np.random.default_rng(0))
+        for w in (weights, lambda t: weights @ t)
+    ]
     assert by[0] == pytest.approx(by[1])
     with pytest.raises(warner.ArgumentError, match=r"\(r, 4\)"):
         age.interval(kind="bootstrap", weights=np.ones((1, 24)))
 
 
-@pytest.mark.parametrize("name", ["RandomizedResponse", "UnaryEncoding", "SubsetSelection", "HadamardResponse", "LocalHashing"])
+@pytest.mark.parametrize(
+    "name",
+    ["RandomizedResponse", "UnaryEncoding", "SubsetSelection", "HadamardResponse", "LocalHashing"],
+)
 def test_marginals_of_one_mechanism_on_all_combinations_hold_the_truth(name: str) -> None:
-    mechanism = getattr(warner, name)(DOMAIN, 3.0, **({"seeds": 128} if name == "LocalHashing" else {}))
+    mechanism = getattr(warner, name)(
+        DOMAIN, 3.0, **({"seeds": 128} if name == "LocalHashing" else {})
+    )
     theta = np.random.default_rng(1).dirichlet(np.ones(24))
     rng = np.random.default_rng(2)
     values = DOMAIN.decode(rng.choice(24, 20_000, p=theta))
-    found = warner.estimate(mechanism.tally(mechanism.randomize(values, rng)), Inversion("project")).marginal(["pay", "age"])
+    found = warner.estimate(
+        mechanism.tally(mechanism.randomize(values, rng)), Inversion("project")
+    ).marginal(["pay", "age"])
     truth = theta.reshape(SHAPE).sum(axis=0).T.ravel()
     assert found.interval_kind() == ("bootstrap" if name == "LocalHashing" else "wald")
     bounds = found.interval(0.9999)
     assert (bounds[:, 0] <= truth).all() and (truth <= bounds[:, 1]).all()
-    assert (np.diff(bounds, axis=1) < 0.15).all() and found.rows()[0]["low"] <= found.rows()[0]["high"]
+    assert (np.diff(bounds, axis=1) < 0.15).all() and found.rows()[0]["low"] <= found.rows()[0][
+        "high"
+    ]
 
 
 # ---- Cramer's V
@@ -150,18 +202,23 @@ def test_the_test_family_has_the_association_that_it_is_named_for() -> None:
     assert cramers_v([[0, 5, 5], [0, 5, 5]]) == 0
 
 
-@pytest.mark.parametrize("table", [[[1.0, 2.0]], [1.0, 2.0], [[0, 0], [0, 0]], [[1, -1], [1, 1]], [[1, float("nan")], [1, 1]]])
+@pytest.mark.parametrize(
+    "table",
+    [[[1.0, 2.0]], [1.0, 2.0], [[0, 0], [0, 0]], [[1, -1], [1, 1]], [[1, float("nan")], [1, 1]]],
+)
 def test_tables_without_an_association_are_refused(table: object) -> None:
     with pytest.raises(warner.ArgumentError):
         cramers_v(table)
 
 
-def test_association_of_answers_that_were_not_randomised_is_the_tables_up_to_its_correction() -> None:
+def test_association_of_answers_that_were_not_randomised_is_the_tables_up_to_its_correction() -> (
+    None
+):
     marginal = np.array([0.5, 0.3, 0.2])
     pair = Product(a=Integers(0, 2), b=Integers(0, 2))
-    facts = seen(KroneckerChannel([keep(3, 1.0)] * 2), family(marginal, 0.4).ravel(), 10**6, pair)
-    table = facts.weights.reshape(3, 3)
-    v = Estimate(Inversion().fit(facts), facts, Inversion()).cramers_v("a", "b")
+    data = seen(KroneckerChannel([keep(3, 1.0)] * 2), family(marginal, 0.4).ravel(), 10**6, pair)
+    table = data.weights.reshape(3, 3)
+    v = Estimate(Inversion().fit(data), data, Inversion()).cramers_v("a", "b")
     assert v == pytest.approx(cramers_v(table), abs=1e-4)
     low, high = v.interval(replicates=20, rng=np.random.default_rng(0))
     assert 0.39 < low < v < high < 0.41
@@ -184,16 +241,23 @@ def test_association_is_refused_where_it_cannot_be_known() -> None:
 
 def test_groups_are_estimated_jointly_and_the_rest_alone() -> None:
     whole, _ = fitted(Inversion())
-    found = Independent([["pay", "sex"]], Inversion()).fit(whole.evidence).shares.reshape(SHAPE)
-    grouped, age = whole.marginal(["sex", "pay"]).probabilities.reshape(2, 3), whole.marginal("age").probabilities
+    found = Independent([["pay", "sex"]], Inversion()).fit(whole.data).shares.reshape(SHAPE)
+    grouped, age = (
+        whole.marginal(["sex", "pay"]).probabilities.reshape(2, 3),
+        whole.marginal("age").probabilities,
+    )
     assert found == pytest.approx(grouped[:, None, :] * age[None, :, None])
-    assert Independent([["sex", "age", "pay"]], Inversion()).fit(whole.evidence).shares == pytest.approx(whole.probabilities)
+    assert Independent([["sex", "age", "pay"]], Inversion()).fit(
+        whole.data
+    ).shares == pytest.approx(whole.probabilities)
 
 
-@pytest.mark.parametrize("groups", [[["sex", "sex"]], [["sex"], ["sex", "age"]], [[]], [["weight"]], "sex", ["sex"]])
+@pytest.mark.parametrize(
+    "groups", [[["sex", "sex"]], [["sex"], ["sex", "age"]], [[]], [["weight"]], "sex", ["sex"]]
+)
 def test_groups_that_are_none_are_refused(groups: object) -> None:
     with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError)):
-        Independent(groups).fit(fitted(Inversion())[0].evidence)  # type: ignore[arg-type]
+        Independent(groups).fit(fitted(Inversion())[0].data)  # type: ignore[arg-type]
 
 
 def test_products_of_marginals_say_that_they_take_attributes_as_independent() -> None:
@@ -203,10 +267,12 @@ def test_products_of_marginals_say_that_they_take_attributes_as_independent() ->
 
 def test_people_of_different_budgets_are_summed_group_by_group() -> None:
     theta = np.random.default_rng(1).dirichlet(np.ones(24))
-    stack = StackChannel([KroneckerChannel([keep(d, s) for d in SHAPE]) for s in (0.5, 0.8)], [10_000, 5_000])
-    facts = seen(stack, theta, 15_000)
-    age = Estimate(Inversion().fit(facts), facts, Inversion()).marginal("age")
-    assert isinstance(age.evidence.channel, StackChannel) and age.evidence.weights.sum() == pytest.approx(1)
+    stack = StackChannel(
+        [KroneckerChannel([keep(d, s) for d in SHAPE]) for s in (0.5, 0.8)], [10_000, 5_000]
+    )
+    data = seen(stack, theta, 15_000)
+    age = Estimate(Inversion().fit(data), data, Inversion()).marginal("age")
+    assert isinstance(age.data.channel, StackChannel) and age.data.weights.sum() == pytest.approx(1)
     bounds = age.interval(0.9999)
     truth = theta.reshape(SHAPE).sum(axis=(0, 2))
     assert (bounds[:, 0] <= truth).all() and (truth <= bounds[:, 1]).all()
@@ -217,18 +283,25 @@ def test_people_of_different_budgets_are_summed_group_by_group() -> None:
 
 def test_no_step_from_independence_is_the_product_of_marginals_and_many_the_maximum() -> None:
     whole, theta = fitted(Inversion())
-    start = Independent().fit(whole.evidence).shares
-    few = warner.ExpectationMaximization(1, start="independent").fit(whole.evidence).shares
-    many = warner.ExpectationMaximization(3000, start="independent").fit(whole.evidence)
-    best = MaximumLikelihood().fit(whole.evidence)
+    start = Independent().fit(whole.data).shares
+    few = warner.ExpectationMaximization(1, start="independent").fit(whole.data).shares
+    many = warner.ExpectationMaximization(3000, start="independent").fit(whole.data)
+    best = MaximumLikelihood().fit(whole.data)
     assert np.abs(few - start).sum() < 0.3 * np.abs(best.shares - start).sum()
     assert many.gap is not None and many.gap < 1e-4
-    assert repr(warner.ExpectationMaximization("auto", start="independent")) == "ExpectationMaximization(steps='auto', start='independent')"
-    independent = np.einsum("i,j,k->ijk", *(theta.sum(axis=tuple({0, 1, 2} - {a})) for a in range(3))).ravel()
-    facts = seen(KroneckerChannel([keep(d) for d in SHAPE]), independent, 20_000)
-    found = warner.ExpectationMaximization("auto", start="independent").fit(facts)
+    assert (
+        repr(warner.ExpectationMaximization("auto", start="independent"))
+        == "ExpectationMaximization(steps='auto', start='independent')"
+    )
+    independent = np.einsum(
+        "i,j,k->ijk", *(theta.sum(axis=tuple({0, 1, 2} - {a})) for a in range(3))
+    ).ravel()
+    data = seen(KroneckerChannel([keep(d) for d in SHAPE]), independent, 20_000)
+    found = warner.ExpectationMaximization("auto", start="independent").fit(data)
     assert found.iterations is not None
-    assert warner.metrics.l1(found.shares, independent) < 0.5 * warner.metrics.l1(MaximumLikelihood().fit(facts).shares, independent)
+    assert warner.metrics.l1(found.shares, independent) < 0.5 * warner.metrics.l1(
+        MaximumLikelihood().fit(data).shares, independent
+    )
 
 
 # ---- groups and schemes
@@ -241,33 +314,54 @@ def test_clusters_are_the_attributes_that_depend_as_far_as_they_fit() -> None:
     assert clusters_of(domain, theta) == (("a", "b"), ("c", "d"))
     assert clusters_of(domain, theta, threshold=0.5) == (("a", "b"), ("c",), ("d",))
     assert clusters_of(domain, theta, largest=15) == (("a",), ("b",), ("c", "d"))
-    facts = seen(KroneckerChannel([keep(d) for d in domain.shape]), theta, 100_000, domain)
-    assert clusters(facts) == clusters(Estimate(Inversion().fit(facts), facts, Inversion())) == (("a", "b"), ("c", "d"))
+    data = seen(KroneckerChannel([keep(d) for d in domain.shape]), theta, 100_000, domain)
+    assert (
+        clusters(data)
+        == clusters(Estimate(Inversion().fit(data), data, Inversion()))
+        == (("a", "b"), ("c", "d"))
+    )
     with pytest.raises(warner.ArgumentError, match="threshold"):
-        clusters(facts, threshold=1.5)
+        clusters(data, threshold=1.5)
 
 
 def test_schemes_are_compared_at_one_total_budget() -> None:
     domain = Product(a=Integers(0, 3), b=Integers(0, 3), c=Integers(0, 1))
     theta = np.multiply.outer(family(np.array([0.4, 0.3, 0.2, 0.1]), 0.5), [0.3, 0.7]).ravel()
     found = compare_schemes(domain, theta, 5000, 3.0, runs=10)
-    assert {line.scheme for line in found.lines} == {"RR-Independent", "RR-Ind-Joint", "RR-Joint", "RR-Clusters"}
-    assert all(sum(line.epsilons) == pytest.approx(3.0, abs=1e-9) and len(line.epsilons) == len(line.groups) for line in found.lines)
+    assert {line.scheme for line in found.lines} == {
+        "RR-Independent",
+        "RR-Ind-Joint",
+        "RR-Joint",
+        "RR-Clusters",
+    }
+    assert all(
+        sum(line.epsilons) == pytest.approx(3.0, abs=1e-9)
+        and len(line.epsilons) == len(line.groups)
+        for line in found.lines
+    )
     assert [line.error for line in found.lines] == sorted(line.error for line in found.lines)
     floors = {line.scheme: line.floor for line in found.lines}
-    assert floors["RR-Independent"] > 0.01 and floors["RR-Clusters"] == pytest.approx(0, abs=1e-12) and floors["RR-Joint"] == 0
+    assert (
+        floors["RR-Independent"] > 0.01
+        and floors["RR-Clusters"] == pytest.approx(0, abs=1e-12)
+        and floors["RR-Joint"] == 0
+    )
     for line in found.lines:
         if line.expected is not None:
             assert abs(line.error - line.expected) < 6 * line.margin
     data = json.loads(json.dumps(found.to_json()))
     assert data["schemes"][0]["scheme"] == found.best.scheme and data["epsilon"] == 3.0
-    assert [line.error for line in compare_schemes(domain, theta, 5000, 3.0, runs=10).lines] == [line.error for line in found.lines]
+    assert [line.error for line in compare_schemes(domain, theta, 5000, 3.0, runs=10).lines] == [
+        line.error for line in found.lines
+    ]
 
 
 def test_comparisons_take_estimates_and_refuse_what_they_cannot_compare() -> None:
     whole, _ = fitted(Inversion())
     found = compare_schemes(DOMAIN, whole, 1000, 2.0, groups=[["sex", "pay"]], runs=3, loss="l1")
-    assert {line.groups for line in found.lines if line.scheme == "RR-Clusters"} == {(("sex", "pay"), ("age",))}
+    assert {line.groups for line in found.lines if line.scheme == "RR-Clusters"} == {
+        (("sex", "pay"), ("age",))
+    }
     alone = compare_schemes(DOMAIN, np.full(24, 1 / 24), 1000, 2.0, runs=3)
     assert "RR-Clusters" in alone.left_out
     with pytest.raises(warner.ArgumentError, match="on the domain"):
@@ -283,31 +377,43 @@ def test_a_start_from_independence_needs_no_inverse() -> None:
     bit = warner.StochasticRounding(Interval(0.0, 1.0, 4), 1.0).channel()
     pair = Product(a=Interval(0.0, 1.0, 4), b=Integers(0, 2))
     method = warner.ExpectationMaximization("auto", start="independent")
-    facts = seen(KroneckerChannel([bit, keep(3)]), np.full(12, 1 / 12), 5000, pair)
-    assert method.fit(facts).shares.sum() == pytest.approx(1)
+    data = seen(KroneckerChannel([bit, keep(3)]), np.full(12, 1 / 12), 5000, pair)
+    assert method.fit(data).shares.sum() == pytest.approx(1)
     hashes = warner.LocalHashing(pair, 2.0, seeds=64)
-    facts = seen(hashes.channel(), np.full(12, 1 / 12), 5000, pair)
-    plain = warner.ExpectationMaximization(5).fit(facts).shares
-    assert warner.ExpectationMaximization(5, start="independent").fit(facts).shares == pytest.approx(plain)
+    data = seen(hashes.channel(), np.full(12, 1 / 12), 5000, pair)
+    plain = warner.ExpectationMaximization(5).fit(data).shares
+    assert warner.ExpectationMaximization(5, start="independent").fit(data).shares == pytest.approx(
+        plain
+    )
 
 
 def test_steps_from_independence_do_not_depend_on_the_order_of_attributes() -> None:
     whole, _ = fitted(warner.ExpectationMaximization("auto", start="independent"))
     order = [2, 0, 1]
-    found = warner.channel.marginal(whole.evidence.channel, whole.evidence.weights, SHAPE, order)
+    found = warner.channels.marginal(whole.data.channel, whole.data.weights, SHAPE, order)
     assert found is not None
     names = list(DOMAIN.domains)
     turned = Product(**{names[axis]: DOMAIN.domains[names[axis]] for axis in order})
-    fit = whole.estimator.fit(Evidence(found[0], found[1], whole.n, turned))
-    assert fit.shares == pytest.approx(whole.probabilities.reshape(SHAPE).transpose(order).ravel(), rel=1e-9)
+    fit = whole.estimator.fit(LikelihoodData(found[0], found[1], whole.n, turned))
+    assert fit.shares == pytest.approx(
+        whole.probabilities.reshape(SHAPE).transpose(order).ravel(), rel=1e-9
+    )
 
 
 def test_the_inversion_of_some_attributes_adds_no_noise_of_others() -> None:
     """Unbiased shares of bits sum to one on average only: sums over them had 16 times the variance, and a bootstrap that did not know of it."""
     domain = Product(a=Categorical(["x", "y"]), b=Categorical(["p", "q", "r", "s"]))
-    survey = warner.PerAttribute(domain, {"a": lambda d: RandomizedResponse(d, 2.0), "b": lambda d: warner.UnaryEncoding(d, 1.0)})
-    tally = survey.tally(survey.randomize(domain.decode(np.arange(800) % 8), np.random.default_rng(1)))
-    part, alone = warner.estimate(tally, Inversion()).marginal("a"), warner.estimate(tally, Inversion(), attributes=["a"])
+    survey = warner.PerAttribute(
+        domain,
+        {"a": lambda d: RandomizedResponse(d, 2.0), "b": lambda d: warner.UnaryEncoding(d, 1.0)},
+    )
+    tally = survey.tally(
+        survey.randomize(domain.decode(np.arange(800) % 8), np.random.default_rng(1))
+    )
+    part, alone = (
+        warner.estimate(tally, Inversion()).marginal("a"),
+        warner.estimate(tally, Inversion(), attributes=["a"]),
+    )
     assert part.probabilities == pytest.approx(alone.probabilities, abs=1e-12)
     assert part.status is alone.status
     assert part.interval() == pytest.approx(alone.interval(), abs=1e-12)
@@ -317,11 +423,17 @@ def test_the_inversion_of_some_attributes_adds_no_noise_of_others() -> None:
 
 def test_clusters_come_from_a_tally_of_pairs() -> None:
     """Three attributes of which two are one: no joint estimate of all is kept, and none is needed."""
-    three = Product(a=Categorical(["x", "y"]), b=Categorical(["x", "y"]), c=Categorical(["x", "y", "z"]))
-    survey = warner.PerAttribute(three, {name: lambda domain: RandomizedResponse(domain, 2.0) for name in "abc"})
+    three = Product(
+        a=Categorical(["x", "y"]), b=Categorical(["x", "y"]), c=Categorical(["x", "y", "z"])
+    )
+    survey = warner.PerAttribute(
+        three, {name: lambda domain: RandomizedResponse(domain, 2.0) for name in "abc"}
+    )
     rng = np.random.default_rng(0)
     x = rng.choice(["x", "y"], 5000)
-    tally = survey.tally(survey.randomize({"a": x, "b": x, "c": rng.choice(["x", "y", "z"], 5000)}, rng), ways=2)
+    tally = survey.tally(
+        survey.randomize({"a": x, "b": x, "c": rng.choice(["x", "y", "z"], 5000)}, rng), ways=2
+    )
     assert clusters(tally) == (("a", "b"), ("c",))
     plain = RandomizedResponse(Categorical(["x", "y"]), 2.0)
     with pytest.raises(warner.ArgumentTypeError, match="Product"):
@@ -331,10 +443,18 @@ def test_clusters_come_from_a_tally_of_pairs() -> None:
 def test_numbers_of_a_marginal_are_bounded_by_its_own_reports() -> None:
     """The mean and median of one of two attributes: within seconds, around the truth, and holding the estimate."""
     both = Product(smokes=Categorical(["no", "yes"]), pay=Interval(0, 1, bins=32))
-    survey = warner.PerAttribute(both, {"smokes": lambda d: RandomizedResponse(d, 1.0), "pay": lambda d: warner.SquareWave(d, 1.0)})
+    survey = warner.PerAttribute(
+        both,
+        {
+            "smokes": lambda d: RandomizedResponse(d, 1.0),
+            "pay": lambda d: warner.SquareWave(d, 1.0),
+        },
+    )
     rng = np.random.default_rng(1)
     pay = rng.beta(2, 5, 10_000)
-    tally = survey.tally(survey.randomize({"smokes": rng.choice(["no", "yes"], pay.size), "pay": pay}, rng))
+    tally = survey.tally(
+        survey.randomize({"smokes": rng.choice(["no", "yes"], pay.size), "pay": pay}, rng)
+    )
     marginal = warner.estimate(tally, attributes=["smokes", "pay"]).marginal("pay")
     for quantity, truth in ((marginal.mean(), 2 / 7), (marginal.quantile(0.5), 0.2644)):
         low, high = quantity.interval()
@@ -343,5 +463,9 @@ def test_numbers_of_a_marginal_are_bounded_by_its_own_reports() -> None:
 
 def test_one_group_of_all_attributes_is_the_joint_scheme() -> None:
     pair = Product(a=Integers(0, 1), b=Integers(0, 1))
-    found = warner.compare_schemes(pair, [0.45, 0.05, 0.05, 0.45], n=1000, epsilon=2.0, groups=[["a", "b"]], runs=3)
-    assert "RR-Joint" in found.left_out["RR-Clusters"] and all(line.scheme != "RR-Clusters" for line in found.lines)
+    found = warner.compare_schemes(
+        pair, [0.45, 0.05, 0.05, 0.45], n=1000, epsilon=2.0, groups=[["a", "b"]], runs=3
+    )
+    assert "RR-Joint" in found.left_out["RR-Clusters"] and all(
+        line.scheme != "RR-Clusters" for line in found.lines
+    )

@@ -51,7 +51,9 @@ def test_the_device_samples_the_law_of_the_number_itself(make: type[Window], v: 
     report = mechanism.randomize(np.full(n, v), rng).columns["report"]
     s = v * (mechanism.cells - mechanism.width)
     inside = np.zeros((2, mechanism.cells), dtype=bool)
-    for row, start in enumerate((math.floor(s), min(math.floor(s) + 1, mechanism.cells - mechanism.width))):
+    for row, start in enumerate(
+        (math.floor(s), min(math.floor(s) + 1, mechanism.cells - mechanism.width))
+    ):
         inside[row, start : start + mechanism.width] = True
     high, low = float(mechanism.law.high), float(mechanism.law.low)
     laws = np.where(inside, high, low)
@@ -90,10 +92,14 @@ def test_shares_come_back() -> None:
     rng = np.random.default_rng(0)
     values = rng.beta(2, 5, 200_000) * 50 + 10
     mechanism = SquareWave(Interval(10, 60, 64), 2.0)
-    result = warner.estimate(mechanism.tally(mechanism.randomize(values, rng)), warner.MaximumLikelihood())
+    result = warner.estimate(
+        mechanism.tally(mechanism.randomize(values, rng)), warner.MaximumLikelihood()
+    )
     truth = np.histogram(values, np.linspace(10, 60, 65))[0] / len(values)
     assert np.cumsum(result.probabilities) == pytest.approx(np.cumsum(truth), abs=0.03)
-    assert warner.estimate(mechanism.tally(mechanism.randomize(values, rng)), warner.Observed()).probabilities.sum() == pytest.approx(1)
+    assert warner.estimate(
+        mechanism.tally(mechanism.randomize(values, rng)), warner.Observed()
+    ).probabilities.sum() == pytest.approx(1)
 
 
 def test_numbers_are_checked_and_clipped_only_on_request() -> None:
@@ -102,11 +108,13 @@ def test_numbers_are_checked_and_clipped_only_on_request() -> None:
         with pytest.raises(warner.WarnerError) as error:
             SquareWave(domain, 1.0).randomize([5.0, bad])
         assert "10.1" not in str(error.value)
-    assert clipped.position([-5, 15, 2.5]).tolist() == [0, 1, 0.25] and clipped.encode([-5, 15]).tolist() == [0, 3]
+    assert clipped.position([-5, 15, 2.5]).tolist() == [0, 1, 0.25] and clipped.encode(
+        [-5, 15]
+    ).tolist() == [0, 3]
     for bad in (float("nan"), float("inf")):
         with pytest.raises(warner.ValuesError):
             clipped.position([bad])
-    assert warner.domain.from_spec(clipped.spec()) == clipped != domain
+    assert warner.domains.from_spec(clipped.spec()) == clipped != domain
     for make in MAKERS:
         for wrong in (warner.Categorical(["a", "b"]), warner.Grid(2, 2)):
             with pytest.raises(warner.ArgumentTypeError, match="Integers or Interval"):
@@ -124,7 +132,7 @@ def test_numbers_are_checked_and_clipped_only_on_request() -> None:
 
 
 def test_numbers_go_through_files(tmp_path: Path) -> None:
-    from warner.files import read_values
+    from warner.io import read_values
 
     (tmp_path / "v.csv").write_text("income\n12.5\n99\n0\n")
     mechanism = SquareWave(Interval(0, 100, 4), 1.0)

@@ -11,23 +11,29 @@ import pytest
 
 import warner
 from warner import Categorical, Estimate, Grid, Integers, Interval, Product
-from warner.domain import Tagged
-from warner.plot import _SHADES, _TRUTH, chart
+from warner.domains import Tagged
+from warner.results.charts import _SHADES, _TRUTH, chart
 
 
-def _result(domain: warner.Domain, method: Any = None, name: str | None = None, n: int = 2000) -> Estimate:
+def _result(
+    domain: warner.Domain, method: Any = None, name: str | None = None, n: int = 2000
+) -> Estimate:
     mechanism, rng = warner.RandomizedResponse(domain, 3.0), np.random.default_rng(0)
     result = warner.estimate(
-        mechanism.tally(mechanism.randomize(domain.decode(rng.choice(domain.size, n)), rng)), method or warner.Inversion("project")
+        mechanism.tally(mechanism.randomize(domain.decode(rng.choice(domain.size, n)), rng)),
+        method or warner.Inversion("project"),
     )
-    return Estimate(result.fit, result.evidence, result.estimator, name)
+    return Estimate(result.fit, result.data, result.estimator, name)
 
 
 def _unidentified(size: int, name: str = "x") -> Estimate:
     slope = np.linspace(0.3, 0.7, size)
     blind = warner.ChannelMechanism(Integers(0, size - 1), np.stack([slope, 1 - slope]))
-    result = warner.estimate(blind.tally(blind.randomize([0, 1, 2] * 100, np.random.default_rng(0))), warner.MaximumLikelihood())
-    return Estimate(result.fit, result.evidence, result.estimator, name)
+    result = warner.estimate(
+        blind.tally(blind.randomize([0, 1, 2] * 100, np.random.default_rng(0))),
+        warner.MaximumLikelihood(),
+    )
+    return Estimate(result.fit, result.data, result.estimator, name)
 
 
 def _panel(result: Estimate, truth: Any = None) -> dict[str, Any]:
@@ -87,11 +93,18 @@ def test_steps_reach_from_end_to_end_and_hold_every_share() -> None:
 
 
 def test_truth_and_estimate_differ_by_more_than_hue() -> None:
-    line, dots = _panel(_result(Integers(0, 40)), np.ones(41) / 41), _panel(_result(Integers(0, 4)), np.ones(5) / 5)
+    line, dots = (
+        _panel(_result(Integers(0, 40)), np.ones(41) / 41),
+        _panel(_result(Integers(0, 4)), np.ones(5) / 5),
+    )
     estimate, truth = (layer["mark"] for layer in line["layer"][1:])
     assert "strokeDash" in truth and "strokeDash" not in estimate and truth["color"] == _TRUTH
-    assert dots["layer"][1]["mark"]["type"] == "point" and dots["layer"][2]["mark"]["type"] == "tick"
-    assert "dashed: truth" in str(line["title"]["subtitle"]) and "upright ticks: truth" in str(dots["title"]["subtitle"])
+    assert (
+        dots["layer"][1]["mark"]["type"] == "point" and dots["layer"][2]["mark"]["type"] == "tick"
+    )
+    assert "dashed: truth" in str(line["title"]["subtitle"]) and "upright ticks: truth" in str(
+        dots["title"]["subtitle"]
+    )
 
 
 def test_a_grid_is_a_map_with_the_truth_beside_it_on_one_scale_that_grows_darker() -> None:
@@ -100,19 +113,28 @@ def test_a_grid_is_a_map_with_the_truth_beside_it_on_one_scale_that_grows_darker
     assert _marks(panel) == ["rect", "rect"] and panel["resolve"]["scale"]["color"] == "shared"
     scales = [p["encoding"]["color"]["scale"] for p in panel["hconcat"]]
     both = np.concatenate([result.probabilities, truth])
-    assert scales[0] == scales[1] and scales[0]["domain"] == pytest.approx([min(0, both.min()), both.max()])
+    assert scales[0] == scales[1] and scales[0]["domain"] == pytest.approx(
+        [min(0, both.min()), both.max()]
+    )
     rows = _data(panel["hconcat"][0], panel)
     assert [(row["row"], row["column"]) for row in rows] == result.domain.labels
     assert panel["hconcat"][0]["encoding"]["x"]["title"] == "column (cells of side 0.5)"
-    light = [sum(w * int(shade[i : i + 2], 16) for w, i in ((0.2126, 1), (0.7152, 3), (0.0722, 5))) for shade in _SHADES]
-    assert light[0] > light[1] + 50 > light[2] + 100, "lightness must fall steadily for the map to read in grey"
+    light = [
+        sum(w * int(shade[i : i + 2], 16) for w, i in ((0.2126, 1), (0.7152, 3), (0.0722, 5)))
+        for shade in _SHADES
+    ]
+    assert light[0] > light[1] + 50 > light[2] + 100, (
+        "lightness must fall steadily for the map to read in grey"
+    )
 
 
 @pytest.mark.parametrize("size", [5, 40])
 def test_without_intervals_there_are_no_bars_and_no_band_and_the_caption_says_so(size: int) -> None:
     panel = _panel(_unidentified(size))
     assert _marks(panel) == (["point"] if size == 5 else ["line"])
-    assert "no intervals: different distributions make the same reports" in panel["title"]["subtitle"]
+    assert (
+        "no intervals: different distributions make the same reports" in panel["title"]["subtitle"]
+    )
 
 
 def test_a_band_far_wider_than_the_shares_runs_off_the_picture_and_the_caption_says_so() -> None:
@@ -126,18 +148,31 @@ def test_a_band_far_wider_than_the_shares_runs_off_the_picture_and_the_caption_s
 
 
 @pytest.mark.parametrize("domain", ALL, ids=str)
-def test_captions_are_wrapped_and_name_level_target_method_and_people(domain: warner.Domain) -> None:
+def test_captions_are_wrapped_and_name_level_target_method_and_people(
+    domain: warner.Domain,
+) -> None:
     title = _panel(_result(domain, name="a question with a long name " * 5))["title"]
-    assert all(len(line) <= 80 for line in (*title["text"], *title["subtitle"])) and len(title["text"]) > 1
+    assert (
+        all(len(line) <= 80 for line in (*title["text"], *title["subtitle"]))
+        and len(title["text"]) > 1
+    )
     about = " ".join(title["subtitle"])
-    assert "2,000 reports, Inversion(constraint='project')" in about and "95 % interval for the population" in about
+    assert (
+        "2,000 reports, Inversion(constraint='project')" in about
+        and "95 % interval for the population" in about
+    )
 
 
 def test_labels_of_bins_and_combinations_are_short() -> None:
     bins = _panel(_result(Interval(0, 1 / 3, 7)))
     assert all(len(row["value"]) <= 9 for row in _data(bins["layer"][0], bins))
     both = _panel(_result(Product(a=Integers(0, 1), b=Categorical(["x", "y"]))))
-    assert [row["value"] for row in _data(both["layer"][0], both)] == ["0, x", "0, y", "1, x", "1, y"]
+    assert [row["value"] for row in _data(both["layer"][0], both)] == [
+        "0, x",
+        "0, y",
+        "1, x",
+        "1, y",
+    ]
     assert both["layer"][0]["encoding"]["y"]["title"] == "a, b"
 
 

@@ -10,17 +10,31 @@ import pytest
 
 import warner
 from tests.registry import METRIC, PLACES, smallest
-from warner import Exponential, Geometric, Grid, Integers, Interval, Laplace, PlanarGeometric, PlanarLaplace, Points, TruncatedGeometric
-from warner.channel import DenseChannel, PlanarChannel
-from warner.evidence import Evidence
-from warner.law import Displacements, worst_slope
+from warner import (
+    Exponential,
+    Geometric,
+    Grid,
+    Integers,
+    Interval,
+    Laplace,
+    PlanarGeometric,
+    PlanarLaplace,
+    Points,
+    TruncatedGeometric,
+)
+from warner.channels import DenseChannel, PlanarChannel
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import from_header
+from warner.privacy.report_laws import Displacements, worst_slope
 
 
 def _brute(grid: Grid, epsilon: float, reach: int) -> np.ndarray:
     """P4 app. B, literally: the law on a grid that goes on for ``reach`` cells on every side, each draw remapped to the nearest cell."""
     rows, columns = np.arange(-reach, grid.rows + reach), np.arange(-reach, grid.columns + reach)
-    to = np.clip(rows, 0, grid.rows - 1)[:, None] * grid.columns + np.clip(columns, 0, grid.columns - 1)[None, :]
+    to = (
+        np.clip(rows, 0, grid.rows - 1)[:, None] * grid.columns
+        + np.clip(columns, 0, grid.columns - 1)[None, :]
+    )
     out = np.zeros((grid.size, grid.size))
     for x in range(grid.size):
         r, c = divmod(x, grid.columns)
@@ -76,14 +90,18 @@ def test_every_pair_of_values_keeps_epsilon_times_their_distance(name: str, epsi
         assert found > epsilon - 1e-9
     assert warner.audit(mechanism, claim=mechanism.guarantee).holds
     assert not warner.audit(mechanism, claim=warner.MetricLDP(found * 0.99, 1.0)).holds
-    assert not warner.audit(mechanism, claim=warner.LDP(epsilon)).holds  # not at that price for distant values
+    assert not warner.audit(
+        mechanism, claim=warner.LDP(epsilon)
+    ).holds  # not at that price for distant values
 
 
 def test_the_exponential_mechanism_reports_what_it_really_needs() -> None:
     """METHODS 2: 4 x 4 cells, 0.377 at declared 0.5; and the same found pair by pair."""
     mechanism = Exponential(Grid(4, 4), 0.5)
     assert round(mechanism.epsilon, 3) == 0.377 and mechanism.requested == 0.5
-    assert worst_slope(mechanism.probabilities(), mechanism.distances())[0] == pytest.approx(mechanism.epsilon, abs=1e-12)
+    assert worst_slope(mechanism.probabilities(), mechanism.distances())[0] == pytest.approx(
+        mechanism.epsilon, abs=1e-12
+    )
     weights = np.exp(-0.25 * mechanism.distances())
     assert mechanism.channel().dense() == pytest.approx(weights / weights.sum(axis=0), rel=1e-12)
     scattered = Exponential(Points(np.random.default_rng(0).random((12, 3))), 2.0)
@@ -91,17 +109,28 @@ def test_the_exponential_mechanism_reports_what_it_really_needs() -> None:
 
 
 @pytest.mark.parametrize(
-    "rows, columns, side, epsilon", [(2, 2, 1.0, 1.0), (5, 3, 0.5, 6.0), (24, 16, 0.5, 0.2), (24, 16, 0.5, 6.0), (30, 30, 2.0, 0.1)]
+    "rows, columns, side, epsilon",
+    [
+        (2, 2, 1.0, 1.0),
+        (5, 3, 0.5, 6.0),
+        (24, 16, 0.5, 0.2),
+        (24, 16, 0.5, 6.0),
+        (30, 30, 2.0, 0.1),
+    ],
 )
 @pytest.mark.parametrize("name", PLACES)
-def test_planar_mechanisms_keep_the_budget_on_any_grid(name: str, rows: int, columns: int, side: float, epsilon: float) -> None:
+def test_planar_mechanisms_keep_the_budget_on_any_grid(
+    name: str, rows: int, columns: int, side: float, epsilon: float
+) -> None:
     mechanism = PLACES[name](Grid(rows, columns, side), epsilon)
     # Of 2 x 2 cells all are corners, which blur distances: less is needed there.
     assert epsilon * (0.8 if rows == 2 else 0.9) < mechanism.epsilon <= epsilon
     if name == "PlanarGeometric" and rows > 2:
         assert mechanism.epsilon > epsilon - 1e-9
     channel = mechanism.channel()
-    assert channel.rmatvec(np.ones(channel.shape[0])) == pytest.approx(np.ones(channel.shape[1]), abs=1e-12)
+    assert channel.rmatvec(np.ones(channel.shape[0])) == pytest.approx(
+        np.ones(channel.shape[1]), abs=1e-12
+    )
     assert from_header(mechanism.header).header == mechanism.header
 
 
@@ -127,7 +156,11 @@ def test_geometric_noise_has_the_published_mean_and_variance(epsilon: float) -> 
     """Variance 2 a / (1 - a)^2 [P4 eq 21] within 6.5 sd; the wrong program has noise on one side only, or half the scale."""
     n = 400_000
     mechanism = Geometric(Integers(0, 9), epsilon)
-    noise = mechanism.randomize([4] * n, np.random.default_rng(1)).columns["report"].astype(float) - mechanism.reach - 4
+    noise = (
+        mechanism.randomize([4] * n, np.random.default_rng(1)).columns["report"].astype(float)
+        - mechanism.reach
+        - 4
+    )
     a = math.exp(-epsilon)
     variance = 2 * a / (1 - a) ** 2
     fourth = (2 * a * (1 + 10 * a + a**2)) / (1 - a) ** 4
@@ -135,7 +168,9 @@ def test_geometric_noise_has_the_published_mean_and_variance(epsilon: float) -> 
     assert abs(noise.mean()) < 6.5 * math.sqrt(variance / n)
     assert abs((noise**2).mean() - variance) < limit
     half = 2 * math.sqrt(a) / (1 - math.sqrt(a)) ** 2
-    assert abs((noise**2).mean() - half) > limit and abs(np.abs(noise).mean()) > 6.5 * math.sqrt(variance / n)
+    assert abs((noise**2).mean() - half) > limit and abs(np.abs(noise).mean()) > 6.5 * math.sqrt(
+        variance / n
+    )
 
 
 def test_laplace_has_the_published_scale() -> None:
@@ -150,23 +185,36 @@ def test_laplace_has_the_published_scale() -> None:
 
 def test_the_degree_of_a_node_is_hidden_edge_by_edge() -> None:
     degree = Laplace(Integers(0, 60), 1.0, sensitivity=1)
-    assert degree.guarantee == warner.MetricLDP(degree.epsilon, 60.0) and 1 - 1e-9 < degree.epsilon <= 1
+    assert (
+        degree.guarantee == warner.MetricLDP(degree.epsilon, 60.0)
+        and 1 - 1e-9 < degree.epsilon <= 1
+    )
     same = Geometric(Integers(0, 60), 1.0)
     assert degree.channel().dense() == pytest.approx(same.channel().dense())
     wider = Laplace(Integers(0, 60), 1.0, sensitivity=3)  # two values three apart at one nat
-    assert wider.guarantee.epsilon == pytest.approx(1 / 3, abs=1e-9) and 1 - 1e-9 < wider.epsilon <= 1
+    assert (
+        wider.guarantee.epsilon == pytest.approx(1 / 3, abs=1e-9) and 1 - 1e-9 < wider.epsilon <= 1
+    )
     assert isinstance(Laplace(Integers(0, 60), 1.0).guarantee, warner.LDP)
     rng = np.random.default_rng(0)
     degrees = rng.binomial(60, 0.2, 20_000)
     mean = warner.estimate(degree.tally(degree.randomize(degrees, rng)), warner.SampleMean()).mean()
-    assert abs(mean - degrees.mean()) < 6.5 * math.sqrt((2 / (1 - math.exp(-1)) ** 2 * math.exp(-1)) / 20_000)
+    assert abs(mean - degrees.mean()) < 6.5 * math.sqrt(
+        (2 / (1 - math.exp(-1)) ** 2 * math.exp(-1)) / 20_000
+    )
 
 
 def test_folded_reports_say_as_much() -> None:
     """Reports beyond the values, taken together with the end: the same likelihood up to a constant, the same inversion and variance."""
-    wide, narrow = Geometric(Integers(0, 7), 0.5, reach=9).channel(), TruncatedGeometric(Integers(0, 7), 0.5).channel()
-    theta, w = np.random.default_rng(0).dirichlet(np.ones(8)), np.random.default_rng(1).dirichlet(np.ones(26))
-    folded, rows = wide.fold() or (None, None)
+    wide, narrow = (
+        Geometric(Integers(0, 7), 0.5, reach=9).channel(),
+        TruncatedGeometric(Integers(0, 7), 0.5).channel(),
+    )
+    theta, w = (
+        np.random.default_rng(0).dirichlet(np.ones(8)),
+        np.random.default_rng(1).dirichlet(np.ones(26)),
+    )
+    folded, rows = wide.merge_proportional_rows() or (None, None)
     assert folded is not None and rows is not None
     small = np.bincount(rows, w)
     assert folded.dense() == pytest.approx(narrow.dense())
@@ -174,7 +222,9 @@ def test_folded_reports_say_as_much() -> None:
     long, short = ((c, v) for c, v in ((wide, w), (narrow, small)))
     difference = [float(v @ np.log(c.matvec(theta) / c.matvec(other))) for c, v in (long, short)]
     assert difference[0] == pytest.approx(difference[1], rel=1e-12)
-    assert wide.invert(w) == pytest.approx(narrow.invert(small)) and wide.variance(theta) == pytest.approx(narrow.variance(theta))
+    assert wide.invert(w) == pytest.approx(narrow.invert(small)) and wide.variance(
+        theta
+    ) == pytest.approx(narrow.variance(theta))
 
 
 def test_what_no_law_can_represent_is_refused_with_what_can() -> None:
@@ -202,7 +252,9 @@ def test_what_no_law_can_represent_is_refused_with_what_can() -> None:
     with pytest.raises(warner.ArgumentTypeError, match="coordinates"):
         Exponential(warner.Categorical(["a", "b"]), 1.0)
     with pytest.raises(warner.ArgumentTypeError, match="coordinates"):
-        Exponential(Interval(0, 10, 20), 0.3)  # two numbers on either side of an edge are close, their bins are not
+        Exponential(
+            Interval(0, 10, 20), 0.3
+        )  # two numbers on either side of an edge are close, their bins are not
     with pytest.raises(warner.ArgumentError, match="number of values"):
         Exponential(Integers(0, 2000), 0.1)
     with pytest.raises(warner.BudgetError, match="closest values"):
@@ -216,7 +268,14 @@ def test_what_no_law_can_represent_is_refused_with_what_can() -> None:
     for make in (lambda d: Exponential(d, 1.0), lambda d: PlanarGeometric(d, 1.0)):  # type: ignore[arg-type, return-value]
         with pytest.raises(warner.WarnerError):
             make(Integers(2**53 - 10, 2**53 + 10))
-    for arguments in ({"sensitivity": 0}, {"sensitivity": 99}, {"sensitivity": 1, "cells": 5}, {"cells": 0}, {"reach": -1}, {"sensitivity": "1"}):
+    for arguments in (
+        {"sensitivity": 0},
+        {"sensitivity": 99},
+        {"sensitivity": 1, "cells": 5},
+        {"cells": 0},
+        {"reach": -1},
+        {"sensitivity": "1"},
+    ):
         with pytest.raises(warner.WarnerError):
             Laplace(Integers(0, 9), 1.0, **arguments)
     with pytest.raises(warner.ArgumentError, match="sensitivity"):
@@ -228,7 +287,9 @@ def test_metric_guarantees_compose_and_relax() -> None:
     assert warner.compose([a, b]) == warner.MetricLDP(0.75, 10.0)
     assert warner.compose([a, warner.LDP(1.0)]) == warner.LDP(6.0)
     assert warner.compose([a, warner.MetricLDP(0.5, 4.0)]) == warner.LDP(7.0)
-    assert warner.compose([warner.ApproximateLDP(1.0, 1e-6), warner.LDP(0.5), a]) == warner.ApproximateLDP(6.5, 1e-6)
+    assert warner.compose(
+        [warner.ApproximateLDP(1.0, 1e-6), warner.LDP(0.5), a]
+    ) == warner.ApproximateLDP(6.5, 1e-6)
     assert warner.compose([warner.ApproximateLDP(1.0, 0.6)] * 2).delta == 1.0
     with pytest.raises(warner.MismatchError):
         warner.compose([warner.ApproximateLDP(1.0, 1e-6), warner.OSLDP(1.0, ("a",))])
@@ -272,13 +333,18 @@ def test_the_city_block_distance_is_no_euclidean_one(side: int) -> None:
 
 @pytest.mark.parametrize("name", PLACES)
 @pytest.mark.parametrize("rows, columns", [(2, 2), (2, 7), (3, 4), (7, 5)])
-def test_displacements_without_a_common_divisor_bound_all_pairs_of_cells(name: str, rows: int, columns: int) -> None:
+def test_displacements_without_a_common_divisor_bound_all_pairs_of_cells(
+    name: str, rows: int, columns: int
+) -> None:
     """Also of a law that falls unevenly: rejects one that looks at too few reports or displacements."""
     mechanism = PLACES[name](Grid(rows, columns), 1.0)
     laws = [mechanism.law]
     for seed in range(5):
         uneven = np.random.default_rng(seed).random((rows, columns)) + 0.05
-        quarters = np.where(np.arange(rows) > 0, 2, 1)[:, None] * np.where(np.arange(columns) > 0, 2, 1)[None, :]
+        quarters = (
+            np.where(np.arange(rows) > 0, 2, 1)[:, None]
+            * np.where(np.arange(columns) > 0, 2, 1)[None, :]
+        )
         laws.append(Displacements.of(uneven / (uneven * quarters).sum()))
     for law in laws:
         assert law.few and law.steepest() == pytest.approx(law.slope(), rel=1e-12)
@@ -317,7 +383,9 @@ def test_exponential_keeps_the_budget_to_the_last_digit() -> None:
         for other in range(4):
             if x != other:
                 ratio = max(Fraction(table[z, x]) / Fraction(table[z, other]) for z in range(4))
-                assert math.log1p(float(ratio - 1)) <= mechanism.epsilon * abs(points[x] - points[other]) * (1 + 1e-9)
+                assert math.log1p(float(ratio - 1)) <= mechanism.epsilon * abs(
+                    points[x] - points[other]
+                ) * (1 + 1e-9)
 
 
 def test_a_header_whose_table_is_a_little_off_is_refused() -> None:
@@ -330,7 +398,9 @@ def test_a_header_whose_table_is_a_little_off_is_refused() -> None:
 
 def test_relaxing_never_rounds_down() -> None:
     for epsilon, distance in ((0.1, 3.0), (1 / 3, 0.7), (0.3, 1e9)):
-        assert Fraction(warner.MetricLDP(epsilon, distance).relaxed().epsilon) >= Fraction(epsilon) * Fraction(distance)
+        assert Fraction(warner.MetricLDP(epsilon, distance).relaxed().epsilon) >= Fraction(
+            epsilon
+        ) * Fraction(distance)
 
 
 def test_a_study_counts_metric_budgets_at_the_largest_distance_and_deltas_apart() -> None:
@@ -366,8 +436,8 @@ def test_em_ends_when_more_steps_gain_nothing() -> None:
             return super().matvec(theta)
 
     mechanism, counts = PlanarLaplace(Grid(2, 2), 1.0), np.array([48, 45, 41, 66])
-    facts = Evidence(Counted(mechanism.channel().dense()), counts / 200, 200, mechanism.domain)
-    fit = warner.ExpectationMaximization("auto").fit(facts)
+    data = LikelihoodData(Counted(mechanism.channel().dense()), counts / 200, 200, mechanism.domain)
+    fit = warner.ExpectationMaximization("auto").fit(data)
     assert Counted.products < 10_000 and fit.iterations == 1
 
 
@@ -375,6 +445,8 @@ def test_small_grids_are_multiplied_as_matrices() -> None:
     for side, wanted in ((2, DenseChannel), (16, DenseChannel), (17, PlanarChannel)):
         channel = PlanarLaplace(Grid(side, side), 0.7).channel()
         w = np.random.default_rng(side).dirichlet(np.ones(side**2))
-        rows, weights = channel.seen(w)
+        rows, weights = channel.restrict_to_observed(w)
         assert type(rows) is wanted and weights is w
-        assert rows.rmatvec(w) == pytest.approx(channel.rmatvec(w), abs=1e-12) and rows.matvec(w) == pytest.approx(channel.matvec(w), abs=1e-12)
+        assert rows.rmatvec(w) == pytest.approx(channel.rmatvec(w), abs=1e-12) and rows.matvec(
+            w
+        ) == pytest.approx(channel.matvec(w), abs=1e-12)

@@ -43,7 +43,9 @@ def test_numbers_that_come_in_threes_are_not_smoothed() -> None:
     result = warner.estimate(tally)
     truth = np.bincount(degrees, minlength=500) / 20_000
     assert result.estimator == MaximumLikelihood()
-    assert wasserstein1(result.probabilities, truth) < wasserstein1(warner.estimate(tally, LogSpline()).probabilities, truth)
+    assert wasserstein1(result.probabilities, truth) < wasserstein1(
+        warner.estimate(tally, LogSpline()).probabilities, truth
+    )
     low, high = result.mean().interval(replicates=20, rng=rng)
     assert low < result.mean() < high
 
@@ -51,15 +53,18 @@ def test_numbers_that_come_in_threes_are_not_smoothed() -> None:
 def test_places_are_not_inverted_and_labels_are_shrunk() -> None:
     rng = np.random.default_rng(1)
     city = warner.PlanarGeometric(Grid(6, 7), 0.5)
-    cells = [(int(r), int(c)) for r, c in zip(rng.binomial(5, 0.3, 5000), rng.binomial(6, 0.6, 5000), strict=True)]
+    cells = [
+        (int(r), int(c))
+        for r, c in zip(rng.binomial(5, 0.3, 5000), rng.binomial(6, 0.6, 5000), strict=True)
+    ]
     tally = city.tally(city.randomize(cells, rng))
     result = warner.estimate(tally)
     truth = np.bincount(city.domain.encode(cells), minlength=42) / 5000
     assert result.estimator == ExpectationMaximization("auto")
     inverted = warner.estimate(tally, Inversion("project"))
-    assert warner.metrics.earth_movers(result.probabilities, truth, city.domain.points) < 0.9 * warner.metrics.earth_movers(
-        inverted.probabilities, truth, city.domain.points
-    )
+    assert warner.metrics.earth_movers(
+        result.probabilities, truth, city.domain.points
+    ) < 0.9 * warner.metrics.earth_movers(inverted.probabilities, truth, city.domain.points)
     labels = warner.RandomizedResponse(Categorical(["a", "b"]), 1.0)
     assert warner.estimate(labels.tally(labels.randomize(["a", "b"]))).estimator == EmpiricalBayes()
 

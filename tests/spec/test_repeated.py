@@ -9,7 +9,7 @@ import pytest
 
 import warner
 from warner import Categorical, Integers, RandomizedResponse, Repeated, UnaryEncoding, estimate
-from warner.evidence import evidence
+from warner.results.from_tally import likelihood_data
 
 SEX, AGE = Categorical(["f", "m"]), Integers(0, 3)
 
@@ -48,7 +48,10 @@ def test_equal_mechanisms_in_any_order_are_one_mechanism() -> None:
     [
         Repeated(RandomizedResponse(Integers(0, 6), 0.7), 25),
         Repeated(UnaryEncoding(Integers(0, 6), 0.7), 25),
-        Repeated([RandomizedResponse(Integers(0, 6), 0.7)] * 10 + [warner.TruncatedGeometric(Integers(0, 6), 0.3)] * 15),
+        Repeated(
+            [RandomizedResponse(Integers(0, 6), 0.7)] * 10
+            + [warner.TruncatedGeometric(Integers(0, 6), 0.3)] * 15
+        ),
     ],
     ids=["RR", "unary", "RR and geometric"],
 )
@@ -56,8 +59,8 @@ def test_one_persons_maximum_is_the_likeliest_value(mechanism: Repeated) -> None
     """[P4 sec VI, theorem 7]: every distribution on argmax_x Pr(z | x) is a maximum, and no other."""
     for seed in range(8):
         tally = mechanism.tally(mechanism.randomize([seed % 7], np.random.default_rng(seed)))
-        facts = evidence(tally)
-        row = facts.channel.dense()[0]
+        data = likelihood_data(tally)
+        row = data.channel.dense()[0]
         best = row > row.max() * (1 - 1e-12)
         found = estimate(tally, warner.MaximumLikelihood())
         assert found.probabilities[best].sum() == pytest.approx(1, abs=1e-6)
@@ -71,7 +74,13 @@ def test_a_person_of_many_reports_is_recognised() -> None:
         mechanism = Repeated(RandomizedResponse(Integers(0, 6), 0.7), times)
         rng = np.random.default_rng(0)
         right[times] = sum(
-            int(estimate(mechanism.tally(mechanism.randomize([3], rng)), warner.MaximumLikelihood()).probabilities.argmax() == 3) for _ in range(30)
+            int(
+                estimate(
+                    mechanism.tally(mechanism.randomize([3], rng)), warner.MaximumLikelihood()
+                ).probabilities.argmax()
+                == 3
+            )
+            for _ in range(30)
         )
     assert right[1] < right[20] < right[400] == 30
 
@@ -89,16 +98,31 @@ def test_reports_of_one_person_are_not_those_of_several() -> None:
         assert (np.abs(whole - apart).max() < 1e-6) == (times == 1)
         # The mean of the inversions is the same either way.
         same = estimate(mechanism.tally(reports), warner.Inversion()).probabilities
-        assert same == pytest.approx(estimate(sum(each), warner.Inversion()).probabilities, abs=1e-12)
+        assert same == pytest.approx(
+            estimate(sum(each), warner.Inversion()).probabilities, abs=1e-12
+        )
 
 
 @pytest.mark.parametrize("target", ["population", "respondents"])
 def test_intervals_of_repeated_reports(target: str) -> None:
-    mechanism = Repeated([RandomizedResponse(AGE, 1.0), RandomizedResponse(AGE, 1.0), warner.HadamardResponse(AGE, 1.0)])
+    mechanism = Repeated(
+        [
+            RandomizedResponse(AGE, 1.0),
+            RandomizedResponse(AGE, 1.0),
+            warner.HadamardResponse(AGE, 1.0),
+        ]
+    )
     rng = np.random.default_rng(0)
-    found = estimate(mechanism.tally(mechanism.randomize(rng.integers(0, 4, 3000), rng)), warner.Inversion())
-    wald, boot = found.interval(target=target), found.interval(target=target, kind="bootstrap", replicates=100, rng=rng)
+    found = estimate(
+        mechanism.tally(mechanism.randomize(rng.integers(0, 4, 3000), rng)), warner.Inversion()
+    )
+    wald, boot = (
+        found.interval(target=target),
+        found.interval(target=target, kind="bootstrap", replicates=100, rng=rng),
+    )
     assert np.diff(boot, axis=1) == pytest.approx(np.diff(wald, axis=1), rel=0.45)
     bits = Repeated(UnaryEncoding(AGE, 1.0), 2)
     with pytest.raises(warner.ArgumentError, match="bootstrap"):
-        estimate(bits.tally(bits.randomize([0, 1, 2])), warner.Inversion()).interval(kind="bootstrap")
+        estimate(bits.tally(bits.randomize([0, 1, 2])), warner.Inversion()).interval(
+            kind="bootstrap"
+        )

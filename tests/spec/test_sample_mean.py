@@ -8,8 +8,21 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Gaussian, Geometric, Grid, Integers, Interval, Laplace, Piecewise, PlanarGeometric, SampleMean, SquareWave, StochasticRounding
-from warner.evidence import evidence
+from warner import (
+    Gaussian,
+    Geometric,
+    Grid,
+    Integers,
+    Interval,
+    Laplace,
+    Piecewise,
+    PlanarGeometric,
+    SampleMean,
+    SquareWave,
+    StochasticRounding,
+)
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.results.from_tally import likelihood_data
 
 MAKERS = {
     "StochasticRounding": lambda d: StochasticRounding(d, 1.5),
@@ -27,23 +40,34 @@ def test_the_mean_of_exact_frequencies_is_the_mean(name: str, domain: warner.Dom
     mechanism = MAKERS[name](domain)
     channel, points = mechanism.channel(), domain.points
     assert points is not None
-    facts = evidence(mechanism.tally(mechanism.randomize(domain.labels)))
-    for theta in (*np.eye(domain.size)[::5], np.random.default_rng(0).dirichlet(np.ones(domain.size))):
-        law = type(facts)(channel, channel.matvec(theta), facts.n, domain)
+    data = likelihood_data(mechanism.tally(mechanism.randomize(domain.labels)))
+    for theta in (
+        *np.eye(domain.size)[::5],
+        np.random.default_rng(0).dirichlet(np.ones(domain.size)),
+    ):
+        law = type(data)(channel, channel.matvec(theta), data.n, domain)
         mean = SampleMean().fit(law).mean
-        assert mean is not None and mean[0] == pytest.approx(theta @ points[:, 0], abs=1e-7 * np.ptp(points))
+        assert mean is not None and mean[0] == pytest.approx(
+            theta @ points[:, 0], abs=1e-7 * np.ptp(points)
+        )
 
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_intervals_of_the_mean_cover(name: str) -> None:
     """95 % in 600 runs: sd 0.9 %, limits 6 sd. The wrong program forgets to rescale: its interval covers in no run."""
-    mechanism, rng, n, hits, wrong = MAKERS[name](Interval(0, 100, 2)), np.random.default_rng(3), 2000, 0, 0
+    mechanism, rng, n, hits, wrong = (
+        MAKERS[name](Interval(0, 100, 2)),
+        np.random.default_rng(3),
+        2000,
+        0,
+        0,
+    )
     for _ in range(600):
         values = rng.beta(2, 5, n) * 100
         tally = mechanism.tally(mechanism.randomize(values, rng))
         low, high = warner.estimate(tally, SampleMean()).mean().interval()
         hits += int(low <= 200 / 7 <= high)
-        raw = np.arange(mechanism.alphabet) @ tally.counts / n / (mechanism.alphabet - 1) * 100
+        raw = np.arange(mechanism.n_reports) @ tally.counts / n / (mechanism.n_reports - 1) * 100
         wrong += int(abs(raw - 200 / 7) < (high - low) / 2)
     assert abs(hits / 600 - 0.95) < 6 * 0.009
     assert wrong / 600 < 0.95 - 6 * 0.009
@@ -85,7 +109,10 @@ def test_a_mean_has_no_shares() -> None:
     with pytest.raises(warner.ArgumentError, match="only a mean"):
         result.plot()
     data = result.to_json()
-    assert data["shares"] == [] and data["mean"][0]["low"] <= data["mean"][0]["estimate"] <= data["mean"][0]["high"]
+    assert (
+        data["shares"] == []
+        and data["mean"][0]["low"] <= data["mean"][0]["estimate"] <= data["mean"][0]["high"]
+    )
     with pytest.raises(warner.ArgumentError):
         result.mean().interval(kind="bootstrap")
 
@@ -93,11 +120,18 @@ def test_a_mean_has_no_shares() -> None:
 def test_means_of_places_and_of_categories() -> None:
     places = PlanarGeometric(Grid(5, 6, 0.5), 2.0)
     rng = np.random.default_rng(0)
-    values = [(int(r), int(c)) for r, c in zip(rng.integers(0, 5, 40_000), rng.integers(0, 6, 40_000), strict=True)]
+    values = [
+        (int(r), int(c))
+        for r, c in zip(rng.integers(0, 5, 40_000), rng.integers(0, 6, 40_000), strict=True)
+    ]
     down, right = warner.estimate(places.tally(places.randomize(values, rng)), SampleMean()).mean()
     assert down == pytest.approx(1.0, abs=0.1) and right == pytest.approx(1.25, abs=0.1)
     assert isinstance(
-        warner.estimate(Geometric(Integers(0, 9), 1.0).tally(Geometric(Integers(0, 9), 1.0).randomize([3])), SampleMean()).mean(), float
+        warner.estimate(
+            Geometric(Integers(0, 9), 1.0).tally(Geometric(Integers(0, 9), 1.0).randomize([3])),
+            SampleMean(),
+        ).mean(),
+        float,
     )
     labels = warner.RandomizedResponse(warner.Categorical(["a", "b"]), 1.0)
     with pytest.raises(warner.ArgumentTypeError, match="coordinates"):
@@ -111,14 +145,22 @@ def test_bins_do_not_bound_the_mean() -> None:
     """Everybody at 1.0 in two bins of width 5, whose centres are 2.5 and 7.5: the interval holds 1.0."""
     mechanism, rng, hits = StochasticRounding(Interval(0, 10, 2), 2.0), np.random.default_rng(0), 0
     for _ in range(100):
-        low, high = warner.estimate(mechanism.tally(mechanism.randomize(np.full(500, 1.0), rng)), SampleMean()).mean().interval()
+        low, high = (
+            warner.estimate(
+                mechanism.tally(mechanism.randomize(np.full(500, 1.0), rng)), SampleMean()
+            )
+            .mean()
+            .interval()
+        )
         hits += int(low <= 1.0 <= high)
     assert hits >= 82  # 6 sd below 95
 
 
 def test_one_report_says_nothing_and_a_flat_axis_nothing_wrong() -> None:
     mechanism = Piecewise(Interval(0, 1, 4), 1.0)
-    low, high = warner.estimate(mechanism.tally(mechanism.randomize([0.2])), SampleMean()).mean().interval()
+    low, high = (
+        warner.estimate(mechanism.tally(mechanism.randomize([0.2])), SampleMean()).mean().interval()
+    )
     assert (low, high) == (0.0, 1.0)
     line = Gaussian(warner.Points([[0, 0], [0, 1.0]]), 1.0, 1e-4)
     x, y = warner.estimate(line.tally(line.randomize([(0, 1)] * 5000)), SampleMean()).mean()
@@ -130,6 +172,68 @@ def test_a_mean_that_is_only_nearly_affine_is_not_taken_as_such() -> None:
     mechanism = warner.TruncatedGeometric(Integers(0, 19), 2.0)
     channel = mechanism.channel()
     theta = np.eye(20)[0]
-    facts = evidence(mechanism.tally(mechanism.randomize([0])))
-    mean = SampleMean().fit(type(facts)(channel, channel.matvec(theta), 100, mechanism.domain)).mean
+    data = likelihood_data(mechanism.tally(mechanism.randomize([0])))
+    mean = SampleMean().fit(type(data)(channel, channel.matvec(theta), 100, mechanism.domain)).mean
     assert mean is not None and mean[0] == pytest.approx(0, abs=1e-9)
+
+
+PLACES = np.random.default_rng(0).random((30, 2))
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [warner.Points(PLACES), Grid(3, 7)],
+    ids=["points that are no lattice", "a grid that is none of the device's"],
+)
+def test_the_mean_of_places_with_noise_added_needs_no_inverse(domain: warner.Domain) -> None:
+    """The device rounds places to its grid. The wrong program inverts the channel then: its means are off by thousands of diameters."""
+    points = domain.points
+    assert points is not None
+    mechanism, rng = Gaussian(domain, 1.0, delta=1e-6), np.random.default_rng(1)
+    index = rng.integers(0, domain.size, 10_000)
+    result = warner.estimate(
+        mechanism.tally(mechanism.randomize(domain.decode(index), rng)), SampleMean()
+    )
+    means = result.mean()
+    assert isinstance(means, tuple)
+    for found, truth in zip(means, points[index].mean(axis=0), strict=True):
+        low, high = found.interval(level=1 - 1e-9)
+        assert abs(found - truth) < 6.2 * mechanism.sigma / math.sqrt(10_000) + np.ptp(points) / 64
+        assert low <= truth <= high
+        assert (
+            found.interval()[0] <= found <= found.interval()[1]
+            or not points.min() <= found <= points.max()
+        )
+    assert (
+        result.fit.mean_bias is not None
+        and (result.fit.mean_bias <= np.ptp(points, axis=0).max() / 64).all()
+    )
+
+
+def test_the_bias_of_rounded_places_is_at_most_what_intervals_are_widened_by() -> None:
+    """Exact frequencies of every place alone: the mean is off by no more than the bias that is stated, and some place by all of it."""
+    mechanism = Gaussian(warner.Points(PLACES), 1.0, delta=1e-6)
+    channel = mechanism.channel()
+    off = []
+    for x in range(30):
+        fit = SampleMean().fit(
+            LikelihoodData(channel, channel.matvec(np.eye(30)[x]), 10_000, mechanism.domain)
+        )
+        assert fit.mean is not None and fit.mean_bias is not None
+        off.append(np.abs(fit.mean - PLACES[x]) / fit.mean_bias)
+    assert np.max(off, axis=0) == pytest.approx(np.ones(2), abs=1e-6)
+
+
+def test_an_inverse_is_taken_where_rounding_matters_more_than_noise() -> None:
+    """Three places far apart against the noise and very many people: without the bias. The wrong program never inverts."""
+    places = np.array([[0.0, 0.0], [1.0, 0.003], [0.503, 1.0]])
+    mechanism = Gaussian(warner.Points(places), 8.0, delta=1e-3)
+    channel = mechanism.channel()
+    theta = np.array([0.1, 0.2, 0.7])
+    few, many = (
+        SampleMean().fit(LikelihoodData(channel, channel.matvec(theta), n, mechanism.domain))
+        for n in (100, 10**9)
+    )
+    assert few.mean_bias is not None and (few.mean_bias > 0).any()
+    assert many.mean_bias is not None and (many.mean_bias == 0).any()
+    assert many.mean == pytest.approx(theta @ places, abs=1e-7)

@@ -14,39 +14,62 @@ import numpy as np
 import pytest
 
 import warner
-from warner import LDP, OSLDP, ULDP, Integers, Personalized, UtilityOptimizedRappor, UtilityOptimizedRR
-from warner._exact import log_ratio
-from warner.audit import enumerated
-from warner.domain import Tagged, from_spec
-from warner.law import violation, worst_ratio
-from warner.reports import Reports
-from warner.study import Study
+from warner import (
+    LDP,
+    OSLDP,
+    ULDP,
+    Integers,
+    Personalized,
+    UtilityOptimizedRappor,
+    UtilityOptimizedRR,
+)
+from warner._core.exact import log_ratio
+from warner.app.study import Study
+from warner.design.auditing import enumerated
+from warner.domains import Tagged, from_spec
+from warner.mechanisms import from_header
+from warner.privacy.report_laws import violation, worst_ratio
+from warner.reports.reports import Reports
 
 DOMAIN = Integers(0, 9)
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 3.0, 8.0])
-@pytest.mark.parametrize("size, sensitive", [(2, [1]), (5, [0, 3]), (6, [2]), (7, [0, 1, 2, 3, 4, 5])])
+@pytest.mark.parametrize(
+    "size, sensitive", [(2, [1]), (5, [0, 3]), (6, [2]), (7, [0, 1, 2, 3, 4, 5])]
+)
 @pytest.mark.parametrize("keep", [None, "symmetric", "optimized", 0.8])
-def test_both_conditions_hold_exactly_and_tightly(epsilon: float, size: int, sensitive: list[int], keep: str | float | None) -> None:
+def test_both_conditions_hold_exactly_and_tightly(
+    epsilon: float, size: int, sensitive: list[int], keep: str | float | None
+) -> None:
     """[P2 def 2] by enumerating every serialised report: invertible ones name one value, the others keep epsilon and need it."""
     domain = Integers(0, size - 1)
     mechanism: warner.Mechanism = (
-        UtilityOptimizedRR(domain, epsilon, sensitive) if keep is None else UtilityOptimizedRappor(domain, epsilon, sensitive, keep)
+        UtilityOptimizedRR(domain, epsilon, sensitive)
+        if keep is None
+        else UtilityOptimizedRappor(domain, epsilon, sensitive, keep)
     )
-    table, guarded, protected = mechanism.probabilities(), np.isin(np.arange(size), sensitive), mechanism.protected()
+    table, sensitive_mask, protected = (
+        mechanism.probabilities(),
+        np.isin(np.arange(size), sensitive),
+        mechanism.protected(),
+    )
     assert set(table.sum(axis=0)) == {Fraction(1)}
     for y in np.flatnonzero(~protected):
         (maker,) = np.flatnonzero(table[y] > 0)
-        assert not guarded[maker]
+        assert not sensitive_mask[maker]
     assert epsilon - 1e-9 <= log_ratio(worst_ratio(table[protected]), 1) <= epsilon
     assert mechanism.epsilon == log_ratio(worst_ratio(table[protected]), 1)
-    assert isinstance(mechanism.guarantee, ULDP) and mechanism.guarantee.sensitive == tuple(sensitive)
+    assert isinstance(mechanism.guarantee, ULDP) and mechanism.guarantee.sensitive == tuple(
+        sensitive
+    )
     result = warner.audit(mechanism)
     assert result.holds and result.epsilon == mechanism.epsilon
     # No sensitive value ever makes an unprotected report: that would reveal it.
     drawn = mechanism.randomize(np.repeat(sensitive, 3000), np.random.default_rng(0))
-    outputs = dict(zip(Reports(mechanism.header, mechanism.outputs()).records(), protected, strict=True))
+    outputs = dict(
+        zip(Reports(mechanism.header, mechanism.outputs()).records(), protected, strict=True)
+    )
     assert all(outputs[record] for record in set(drawn.records()))
 
 
@@ -65,7 +88,9 @@ def test_with_everything_sensitive_the_law_is_the_plain_mechanisms(epsilon: floa
     for keep in ("symmetric", "optimized", 0.7):
         bits = warner.UnaryEncoding(domain, epsilon, keep)
         same = UtilityOptimizedRappor(domain, epsilon, everything, keep)
-        assert (same.outputs()["bits"] == bits.outputs()["bits"]).all() and (same.probabilities() == bits.probabilities()).all()
+        assert (same.outputs()["bits"] == bits.outputs()["bits"]).all() and (
+            same.probabilities() == bits.probabilities()
+        ).all()
 
 
 def test_published_probabilities() -> None:
@@ -105,13 +130,24 @@ def test_an_audit_names_the_report_that_breaks_the_definition() -> None:
     mixing = warner.ChannelMechanism(Integers(0, 1), matrix, sensitive=[0])
     assert isinstance(mixing.guarantee, ULDP) and mixing.epsilon == pytest.approx(np.log(5))
     assert not warner.audit(mixing, claim=ULDP(1.0, (0,))).holds
-    assert "report 0 comes from 0, 5 times as likely as from 1" in str(warner.audit(mixing, claim=ULDP(1.0, (0,))).breaks)
+    assert "report 0 comes from 0, 5 times as likely as from 1" in str(
+        warner.audit(mixing, claim=ULDP(1.0, (0,))).breaks
+    )
     assert "report 0" in str(warner.audit(mixing, claim=LDP(1.0)).breaks)
-    assert warner.audit(mixing, claim=ULDP(1.7, (0,))).holds and warner.audit(mixing, claim=OSLDP(1.7, (0,))).holds
-    uninvertible = warner.ChannelMechanism(Integers(0, 2), [[0.5, 0.5, 0.5], [0.5, 0.0, 0.0], [0.0, 0.5, 0.5]], sensitive=[0])
+    assert (
+        warner.audit(mixing, claim=ULDP(1.7, (0,))).holds
+        and warner.audit(mixing, claim=OSLDP(1.7, (0,))).holds
+    )
+    uninvertible = warner.ChannelMechanism(
+        Integers(0, 2), [[0.5, 0.5, 0.5], [0.5, 0.0, 0.0], [0.0, 0.5, 0.5]], sensitive=[0]
+    )
     assert isinstance(uninvertible.guarantee, OSLDP) and uninvertible.epsilon == np.inf
-    assert "unprotected report 2 comes from 1 and from 2" in str(warner.audit(uninvertible, claim=ULDP(9.0, (0,))).breaks)
-    one_sided = warner.ChannelMechanism(Integers(0, 2), [[1.0, 0.5, 0.5], [0.0, 0.5, 0.5]], sensitive=[0])
+    assert "unprotected report 2 comes from 1 and from 2" in str(
+        warner.audit(uninvertible, claim=ULDP(9.0, (0,))).breaks
+    )
+    one_sided = warner.ChannelMechanism(
+        Integers(0, 2), [[1.0, 0.5, 0.5], [0.0, 0.5, 0.5]], sensitive=[0]
+    )
     assert isinstance(one_sided.guarantee, OSLDP) and one_sided.epsilon == pytest.approx(np.log(2))
     assert warner.audit(one_sided).holds and warner.audit(one_sided, claim=OSLDP(0.7, (0,))).holds
     with pytest.raises(warner.ArgumentError, match="too many to list"):
@@ -121,7 +157,9 @@ def test_an_audit_names_the_report_that_breaks_the_definition() -> None:
     with pytest.raises(warner.ArgumentError, match="do not go with a claim"):
         warner.audit(mixing, samples=1000, claim=LDP(1.0))
     assert warner.audit(uninvertible, claim=ULDP(9.0, (0,))).epsilon == np.inf
-    assert "1 sensitive value" in warner.audit(one_sided).guarantee and "one-sided" in str(warner.audit(one_sided))
+    assert "1 sensitive value" in warner.audit(one_sided).guarantee and "one-sided" in str(
+        warner.audit(one_sided)
+    )
 
 
 def test_samplers_that_leak_are_caught_by_samples() -> None:
@@ -139,40 +177,63 @@ def test_samplers_that_leak_are_caught_by_samples() -> None:
 
 def test_guarantees_compose_where_a_proposition_says_so() -> None:
     ill, other = ("ill",), ("poor",)
-    assert warner.compose([ULDP(0.5, ill), ULDP(0.25, ill)]) == ULDP(0.75, ill, "tuples of reports whose utility-optimised parts are all protected")
-    assert warner.compose([ULDP(0.5, ill), LDP(1.0)]).epsilon == 1.5 and isinstance(warner.compose([ULDP(0.5, ill), LDP(1.0)]), ULDP)
-    assert warner.compose([ULDP(0.5, ill), OSLDP(1.0, ill)]) == OSLDP(1.5, ill) and ULDP(1.0, ill).relaxed() == OSLDP(1.0, ill)
+    assert warner.compose([ULDP(0.5, ill), ULDP(0.25, ill)]) == ULDP(
+        0.75, ill, "tuples of reports whose utility-optimised parts are all protected"
+    )
+    assert warner.compose([ULDP(0.5, ill), LDP(1.0)]).epsilon == 1.5 and isinstance(
+        warner.compose([ULDP(0.5, ill), LDP(1.0)]), ULDP
+    )
+    assert warner.compose([ULDP(0.5, ill), OSLDP(1.0, ill)]) == OSLDP(1.5, ill) and ULDP(
+        1.0, ill
+    ).relaxed() == OSLDP(1.0, ill)
     with pytest.raises(warner.MismatchError, match="same sensitive values"):
         warner.compose([ULDP(0.5, ill), ULDP(0.5, other)])
     for wrong in ([ULDP(0.5, ill), 1.0], [], 3):
         with pytest.raises(warner.WarnerError):
             warner.compose(wrong)
-    for bad in (lambda: ULDP(-1.0, ill), lambda: ULDP(1.0, ()), lambda: OSLDP(float("nan"), ill), lambda: ULDP(1.0, "ill")):  # type: ignore[arg-type]
+    for bad in (
+        lambda: ULDP(-1.0, ill),
+        lambda: ULDP(1.0, ()),
+        lambda: OSLDP(float("nan"), ill),
+        lambda: ULDP(1.0, "ill"),
+    ):  # type: ignore[arg-type]
         with pytest.raises(warner.WarnerError):
             bad()
     # The sum is really needed, by enumeration of pairs of reports [P2 prop 1].
     a, b = (UtilityOptimizedRR(Integers(0, 3), e, [0, 1]).probabilities() for e in (0.5, 1.0))
     pairs = np.array([[x * y for x, y in zip(r, s, strict=True)] for r in a for s in b])
-    guarded = np.array([True, True, False, False])
+    sensitive_mask = np.array([True, True, False, False])
     protected = np.array([y0 < 2 and y1 < 2 for y0 in range(4) for y1 in range(4)])
-    assert violation(pairs, guarded, protected) is None
+    assert violation(pairs, sensitive_mask, protected) is None
     assert log_ratio(worst_ratio(pairs[protected]), 1) == pytest.approx(1.5, abs=1e-12)
 
 
 def test_post_processing_keeps_the_guarantee_only_where_it_keeps_data_types() -> None:
     channel = UtilityOptimizedRR(Integers(0, 3), 1.0, [0, 1]).probabilities().astype(float)
-    guarded = np.array([True, True, False, False])
+    sensitive_mask = np.array([True, True, False, False])
     blur = np.array([[0.7, 0.4, 0, 0], [0.3, 0.6, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
-    after = warner.uldp.post_process(blur, channel, guarded, guarded)
-    assert after == pytest.approx(blur @ channel) and (after[:2].max(axis=1) / after[:2].min(axis=1) <= np.e + 1e-12).all()
+    after = warner.privacy.postprocessing.post_process(
+        blur, channel, sensitive_mask, sensitive_mask
+    )
+    assert (
+        after == pytest.approx(blur @ channel)
+        and (after[:2].max(axis=1) / after[:2].min(axis=1) <= np.e + 1e-12).all()
+    )
     mixing = np.array([[1.0, 0, 0.5, 0], [0, 1, 0, 0], [0, 0, 0.5, 0], [0, 0, 0, 1]])
-    assert not warner.uldp.preserves_data_types(mixing, guarded, guarded)
+    assert not warner.privacy.postprocessing.preserves_data_types(
+        mixing, sensitive_mask, sensitive_mask
+    )
     with pytest.raises(warner.ArgumentError, match="guarantee is not kept"):
-        warner.uldp.post_process(mixing, channel, guarded, guarded)
+        warner.privacy.postprocessing.post_process(mixing, channel, sensitive_mask, sensitive_mask)
     with pytest.raises(warner.ArgumentError, match="not utility-optimised"):
-        warner.uldp.post_process(np.eye(2), np.array([[1.0, 0.5, 0.5], [0, 0.5, 0.5]]), [True, False, False], [True, False])
+        warner.privacy.postprocessing.post_process(
+            np.eye(2),
+            np.array([[1.0, 0.5, 0.5], [0, 0.5, 0.5]]),
+            [True, False, False],
+            [True, False],
+        )
     with pytest.raises(warner.WarnerError):
-        warner.uldp.post_process([[2.0]], channel, guarded, guarded)
+        warner.privacy.postprocessing.post_process([[2.0]], channel, sensitive_mask, sensitive_mask)
 
 
 @pytest.mark.parametrize("factor", [1.0, 1 - 1e-14, 1 - 1e-10])
@@ -180,11 +241,13 @@ def test_decomposition_survives_rounding(factor: float) -> None:
     """Columns all alike but for rounding: what a value says more often than any other is then rounding too."""
     column = np.random.default_rng(0).dirichlet(np.ones(1000)) * factor
     channel = np.stack([column, column * (1 + 1e-16), column], axis=1)
-    uldp, _, post = warner.uldp.decompose(channel, [True, False, False])
-    assert post.sum(axis=0) == pytest.approx(np.ones(post.shape[1])) and post @ uldp == pytest.approx(channel / channel.sum(axis=0), abs=1e-12)
+    uldp, _, post = warner.privacy.postprocessing.decompose(channel, [True, False, False])
+    assert post.sum(axis=0) == pytest.approx(
+        np.ones(post.shape[1])
+    ) and post @ uldp == pytest.approx(channel / channel.sum(axis=0), abs=1e-12)
     for wrong in ([1, 0, 0], [True], "abc", None, [False] * 3, [[True], [True, False]]):
         with pytest.raises(warner.ArgumentError, match="booleans"):
-            warner.uldp.decompose(channel, wrong)
+            warner.privacy.postprocessing.decompose(channel, wrong)
 
 
 @pytest.mark.parametrize("make", [UtilityOptimizedRR, UtilityOptimizedRappor])
@@ -202,20 +265,32 @@ def test_values_of_a_grid_survive_a_file(make: type[warner.Mechanism], tmp_path:
 def test_one_sided_mechanisms_are_utility_optimised_ones_and_a_post_processing(seed: int) -> None:
     """[P2 prop 13] on random OSLDP channels: the product is the channel, and the first factor keeps both conditions at the same epsilon."""
     rng = np.random.default_rng(seed)
-    size, reports, members = int(rng.integers(3, 8)), int(rng.integers(3, 9)), int(rng.integers(1, 3))
-    guarded = np.arange(size) < members
+    size, reports, members = (
+        int(rng.integers(3, 8)),
+        int(rng.integers(3, 9)),
+        int(rng.integers(1, 3)),
+    )
+    sensitive_mask = np.arange(size) < members
     channel = rng.dirichlet(np.full(reports, 0.7), size).T
     unseen = rng.random(reports) < 0.4  # what sensitive values never say
     unseen[0] = False
-    channel[np.ix_(unseen, guarded)] = 0
+    channel[np.ix_(unseen, sensitive_mask)] = 0
     channel /= channel.sum(axis=0)
-    seen = channel[:, guarded].max(axis=1) > 0
-    epsilon = np.log(np.max(channel[seen][:, guarded].max(axis=1) / channel[seen].min(axis=1)))
-    uldp, protected, post = warner.uldp.decompose(channel, guarded)
+    seen = channel[:, sensitive_mask].max(axis=1) > 0
+    epsilon = np.log(
+        np.max(channel[seen][:, sensitive_mask].max(axis=1) / channel[seen].min(axis=1))
+    )
+    uldp, protected, post = warner.privacy.postprocessing.decompose(channel, sensitive_mask)
     assert post @ uldp == pytest.approx(channel, abs=1e-12)
-    assert uldp.sum(axis=0) == pytest.approx(np.ones(size)) and post.sum(axis=0) == pytest.approx(np.ones(len(uldp))) and (post >= 0).all()
-    assert violation(uldp, guarded, protected) is None
-    assert np.log((uldp[protected].max(axis=1) / uldp[protected].min(axis=1)).max()) <= epsilon + 1e-9
+    assert (
+        uldp.sum(axis=0) == pytest.approx(np.ones(size))
+        and post.sum(axis=0) == pytest.approx(np.ones(len(uldp)))
+        and (post >= 0).all()
+    )
+    assert violation(uldp, sensitive_mask, protected) is None
+    assert (
+        np.log((uldp[protected].max(axis=1) / uldp[protected].min(axis=1)).max()) <= epsilon + 1e-9
+    )
 
 
 # Bad input
@@ -265,7 +340,9 @@ def test_a_secret_map_sends_the_stand_in_and_nothing_else() -> None:
     assert loud.device().randomize([4], np.random.default_rng(0)).columns["report"].tolist() == [4]
 
 
-def test_no_one_else_learns_the_map(tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_one_else_learns_the_map(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Whatever is written (reports, tallies, headers, reprs, logs, errors) is the same for devices with different maps."""
     labels = [f"place-{i:04d}" for i in range(50)]
     city = Personalized(UtilityOptimizedRR(warner.Categorical(labels), 1.0, labels[:1]), ["home"])
@@ -274,12 +351,22 @@ def test_no_one_else_learns_the_map(tmp_path: Path, caplog: pytest.LogCaptureFix
         for secret in ("place-0007", "place-0031"):
             device = city.device({"home": [secret]})
             reports = device.randomize([secret] * 30, np.random.default_rng(5))
-            shown = [repr(device), str(device), repr(inspect.getmembers(device, lambda v: not callable(v)))]
-            assert not any(secret in text or "array" in text for text in shown) and not hasattr(device, "__dict__")
+            shown = [
+                repr(device),
+                str(device),
+                repr(inspect.getmembers(device, lambda v: not callable(v))),
+            ]
+            assert not any(secret in text or "array" in text for text in shown) and not hasattr(
+                device, "__dict__"
+            )
             reports.save(tmp_path / "reports", keep_order=True)
             tally = city.tally(reports)
             tally.save(tmp_path / "tally.json")
-            texts.append((tmp_path / "reports").read_bytes() + (tmp_path / "tally.json").read_bytes() + repr(city).encode())
+            texts.append(
+                (tmp_path / "reports").read_bytes()
+                + (tmp_path / "tally.json").read_bytes()
+                + repr(city).encode()
+            )
             for write in (pickle.dumps, json.dumps, copy.deepcopy, lambda d: d.__getstate__()):
                 with pytest.raises((warner.ArgumentTypeError, TypeError)) as error:
                     write(device)
@@ -304,7 +391,9 @@ def test_bad_maps_are_refused_without_naming_the_value() -> None:
     ):
         with pytest.raises(warner.WarnerError, match=rule) as error:
             CITY.device(secret)  # type: ignore[arg-type]
-        assert ("4" not in str(error.value).replace("0.4", "") and error.value.__context__ is None) or rule in ("", "dict")
+        assert (
+            "4" not in str(error.value).replace("0.4", "") and error.value.__context__ is None
+        ) or rule in ("", "dict")
     for tags in ([], ["a", "a"], "home", [3], [""], ["@home"], ["a=b"], ["a.b"], ["a "], ["a\nb"]):
         with pytest.raises(warner.WarnerError):
             Personalized(CITY.common, tags)  # type: ignore[arg-type]
@@ -322,7 +411,11 @@ def _city(n: int, seed: int = 0) -> tuple[warner.Tally, np.ndarray, np.ndarray, 
     values = rng.choice(10, n, p=theta)
     at_home = (rng.random(n) < 0.3) & (values != 3)
     devices = {x: city.device({"home": [x]}) for x in range(10) if x != 3}
-    total, truth, homes = None, np.bincount(values, minlength=10) / n, np.bincount(values[at_home], minlength=10) / at_home.sum()
+    total, truth, homes = (
+        None,
+        np.bincount(values, minlength=10) / n,
+        np.bincount(values[at_home], minlength=10) / at_home.sum(),
+    )
     for x, device in devices.items():
         mine = values[at_home & (values == x)]
         if mine.size:
@@ -340,20 +433,28 @@ def test_shares_of_stand_ins_are_given_back(method: warner.estimators.Estimator 
     result = warner.estimate(tally, method)
     assert result.domain.labels[-2:] == ["@home", "@work"]
     known = warner.redistribute(result, {"home": homes})
-    assert known.probabilities == pytest.approx(truth, abs=0.015) and known.probabilities.sum() == pytest.approx(result.probabilities.sum())
+    assert known.probabilities == pytest.approx(
+        truth, abs=0.015
+    ) and known.probabilities.sum() == pytest.approx(result.probabilities.sum())
     assert known.bots["home"] > 0.2 and abs(known.bots["work"]) < 0.02  # a tag without users
     assert known.worst_case == pytest.approx(2 * sum(abs(v) for v in known.bots.values()))
     blind = warner.redistribute(result)
     r = result.probabilities
     open_ = np.arange(10) != 3
-    assert blind.probabilities == pytest.approx(r[:10] + (r[10] + r[11]) * np.where(open_, r[:10], 0) / r[:10][open_].sum())
+    assert blind.probabilities == pytest.approx(
+        r[:10] + (r[10] + r[11]) * np.where(open_, r[:10], 0) / r[:10][open_].sum()
+    )
     # [P2 theorem 1] with the true losses, and its worst case.
     loss, error = float(np.abs(r - mapped).sum()), float(np.abs(known.probabilities - truth).sum())
     assert error <= known.bound(loss, {"home": 0.0}) <= known.bound(loss) == loss + known.worst_case
     wrong = warner.redistribute(result, {"home": homes[::-1]})
-    assert np.abs(wrong.probabilities - truth).sum() <= wrong.bound(loss, {"home": float(np.abs(homes - homes[::-1]).sum())})
+    assert np.abs(wrong.probabilities - truth).sum() <= wrong.bound(
+        loss, {"home": float(np.abs(homes - homes[::-1]).sum())}
+    )
     low, high = known.interval(rng=np.random.default_rng(0)).T
-    assert ((low <= known.probabilities + 1e-9).all() and (known.probabilities <= high + 1e-9).all()) or method is not None
+    assert (
+        (low <= known.probabilities + 1e-9).all() and (known.probabilities <= high + 1e-9).all()
+    ) or method is not None
 
 
 def test_background_knowledge_is_checked() -> None:
@@ -379,18 +480,25 @@ def test_background_knowledge_is_checked() -> None:
     for bad_loss in (-1, float("nan"), "x"):
         with pytest.raises(warner.WarnerError):
             warner.redistribute(result).bound(bad_loss)  # type: ignore[arg-type]
-    for listed in ([1], "home", 5):
+    for is_enumerable in ([1], "home", 5):
         with pytest.raises(warner.ArgumentTypeError, match="dict"):
-            warner.redistribute(result, listed)  # type: ignore[arg-type]
-    closed = Personalized(UtilityOptimizedRR(warner.Categorical(list("abc")), 0.1, list("abc")), ["h"])
-    negative = warner.estimate(closed.tally(closed.device().randomize(["b"] * 100, np.random.default_rng(0))), warner.Inversion())
+            warner.redistribute(result, is_enumerable)  # type: ignore[arg-type]
+    closed = Personalized(
+        UtilityOptimizedRR(warner.Categorical(list("abc")), 0.1, list("abc")), ["h"]
+    )
+    negative = warner.estimate(
+        closed.tally(closed.device().randomize(["b"] * 100, np.random.default_rng(0))),
+        warner.Inversion(),
+    )
     shares = warner.redistribute(negative).matrix[:, -1]
     assert (shares >= 0).all() and shares.sum() == pytest.approx(1)
 
 
 def test_tagged_domains_encode_and_decode() -> None:
     tagged = Tagged(warner.Grid(2, 2), ["home"])
-    assert tagged.encode([(1, 1), "@home", (0, 1)]).tolist() == [3, 4, 1] and tagged.decode([4, 0]) == ["@home", (0, 0)]
+    assert tagged.encode([(1, 1), "@home", (0, 1)]).tolist() == [3, 4, 1] and tagged.decode(
+        [4, 0]
+    ) == ["@home", (0, 0)]
     assert from_spec(tagged.spec()) == tagged
     with pytest.raises(warner.ValuesError) as error:
         tagged.encode([(0, 0), "@home", (5, 5)])
@@ -422,36 +530,103 @@ epsilon = 0.5
 def test_studies_name_sensitive_values_and_tags() -> None:
     study = Study.parse(STUDY)
     assert study.mechanisms["place"].domain.labels == ["clinic", "park", "school", "shop", "@home"]
-    assert study.guarantee == OSLDP(study.epsilon, (("place", "clinic"), ("place", "@home"), ("age", 3), ("age", 4)))
+    assert study.guarantee == OSLDP(
+        study.epsilon, (("place", "clinic"), ("place", "@home"), ("age", 3), ("age", 4))
+    )
     assert Study.parse(study.to_json()).digest == study.digest
     for old, new in (
-        ('sensitive = ["clinic"]', "sensitive = []"),
+        ('sensitive = ["clinic"]\ntags = ["home"]', "sensitive = []"),
         ('["clinic"]\ntags', '["moon"]\ntags'),
         ('tags = ["home"]', 'tags = ["home", "home"]'),
     ):
         with pytest.raises(warner.StudyError, match=r"attributes\.place"):
             Study.parse(STUDY.replace(old, new))
     with pytest.raises(warner.StudyError, match="go with UtilityOptimizedRR"):
-        Study.parse(STUDY.replace("UtilityOptimizedRR", "RandomizedResponse").replace('sensitive = ["clinic"]\n', ""))
+        Study.parse(
+            STUDY.replace("UtilityOptimizedRR", "RandomizedResponse").replace(
+                'sensitive = ["clinic"]\n', ""
+            )
+        )
+
+
+@pytest.mark.parametrize(
+    "kind, options", [(UtilityOptimizedRR, {}), (UtilityOptimizedRappor, {"keep": "optimized"})]
+)
+def test_nothing_need_be_sensitive_for_everyone_where_people_have_tags(
+    kind: type, options: dict[str, str]
+) -> None:
+    """[P2 sec 5.1]: then the bots alone are sensitive. Values without a tag may be recognised; no value may be protected by nothing."""
+    city = Personalized.of(kind, DOMAIN, 1.0, ["home", "work"], **options)
+    assert (
+        city.common is None
+        and city.guarantee.sensitive == ("@home", "@work")
+        and city.epsilon <= 1.0
+    )
+    check = warner.audit(city.mechanism)
+    assert check.holds and check.epsilon == pytest.approx(1.0, abs=1e-9)
+    rng = np.random.default_rng(0)
+    device = city.device({"home": [DOMAIN.labels[1]]})
+    reports = device.randomize([DOMAIN.labels[1]] * 6000, rng)
+    open_ = city.device().randomize([DOMAIN.labels[0]] * 4000, rng)
+    result = warner.estimate([city.tally(reports), city.tally(open_)], warner.Inversion("project"))
+    known = np.eye(DOMAIN.size)[1]
+    shares = warner.redistribute(result, {"home": known}).probabilities
+    assert shares[:2] == pytest.approx([0.4, 0.6], abs=0.1)
+    assert from_header(city.mechanism.header).header == city.mechanism.header
+    assert eval(repr(city), {**vars(warner)}).mechanism.header == city.mechanism.header
+    with pytest.raises(warner.ArgumentError, match="sensitive"):
+        kind(DOMAIN, 1.0, sensitive=[])
+    with pytest.raises(warner.ArgumentTypeError, match="mechanism"):
+        Personalized.of(warner.RandomizedResponse, DOMAIN, 1.0, ["home"])  # type: ignore[arg-type]
+
+
+def test_a_study_with_tags_need_name_no_sensitive_value() -> None:
+    for text in (
+        STUDY.replace('sensitive = ["clinic"]', "sensitive = []"),
+        STUDY.replace('sensitive = ["clinic"]\n', ""),
+    ):
+        study = Study.parse(text)
+        assert study.mechanisms["place"].sensitive == ["@home"]
+        assert Study.parse(study.to_json()).digest == study.digest
+    assert Personalized.of(
+        UtilityOptimizedRR, DOMAIN, 1.0, ["home"], sensitive=[3]
+    ).mechanism.header == (
+        Personalized(UtilityOptimizedRR(DOMAIN, 1.0, [3]), ["home"]).mechanism.header
+    )
 
 
 def test_a_plan_ranks_mechanisms_and_counts_people() -> None:
     ranking = warner.plan(Integers(1, 100), 1.0, 10_000, sensitive=[7, 8], error=0.1)
     errors = [option.error for option in ranking.options]
-    assert errors == sorted(errors) and ranking.open.error < errors[0] and ranking.best.name == "UtilityOptimizedRR"
-    assert {"UtilityOptimizedRR", "UtilityOptimizedRappor", "RandomizedResponse", "LocalHashing"} <= {o.name for o in ranking.options}
+    assert (
+        errors == sorted(errors)
+        and ranking.open.error < errors[0]
+        and ranking.best.name == "UtilityOptimizedRR"
+    )
+    assert {
+        "UtilityOptimizedRR",
+        "UtilityOptimizedRappor",
+        "RandomizedResponse",
+        "LocalHashing",
+    } <= {o.name for o in ranking.options}
     best = ranking.best
     assert best.people is not None and best.mechanism is not None
     uniform = np.full(100, 0.01)
     assert (
-        warner.theory.expected_loss(best.mechanism, uniform, best.people)
+        warner.design.theory.expected_loss(best.mechanism, uniform, best.people)
         <= 0.1
-        < warner.theory.expected_loss(best.mechanism, uniform, best.people - 1)
+        < warner.design.theory.expected_loss(best.mechanism, uniform, best.people - 1)
     )
     squares = warner.plan(Integers(1, 100), 1.0, 10_000, error=1e-3, loss="l2")
     option = squares.best
-    assert option.people is not None and option.mechanism is not None and squares.open.people is not None
-    assert warner.theory.expected_loss(option.mechanism, uniform, option.people, "l2") <= 1e-3
+    assert (
+        option.people is not None
+        and option.mechanism is not None
+        and squares.open.people is not None
+    )
+    assert (
+        warner.design.theory.expected_loss(option.mechanism, uniform, option.people, "l2") <= 1e-3
+    )
     assert not any(o.name.startswith("Utility") for o in squares.options)
     assert "LocalHashing" in warner.plan(Integers(1, 5000), 1.0, 10).left_out
     for wrong in (
@@ -472,6 +647,14 @@ def test_a_plan_ranks_mechanisms_and_counts_people() -> None:
 
 
 def test_enumerated_counts_reports_that_serialise_alike_once() -> None:
-    rows = np.array([[Fraction(1, 2), Fraction(1, 4)], [Fraction(1, 2), Fraction(1, 4)], [Fraction(0), Fraction(1, 2)]])
-    ratio, problem = enumerated([b"a", b"a", b"b"], rows, np.array([True, False]), np.array([True, True, False]))
+    rows = np.array(
+        [
+            [Fraction(1, 2), Fraction(1, 4)],
+            [Fraction(1, 2), Fraction(1, 4)],
+            [Fraction(0), Fraction(1, 2)],
+        ]
+    )
+    ratio, problem = enumerated(
+        [b"a", b"a", b"b"], rows, np.array([True, False]), np.array([True, True, False])
+    )
     assert ratio == 2 and problem is None

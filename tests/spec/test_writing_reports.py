@@ -21,13 +21,28 @@ from click.testing import CliRunner, Result
 from scipy.stats import chi2
 
 import warner
-from warner import _shuffle, cli
-from warner._random import Source
-from warner._shuffle import Shuffle, permutation, rows_at_a_time
-from warner.domain import canonical
-from warner.files import ReportWriter, open_reports, read_reports, read_values, tally_file, values, write, write_reports
-from warner.reports import Reports, write_whole
-from warner.study import Study
+from warner._core import shuffle as _shuffle
+from warner._core.atomic_files import (
+    write_whole,
+)
+from warner._core.canonical_json import (
+    canonical,
+)
+from warner._core.sampling import Source
+from warner._core.shuffle import Shuffle, permutation, rows_at_a_time
+from warner.app import cli
+from warner.app.study import Study
+from warner.io import (
+    ReportWriter,
+    open_reports,
+    read_reports,
+    read_values,
+    tally_file,
+    values,
+    write,
+    write_reports,
+)
+from warner.reports.reports import Reports
 
 LONG = "yes, for many years and every day"
 STUDY = f"""
@@ -40,7 +55,9 @@ integers = [0, 99]
 mechanism = "UnaryEncoding"
 epsilon = 1.0
 """
-ONE = '[attributes.q]\nvalues = ["", "no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = inf\n'
+ONE = (
+    '[attributes.q]\nvalues = ["", "no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = inf\n'
+)
 N = 5000
 
 
@@ -78,7 +95,10 @@ def _raw_files() -> list[str]:
     }
     for name, people in rows.items():
         Path(name).write_text("smokes,age\n" + "".join(f'"{s}",{a}\n' for s, a in people))
-    Path("wide.csv").write_bytes(b"age,name,smokes\r\n" + b"".join(b'%d,%s,"no"\r\n' % (i % 100, b"x" * (i % 200)) for i in range(N)))
+    Path("wide.csv").write_bytes(
+        b"age,name,smokes\r\n"
+        + b"".join(b'%d,%s,"no"\r\n' % (i % 100, b"x" * (i % 200)) for i in range(N))
+    )
     table = pa.table({"other": [b"y" * 50] * N, "age": [3] * N, "smokes": ["no"] * N})
     pq.write_table(table, "raw.parquet", row_group_size=321)
     return [*rows, "wide.csv", "raw.parquet"]
@@ -89,11 +109,24 @@ def _besides(path: str) -> Any:
     if path.endswith(".csv"):
         head, *lines, end = Path(path).read_bytes().splitlines()
         return head, lines[0], len(lines), re.sub(rb"[0-9a-f]{64}", b"", end)
-    facts = pq.ParquetFile(path).metadata
-    groups = [facts.row_group(i) for i in range(facts.num_row_groups)]
-    columns = [[(c.path_in_schema, c.physical_type, c.num_values, c.compression) for c in map(g.column, range(g.num_columns))] for g in groups]
-    said = {k: re.sub(rb'"sha256":"[0-9a-f]{64}"}$', b"", v) for k, v in facts.metadata.items()}
-    return facts.created_by, facts.format_version, facts.schema.names, [g.num_rows for g in groups], columns, said
+    data = pq.ParquetFile(path).metadata
+    groups = [data.row_group(i) for i in range(data.num_row_groups)]
+    columns = [
+        [
+            (c.path_in_schema, c.physical_type, c.num_values, c.compression)
+            for c in map(g.column, range(g.num_columns))
+        ]
+        for g in groups
+    ]
+    said = {k: re.sub(rb'"sha256":"[0-9a-f]{64}"}$', b"", v) for k, v in data.metadata.items()}
+    return (
+        data.created_by,
+        data.format_version,
+        data.schema.names,
+        [g.num_rows for g in groups],
+        columns,
+        said,
+    )
 
 
 @pytest.mark.parametrize("order", [(), ("--keep-order",)])
@@ -131,7 +164,7 @@ def test_all_but_the_reports_is_the_same_whatever_the_answers(
         elif order:
             steps = [(done, total, [size > 4 for size in sizes]) for done, total, sizes in steps]
         seen.append((_besides(f"r.{suffix}"), steps, stored, said.output))
-    assert all(facts == seen[0] for facts in seen)
+    assert all(data == seen[0] for data in seen)
     assert [done for done, _, _ in seen[0][1]] == [1000, 2000, 3000, 4000, 5000]
     if suffix == "parquet":
         assert seen[0][0][3] == [700] * 7 + [100]
@@ -168,13 +201,19 @@ def test_files_of_equal_reports_are_equal_whatever_the_answers(
     assert all(data == written[0] for data in written)
 
 
-def test_batches_have_a_size_that_the_study_alone_gives(here: Path, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_have_a_size_that_the_study_alone_gives(
+    here: Path, small: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _raw_files()
     for raw in ("short.csv", "long.csv", "wide.csv", "raw.parquet"):
-        sizes = [len(batch["age"]) for batch in read_values(raw, Study.load("study.toml").mechanisms)]
+        sizes = [
+            len(batch["age"]) for batch in read_values(raw, Study.load("study.toml").mechanisms)
+        ]
         assert sizes == [1000] * 5
     monkeypatch.setattr(_shuffle, "_BYTES", 14 * 300)  # a report has 1 + 13 bytes
-    sizes = [len(batch["age"]) for batch in read_values("long.csv", Study.load("study.toml").mechanisms)]
+    sizes = [
+        len(batch["age"]) for batch in read_values("long.csv", Study.load("study.toml").mechanisms)
+    ]
     assert sizes == [300] * 16 + [200]
     assert rows_at_a_time(14, 10**6) == 300 and rows_at_a_time(10**9, 10**6) == 1
 
@@ -191,7 +230,9 @@ def _unlike_uniform(orders: list[tuple[int, ...]], kinds: int) -> bool:
     """Whether a chi-square test at 1e-9 finds that orders are not equally likely."""
     _, counts = np.unique(np.array(orders), axis=0, return_counts=True)
     expected = len(orders) / kinds
-    statistic = float(((counts - expected) ** 2).sum() / expected + (kinds - len(counts)) * expected)
+    statistic = float(
+        ((counts - expected) ** 2).sum() / expected + (kinds - len(counts)) * expected
+    )
     return statistic > float(chi2.isf(1e-9, kinds - 1))
 
 
@@ -201,11 +242,15 @@ def test_every_order_is_equally_likely(kind: type[Source]) -> None:
     source = kind(np.random.default_rng(3))
     orders = [tuple(permutation(source, 4).tolist()) for _ in range(6000)]
     assert not _unlike_uniform(orders, 24)
-    unrepaired = [tuple(np.argsort(source.words(4, np.uint16), kind="stable").tolist()) for _ in range(6000)]
+    unrepaired = [
+        tuple(np.argsort(source.words(4, np.uint16), kind="stable").tolist()) for _ in range(6000)
+    ]
     assert _unlike_uniform(unrepaired, 24) is (kind is Coarse)
 
 
-def test_every_order_of_rows_that_do_not_fit_into_memory_is_equally_likely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_order_of_rows_that_do_not_fit_into_memory_is_equally_likely(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Rejects a program that shuffles pieces and does not mix them, or mixes them and does not permute the buckets."""
     monkeypatch.setattr(_shuffle, "_ROWS", 2)
     monkeypatch.setattr(_shuffle, "_PERMUTED", 2)
@@ -220,7 +265,12 @@ def test_every_order_of_rows_that_do_not_fit_into_memory_is_equally_likely(tmp_p
         rows.close()
     assert not _unlike_uniform(orders, 24)
     assert not list(tmp_path.iterdir())
-    pieces = [tuple(p.tolist()) for p in (np.concatenate([permutation(source, 2), 2 + permutation(source, 2)]) for _ in orders)]
+    pieces = [
+        tuple(p.tolist())
+        for p in (
+            np.concatenate([permutation(source, 2), 2 + permutation(source, 2)]) for _ in orders
+        )
+    ]
     assert _unlike_uniform(pieces, 24)
 
 
@@ -232,7 +282,9 @@ def _sorted_people() -> dict[str, Reports]:
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 @pytest.mark.parametrize("rows", [300, 2**21])
-def test_people_are_written_in_random_order_each_with_all_her_reports(here: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, rows: int) -> None:
+def test_people_are_written_in_random_order_each_with_all_her_reports(
+    here: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, rows: int
+) -> None:
     monkeypatch.setattr(_shuffle, "_ROWS", rows)
     path, people = f"r.{suffix}", _sorted_people()
     mechanisms = open_mechanisms(people)
@@ -252,7 +304,9 @@ def test_people_are_written_in_random_order_each_with_all_her_reports(here: Path
 
 
 def open_mechanisms(people: dict[str, Reports]) -> dict[str, warner.Mechanism]:
-    return {name: warner.RandomizedResponse(warner.Integers(0, 1999), float("inf")) for name in people}
+    return {
+        name: warner.RandomizedResponse(warner.Integers(0, 1999), float("inf")) for name in people
+    }
 
 
 def test_saved_reports_are_in_random_order_unless_asked(here: Path) -> None:
@@ -282,7 +336,10 @@ def test_an_error_leaves_no_temporary_file(here: Path, small: None) -> None:
     before = sorted(p.name for p in here.iterdir())
     text = "q\n" + "no\n" * 4000 + "other\n"
     for output in ("r.parquet", "r.csv"):
-        assert "data row 4001" in run("randomize", "one.toml", "-o", output, text=text, ok=False).stderr
+        assert (
+            "data row 4001"
+            in run("randomize", "one.toml", "-o", output, text=text, ok=False).stderr
+        )
     assert sorted(p.name for p in here.iterdir()) == before
 
 
@@ -302,21 +359,23 @@ def test_simulated_reports_keep_their_mark_wherever_they_go(here: Path) -> None:
         assert reports.simulated is mark and reports[:1].simulated is mark
         assert Reports.from_bytes(reports.to_bytes()).simulated is mark
         reports.save("r.warner")
-        copies = [reports, Reports.load("r.warner")]
+        rows_per_report = [reports, Reports.load("r.warner")]
         for suffix in ("csv", "parquet"):
             write_reports(reports, f"r.{suffix}")
             assert open_reports(f"r.{suffix}").simulation is mark
-            copies.append(read_reports(f"r.{suffix}")["value"])
-            write_reports(copies[-1], f"again.{suffix}")
-            copies.append(read_reports(f"again.{suffix}")["value"])
+            rows_per_report.append(read_reports(f"r.{suffix}")["value"])
+            write_reports(rows_per_report[-1], f"again.{suffix}")
+            rows_per_report.append(read_reports(f"again.{suffix}")["value"])
             tally = tally_file(f"again.{suffix}")["value"]
             assert tally.simulated is mark
-        for copy in copies:
+        for copy in rows_per_report:
             assert copy.simulated is mark
             tally = COIN.tally(copy)
             tally.save("t.json")
             loaded = warner.Tally.load("t.json")
-            assert loaded == tally and loaded.simulated is mark and (loaded + tally).simulated is mark
+            assert (
+                loaded == tally and loaded.simulated is mark and (loaded + tally).simulated is mark
+            )
             assert ("simulated" in tally.to_json()) is mark
             assert warner.estimate([loaded, tally]).to_json().get("simulated", False) is mark
     assert "simulated" in repr(simulated) and "simulated" not in repr(real)
@@ -327,8 +386,16 @@ def test_every_mechanism_marks_what_a_generator_made() -> None:
     pairs = warner.KeyValue(warner.Categorical(["a", "b"]), warner.Interval(0, 1, 4), 1.0)
     several = warner.PerAttribute(warner.Product(x=warner.Integers(0, 2)), {"x": COIN})
     bits = warner.UnaryEncoding(warner.Integers(0, 2), 1.0)
-    for mechanism, answers in ((pairs, {"key": ["a"], "value": [0.5]}), (several, [{"x": 1}]), (warner.Repeated(COIN, 2), [1]), (bits, [1])):
-        assert mechanism.randomize(answers, rng).simulated and not mechanism.randomize(answers).simulated
+    for mechanism, answers in (
+        (pairs, {"key": ["a"], "value": [0.5]}),
+        (several, [{"x": 1}]),
+        (warner.Repeated(COIN, 2), [1]),
+        (bits, [1]),
+    ):
+        assert (
+            mechanism.randomize(answers, rng).simulated
+            and not mechanism.randomize(answers).simulated
+        )
         assert mechanism.tally(mechanism.randomize(answers, rng)).simulated
         assert not mechanism.tally(mechanism.randomize(answers)).simulated
     assert bits.tally(bits.randomize([1], rng), keep_reports=True).simulated
@@ -341,7 +408,10 @@ def test_tallies_of_real_reports_are_written_as_before() -> None:
     tally = COIN.tally(COIN.reports([0, 1, 2, 2]))
     data = tally.to_json()
     assert list(data) == ["header", "kind", "shape", "counts", "n", "sha256"]
-    text = canonical([COIN.header, "histogram", [3], 4]).encode() + np.array([1, 1, 2], "<i8").tobytes()
+    text = (
+        canonical([COIN.header, "histogram", [3], 4]).encode()
+        + np.array([1, 1, 2], "<i8").tobytes()
+    )
     assert data["sha256"] == hashlib.sha256(text).hexdigest()
     forged = {**data, "simulated": True}
     with pytest.raises(warner.FileError, match="checksum"):
@@ -362,7 +432,10 @@ def test_real_and_simulated_reports_do_not_mix_unsaid(here: Path) -> None:
     assert (COIN.tally(real).marked() + COIN.tally(simulated)).simulated
     with pytest.raises(warner.MismatchError, match="simulation=True"):
         write_reports({"a": real, "b": simulated[:2]}, "r.csv")
-    with pytest.raises(warner.MismatchError, match="simulation=True"), ReportWriter("r.csv", {"a": COIN}) as writer:
+    with (
+        pytest.raises(warner.MismatchError, match="simulation=True"),
+        ReportWriter("r.csv", {"a": COIN}) as writer,
+    ):
         writer.write({"a": simulated})
         writer.write({"a": real})
     assert not Path("r.csv").exists()
@@ -382,9 +455,14 @@ def test_the_commands_do_not_vouch_for_simulated_reports(here: Path) -> None:
         assert "NO: the reports are simulated" in result.stdout
         assert json.loads(run("audit", file, "--json", ok=False).stdout)["q"]["holds"] is False
         assert "reports of a simulation" in run("estimate", file).stderr
-    assert " yes " in run("audit", "real.csv").stdout and " yes " in run("audit", "coin.toml").stdout
+    assert (
+        " yes " in run("audit", "real.csv").stdout and " yes " in run("audit", "coin.toml").stdout
+    )
     assert "simulation" not in run("estimate", "real.csv.json").stderr
-    for command in (("merge", "real.csv.json", "sim.parquet.json"), ("tally", "real.csv", "sim.parquet")):
+    for command in (
+        ("merge", "real.csv.json", "sim.parquet.json"),
+        ("tally", "real.csv", "sim.parquet"),
+    ):
         assert "--allow-simulated" in run(*command, "-o", "all.json", ok=False).stderr
         assert not Path("all.json").exists()
         run(*command, "-o", "all.json", "--allow-simulated")
@@ -421,21 +499,37 @@ def test_an_empty_line_among_several_columns_is_a_row_of_empty_cells(here: Path)
 
 def test_a_column_that_stands_twice_is_refused(here: Path) -> None:
     for head in ("smokes,age,smokes", '"smokes",age,x,smokes', "\ufeffsmokes,age,smokes"):
-        Path("a.csv").write_text(head + "\n" + ",".join(["no", "3", "no", "no"][: head.count(",") + 1]) + "\n")
-        assert "column 'smokes': stands twice" in run("randomize", "study.toml", "a.csv", ok=False).stderr
-        assert "column 'smokes': stands twice" in run("randomize", "study.toml", text=Path("a.csv").read_text(), ok=False).stderr
+        Path("a.csv").write_text(
+            head + "\n" + ",".join(["no", "3", "no", "no"][: head.count(",") + 1]) + "\n"
+        )
+        assert (
+            "column 'smokes': stands twice"
+            in run("randomize", "study.toml", "a.csv", ok=False).stderr
+        )
+        assert (
+            "column 'smokes': stands twice"
+            in run("randomize", "study.toml", text=Path("a.csv").read_text(), ok=False).stderr
+        )
     Path("a.csv").write_text("smokes,other,age,other\nno,1,3,2\n")
     run("randomize", "study.toml", "a.csv")
-    table = pa.Table.from_arrays([pa.array(["no"]), pa.array([3]), pa.array(["no"])], names=["smokes", "age", "smokes"])
+    table = pa.Table.from_arrays(
+        [pa.array(["no"]), pa.array([3]), pa.array(["no"])], names=["smokes", "age", "smokes"]
+    )
     pq.write_table(table, "a.parquet")
-    assert "column 'smokes': stands twice" in run("randomize", "study.toml", "a.parquet", ok=False).stderr
+    assert (
+        "column 'smokes': stands twice"
+        in run("randomize", "study.toml", "a.parquet", ok=False).stderr
+    )
 
 
 def test_long_files_and_pipes_are_read_alike(here: Path, small: None) -> None:
     Path("a.csv").write_text("q\n" + "no\nyes\n" * 20_000)
     domains = {"q": warner.Categorical(["no", "yes"])}
     with open("a.csv", "rb") as file:
-        whole = [np.concatenate([batch["q"] for batch in read_values(source, domains)]) for source in ("a.csv", file)]
+        whole = [
+            np.concatenate([batch["q"] for batch in read_values(source, domains)])
+            for source in ("a.csv", file)
+        ]
     assert all(part.tolist() == [0, 1] * 20_000 for part in whole)
 
 
@@ -444,7 +538,7 @@ def test_long_files_and_pipes_are_read_alike(here: Path, small: None) -> None:
 
 def test_standard_input_is_not_replaced(here: Path) -> None:
     Path("same.csv").write_text("q\nno\nyes\n")
-    code = "from warner.cli import main; main()"
+    code = "from warner.app.cli import main; main()"
     with open("same.csv") as answers:
         command = [sys.executable, "-c", code, "randomize", "one.toml", "-", "-o", "same.csv"]
         done = subprocess.run(command, stdin=answers, capture_output=True, text=True, check=False)
@@ -455,13 +549,21 @@ def test_standard_input_is_not_replaced(here: Path) -> None:
 def test_two_results_do_not_go_to_one_file(here: Path) -> None:
     COIN.tally(COIN.randomize([0, 1, 2] * 30)).save("t.json")
     for second in ("z", "./z"):
-        assert "--json and --csv" in run("estimate", "t.json", "--json", "z", "--csv", second, ok=False).stderr
-    assert "--csv and --plot" in run("estimate", "t.json", "--csv", "z.svg", "--plot", "z.svg", ok=False).stderr
+        assert (
+            "--json and --csv"
+            in run("estimate", "t.json", "--json", "z", "--csv", second, ok=False).stderr
+        )
+    assert (
+        "--csv and --plot"
+        in run("estimate", "t.json", "--csv", "z.svg", "--plot", "z.svg", ok=False).stderr
+    )
     assert not Path("z").exists()
     run("estimate", "t.json", "--json", "/dev/null", "--csv", "/dev/null")
 
 
-def test_content_reaches_the_disk_before_the_name_does(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_content_reaches_the_disk_before_the_name_does(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done: list[str] = []
 
     def kind(handle: int) -> str:

@@ -9,14 +9,14 @@ from scipy.stats import binom, chisquare
 from tests.registry import KEYED, smallest
 from tests.statistical.test_samplers import ALPHA, Sampler, _honest, _p_value
 from warner import Categorical, Integers, KeyValue, Mechanism
-from warner._exact import ONE
-from warner._random import Source
-from warner.channel import TiedChannel
-from warner.estimators.keyed import key_moments
-from warner.evidence import Evidence
-from warner.intervals import normal_quantile
+from warner._core.exact import ONE
+from warner._core.sampling import Source
+from warner.channels import TiedChannel
+from warner.estimators.key_value import key_moments
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms.direct import direct_sample
-from warner.summaries import Ratio
+from warner.results.intervals import normal_quantile
+from warner.results.summaries import Ratio
 
 
 def _dummies_carry_the_value(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.ndarray]:
@@ -24,7 +24,10 @@ def _dummies_carry_the_value(m: Mechanism, index: np.ndarray, s: Source) -> dict
     assert isinstance(m, KeyValue)
     columns = _honest(m, index, s)
     own = m._value.randomize_index(index % m.values.size, s)["report"]
-    return {**columns, "value": np.where(columns["key"] == index // m.values.size, columns["value"], own)}
+    return {
+        **columns,
+        "value": np.where(columns["key"] == index // m.values.size, columns["value"], own),
+    }
 
 
 def _keys_at_the_whole_budget(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.ndarray]:
@@ -77,10 +80,16 @@ def test_simulated_tallies_follow_the_law_of_every_key(name: str, kind: str) -> 
     assert isinstance(channel, TiedChannel)
     people = rng.multinomial(n, rng.dirichlet(np.ones(mechanism.domain.size)))
     theta = people / n
-    draw = (lambda: channel.simulate(theta, n, rng)) if kind == "simulate" else (lambda: channel.rerandomize(people, rng))
+    draw = (
+        (lambda: channel.simulate(theta, n, rng))
+        if kind == "simulate"
+        else (lambda: channel.simulate_from_values(people, rng))
+    )
     total = sum((_counts(channel, draw(), n) for _ in range(50)), np.zeros((channel.keys, 1)))
     law = channel.each(channel.matvec(theta))
-    raised = law + theta.reshape(channel.keys, -1).sum(axis=1, keepdims=True) * np.append(-channel.sent, channel.dummy)
+    raised = law + theta.reshape(channel.keys, -1).sum(axis=1, keepdims=True) * np.append(
+        -channel.sent, channel.dummy
+    )
     for row, right, wrong in zip(total, law, raised, strict=True):
         assert chisquare(row, right * row.sum()).pvalue > ALPHA
         assert chisquare(row, np.abs(wrong) / np.abs(wrong).sum() * row.sum()).pvalue < ALPHA
@@ -92,16 +101,24 @@ def test_intervals_of_means_cover(key: str, value: str) -> None:
     """A key of share 0.1 whose values lie near one end, 600 tallies of 20,000 reports. The mutant that takes the key's estimated frequency for its
     true one, N / f +- z sd(N) / f, covers too rarely."""
     mechanism = KeyValue(Categorical(["a", "b", "c"]), Integers(-1, 1), 3.0, key=key, value=value)
-    table = np.array([0.1, 0.3, 0.6])[:, None] * np.array([[0, 0, 1.0], [0.3, 0.4, 0.3], [0.9, 0.1, 0]])
+    table = np.array([0.1, 0.3, 0.6])[:, None] * np.array(
+        [[0, 0, 1.0], [0.3, 0.4, 0.3], [0.9, 0.1, 0]]
+    )
     means = table @ mechanism.values.points[:, 0] / table.sum(axis=1)
     channel, rng, z = mechanism.channel(), np.random.default_rng(5), normal_quantile(0.95)
     runs, hits, naive = 600, np.zeros(3), np.zeros(3)
     for _ in range(runs):
-        m = key_moments(Evidence(channel, channel.simulate(table.ravel(), 20_000, rng), 20_000, mechanism.domain))
+        m = key_moments(
+            LikelihoodData(
+                channel, channel.simulate(table.ravel(), 20_000, rng), 20_000, mechanism.domain
+            )
+        )
         for k in range(3):
             low, high = Ratio(m.total[k], m.frequency[k], m.variance[k], (-99.0, 99.0)).around(z)
             hits[k] += low <= means[k] <= high
-            naive[k] += abs(m.total[k] / m.frequency[k] - means[k]) <= z * np.sqrt(m.variance[k, 0, 0]) / abs(m.frequency[k])
+            naive[k] += abs(m.total[k] / m.frequency[k] - means[k]) <= z * np.sqrt(
+                m.variance[k, 0, 0]
+            ) / abs(m.frequency[k])
     low, high = binom.ppf([ALPHA, 1 - ALPHA], runs, 0.95)
     assert (hits >= low).all() and (hits <= high).all()
     # Of rounded values the mutant covers 92 %, which 600 runs do not tell from 95 %.

@@ -8,14 +8,20 @@ import pytest
 import warner
 from warner import Categorical, EmpiricalBayes
 from warner.estimators import _noise, _order, shrinkage
-from warner.estimators._noise import Noise
-from warner.evidence import Evidence
+from warner.estimators.empirical_bayes.noise import Noise
+from warner.estimators.likelihood_data import LikelihoodData
 
 
-def _facts(theta: np.ndarray, n: int, epsilon: float, rng: np.random.Generator, mechanism: type = warner.UnaryEncoding) -> Evidence:
+def _facts(
+    theta: np.ndarray,
+    n: int,
+    epsilon: float,
+    rng: np.random.Generator,
+    mechanism: type = warner.UnaryEncoding,
+) -> LikelihoodData:
     domain = Categorical([str(i) for i in range(theta.size)])
     channel = mechanism(domain, epsilon).channel()
-    return Evidence(channel, channel.simulate(theta, n, rng), n, domain)
+    return LikelihoodData(channel, channel.simulate(theta, n, rng), n, domain)
 
 
 def _smooth(size: int) -> np.ndarray:
@@ -28,14 +34,16 @@ def _heaped(size: int) -> np.ndarray:
     return np.asarray(law / law.sum())
 
 
-def _ratio(theta: np.ndarray, shuffle: bool, runs: int, estimators: tuple[EmpiricalBayes, EmpiricalBayes]) -> float:
+def _ratio(
+    theta: np.ndarray, shuffle: bool, runs: int, estimators: tuple[EmpiricalBayes, EmpiricalBayes]
+) -> float:
     """Squared error with the order over that without."""
     rng = np.random.default_rng(21)
     errors = np.zeros(2)
     for _ in range(runs):
         truth = rng.permutation(theta) if shuffle else theta
-        facts = _facts(truth, 30_000, 2.0, rng)
-        errors += [((e.fit(facts).shares - truth) ** 2).sum() for e in estimators]
+        data = _facts(truth, 30_000, 2.0, rng)
+        errors += [((e.fit(data).shares - truth) ** 2).sum() for e in estimators]
     return float(errors[0] / errors[1])
 
 
@@ -97,20 +105,28 @@ def test_draws_of_few_values_cover_the_truth(size: int) -> None:
     assert 0.90 < np.mean(hits) < 0.99
 
 
-def test_a_pool_of_seeds_is_not_taken_for_independent_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pool_of_seeds_is_not_taken_for_independent_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """300 values, 256 seeds, few reports: the inverse of the collisions, its noise taken for the counts' own, errs a tenth more at least."""
     domain = Categorical([str(i) for i in range(300)])
     channel = warner.LocalHashing(domain, 1.0, seeds=256).channel()
     rng = np.random.default_rng(7)
     theta = np.arange(1.0, 301) ** -1.0
     theta /= theta.sum()
-    facts = [Evidence(channel, channel.simulate(theta, 1000, rng), 1000, domain) for _ in range(10)]
+    data = [
+        LikelihoodData(channel, channel.simulate(theta, 1000, rng), 1000, domain) for _ in range(10)
+    ]
 
     def error() -> float:
-        return float(np.mean([((EmpiricalBayes(order=False).fit(f).shares - theta) ** 2).sum() for f in facts]))
+        return float(
+            np.mean(
+                [((EmpiricalBayes(order=False).fit(f).shares - theta) ** 2).sum() for f in data]
+            )
+        )
 
     right = error()
-    monkeypatch.setattr(_noise, "_pooled", lambda channel, evidence, y, q, gap: (y, 1.0))
+    monkeypatch.setattr(_noise, "_pooled", lambda channel, data, y, q, gap: (y, 1.0))
     monkeypatch.setattr(shrinkage, "_uncrossed", lambda *_: None)
     assert error() > 1.1 * right
 
@@ -123,6 +139,8 @@ def test_the_noise_of_what_is_left_of_collisions_is_as_stated() -> None:
     theta = rng.dirichlet(np.full(200, 0.3))
     ratios = []
     for _ in range(30):
-        noise = Noise.of(Evidence(channel, channel.simulate(theta, 3000, rng), 3000, domain), "binomial")
+        noise = Noise.of(
+            LikelihoodData(channel, channel.simulate(theta, 3000, rng), 3000, domain), "binomial"
+        )
         ratios.append(((noise.y - theta) ** 2).sum() / noise.variance(theta).sum())
     assert np.mean(ratios) == pytest.approx(1, abs=0.1)

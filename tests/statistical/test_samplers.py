@@ -15,12 +15,13 @@ from scipy.stats import chisquare
 import warner
 from tests.registry import ALL, smallest
 from warner import Mechanism
-from warner._exact import ONE
-from warner._random import Source
-from warner.audit import sampled_bound
-from warner.hashing import buckets
+from warner._core.exact import ONE
+from warner._core.hash_family import buckets
+from warner._core.sampling import Source
+from warner.design.auditing import sampled_bound
 from warner.mechanisms.direct import direct_sample
-from warner.reports import Reports
+from warner.reports.reports import Reports
+from warner.reports.tally import distinct
 
 N = 200_000
 ALPHA = 1e-9
@@ -33,7 +34,9 @@ def _honest(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str
 
 
 def _typed(mechanism: Mechanism, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name: columns[name].astype(empty.dtype) for name, empty in mechanism.layout.empty(0).items()}
+    return {
+        name: columns[name].astype(empty.dtype) for name, empty in mechanism.schema.empty(0).items()
+    }
 
 
 def _p_value(mechanism: Mechanism, sampler: Sampler) -> float:
@@ -43,8 +46,12 @@ def _p_value(mechanism: Mechanism, sampler: Sampler) -> float:
     law = mechanism.probabilities().astype(float)
     worst = 1.0
     for x in range(mechanism.domain.size):
-        columns = _typed(mechanism, sampler(mechanism, np.full(N, x), Source(np.random.default_rng(x))))
-        seen, counts = np.unique(Reports(mechanism.header, columns).record_array(), axis=0, return_counts=True)
+        columns = _typed(
+            mechanism, sampler(mechanism, np.full(N, x), Source(np.random.default_rng(x)))
+        )
+        seen, counts = distinct(
+            Reports(mechanism.header, columns).record_array(), np.ones(N, dtype=np.int64)
+        )
         observed = np.zeros(len(records))
         for record, n in zip(seen, counts, strict=True):
             if record.tobytes() not in place:
@@ -54,7 +61,9 @@ def _p_value(mechanism: Mechanism, sampler: Sampler) -> float:
         if observed[~possible].any():
             return 0.0
         rare = possible & (law[:, x] * N <= 5)  # far tails count as one
-        seen_, expected = (np.append(v[possible & ~rare], v[rare].sum()) for v in (observed, law[:, x] * N))
+        seen_, expected = (
+            np.append(v[possible & ~rare], v[rare].sum()) for v in (observed, law[:, x] * N)
+        )
         if expected[-1] <= 5:
             seen_, expected = seen_[:-1], expected[:-1] * (seen_[:-1].sum() / expected[:-1].sum())
         worst = min(worst, float(chisquare(seen_, expected).pvalue))
@@ -91,7 +100,9 @@ def test_large_domains_use_the_same_law() -> None:
 # Wrong programs: name -> (the mechanism it imitates, its sampler). Each must be rejected.
 
 
-def _unary(mechanism: Mechanism, index: np.ndarray, keep: int, raised: int, source: Source) -> dict[str, np.ndarray]:
+def _unary(
+    mechanism: Mechanism, index: np.ndarray, keep: int, raised: int, source: Source
+) -> dict[str, np.ndarray]:
     n, size = len(index), mechanism.domain.size
     bits = np.stack([source.below(raised, n) for _ in range(size)], axis=1)
     bits[np.arange(n), index] = source.below(keep, n)
@@ -102,11 +113,15 @@ def _rappor_never_clears(m: Mechanism, index: np.ndarray, s: Source) -> dict[str
     return _unary(m, index, ONE, m.law.raised, s)
 
 
-def _unary_p_of_sue_with_q_of_oue(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.ndarray]:
+def _unary_p_of_sue_with_q_of_oue(
+    m: Mechanism, index: np.ndarray, s: Source
+) -> dict[str, np.ndarray]:
     return _unary(m, index, smallest("UnaryEncoding symmetric").law.keep, m.law.raised, s)
 
 
-def _unary_neighbours_share_noise(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.ndarray]:
+def _unary_neighbours_share_noise(
+    m: Mechanism, index: np.ndarray, s: Source
+) -> dict[str, np.ndarray]:
     n = len(index)
     noise = s.below(m.law.raised, n)
     bits = np.repeat(noise[:, None], m.domain.size, axis=1)
@@ -123,7 +138,9 @@ def _item_zero_is_the_last(m: Mechanism, index: np.ndarray, s: Source) -> dict[s
     return _honest(m, (index - 1) % m.domain.size, s)
 
 
-def _wrong_answer_may_be_the_true_one(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.ndarray]:
+def _wrong_answer_may_be_the_true_one(
+    m: Mechanism, index: np.ndarray, s: Source
+) -> dict[str, np.ndarray]:
     keep = s.below(int(m.law.high * ONE), len(index))
     return {"report": np.where(keep, index, s.uniform(m.domain.size, len(index)))}
 
@@ -137,12 +154,18 @@ def _olh_keeps_half(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.
     """LDP-EM-MR's OLH client: p = 1/2 whatever epsilon is."""
     seed = s.uniform(m.seeds, len(index))
     bucket = buckets(seed, index, m.buckets).astype(np.int64)
-    return {"seed": seed, "bucket": direct_sample(bucket, m.buckets, ONE // 2, ONE // (2 * (m.buckets - 1)), s)}
+    return {
+        "seed": seed,
+        "bucket": direct_sample(bucket, m.buckets, ONE // 2, ONE // (2 * (m.buckets - 1)), s),
+    }
 
 
 def _olh_uses_a_modulo(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.ndarray]:
     seed = s.uniform(m.seeds, len(index))
-    return {"seed": seed, "bucket": direct_sample((seed * 31 + index) % m.buckets, m.buckets, m._own, m._other, s)}
+    return {
+        "seed": seed,
+        "bucket": direct_sample((seed * 31 + index) % m.buckets, m.buckets, m._own, m._other, s),
+    }
 
 
 def _subset_always_includes(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.ndarray]:
@@ -153,20 +176,27 @@ def _subset_always_includes(m: Mechanism, index: np.ndarray, s: Source) -> dict[
     return {"bits": np.packbits(members, axis=1)}
 
 
-def _hadamard_row_without_shift(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.ndarray]:
+def _hadamard_row_without_shift(
+    m: Mechanism, index: np.ndarray, s: Source
+) -> dict[str, np.ndarray]:
     y = s.uniform(m.order, len(index))
     flip = (np.bitwise_count(y & index) & 1 == 0) != s.below(m._agree, len(index))
     return {"report": np.where(flip, y ^ np.maximum(index & -index, 1), y)}
 
 
-def _channel_is_transposed_in_values(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.ndarray]:
+def _channel_is_transposed_in_values(
+    m: Mechanism, index: np.ndarray, s: Source
+) -> dict[str, np.ndarray]:
     return _honest(m, m.domain.size - 1 - index, s)
 
 
 MUTANTS: dict[str, tuple[str, Sampler]] = {
     "pure-ldp RAPPOR never clears a set bit": ("UnaryEncoding optimized", _rappor_never_clears),
     "keep of SUE with raise of OUE": ("UnaryEncoding optimized", _unary_p_of_sue_with_q_of_oue),
-    "bits of one report share their noise": ("UnaryEncoding symmetric", _unary_neighbours_share_noise),
+    "bits of one report share their noise": (
+        "UnaryEncoding symmetric",
+        _unary_neighbours_share_noise,
+    ),
     "padding bits carry noise": ("UnaryEncoding symmetric", _unary_padding_is_noise),
     "pure-ldp item 0 becomes the last": ("RandomizedResponse", _item_zero_is_the_last),
     "a wrong answer may be the true one": ("RandomizedResponse", _wrong_answer_may_be_the_true_one),
@@ -207,7 +237,9 @@ def _bound(mechanism: Mechanism, samples: int, sampler: Sampler = _honest) -> fl
     source = Source(np.random.default_rng(3))
 
     def draw(index: np.ndarray) -> np.ndarray:
-        return Reports(mechanism.header, _typed(mechanism, sampler(mechanism, index, source))).record_array()
+        return Reports(
+            mechanism.header, _typed(mechanism, sampler(mechanism, index, source))
+        ).record_array()
 
     return sampled_bound(mechanism, samples, draw)
 
@@ -217,7 +249,9 @@ def test_audit_by_sampling_catches_rappor_that_never_clears() -> None:
 
 
 def test_audit_by_sampling_catches_hashing_that_ignores_epsilon() -> None:
-    assert _audited("LocalHashing optimized", _olh_keeps_half, 0.5, 1_000_000) > 0.55  # ln(g - 1) = 0.693 at a nominal 0.5
+    assert (
+        _audited("LocalHashing optimized", _olh_keeps_half, 0.5, 1_000_000) > 0.55
+    )  # ln(g - 1) = 0.693 at a nominal 0.5
 
 
 def test_audit_by_sampling_catches_the_order_of_a_subset() -> None:
@@ -227,12 +261,15 @@ def test_audit_by_sampling_catches_the_order_of_a_subset() -> None:
 
     def ordered(index: np.ndarray) -> np.ndarray:
         members = np.unpackbits(mechanism.randomize_index(index, source)["bits"], axis=1)[:, :100]
-        listed = np.nonzero(members)[1].reshape(len(index), -1)
+        is_enumerable = np.nonzero(members)[1].reshape(len(index), -1)
         has = members[np.arange(len(index)), index] == 1
-        first = np.argmax(listed == index[:, None], axis=1)
+        first = np.argmax(is_enumerable == index[:, None], axis=1)
         rows = np.arange(len(index))
-        listed[rows[has], first[has]], listed[rows[has], 0] = listed[rows[has], 0], index[has]
-        return listed.astype(np.uint8)
+        is_enumerable[rows[has], first[has]], is_enumerable[rows[has], 0] = (
+            is_enumerable[rows[has], 0],
+            index[has],
+        )
+        return is_enumerable.astype(np.uint8)
 
     assert sampled_bound(mechanism, 50_000, ordered) > 3.5
     assert _bound(mechanism, 50_000) <= 1.0

@@ -7,21 +7,29 @@ import pytest
 
 import warner
 from warner import EmpiricalBayes, Integers
-from warner.channel import StackChannel
+from warner.channels import StackChannel
 from warner.estimators import _noise, _prior, shrinkage
-from warner.evidence import Evidence
+from warner.estimators.likelihood_data import LikelihoodData
 
 
-def _errors(estimator: warner.estimators.Estimator, theta: np.ndarray, n: int, epsilon: float, runs: int = 12) -> np.ndarray:
+def _errors(
+    estimator: warner.estimators.Estimator,
+    theta: np.ndarray,
+    n: int,
+    epsilon: float,
+    runs: int = 12,
+) -> np.ndarray:
     """Sums of squared errors (runs,) for bit sums."""
     channel = warner.UnaryEncoding(Integers(1, theta.size), epsilon, keep="optimized").channel()
     rng = np.random.default_rng(17)
     weights = [channel.simulate(theta, n, rng) for _ in range(runs)]
-    facts = [Evidence(channel, w, n, Integers(1, theta.size)) for w in weights]
-    return np.array([((estimator.fit(f).probabilities - theta) ** 2).sum() for f in facts])
+    data = [LikelihoodData(channel, w, n, Integers(1, theta.size)) for w in weights]
+    return np.array([((estimator.fit(f).probabilities - theta) ** 2).sum() for f in data])
 
 
-def test_rescaling_instead_of_the_sum_constraint_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rescaling_instead_of_the_sum_constraint_is_rejected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """One value with 0.6 of the mass, little noise: dividing by the sum charges it with 0.6 of everyone's noise.
 
     By theory the squared error is then K - 2 + K sum theta^2 = 14.7 instead of K - 1 = 11 times the variance.
@@ -34,7 +42,9 @@ def test_rescaling_instead_of_the_sum_constraint_is_rejected(monkeypatch: pytest
     assert _errors(EmpiricalBayes(), theta, 10**6, 1.0, 60).mean() > 1.15 * right
 
 
-def test_a_prior_that_has_seen_the_value_itself_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prior_that_has_seen_the_value_itself_is_rejected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Few values: the nonparametric prior alone, here a concentration of next to nothing, errs at least a quarter more than the mixture."""
     theta = np.array([0.3, 0.25, 0.2, 0.15, 0.1])
     monkeypatch.setattr(shrinkage, "MOST", 0)
@@ -51,7 +61,10 @@ def test_it_errs_no_more_than_the_projection(exponent: float, size: int) -> None
     theta /= theta.sum()
     ratios = []
     for n, epsilon in ((10**3, 2.0), (10**4, 1.0), (10**5, 1.0), (10**5, 4.0)):
-        ours, theirs = (_errors(e, theta, n, epsilon, 25).mean() for e in (EmpiricalBayes(), warner.Inversion("project")))
+        ours, theirs = (
+            _errors(e, theta, n, epsilon, 25).mean()
+            for e in (EmpiricalBayes(), warner.Inversion("project"))
+        )
         ratios.append(ours / theirs)
     assert max(ratios) < 1.25 and np.exp(np.log(ratios).mean()) < (1.1 if size == 5 else 0.95)
 
@@ -63,8 +76,8 @@ def test_draws_cover_the_truth() -> None:
     hits = []
     for _ in range(25):
         theta = rng.dirichlet(np.ones(40))
-        facts = Evidence(channel, channel.simulate(theta, 10**4, rng), 10**4, Integers(1, 40))
-        draws = EmpiricalBayes().fit(facts).draws
+        data = LikelihoodData(channel, channel.simulate(theta, 10**4, rng), 10**4, Integers(1, 40))
+        draws = EmpiricalBayes().fit(data).draws
         assert draws is not None
         low, high = np.quantile(draws(400, rng), [0.025, 0.975], axis=0)
         hits.append(((low <= theta) & (theta <= high)).mean())
@@ -77,7 +90,12 @@ def test_chosen_steps_err_little_more_than_the_best_number_of_steps() -> None:
     rng = np.random.default_rng(9)
     domain = Integers(1, 60)
     ratios: dict[str | int, list[float]] = {"auto": [], 10: [], 1500: []}
-    for law in (np.arange(1.0, 61.0) ** -0.3, np.arange(1.0, 61.0) ** -1.1, np.exp(-(np.linspace(-3, 3, 60) ** 2) / 2), np.arange(1.0, 61.0)):
+    for law in (
+        np.arange(1.0, 61.0) ** -0.3,
+        np.arange(1.0, 61.0) ** -1.1,
+        np.exp(-(np.linspace(-3, 3, 60) ** 2) / 2),
+        np.arange(1.0, 61.0),
+    ):
         for epsilon in (2.0, 4.0):
             theta = law / law.sum()
             channel = warner.RandomizedResponse(domain, epsilon).channel()
@@ -86,7 +104,12 @@ def test_chosen_steps_err_little_more_than_the_best_number_of_steps() -> None:
             for _ in range(1500):
                 now = now * channel.rmatvec(w / channel.matvec(now))
                 path.append(((now - theta[:, None]) ** 2).sum(axis=0).mean())
-            chosen = [warner.ExpectationMaximization("auto").fit(Evidence(channel, v, 10**4, domain)).probabilities for v in w.T]
+            chosen = [
+                warner.ExpectationMaximization("auto")
+                .fit(LikelihoodData(channel, v, 10**4, domain))
+                .probabilities
+                for v in w.T
+            ]
             ratios["auto"].append(np.mean([((p - theta) ** 2).sum() for p in chosen]) / min(path))
             for steps in (10, 1500):
                 ratios[steps].append(path[steps - 1] / min(path))
@@ -99,10 +122,16 @@ def test_several_budgets_of_few_people_taken_as_normal_are_rejected() -> None:
     theta = np.exp(-(np.linspace(-2.5, 2.5, 120) ** 2))
     theta /= theta.sum()
     people, domain = (300, 100, 30), Integers(1, 120)
-    channel = StackChannel([warner.RandomizedResponse(domain, e).channel() for e in (1.0, 2.0, 4.0)], people)
+    channel = StackChannel(
+        [warner.RandomizedResponse(domain, e).channel() for e in (1.0, 2.0, 4.0)], people
+    )
     rng, errors = np.random.default_rng(5), np.zeros(2)
     for _ in range(20):
-        facts = Evidence(channel, channel.simulate(theta, sum(people), rng), sum(people), domain)
+        data = LikelihoodData(
+            channel, channel.simulate(theta, sum(people), rng), sum(people), domain
+        )
         for k, likelihood in enumerate(("binomial", "normal")):
-            errors[k] += ((EmpiricalBayes(likelihood=likelihood).fit(facts).probabilities - theta) ** 2).sum()
+            errors[k] += (
+                (EmpiricalBayes(likelihood=likelihood).fit(data).probabilities - theta) ** 2
+            ).sum()
     assert errors[1] > 1.5 * errors[0]

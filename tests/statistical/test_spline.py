@@ -7,7 +7,7 @@ import pytest
 
 import warner
 from warner import Interval, LogSpline
-from warner.evidence import Evidence
+from warner.estimators.likelihood_data import LikelihoodData
 
 
 @pytest.mark.parametrize("make", [warner.SquareWave, warner.Piecewise])
@@ -32,7 +32,9 @@ def test_draws_cover_smooth_functionals_of_a_smooth_shape(make: type[warner.Mech
     hits, halved = np.zeros(3), np.zeros(3)
     for seed in range(runs):
         rng = np.random.default_rng([seed, 9])
-        fit = LogSpline().fit(Evidence(channel, channel.simulate(truth, n, rng), n, mechanism.domain))
+        fit = LogSpline().fit(
+            LikelihoodData(channel, channel.simulate(truth, n, rng), n, mechanism.domain)
+        )
         assert fit.draws is not None
         low, high = np.quantile(functionals(fit.draws(200, rng)), [0.025, 0.975], axis=1)
         hits += (low <= expected) & (expected <= high)

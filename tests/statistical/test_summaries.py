@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner.estimate import Fit
+from warner.estimators.fit import Fit
 
 PROJECTED = warner.Inversion("project")
 SIX = np.array([0.1, 0.15, 0.25, 0.25, 0.15, 0.1])
@@ -42,15 +42,21 @@ def _covered(
         if isinstance(domain, warner.Interval):
             values = values + (rng.random(people) - 0.5) * (domain.high - domain.low) / domain.size
         result = warner.estimate(mechanism.tally(mechanism.randomize(values, rng)), method)
-        shares = theta if target == "population" else np.bincount(index, minlength=domain.size) / people
-        true = warner.Estimate(Fit(shares.copy(), result.status), result.evidence, result.estimator)
+        shares = (
+            theta if target == "population" else np.bincount(index, minlength=domain.size) / people
+        )
+        true = warner.Estimate(Fit(shares.copy(), result.status), result.data, result.estimator)
         for i, ask in enumerate(asked):
             low, high = interval(result, ask(result), rng)
             hits[i] += low - 1e-12 <= ask(true) <= high + 1e-12
     return hits / runs
 
 
-def _asked(target: str, replicates: int) -> Callable[[warner.Estimate, warner.summaries.Quantity, np.random.Generator], np.ndarray]:
+def _asked(
+    target: str, replicates: int
+) -> Callable[
+    [warner.Estimate, warner.results.summaries.Quantity, np.random.Generator], np.ndarray
+]:
     return lambda _, quantity, rng: quantity.interval(0.95, target, replicates=replicates, rng=rng)
 
 
@@ -76,8 +82,12 @@ def test_intervals_of_summaries_cover_what_they_say(name: str, target: str) -> N
     assert (wrong < 0.94 - 6 * 0.0126) if other == "respondents" else (wrong > 0.975)
 
 
-@pytest.mark.parametrize("domain", [warner.Integers(0, 5), warner.Interval(0, 6, 6)], ids=["Integers", "Interval"])
-def test_intervals_of_summaries_cover_by_maximum_likelihood_of_a_numeric_mechanism(domain: warner.Domain) -> None:
+@pytest.mark.parametrize(
+    "domain", [warner.Integers(0, 5), warner.Interval(0, 6, 6)], ids=["Integers", "Interval"]
+)
+def test_intervals_of_summaries_cover_by_maximum_likelihood_of_a_numeric_mechanism(
+    domain: warner.Domain,
+) -> None:
     """80 runs of the square wave: within 6 sd (0.024) of 0.93, and not all; half the width falls below that."""
     mechanism = warner.SquareWave(domain, 3.0, cells=252)
 
@@ -86,7 +96,9 @@ def test_intervals_of_summaries_cover_by_maximum_likelihood_of_a_numeric_mechani
         return limits.mean() + (limits - limits.mean()) / 2
 
     right, wrong = (
-        _covered(mechanism, 80, "population", ask, 20_000, method=warner.MaximumLikelihood(), asked=asked)
+        _covered(
+            mechanism, 80, "population", ask, 20_000, method=warner.MaximumLikelihood(), asked=asked
+        )
         for ask, asked in ((_asked("population", 40), ASKED), (halved, ASKED[:1]))
     )
     assert (right > 0.93 - 6 * 0.024).all() and right[[0, 1, 3]].mean() < 0.985
@@ -100,11 +112,24 @@ def test_an_interval_of_a_quantile_that_may_jump_is_not_reflected() -> None:
     asked: list[Callable[[warner.Estimate], float]] = [lambda e: e.quantile(0.5)]
 
     def reflected(result: warner.Estimate, _: float, rng: np.random.Generator) -> np.ndarray:
-        return result.interval(kind="bootstrap", weights=lambda t: warner.metrics.quantiles(t, 0.5, np.arange(5)), replicates=60, rng=rng)[0]
+        return result.interval(
+            kind="bootstrap",
+            weights=lambda t: warner.metrics.quantiles(t, 0.5, np.arange(5)),
+            replicates=60,
+            rng=rng,
+        )[0]
 
     # 300 runs, sd 0.0126.
-    assert _covered(mechanism, 300, "population", _asked("population", 60), theta=theta, asked=asked)[0] > 0.94 - 6 * 0.0126
-    assert _covered(mechanism, 300, "population", reflected, theta=theta, asked=asked)[0] < 0.94 - 6 * 0.0126
+    assert (
+        _covered(mechanism, 300, "population", _asked("population", 60), theta=theta, asked=asked)[
+            0
+        ]
+        > 0.94 - 6 * 0.0126
+    )
+    assert (
+        _covered(mechanism, 300, "population", reflected, theta=theta, asked=asked)[0]
+        < 0.94 - 6 * 0.0126
+    )
 
 
 def test_posterior_intervals_of_summaries_cover_what_they_say() -> None:
@@ -114,11 +139,18 @@ def test_posterior_intervals_of_summaries_cover_what_they_say() -> None:
     hits = np.zeros(3)
     for _ in range(150):
         counts = rng.multinomial(n, SIX)
-        plain = warner.estimate(warner.Tally(open_.header, "histogram", counts, n), warner.Inversion("project"))
-        true = warner.Estimate(Fit(SIX.copy(), plain.status), plain.evidence, plain.estimator)
+        plain = warner.estimate(
+            warner.Tally(open_.header, "histogram", counts, n), warner.Inversion("project")
+        )
+        true = warner.Estimate(Fit(SIX.copy(), plain.status), plain.data, plain.estimator)
         for j, (scale, ask) in enumerate(((1.0, ASKED[0]), (1.0, ASKED[2]), (0.1, ASKED[0]))):
-            fit = Fit(plain.probabilities.copy(), plain.status, draws=lambda b, g, c=counts * scale: g.dirichlet(c + 1, b), by_draws=True)  # type: ignore[misc]
-            low, high = ask(warner.Estimate(fit, plain.evidence, plain.estimator)).interval(rng=rng)  # type: ignore[attr-defined]
+            fit = Fit(
+                plain.probabilities.copy(),
+                plain.status,
+                draws=lambda b, g, c=counts * scale: g.dirichlet(c + 1, b),
+                by_draws=True,
+            )  # type: ignore[misc]
+            low, high = ask(warner.Estimate(fit, plain.data, plain.estimator)).interval(rng=rng)  # type: ignore[attr-defined]
             hits[j] += low <= ask(true) <= high
     mean, median, vague = hits / 150
     assert abs(mean - 0.95) < 6 * 0.018 and median > 0.95 - 6 * 0.018

@@ -9,11 +9,21 @@ import warner
 from tests.registry import COMBINED
 from tests.statistical.test_samplers import ALPHA, _honest, _p_value
 from warner import Mechanism
-from warner._random import Source
-from warner.channel import Channel, DirectChannel, KroneckerChannel, SupportChannel
-from warner.channel.drawn import marked_table, whole_table
+from warner._core.sampling import Source
+from warner.channels import Channel, DirectChannel, KroneckerChannel, SupportChannel
+from warner.channels.simulated_tables import marked_table, whole_table
 
-SAMPLED = ["RR x OUE x OLH", "RR x SquareWave", "uRR x RR", "uRAP x OUE", "subsets x RR", "RR three times", "OUE twice", "RR, OUE, RR", "uRR twice"]
+SAMPLED = [
+    "RR x OUE x OLH",
+    "RR x SquareWave",
+    "uRR x RR",
+    "uRAP x OUE",
+    "subsets x RR",
+    "RR three times",
+    "OUE twice",
+    "RR, OUE, RR",
+    "uRR twice",
+]
 
 
 @pytest.mark.parametrize("name", SAMPLED)
@@ -22,16 +32,29 @@ def test_tuples_follow_the_joint_law(name: str) -> None:
 
 
 # Where parts are of different kinds, they use the words at different places, and whole tuples would not show that words are shared.
-def _one_draw_for_all(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+def _one_draw_for_all(
+    mechanism: Mechanism, index: np.ndarray, source: Source
+) -> dict[str, np.ndarray]:
     """The mutant: every part sees the same random words. No marginal shows it."""
     seed = int(source.words(1, np.uint32)[0])
-    places = np.unravel_index(index, mechanism.domain.shape) if isinstance(mechanism, warner.PerAttribute) else [index] * len(mechanism.parts)
+    places = (
+        np.unravel_index(index, mechanism.domain.shape)
+        if isinstance(mechanism, warner.PerAttribute)
+        else [index] * len(mechanism.parts)
+    )
     pairs = zip(mechanism.parts.items(), places, strict=True)
-    return mechanism.layout.joined({name: part.randomize_index(x, Source(np.random.default_rng(seed))) for (name, part), x in pairs})
+    return mechanism.schema.join(
+        {
+            name: part.randomize_index(x, Source(np.random.default_rng(seed)))
+            for (name, part), x in pairs
+        }
+    )
 
 
 @pytest.mark.parametrize("name", ["uRR x RR", "RR three times", "OUE twice"])
-def test_parts_that_share_one_random_draw_are_rejected_though_their_marginals_are_not(name: str) -> None:
+def test_parts_that_share_one_random_draw_are_rejected_though_their_marginals_are_not(
+    name: str,
+) -> None:
     mechanism = COMBINED[name](1.0)
     assert _p_value(mechanism, _one_draw_for_all) < ALPHA
     for part in mechanism.parts.values():
@@ -40,7 +63,10 @@ def test_parts_that_share_one_random_draw_are_rejected_though_their_marginals_ar
 
 PAIRS: dict[str, list[Channel]] = {
     "bits x bits": [SupportChannel(4, 0.2, 0.5), SupportChannel(3, 0.3, 0.4)],
-    "subsets x bits": [warner.SubsetSelection(warner.Integers(0, 4), 1.0, size=2).channel(), SupportChannel(3, 0.3, 0.4)],
+    "subsets x bits": [
+        warner.SubsetSelection(warner.Integers(0, 4), 1.0, size=2).channel(),
+        SupportChannel(3, 0.3, 0.4),
+    ],
     "values x bits": [DirectChannel(4, 0.15, 0.4), SupportChannel(3, 0.3, 0.4)],
     "values x values": [DirectChannel(4, 0.15, 0.4), DirectChannel(3, 0.2, 0.4)],
 }
@@ -56,11 +82,19 @@ def _worst(channels: list[Channel], target: str, independent_rows: bool = False)
 
     def draw() -> np.ndarray:
         if independent_rows:
-            return rng.multinomial(PEOPLE * int(channel.copies), channel.matvec(theta)) / (PEOPLE * channel.copies)
-        return channel.simulate(theta, PEOPLE, rng) if target == "population" else channel.rerandomize(people, rng)
+            return rng.multinomial(PEOPLE * int(channel.rows_per_report), channel.matvec(theta)) / (
+                PEOPLE * channel.rows_per_report
+            )
+        return (
+            channel.simulate(theta, PEOPLE, rng)
+            if target == "population"
+            else channel.simulate_from_values(people, rng)
+        )
 
     found = np.stack([channel.invert(draw()) for _ in range(RUNS)])
-    variance = (channel.variance(truth) - (0 if target == "population" else truth * (1 - truth))) / PEOPLE
+    variance = (
+        channel.variance(truth) - (0 if target == "population" else truth * (1 - truth))
+    ) / PEOPLE
     mean = np.abs(found.mean(axis=0) - truth) / np.sqrt(variance / RUNS)
     spread = np.abs(found.var(axis=0) / variance - 1) / np.sqrt(2 / RUNS)
     return float(max(mean.max(), spread.max()))
@@ -69,7 +103,9 @@ def _worst(channels: list[Channel], target: str, independent_rows: bool = False)
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("target", ["population", "respondents"])
 def test_simulated_tables_have_the_mean_and_variance_of_real_ones(name: str, target: str) -> None:
-    assert _worst(PAIRS[name], target) < 7.5  # squares of counts have somewhat heavier tails than a normal's
+    assert (
+        _worst(PAIRS[name], target) < 7.5
+    )  # squares of counts have somewhat heavier tails than a normal's
 
 
 def test_tables_with_rows_drawn_one_by_one_are_rejected() -> None:
@@ -78,9 +114,15 @@ def test_tables_with_rows_drawn_one_by_one_are_rejected() -> None:
 
 
 def test_tables_drawn_by_attribute_and_by_person_are_alike() -> None:
-    channels, people = PAIRS["values x values"], np.random.default_rng(0).multinomial(500, np.full(12, 1 / 12)).reshape(4, 3)
+    channels, people = (
+        PAIRS["values x values"],
+        np.random.default_rng(0).multinomial(500, np.full(12, 1 / 12)).reshape(4, 3),
+    )
     rng = np.random.default_rng(1)
-    means = [np.mean([draw(channels, people, rng) for _ in range(2000)], axis=0) for draw in (whole_table, marked_table)]
+    means = [
+        np.mean([draw(channels, people, rng) for _ in range(2000)], axis=0)
+        for draw in (whole_table, marked_table)
+    ]
     expected = np.einsum("ia,jb,ab->ij", channels[0].dense(), channels[1].dense(), people)
     for mean in means:
         assert np.abs(mean - expected).max() < 6.5 * np.sqrt(expected.max() / 2000)

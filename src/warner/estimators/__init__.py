@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from warner._check import ArgumentError, message
-from warner.estimators._base import Estimator
-from warner.estimators.bias import BiasCorrection
-from warner.estimators.em import ExpectationMaximization
+from warner._core.errors import (
+    ArgumentError,
+    message,
+)
+from warner.estimators.base import Estimator
+from warner.estimators.em.bias_correction import BiasCorrection
+from warner.estimators.em.expectation_maximization import ExpectationMaximization
+from warner.estimators.em.mixture_reduction import MixtureReduction
+from warner.estimators.em.smoothed import SmoothedEM
+from warner.estimators.empirical_bayes.estimator import EmpiricalBayes
 from warner.estimators.independent import Independent
 from warner.estimators.inversion import SYNONYMS, Inversion, Observed, Uniform
-from warner.estimators.keyed import KeyMeans, PerKey
-from warner.estimators.likelihood import MaximumLikelihood
-from warner.estimators.mean import SampleMean
-from warner.estimators.reduction import MixtureReduction
-from warner.estimators.shrinkage import EmpiricalBayes
-from warner.estimators.smoothed import SmoothedEM
-from warner.estimators.spline import LogSpline
+from warner.estimators.key_value import KeyMeans, PerKey
+from warner.estimators.log_spline import LogSpline
+from warner.estimators.mle.maximum_likelihood import MaximumLikelihood
+from warner.estimators.sample_mean import SampleMean
 from warner.estimators.wiener import WienerFilter
 
 # The registration of an estimator: its names on the command line, and what each makes. ``em`` takes a number, or auto: em:100.
@@ -55,7 +58,11 @@ def method(name: str) -> Estimator:
     word, _, number = name.lower().partition(":")
     word = SYNONYMS.get(word) or word
     known = ", ".join(METHODS).replace("em,", "em:STEPS, em:auto,")
-    if word not in METHODS or (word == "em") != bool(number) or (number and not number.isdecimal() and number != "auto"):
+    if (
+        word not in METHODS
+        or (word == "em") != bool(number)
+        or (number and not number.isdecimal() and number != "auto")
+    ):
         raise ArgumentError(message("method", f"must be one of {known}", repr(name)))
     if number:
         return METHODS[word](int(number) if number.isdecimal() else number)

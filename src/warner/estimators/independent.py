@@ -8,13 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, kind, message, show
-from warner.channel import Channel, marginal, summed
-from warner.domain import Product
-from warner.estimate import Fit, Status
-from warner.estimators._base import Estimator
+from warner._core.checks import kind, show
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    message,
+)
+from warner.channels import Channel, marginal, summed
+from warner.domains import Product
+from warner.estimators.base import Estimator
+from warner.estimators.fit import Fit, Status
 from warner.estimators.inversion import Inversion
-from warner.evidence import Evidence
+from warner.estimators.likelihood_data import LikelihoodData
 
 
 @dataclass(frozen=True)
@@ -44,17 +49,41 @@ class Independent(Estimator):
 
     def __post_init__(self) -> None:
         if not isinstance(self.method, Estimator):
-            raise ArgumentTypeError(message("method", "must be an estimator", kind(self.method), "For example Inversion('project')"))
+            raise ArgumentTypeError(
+                message(
+                    "method",
+                    "must be an estimator",
+                    kind(self.method),
+                    "For example Inversion('project')",
+                )
+            )
         if self.groups is None:
             return
-        if isinstance(self.groups, str) or not all(isinstance(g, Sequence) and not isinstance(g, str) for g in self.groups):
-            raise ArgumentTypeError(message("groups", "must be lists of names", kind(self.groups), "For example [['age', 'sex']]"))
+        if isinstance(self.groups, str) or not all(
+            isinstance(g, Sequence) and not isinstance(g, str) for g in self.groups
+        ):
+            raise ArgumentTypeError(
+                message(
+                    "groups",
+                    "must be lists of names",
+                    kind(self.groups),
+                    "For example [['age', 'sex']]",
+                )
+            )
         groups = tuple(tuple(group) for group in self.groups)
         names = [name for group in groups for name in group]
         if not all(isinstance(name, str) for name in names):
-            raise ArgumentTypeError(message("groups", "must be lists of names", "other things in them"))
+            raise ArgumentTypeError(
+                message("groups", "must be lists of names", "other things in them")
+            )
         if len(set(names)) < len(names) or not all(groups):
-            raise ArgumentError(message("groups", "must name every attribute once at most, and none be empty", show([list(g) for g in groups])))
+            raise ArgumentError(
+                message(
+                    "groups",
+                    "must name every attribute once at most, and none be empty",
+                    show([list(g) for g in groups]),
+                )
+            )
         object.__setattr__(self, "groups", groups)
 
     def __repr__(self) -> str:
@@ -62,15 +91,15 @@ class Independent(Estimator):
         parts += [] if self.method == Inversion("project") else [f"method={self.method!r}"]
         return f"Independent({', '.join(parts)})"
 
-    def fit(self, evidence: Evidence) -> Fit:
-        domain = evidence.domain
+    def fit(self, data: LikelihoodData) -> Fit:
+        domain = data.domain
         if not isinstance(domain, Product):
-            return self.method.fit(evidence)
+            return self.method.fit(data)
         groups = self.places(domain)
         if len(groups) == 1:
-            return self.method.fit(evidence)
+            return self.method.fit(data)
         shape = domain.shape
-        parts = [self._part(evidence, domain, keep) for keep in groups]
+        parts = [self._part(data, domain, keep) for keep in groups]
         table = np.ones(())
         for part, keep in zip(parts, groups, strict=True):
             table = np.multiply.outer(table, part.reshape([shape[axis] for axis in keep]))
@@ -83,16 +112,22 @@ class Independent(Estimator):
         groups = [list(group) for group in self.groups or ()]
         unknown = [name for group in groups for name in group if name not in names]
         if unknown:
-            raise ArgumentError(message("groups", f"must name attributes of the domain, {', '.join(names)}", show(unknown[0])))
+            raise ArgumentError(
+                message(
+                    "groups",
+                    f"must name attributes of the domain, {', '.join(names)}",
+                    show(unknown[0]),
+                )
+            )
         named = {name for group in groups for name in group}
         groups += [[name] for name in names if name not in named]
         return sorted(sorted(names.index(name) for name in group) for group in groups)
 
-    def _part(self, evidence: Evidence, domain: Product, keep: list[int]) -> np.ndarray:
+    def _part(self, data: LikelihoodData, domain: Product, keep: list[int]) -> np.ndarray:
         """The estimated marginal of one group."""
-        found: tuple[Channel, Any] | None = marginal(evidence.channel, evidence.weights, domain.shape, keep)
+        found: tuple[Channel, Any] | None = marginal(data.channel, data.weights, domain.shape, keep)
         if found is None:
-            return summed(self.method.fit(evidence).shares, domain.shape, keep)
+            return summed(self.method.fit(data).shares, domain.shape, keep)
         attributes = [list(domain.domains.items())[axis] for axis in keep]
         own = attributes[0][1] if len(keep) == 1 else Product(**dict(attributes))
-        return self.method.fit(Evidence(found[0], found[1], evidence.n, own)).shares
+        return self.method.fit(LikelihoodData(found[0], found[1], data.n, own)).shares

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import choice
-from warner.channel import StackChannel
-from warner.estimate import Fit, Status
-from warner.estimators._base import Estimator
-from warner.estimators.simplex import base_cut, normalize, project, threshold
-from warner.evidence import Evidence
+from warner._core.checks import choice
+from warner.channels import StackChannel
+from warner.estimators.base import Estimator
+from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.metrics.simplex import base_cut, normalize, project, threshold
 
 # Established names of the same things.
 SYNONYMS = {
@@ -52,29 +52,44 @@ class Inversion(Estimator):
 
     def __post_init__(self) -> None:
         named = self.constraint.lower() if isinstance(self.constraint, str) else self.constraint
-        object.__setattr__(self, "constraint", choice("constraint", SYNONYMS.get(named, named) if isinstance(named, str) else named, _CONSTRAINTS))
+        object.__setattr__(
+            self,
+            "constraint",
+            choice(
+                "constraint",
+                SYNONYMS.get(named, named) if isinstance(named, str) else named,
+                _CONSTRAINTS,
+            ),
+        )
         choice("weights", self.weights, ("inverse-variance", "equal"))
 
     def __repr__(self) -> str:
         named = "" if self.weights == "inverse-variance" else f", weights={self.weights!r}"
         return f"Inversion(constraint={self.constraint!r}{named})"
 
-    def fit(self, evidence: Evidence) -> Fit:
-        channel = evidence.channel
+    def fit(self, data: LikelihoodData) -> Fit:
+        channel = data.channel
         if self.weights == "equal" and isinstance(channel, StackChannel):
             channel = channel.equally()
-        raw = channel.invert(evidence.weights)
+        raw = channel.invert(data.weights)
         if self.constraint is None:
             inside = (raw >= 0).all() and abs(raw.sum() - 1) < 1e-9
-            return Fit(raw, Status.EXACT if inside else Status.OUTSIDE_SIMPLEX)
+            return (
+                Fit(raw / raw.sum(), Status.EXACT) if inside else Fit(raw, Status.OUTSIDE_SIMPLEX)
+            )
         if self.constraint == "project":
             return Fit(project(raw), Status.EXACT)
         if self.constraint == "normalize":
             return Fit(normalize(raw), Status.EXACT if (raw > 0).any() else Status.NO_POSITIVE_MASS)
         if self.constraint == "base-cut":
             shares = base_cut(raw)
-            return Fit(shares, Status.EXACT if abs(shares.sum() - 1) < 1e-9 else Status.OUTSIDE_SIMPLEX)
-        sd = np.sqrt(channel.null_variance(project(raw)) / evidence.n)
+            whole = abs(shares.sum() - 1) < 1e-9
+            return (
+                Fit(shares / shares.sum(), Status.EXACT)
+                if whole
+                else Fit(shares, Status.OUTSIDE_SIMPLEX)
+            )
+        sd = np.sqrt(channel.variance_at_zero(project(raw)) / data.n)
         return Fit(threshold(raw, sd), Status.EXACT)
 
 
@@ -86,8 +101,8 @@ class Uniform(Estimator):
     Uniform()
     """
 
-    def fit(self, evidence: Evidence) -> Fit:
-        size = evidence.domain.size
+    def fit(self, data: LikelihoodData) -> Fit:
+        size = data.domain.size
         return Fit(np.full(size, 1 / size), Status.BASELINE)
 
 
@@ -99,5 +114,5 @@ class Observed(Estimator):
     Observed()
     """
 
-    def fit(self, evidence: Evidence) -> Fit:
-        return Fit(evidence.channel.observed(evidence.weights), Status.BASELINE)
+    def fit(self, data: LikelihoodData) -> Fit:
+        return Fit(data.channel.naive_estimate(data.weights), Status.BASELINE)

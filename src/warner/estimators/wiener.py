@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import choice, integer
-from warner.estimate import Fit, Status
-from warner.estimators._base import Estimator
-from warner.estimators.simplex import project
-from warner.evidence import Evidence
+from warner._core.checks import choice, integer
+from warner.estimators.base import Estimator
+from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.metrics.simplex import project
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,16 @@ class WienerFilter(Estimator):
             integer("steps", self.steps, 1)
         choice("constraint", self.constraint, (None, "project"))
 
-    def fit(self, evidence: Evidence) -> Fit:
-        channel = evidence.channel
-        raw = channel.invert(evidence.weights)
-        total, _ = channel.moments(project(raw))
-        noise = max(float(total.sum()) - 1, 0.0) / evidence.n
+    def fit(self, data: LikelihoodData) -> Fit:
+        channel = data.channel
+        raw = channel.invert(data.weights)
+        total, _ = channel.inverse_moments(project(raw))
+        noise = max(float(total.sum()) - 1, 0.0) / data.n
         found = filtered(raw, noise, self.steps)
         if self.constraint is None:
-            return Fit(found, Status.EXACT if (found >= 0).all() else Status.OUTSIDE_SIMPLEX, iterations=self.steps)
+            if (found >= 0).all():
+                return Fit(found / found.sum(), Status.EXACT, iterations=self.steps)
+            return Fit(found, Status.OUTSIDE_SIMPLEX, iterations=self.steps)
         return Fit(project(found), Status.EXACT, iterations=self.steps)
 
 
@@ -76,7 +78,9 @@ def filtered(v: np.ndarray, noise: float, steps: int | None = None) -> np.ndarra
     spectrum = np.fft.rfft(v)
     power = np.abs(spectrum) ** 2
     if steps is None:
-        gain = np.divide(np.maximum(power - noise, 0.0), power, out=np.zeros_like(power), where=power > 0)
+        gain = np.divide(
+            np.maximum(power - noise, 0.0), power, out=np.zeros_like(power), where=power > 0
+        )
     else:
         prior, gain = power, power
         for step in range(steps):

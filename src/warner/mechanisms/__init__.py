@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from warner.mechanisms._base import Mechanism, guarded
-from warner.mechanisms._headers import MECHANISMS, from_header
-from warner.mechanisms.attributes import PerAttribute
+from warner.mechanisms.additive_noise import Geometric, Laplace, TruncatedGeometric
+from warner.mechanisms.base import Mechanism, sensitive_mask
 from warner.mechanisms.direct import ChannelMechanism, RandomizedResponse
 from warner.mechanisms.exponential import Exponential
 from warner.mechanisms.gaussian import Gaussian
-from warner.mechanisms.hadamard import HadamardResponse
-from warner.mechanisms.hashing import LocalHashing
-from warner.mechanisms.keyvalue import KeyValue
-from warner.mechanisms.noise import Geometric, Laplace, TruncatedGeometric
+from warner.mechanisms.hadamard_response import HadamardResponse
+from warner.mechanisms.headers import MECHANISMS, from_header
+from warner.mechanisms.key_value import KeyValue
+from warner.mechanisms.local_hashing import LocalHashing
 from warner.mechanisms.numeric import Piecewise, SquareWave, StochasticRounding
-from warner.mechanisms.personal import Personalized
+from warner.mechanisms.per_attribute import PerAttribute
+from warner.mechanisms.personalized import Personalized
 from warner.mechanisms.planar import PlanarGeometric, PlanarLaplace
 from warner.mechanisms.repeated import Repeated
-from warner.mechanisms.subset import SubsetSelection
-from warner.mechanisms.unary import UnaryEncoding
-from warner.mechanisms.utility import UtilityOptimizedRappor, UtilityOptimizedRR
+from warner.mechanisms.subset_selection import SubsetSelection
+from warner.mechanisms.unary_encoding import UnaryEncoding
+from warner.mechanisms.utility_optimized import UtilityOptimizedRappor, UtilityOptimizedRR
 
 # The registration of a mechanism: its name in headers and study files is its class's.
 MECHANISMS.update(
@@ -49,4 +49,4 @@ MECHANISMS.update(
 )
 
 
-__all__ = [*MECHANISMS, "MECHANISMS", "Mechanism", "Personalized", "from_header", "guarded"]
+__all__ = [*MECHANISMS, "MECHANISMS", "Mechanism", "Personalized", "from_header", "sensitive_mask"]

@@ -11,15 +11,26 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._check import ArgumentError, BudgetError, message, numbers_of
-from warner._exact import ONE, SMALLEST, check_representable, divide, down, exp
-from warner._random import Source
-from warner.channel import DenseChannel, DirectChannel
-from warner.domain import Domain, canonical
-from warner.guarantee import LDP, OSLDP, ULDP, Guarantee
-from warner.law import Table, TwoLevel, epsilon_of, fractions
-from warner.mechanisms._base import Mechanism, guarded
-from warner.reports import Fields, smallest_dtype
+from warner._core.canonical_json import (
+    canonical,
+)
+from warner._core.checks import numbers_of
+from warner._core.errors import (
+    ArgumentError,
+    BudgetError,
+    message,
+)
+from warner._core.exact import ONE, SMALLEST, check_representable, divide, down, exp
+from warner._core.sampling import Source
+from warner.channels import DenseChannel, DirectChannel
+from warner.domains import Domain
+from warner.mechanisms.base import Mechanism, sensitive_mask
+from warner.privacy.guarantees import LDP, OSLDP, ULDP, Guarantee
+from warner.privacy.report_laws import Table, TwoLevel, epsilon_of, fractions
+from warner.reports.schema import (
+    IntegerColumns,
+    smallest_dtype,
+)
 
 
 def direct_cells(size: int, epsilon: float) -> tuple[int, int]:
@@ -77,7 +88,7 @@ class RandomizedResponse(Mechanism):
     def __init__(self, domain: Domain, epsilon: float) -> None:
         self._start(domain, epsilon, infinite=True)
         self._own, self._other = direct_cells(domain.size, self.requested)
-        self.layout = Fields(("report",), (domain.size,))
+        self.schema = IntegerColumns(("report",), (domain.size,))
         self.law = direct_law(domain.size, self._own, self._other)
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 
@@ -91,7 +102,9 @@ class RandomizedResponse(Mechanism):
         return {"report": direct_sample(index, self.domain.size, self._own, self._other, source)}
 
     def channel(self) -> DirectChannel:
-        return DirectChannel(self.domain.size, float(self.law.low), float(self.law.high - self.law.low))
+        return DirectChannel(
+            self.domain.size, float(self.law.low), float(self.law.high - self.law.low)
+        )
 
     def probabilities(self) -> np.ndarray:
         return self.law.table(np.eye(self.domain.size, dtype=bool))
@@ -122,29 +135,54 @@ class ChannelMechanism(Mechanism):
 
     law: Table
 
-    def __init__(self, domain: Domain, matrix: Any, epsilon: float | None = None, sensitive: Sequence[Any] | None = None) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        matrix: Any,
+        epsilon: float | None = None,
+        sensitive: Sequence[Any] | None = None,
+    ) -> None:
         self._start(domain, 1.0 if epsilon is None else epsilon, infinite=True)
         array = numbers_of("matrix", matrix, "must be an array of numbers, shape (reports, values)")
         DenseChannel(array)  # checks shape, signs and sums
         if array.shape[1] != domain.size:
-            raise ArgumentError(message("matrix", f"must have one column per value, {domain.size}", str(array.shape)))
+            raise ArgumentError(
+                message(
+                    "matrix", f"must have one column per value, {domain.size}", str(array.shape)
+                )
+            )
         if array.shape[0] < 2:
-            raise ArgumentError(message("matrix", "must have at least two reports", str(array.shape)))
+            raise ArgumentError(
+                message("matrix", "must have at least two reports", str(array.shape))
+            )
         if (array[array > 0] < float(SMALLEST)).any():
-            raise ArgumentError(message("matrix", f"entries must be 0 or at least {float(SMALLEST):.0e}", f"{array[array > 0].min():.3g}"))
+            raise ArgumentError(
+                message(
+                    "matrix",
+                    f"entries must be 0 or at least {float(SMALLEST):.0e}",
+                    f"{array[array > 0].min():.3g}",
+                )
+            )
         self._matrix = array
         numerators = self._numerators = _integers(array)
         self._cumulative = [_thresholds(column) for column in numerators.T]
-        self.guarded = None if sensitive is None else guarded(domain, sensitive)
-        self.law = Table(numerators, self.guarded)
-        self.layout = Fields(("report",), (array.shape[0],))
+        self.sensitive_mask = None if sensitive is None else sensitive_mask(domain, sensitive)
+        self.law = Table(numerators, self.sensitive_mask)
+        self.schema = IntegerColumns(("report",), (array.shape[0],))
         if self.law.ratio() == 1:
-            raise ArgumentError(message("matrix", "must make reports that depend on the value", "equal columns"))
+            raise ArgumentError(
+                message("matrix", "must make reports that depend on the value", "equal columns")
+            )
         found = self._realised
         self.requested = found if epsilon is None else self.requested
         if found > self.requested:
             raise BudgetError(
-                message("matrix", f"needs epsilon {found!r}", f"a budget of {self.requested!r}", "Allow that budget or flatten the matrix")
+                message(
+                    "matrix",
+                    f"needs epsilon {found!r}",
+                    f"a budget of {self.requested!r}",
+                    "Allow that budget or flatten the matrix",
+                )
             )
 
     @cached_property
@@ -153,7 +191,7 @@ class ChannelMechanism(Mechanism):
 
     @property
     def guarantee(self) -> Guarantee:
-        if self.guarded is None:
+        if self.sensitive_mask is None:
             return LDP(self.epsilon)
         return (ULDP if self.law.names_the_rest else OSLDP)(self.epsilon, tuple(self.sensitive))
 
@@ -162,7 +200,7 @@ class ChannelMechanism(Mechanism):
 
     def parameters(self) -> dict[str, Any]:
         matrix = {"matrix": self._matrix.tolist()}
-        return matrix if self.guarded is None else {**matrix, "sensitive": self.sensitive}
+        return matrix if self.sensitive_mask is None else {**matrix, "sensitive": self.sensitive}
 
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
@@ -174,10 +212,12 @@ class ChannelMechanism(Mechanism):
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         u = source.words(len(index), np.uint64)
-        report = np.empty(len(index), dtype=smallest_dtype(self.alphabet))
+        report = np.empty(len(index), dtype=smallest_dtype(self.n_reports))
         order = np.argsort(index, kind="stable")
         values, starts = np.unique(index[order], return_index=True)
-        for x, rows in zip(values, np.split(order, starts[1:]), strict=True):  # over values, not people
+        for x, rows in zip(
+            values, np.split(order, starts[1:]), strict=True
+        ):  # over values, not people
             edges, last = self._cumulative[x]
             report[rows] = np.minimum(np.searchsorted(edges, u[rows], side="right"), last)
         return {"report": report}

@@ -10,15 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, BudgetError, integer, message
-from warner._exact import exp, natural, share_of
-from warner._random import Edges, Source
-from warner.channel import DenseChannel
-from warner.domain import Domain, Grid, Integers, Points
-from warner.guarantee import MetricLDP
-from warner.law import ROUNDING, Table, apart, floats, fractions
-from warner.mechanisms._base import Mechanism
-from warner.reports import Fields, smallest_dtype
+from warner._core.checks import integer
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BudgetError,
+    message,
+)
+from warner._core.exact import exp, natural, share_of
+from warner._core.sampling import Edges, Source
+from warner.channels import DenseChannel
+from warner.domains import Domain, Grid, Integers, Points
+from warner.mechanisms.base import Mechanism
+from warner.privacy.guarantees import MetricLDP
+from warner.privacy.report_laws import ROUNDING, Table, apart, floats, fractions
+from warner.reports.schema import (
+    IntegerColumns,
+    smallest_dtype,
+)
 
 _DISTANCES = 2**16  # each is an exponential in decimal arithmetic
 _CLOSE = 1e-9  # nats: closer values would need more digits than are of use
@@ -50,14 +59,19 @@ class Exponential(Mechanism):
     """
 
     law: Table
-    layout: Fields
-    unit = 1.0
+    schema: IntegerColumns
+    distance_unit = 1.0
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
         self._start(domain, epsilon)
         if not isinstance(domain, Integers | Grid | Points):
             raise ArgumentTypeError(
-                message("domain", "must have coordinates: Integers, Grid or Points", type(domain).__name__, "For labels use RandomizedResponse")
+                message(
+                    "domain",
+                    "must have coordinates: Integers, Grid or Points",
+                    type(domain).__name__,
+                    "For labels use RandomizedResponse",
+                )
             )
         integer("number of values", domain.size, 2, _MOST, "Use Geometric or PlanarGeometric")
         self._distance = apart(domain.points)
@@ -72,7 +86,7 @@ class Exponential(Mechanism):
             )
         numerators, self.words = self._integers()
         self.law = Table(numerators)
-        self.layout = Fields(("report",), (domain.size,))
+        self.schema = IntegerColumns(("report",), (domain.size,))
 
     def _integers(self) -> tuple[np.ndarray, int]:
         """The law as integers over 2**(64 words), by decimal arithmetic, which is the same on every machine; each value takes its rounding."""
@@ -80,19 +94,34 @@ class Exponential(Mechanism):
         place = place.reshape(self._distance.shape)
         if known.size > _DISTANCES:
             raise ArgumentError(
-                message("domain", f"must have at most {_DISTANCES} different distances", str(known.size), "Use fewer points, or a grid")
+                message(
+                    "domain",
+                    f"must have at most {_DISTANCES} different distances",
+                    str(known.size),
+                    "Use fewer points, or a grid",
+                )
             )
         nearest = self.requested * float(known[1])
         if nearest < _CLOSE:
             raise BudgetError(
-                message("epsilon", f"leaves the closest values {nearest:.2g} nats apart, below {_CLOSE:g}", repr(self.requested), "Merge them")
+                message(
+                    "epsilon",
+                    f"leaves the closest values {nearest:.2g} nats apart, below {_CLOSE:g}",
+                    repr(self.requested),
+                    "Merge them",
+                )
             )
         size, furthest = len(place), self.requested * float(known[-1])
         # 64 binary digits for the least likely report, and as many more as the closest values are alike.
-        words = math.ceil((64 + (furthest / 2 - math.log(nearest)) / math.log(2) + math.log2(size)) / 64)
+        words = math.ceil(
+            (64 + (furthest / 2 - math.log(nearest)) / math.log(2) + math.log2(size)) / 64
+        )
         total = 1 << 64 * words
         half = Fraction(self.requested) / 2
-        weights = np.array([share_of(exp(-half * Fraction(d)), Decimal(1), total) for d in known.tolist()], dtype=object)
+        weights = np.array(
+            [share_of(exp(-half * Fraction(d)), Decimal(1), total) for d in known.tolist()],
+            dtype=object,
+        )
         out = np.empty((size, size), dtype=object)
         for x in range(size):  # one value at a time: the products are long, and many
             own = weights[place[:, x]]
@@ -106,7 +135,11 @@ class Exponential(Mechanism):
         # max_z d(x', z) - d(x, z) is d(x, x'), taken at z = x: so the worst report of a pair is one of the two, whose mass is 1 / Z.
         log = np.array([natural(column[x]) for x, column in enumerate(self.law.numerators.T)])
         distance = np.where(self._distance > 0, self._distance, np.inf)
-        return min(self.requested, self.requested / 2 + float(((log[:, None] - log[None, :] + ROUNDING * (1 + log.max())) / distance).max()))
+        return min(
+            self.requested,
+            self.requested / 2
+            + float(((log[:, None] - log[None, :] + ROUNDING * (1 + log.max())) / distance).max()),
+        )
 
     @property
     def guarantee(self) -> MetricLDP:

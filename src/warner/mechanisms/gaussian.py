@@ -9,15 +9,22 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._check import ArgumentTypeError, BudgetError, integer, message, probability, real
-from warner._random import Edges, Source
-from warner.channel import Channel, DenseChannel, KhatriRaoChannel
-from warner.domain import Domain, Integers, Interval
-from warner.guarantee import ApproximateLDP
-from warner.law import Rounded, fractions
-from warner.mechanisms._base import Mechanism
+from warner._core.checks import integer, probability, real
+from warner._core.errors import (
+    ArgumentTypeError,
+    BudgetError,
+    message,
+)
+from warner._core.sampling import Edges, Source
+from warner.channels import Channel, DenseChannel, KhatriRaoChannel
+from warner.domains import Domain, Integers, Interval
+from warner.mechanisms.base import Mechanism
 from warner.mechanisms.numeric import Numeric
-from warner.reports import Fields
+from warner.privacy.guarantees import ApproximateLDP
+from warner.privacy.report_laws import Rounded, fractions
+from warner.reports.schema import (
+    IntegerColumns,
+)
 
 _MOST_REPORTS = 2**22
 _MOST_VALUES = 2**14  # places whose pairs are compared
@@ -57,31 +64,52 @@ class Gaussian(Numeric):
     """
 
     law: Rounded
-    layout: Fields
+    schema: IntegerColumns
 
-    def __init__(self, domain: Domain, epsilon: float, delta: float, sigma: float | None = None) -> None:
+    def __init__(
+        self, domain: Domain, epsilon: float, delta: float, sigma: float | None = None
+    ) -> None:
         Mechanism._start(self, domain, epsilon)
         if not isinstance(domain, Integers | Interval):
             # Distances are of all pairs. Checked before the points of a large grid are made.
-            integer("number of values", domain.size, 2, _MOST_VALUES, "Use fewer values, or larger cells")
+            integer(
+                "number of values",
+                domain.size,
+                2,
+                _MOST_VALUES,
+                "Use fewer values, or larger cells",
+            )
         if domain.points is None:
             raise ArgumentTypeError(
                 message(
-                    "domain", "must have coordinates: Interval, Integers, Grid or Points", type(domain).__name__, "For labels use RandomizedResponse"
+                    "domain",
+                    "must have coordinates: Interval, Integers, Grid or Points",
+                    type(domain).__name__,
+                    "For labels use RandomizedResponse",
                 )
             )
         self.delta = probability("delta", delta)
         if self.delta < _LEAST_DELTA:
-            raise BudgetError(message("delta", f"must be at least {_LEAST_DELTA:g}, which double precision can tell from 0", repr(delta)))
+            raise BudgetError(
+                message(
+                    "delta",
+                    f"must be at least {_LEAST_DELTA:g}, which double precision can tell from 0",
+                    repr(delta),
+                )
+            )
         self.numeric = isinstance(domain, Integers | Interval)
-        low, high = (domain.low, domain.high) if isinstance(domain, Integers | Interval) else (0.0, 0.0)
+        low, high = (
+            (domain.low, domain.high) if isinstance(domain, Integers | Interval) else (0.0, 0.0)
+        )
         self._span = float(high - low)
-        self.binned = isinstance(domain, Interval)
+        self.represents_interval = isinstance(domain, Interval)
         far = self._span if self.numeric else _diameter(domain.points)
         least = far * calibrate(self.requested, self.delta)
         if not math.isfinite(least):
             rule = f"is too wide for its noise to be a float: values lie up to {far:.3g} apart"
-            raise BudgetError(message("domain", rule, None, "Use a larger unit, or a larger epsilon"))
+            raise BudgetError(
+                message("domain", rule, None, "Use a larger unit, or a larger epsilon")
+            )
         if sigma is not None:
             enough = real("sigma", sigma) > 0.99 * least
             if enough:
@@ -89,7 +117,10 @@ class Gaussian(Numeric):
             if not enough or self._found > self.delta:
                 raise BudgetError(
                     message(
-                        "sigma", f"must be at least about {least:.6g} for ({epsilon!r}, {delta!r})-LDP", repr(sigma), "Leave it out for the least"
+                        "sigma",
+                        f"must be at least about {least:.6g} for ({epsilon!r}, {delta!r})-LDP",
+                        repr(sigma),
+                        "Leave it out for the least",
                     )
                 )
             return
@@ -98,7 +129,14 @@ class Gaussian(Numeric):
             if self._found <= self.delta:
                 return
             least *= 1.001
-        raise BudgetError(message("epsilon and delta", "cannot be met on the grid of this domain", f"{epsilon!r}, {delta!r}", "Pass a sigma"))
+        raise BudgetError(
+            message(
+                "epsilon and delta",
+                "cannot be met on the grid of this domain",
+                f"{epsilon!r}, {delta!r}",
+                "Pass a sigma",
+            )
+        )
 
     def _lay(self, sigma: float) -> None:
         """Lay the grid for noise of standard deviation ``sigma``, and find what it realises."""
@@ -135,7 +173,9 @@ class Gaussian(Numeric):
                 )
             )
         self.law = Rounded.normal(deviation, int(self.steps.max()) + self._beyond)
-        self.layout = Fields(("report",) if self.numeric else tuple(f"axis{k}" for k in range(len(sizes))), sizes)
+        self.schema = IntegerColumns(
+            ("report",) if self.numeric else tuple(f"axis{k}" for k in range(len(sizes))), sizes
+        )
         self.__dict__.pop("_edges", None)
         self._found = _up(self.law.divergence(self.requested, self._shifts()))
 
@@ -150,7 +190,14 @@ class Gaussian(Numeric):
             if len(np.unique(places, axis=0)) == len(places):
                 return sigma / step, places
             step /= 2
-        raise BudgetError(message("domain", "has points too close to each other for the noise it needs", None, "Merge points that are close"))
+        raise BudgetError(
+            message(
+                "domain",
+                "has points too close to each other for the noise it needs",
+                None,
+                "Merge points that are close",
+            )
+        )
 
     def _shifts(self) -> np.ndarray:
         """Differences of two values in grid steps, (s, d), of the ``_FARTHEST`` most distant pairs: closer ones diverge less."""
@@ -167,7 +214,9 @@ class Gaussian(Numeric):
 
     @property
     def epsilon(self) -> float:
-        raise AttributeError("Gaussian has no epsilon of its own: see .guarantee for (epsilon, delta)")
+        raise AttributeError(
+            "Gaussian has no epsilon of its own: see .guarantee for (epsilon, delta)"
+        )
 
     @property
     def guarantee(self) -> ApproximateLDP:
@@ -187,49 +236,75 @@ class Gaussian(Numeric):
         return super().encode(values) if self.numeric else self.domain.encode(values)
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        return super().randomize_index(index, source) if self.numeric else Mechanism.randomize_index(self, index, source)
+        return (
+            super().randomize_index(index, source)
+            if self.numeric
+            else Mechanism.randomize_index(self, index, source)
+        )
 
     @cached_property
     def _edges(self) -> Edges:
         return Edges.of(self.law.masses.tolist())
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        places = self._rounded(index, int(self.steps[0]), source)[:, None] if self._places is None else self._places[index]
+        places = (
+            self._rounded(index, int(self.steps[0]), source)[:, None]
+            if self._places is None
+            else self._places[index]
+        )
         columns = {}
-        for name, steps, place in zip(self.layout.names, self.steps, places.T, strict=True):
+        for name, steps, place in zip(self.schema.names, self.steps, places.T, strict=True):
             noise = source.among(self._edges, len(index)) - self.law.reach
-            columns[name] = np.clip(place + noise + self._beyond, 0, int(steps) + 2 * self._beyond) // self._group
+            columns[name] = (
+                np.clip(place + noise + self._beyond, 0, int(steps) + 2 * self._beyond)
+                // self._group
+            )
         return columns
 
     def _tables(self, masses: np.ndarray) -> list[np.ndarray]:
-        """Per axis, the law of reports (m_k, grid points): noise moved to the point, its tails at the two ends, in groups."""
+        """Per axis, the law of reports, (m_k, places): noise moved to a place, its tails at the two ends, in groups.
+
+        Numbers may lie at every grid point. Points lie at few of many, and only those have a column.
+        """
         tables = []
         below, above = np.cumsum(masses), np.cumsum(masses[::-1])[::-1]
-        for steps in self.steps:
-            places, last = np.arange(int(steps) + 1), int(steps) + 2 * self._beyond
-            at = np.arange(last + 1)[:, None] - self._beyond - places[None, :] + self.law.reach
-            table = masses[at]
-            table[0], table[-1] = below[at[0]], above[at[-1]]
-            tables.append(np.add.reduceat(table, np.arange(0, last + 1, self._group), axis=0))
+        for axis, steps in enumerate(self.steps):
+            last = int(steps) + 2 * self._beyond
+            groups = np.arange(0, last + 1, self._group)
+            places = np.arange(int(steps) + 1) if self._places is None else self._places[:, axis]
+            used, column = np.unique(places, return_inverse=True)
+            table = np.empty((len(groups), len(used)), dtype=masses.dtype)
+            for k, place in enumerate(used.tolist()):
+                first = self.law.reach - self._beyond - place
+                law = masses[first : first + last + 1].copy()
+                law[0], law[-1] = below[first], above[first + last]
+                table[:, k] = np.add.reduceat(law, groups)
+            tables.append(table[:, column])
         return tables
 
     def channel(self) -> Channel:
         tables, size = self._tables(self.law.floats()), self.domain.size
         if self._places is not None:
-            return KhatriRaoChannel([table[:, place] for table, place in zip(tables, self._places.T, strict=True)])
+            return KhatriRaoChannel(tables)
         steps = int(self.steps[0])
         cell = np.arange(len(tables[0])) * self._group + (self._group - 1) / 2 - self._beyond
-        return DenseChannel(tables[0] @ self._spread(steps), nearest=np.clip((cell / steps * size).astype(np.int64), 0, size - 1))
+        return DenseChannel(
+            tables[0] @ self._spread(steps),
+            nearest=np.clip((cell / steps * size).astype(np.int64), 0, size - 1),
+        )
 
     def probabilities(self) -> np.ndarray:
         total = 1 << 64 * self.law.words
         tables = [fractions(table, total) for table in self._tables(self.law.masses)]
         if self._places is None:
-            columns = [sum(w * tables[0][:, k] for k, w in self._points_of(x, int(self.steps[0])).items()) for x in range(self.domain.size)]
+            columns = [
+                sum(w * tables[0][:, k] for k, w in self._points_of(x, int(self.steps[0])).items())
+                for x in range(self.domain.size)
+            ]
             return np.stack(columns, axis=1)
         out = np.ones((1, self.domain.size), dtype=object)
-        for table, place in zip(tables, self._places.T, strict=True):
-            out = (out[:, None, :] * table[None, :, place]).reshape(-1, self.domain.size)
+        for table in tables:
+            out = (out[:, None, :] * table[None, :, :]).reshape(-1, self.domain.size)
         return out
 
 
@@ -251,7 +326,10 @@ def calibrate(epsilon: float, delta: float) -> float:
 
 def divergence(epsilon: float, sigma: float) -> float:
     """delta of continuous normal noise at sensitivity 1."""
-    near, far = (1 / (2 * sigma) - epsilon * sigma) / math.sqrt(2), (1 / (2 * sigma) + epsilon * sigma) / math.sqrt(2)
+    near, far = (
+        (1 / (2 * sigma) - epsilon * sigma) / math.sqrt(2),
+        (1 / (2 * sigma) + epsilon * sigma) / math.sqrt(2),
+    )
     return math.erfc(-near) / 2 - math.exp(epsilon) * math.erfc(far) / 2
 
 

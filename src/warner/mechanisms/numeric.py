@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from warner._check import integer
-from warner._exact import ONE, check_representable, divide, down, exp
-from warner._random import Source
-from warner.channel import BandChannel, rounded, rounded_at, spread_over, windows, windows_at
-from warner.domain import Domain, Integers, Interval
-from warner.law import TwoLevel
-from warner.mechanisms._base import Mechanism
-from warner.reports import Fields
+from warner._core.checks import integer
+from warner._core.exact import ONE, check_representable, divide, down, exp
+from warner._core.sampling import Source
+from warner.channels import BandChannel, rounded, rounded_at, spread_over, windows, windows_at
+from warner.domains import Domain, Integers, Interval
+from warner.mechanisms.base import Mechanism
+from warner.privacy.report_laws import TwoLevel
+from warner.reports.schema import (
+    IntegerColumns,
+)
 
 
 class Numeric(Mechanism):
@@ -29,7 +31,7 @@ class Numeric(Mechanism):
         super()._start(domain, epsilon, infinite)
         if not isinstance(domain, Integers | Interval):
             domain.position([])  # refuses, with the reason
-        self.binned = isinstance(domain, Interval)
+        self.represents_interval = isinstance(domain, Interval)
 
     def encode(self, values: Any) -> np.ndarray:
         return self.domain.position(values)
@@ -41,13 +43,19 @@ class Numeric(Mechanism):
         """Grid points (n,) 0..steps of positions in [0, 1]."""
         s = position * steps
         point = np.minimum(np.floor(s).astype(np.int64), steps - 1)
-        point += source.words(len(s), np.uint64) < ((s - point) * 2.0**64).clip(max=2.0**64 - 2048).astype(np.uint64)
+        point += source.words(len(s), np.uint64) < ((s - point) * 2.0**64).clip(
+            max=2.0**64 - 2048
+        ).astype(np.uint64)
         return np.where(s >= steps, steps, point)  # at the upper end for certain
 
     def _spread(self, steps: int) -> Any:
         """S (steps + 1, K): how likely people with each value stand at each grid point."""
         size = self.domain.size
-        places = rounded_at(steps, np.arange(size) / (size - 1)) if isinstance(self.domain, Integers) else rounded(steps, size)
+        places = (
+            rounded_at(steps, np.arange(size) / (size - 1))
+            if isinstance(self.domain, Integers)
+            else rounded(steps, size)
+        )
         return spread_over(steps, *places)
 
     def _points_of(self, x: int, steps: int) -> dict[int, Fraction]:
@@ -72,7 +80,7 @@ class Window(Numeric):
     """
 
     law: TwoLevel
-    layout: Fields
+    schema: IntegerColumns
 
     def __init__(self, domain: Domain, epsilon: float, cells: int = 1024) -> None:
         self._start(domain, epsilon)
@@ -85,7 +93,7 @@ class Window(Numeric):
         self._other = down(outside)
         self._own = down(divide(self._other, ONE) * e)
         self._total = self.width * self._own + (self.cells - self.width) * self._other
-        self.layout = Fields(("report",), (self.cells,))
+        self.schema = IntegerColumns(("report",), (self.cells,))
         self.law = TwoLevel(Fraction(self._own, self._total), Fraction(self._other, self._total))
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 
@@ -103,7 +111,11 @@ class Window(Numeric):
         n = len(index)
         start = self._rounded(index, self.cells - self.width, source)
         u = source.words(n, np.uint64)
-        while (redo := np.flatnonzero(u >= np.uint64(self._total))).size if self._total < ONE else False:
+        while (
+            (redo := np.flatnonzero(u >= np.uint64(self._total))).size
+            if self._total < ONE
+            else False
+        ):
             u[redo] = source.words(redo.size, np.uint64)
         edge = np.uint64(self.width * self._own)
         inside = u < edge
@@ -116,7 +128,13 @@ class Window(Numeric):
     def channel(self) -> BandChannel:
         low, gain = float(self.law.low), float(self.law.high - self.law.low)
         if isinstance(self.domain, Integers):
-            return windows_at(self.cells, self.width, np.arange(self.domain.size) / (self.domain.size - 1), low, gain)
+            return windows_at(
+                self.cells,
+                self.width,
+                np.arange(self.domain.size) / (self.domain.size - 1),
+                low,
+                gain,
+            )
         return windows(self.cells, self.width, self.domain.size, low, gain)
 
     def probabilities(self) -> np.ndarray:

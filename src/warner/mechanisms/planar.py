@@ -14,14 +14,22 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._check import ArgumentTypeError, BudgetError, MismatchError, integer, message
-from warner._random import Edges, Source
-from warner.channel import PlanarChannel
-from warner.domain import Domain, Grid
-from warner.guarantee import MetricLDP
-from warner.law import Displacements, fractions
-from warner.mechanisms._base import Mechanism
-from warner.reports import Fields
+from warner._core.checks import integer
+from warner._core.errors import (
+    ArgumentTypeError,
+    BudgetError,
+    MismatchError,
+    message,
+)
+from warner._core.sampling import Edges, Source
+from warner.channels import PlanarChannel
+from warner.domains import Domain, Grid
+from warner.mechanisms.base import Mechanism
+from warner.privacy.guarantees import MetricLDP
+from warner.privacy.report_laws import Displacements, fractions
+from warner.reports.schema import (
+    IntegerColumns,
+)
 
 # Nats per cell: below, the tails to sum reach over more than 2^11 cells; above, over the whole grid, they are no floats.
 _LEAST, _MOST = 0.02, 600.0
@@ -37,17 +45,25 @@ class Planar(Mechanism):
     """A displacement that does not depend on the cell and is even in rows and in columns. Abstract: a subclass says how likely each is."""
 
     law: Displacements
-    layout: Fields
-    unit = 1.0
+    schema: IntegerColumns
+    distance_unit = 1.0
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
         self._start(domain, epsilon)
         if not isinstance(domain, Grid) or domain.rows < 2 or domain.columns < 2:
             raise ArgumentTypeError(
-                message("domain", "must be a Grid of at least 2 rows and 2 columns", type(domain).__name__, "For a line use Integers and Geometric")
+                message(
+                    "domain",
+                    "must be a Grid of at least 2 rows and 2 columns",
+                    type(domain).__name__,
+                    "For a line use Integers and Geometric",
+                )
             )
         integer("number of cells", domain.size, 4, _LARGEST, "Use larger cells")
-        nats, diameter = self.requested * domain.side, math.hypot(domain.rows - 1, domain.columns - 1)
+        nats, diameter = (
+            self.requested * domain.side,
+            math.hypot(domain.rows - 1, domain.columns - 1),
+        )
         if nats < _LEAST:
             raise BudgetError(
                 message(
@@ -68,7 +84,7 @@ class Planar(Mechanism):
             )
         # Rounding can move a ratio of two neighbours' probabilities by _SLACK nats, so that much less is used.
         self._table = self._masses(domain.rows, domain.columns, nats - _SLACK)
-        self.layout = Fields(("report",), (domain.size,))
+        self.schema = IntegerColumns(("report",), (domain.size,))
         self._settle()
 
     def _settle(self) -> None:
@@ -77,11 +93,18 @@ class Planar(Mechanism):
         self.law = Displacements.of(self._table)
         found = self.law.slope() / self.domain.side if self.law.few else self.requested
         if not self.law.few and self.law.steepest(_NEAR) > self.requested * self.domain.side:
-            found = math.inf  # never by the derivation, which this watches; the audit compares all pairs
+            found = (
+                math.inf
+            )  # never by the derivation, which this watches; the audit compares all pairs
         self._found = math.nextafter(found, math.inf) if found < self.requested else found
         if self._found > self.requested:
             raise BudgetError(
-                message("epsilon", f"cannot be met: the nearest law realises {self._found!r}", repr(self.requested), "Pass another epsilon")
+                message(
+                    "epsilon",
+                    f"cannot be met: the nearest law realises {self._found!r}",
+                    repr(self.requested),
+                    "Pass another epsilon",
+                )
             )
         self.__dict__.pop("_edges", None)
 
@@ -111,7 +134,10 @@ class Planar(Mechanism):
     @property
     def guarantee(self) -> MetricLDP:
         assert isinstance(self.domain, Grid)
-        return MetricLDP(self.epsilon, math.hypot(self.domain.rows - 1, self.domain.columns - 1) * self.domain.side)
+        return MetricLDP(
+            self.epsilon,
+            math.hypot(self.domain.rows - 1, self.domain.columns - 1) * self.domain.side,
+        )
 
     def parameters(self) -> dict[str, Any]:
         """The table, which other machines' arithmetic would round otherwise in the last place."""
@@ -120,7 +146,9 @@ class Planar(Mechanism):
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
         own, table = cls(domain, epsilon), np.array(parameters["table"], dtype=np.float64)
-        if table.shape != own._table.shape or not np.allclose(table, own._table, rtol=_ALIKE, atol=0):
+        if table.shape != own._table.shape or not np.allclose(
+            table, own._table, rtol=_ALIKE, atol=0
+        ):
             raise MismatchError(message("header", f"does not hold the law of {cls.__name__}"))
         own._table = table
         own._settle()
@@ -149,9 +177,14 @@ class Planar(Mechanism):
         whole, (height, width) = self.law.whole(), self._table.shape
         size, total = height * width, whole.sum()
         table = np.full((size, size), 0, dtype=object)
-        i, j = np.arange(2 * height - 1)[:, None] - (height - 1), np.arange(2 * width - 1)[None, :] - (width - 1)
+        i, j = (
+            np.arange(2 * height - 1)[:, None] - (height - 1),
+            np.arange(2 * width - 1)[None, :] - (width - 1),
+        )
         for x in range(size):
-            to = np.clip(x // width + i, 0, height - 1) * width + np.clip(x % width + j, 0, width - 1)
+            to = np.clip(x // width + i, 0, height - 1) * width + np.clip(
+                x % width + j, 0, width - 1
+            )
             np.add.at(table[:, x], to.ravel(), whole.ravel())
         return fractions(table, total)
 
@@ -217,7 +250,9 @@ class PlanarLaplace(Planar):
                 for u, wu in zip(at / 2, weights / 2, strict=True):
                     y = rows[r, 0] + u
                     for v, wv in zip(at / 2, weights / 2, strict=True):
-                        out[r, c] += wu * wv * np.exp(-nats * np.sqrt(y**2 + (columns[0, c] + v) ** 2))
+                        out[r, c] += (
+                            wu * wv * np.exp(-nats * np.sqrt(y**2 + (columns[0, c] + v) ** 2))
+                        )
         if rows[0, 0] == 0:
             out[0, 0] = _middle(nats)
         return out
@@ -239,4 +274,7 @@ def _middle(nats: float) -> float:
 
 def quarters(height: int, width: int) -> np.ndarray:
     """In how many quarters of the plane each displacement (i, j) >= 0 occurs: 1, 2 or 4."""
-    return np.where(np.arange(height) > 0, 2, 1)[:, None] * np.where(np.arange(width) > 0, 2, 1)[None, :]
+    return (
+        np.where(np.arange(height) > 0, 2, 1)[:, None]
+        * np.where(np.arange(width) > 0, 2, 1)[None, :]
+    )

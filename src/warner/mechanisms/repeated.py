@@ -8,17 +8,23 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._check import ArgumentError, ArgumentTypeError, MismatchError, integer, kind, message
-from warner._random import Source
-from warner.channel import Channel, KhatriRaoChannel, RepeatedRows
-from warner.domain import Domain
-from warner.guarantee import Guarantee, compose
-from warner.layout import Bits, Digits
-from warner.mechanisms._base import Mechanism
-from warner.mechanisms._headers import LARGEST_PARTS, from_header
-from warner.mechanisms.combined import Combined, typed
-from warner.reports import Reports, columns_of
-from warner.tally import Tally, distinct
+from warner._core.checks import integer, kind
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    MismatchError,
+    message,
+)
+from warner._core.sampling import Source
+from warner.channels import Channel, KhatriRaoChannel, RepeatedRows
+from warner.domains import Domain
+from warner.mechanisms.base import Mechanism
+from warner.mechanisms.composite import Combined, typed
+from warner.mechanisms.headers import LARGEST_PARTS, from_header
+from warner.privacy.guarantees import Guarantee, compose
+from warner.reports.reports import Reports, columns_of
+from warner.reports.schema import BitVector, DigitVector
+from warner.reports.tally import Tally, distinct, kinds
 
 _LARGEST_ROWS = 2**22  # entries of the channel of all tuples of reports of one value
 
@@ -47,10 +53,14 @@ class Repeated(Combined):
     (3, 4, 1.0)
     """
 
-    def __init__(self, mechanism: Mechanism | Sequence[Mechanism], times: int | None = None) -> None:
+    def __init__(
+        self, mechanism: Mechanism | Sequence[Mechanism], times: int | None = None
+    ) -> None:
         if isinstance(mechanism, Sequence):
             if times is not None:
-                raise ArgumentTypeError(message("times", "goes with one mechanism", "a list of them", "Leave it out"))
+                raise ArgumentTypeError(
+                    message("times", "goes with one mechanism", "a list of them", "Leave it out")
+                )
             parts = list(mechanism)
         else:
             parts = [mechanism] * integer("times", times, 1, LARGEST_PARTS)
@@ -58,21 +68,40 @@ class Repeated(Combined):
             raise ArgumentError(message("mechanism", "must be at least one", "none"))
         for part in parts:
             if not isinstance(part, Mechanism) or isinstance(part, Combined):
-                raise ArgumentTypeError(message("mechanism", "must be a mechanism of one report, or a list of such", kind(part)))
-            if isinstance(part.layout, Digits):
+                raise ArgumentTypeError(
+                    message(
+                        "mechanism",
+                        "must be a mechanism of one report, or a list of such",
+                        kind(part),
+                    )
+                )
+            if isinstance(part.schema, DigitVector):
                 raise ArgumentError(
-                    message("mechanism", "must send whole reports to be repeated, not a digit for each key", repr(part), "Use key='direct'")
+                    message(
+                        "mechanism",
+                        "must send whole reports to be repeated, not a digit for each key",
+                        repr(part),
+                        "Use key='direct'",
+                    )
                 )
             if part.domain != parts[0].domain:
-                raise MismatchError(message("mechanism", "must all be on one domain", f"{part.domain!r} and {parts[0].domain!r}"))
+                raise MismatchError(
+                    message(
+                        "mechanism",
+                        "must all be on one domain",
+                        f"{part.domain!r} and {parts[0].domain!r}",
+                    )
+                )
         # Equal ones stand together: which report came first tells nothing.
-        texts = {id(part): repr(part.header) for part in {id(part): part for part in parts}.values()}
+        texts = {
+            id(part): repr(part.header) for part in {id(part): part for part in parts}.values()
+        }
         order = {text: i for i, text in enumerate(dict.fromkeys(texts[id(part)] for part in parts))}
         parts.sort(key=lambda part: order[texts[id(part)]])
         self._assemble(parts[0].domain, {str(i + 1): part for i, part in enumerate(parts)})
         self._runs = [len(list(run)) for _, run in groupby(parts, key=lambda part: texts[id(part)])]
-        guarded = [part.guarded for part in parts if part.guarded is not None]
-        self.guarded = guarded[0] if guarded else None
+        sensitive_mask = [part.sensitive_mask for part in parts if part.sensitive_mask is not None]
+        self.sensitive_mask = sensitive_mask[0] if sensitive_mask else None
 
     def spent(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
         found: Guarantee = compose(guarantees.values())
@@ -84,28 +113,50 @@ class Repeated(Combined):
         return [parts[sum(self._runs[:i])] for i in range(len(self._runs))]
 
     def parameters(self) -> dict[str, Any]:
-        return {"parts": [[part.header, times] for part, times in zip(self._firsts(), self._runs, strict=True)]}
+        return {
+            "parts": [
+                [part.header, times] for part, times in zip(self._firsts(), self._runs, strict=True)
+            ]
+        }
 
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
-        return cls([part for header, times in parameters["parts"] for part in [from_header(header)] * times])
+        return cls(
+            [
+                part
+                for header, times in parameters["parts"]
+                for part in [from_header(header)] * times
+            ]
+        )
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{part!r}" + (f" x {times}" if times > 1 else "") for part, times in zip(self._firsts(), self._runs, strict=True))
+        shown = ", ".join(
+            f"{part!r}" + (f" x {times}" if times > 1 else "")
+            for part, times in zip(self._firsts(), self._runs, strict=True)
+        )
         return f"Repeated({shown})"
 
     def encode(self, values: Any) -> Any:
         """Answers, checked, in every form that some part's sampler takes."""
         values = list(values) if isinstance(values, Iterator) else values
         made = [part.encode(values) for part in self._firsts()]
-        return [encoded for encoded, times in zip(made, self._runs, strict=True) for _ in range(times)]
+        return [
+            encoded for encoded, times in zip(made, self._runs, strict=True) for _ in range(times)
+        ]
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        return self.layout.joined({name: typed(part, part.randomize_index(index, source)) for name, part in self.parts.items()})
+        return self.schema.join(
+            {
+                name: typed(part, part.randomize_index(index, source))
+                for name, part in self.parts.items()
+            }
+        )
 
     def randomize_encoded(self, encoded: Any, source: Source) -> dict[str, np.ndarray]:
         found = zip(self.parts.items(), encoded, strict=True)
-        return self.layout.joined({name: part.randomize_encoded(own, source) for (name, part), own in found})
+        return self.schema.join(
+            {name: part.randomize_encoded(own, source) for (name, part), own in found}
+        )
 
     def _tabled(self, tables: Sequence[np.ndarray]) -> np.ndarray:
         out = tables[0]
@@ -115,12 +166,12 @@ class Repeated(Combined):
 
     def channel(self) -> Channel:
         """The channel of all tuples of reports, in C order, where there are few enough; a tally's own has the tuples seen."""
-        if not self.layout.listing or self.layout.rows * self.domain.size > _LARGEST_ROWS:
+        if not self.schema.rows_are_reports or self.schema.rows * self.domain.size > _LARGEST_ROWS:
             raise ArgumentError(
                 message(
                     "channel",
                     "has too many tuples of reports to list them",
-                    f"{self.layout.rows:.3g}",
+                    f"{self.schema.rows:.3g}",
                     "Use that of a tally: evidence(tally).channel",
                 )
             )
@@ -128,11 +179,20 @@ class Repeated(Combined):
 
     def kept(self, ways: int | None, keep_reports: bool = False) -> int | None:
         if ways is not None:
-            raise ArgumentError(message("ways", "are of several attributes; reports of one value are kept whole", str(ways), "Leave it out"))
+            raise ArgumentError(
+                message(
+                    "ways",
+                    "are of several attributes; reports of one value are kept whole",
+                    str(ways),
+                    "Leave it out",
+                )
+            )
         return None
 
-    def counted(self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any) -> Tally:
-        split = self.layout.split(columns)
+    def tally_columns(
+        self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any
+    ) -> Tally:
+        split = self.schema.split(columns)
         records = [Reports(self.header, split[name]).record_array() for name in self.parts]
         ordered, start = [], 0
         for times in self._runs:
@@ -144,20 +204,20 @@ class Repeated(Combined):
 
     def report_channel(self, rows: np.ndarray) -> RepeatedRows:
         """Rows of the tuples of reports seen, given as their bytes."""
-        columns = columns_of(self.layout, rows)
-        self.layout.check(columns)
-        split = self.layout.split(columns)
+        columns = columns_of(self.schema, rows)
+        self.schema.check(columns)
+        split = self.schema.split(columns)
         channels: list[Channel] = []
         index = []
         for name, part in self.parts.items():
-            if isinstance(part.layout, Bits):
-                kinds, place = np.unique(split[name]["bits"], axis=0, return_inverse=True)
-                channels.append(part.report_channel(kinds))
-                index.append(place.ravel())
+            if isinstance(part.schema, BitVector):
+                different, place = kinds(split[name]["bits"])
+                channels.append(part.report_channel(different))
+                index.append(place)
             else:
-                assert not isinstance(part.layout, Digits)
+                assert not isinstance(part.schema, DigitVector)
                 channels.append(part.channel())
-                index.append(part.layout.index(split[name]))
+                index.append(part.schema.index(split[name]))
         return RepeatedRows(channels, np.stack(index, axis=1))
 
 

@@ -1,0 +1,110 @@
+"""The errors that warner raises on purpose.
+
+WarnerError
+├── ArgumentError (ValueError)          an argument breaks a rule
+│   ├── BudgetError                     epsilon or another privacy parameter
+│   └── ValuesError                     a person's answer: position and kind, never the value
+├── ArgumentTypeError (TypeError)       an argument has the wrong type
+├── ReportError (ValueError)            reports that the mechanism cannot have sent
+│   └── ImpossibleReportError           a report with probability zero under the model
+├── MismatchError (ValueError)          things that do not belong together
+├── FileError (ValueError)              a file that is not whole, not ours or not unaltered
+├── StudyError (ValueError)             a study file that breaks a rule
+├── IdentifiabilityError (ValueError)   the reports do not determine what was asked for
+├── EmptyError (ValueError)             nothing to work on
+└── MissingExtraError (ImportError)     an optional dependency is not installed
+
+Every message reads "name: rule; got ... . Remedy." Parameters are shown by value. A person's answer never is, because
+messages end up in logs: its position and kind stand for it.
+"""
+
+from __future__ import annotations
+
+from warner._core.text import visible
+
+
+def message(name: str, rule: str, got: str | None = None, remedy: str | None = None) -> str:
+    """The one message form: ``name: rule; got this. Remedy.`` Parts may come from foreign files, so it is made :func:`visible`.
+
+    >>> message("n", "must be positive", "-1", "Pass the number of people")
+    'n: must be positive; got -1. Pass the number of people.'
+    """
+    text = f"{name}: {rule}"
+    if got is not None:
+        text += f"; got {got}"
+    return visible(
+        f"{text}." + (f" {remedy}" + ("" if remedy.endswith("?") else ".") if remedy else "")
+    )
+
+
+class WarnerError(Exception):
+    """Base of every error that warner raises on purpose."""
+
+
+class ArgumentError(WarnerError, ValueError):
+    """An argument breaks the rule that the message states."""
+
+
+class BudgetError(ArgumentError):
+    """A privacy parameter that cannot be honoured."""
+
+
+class ValuesError(ArgumentError):
+    """An answer outside the domain; the message gives its position and kind, never the answer.
+
+    Attributes:
+        position: of the first such answer, from 0.
+    """
+
+    def __init__(
+        self,
+        position: int,
+        rule: str,
+        got: str,
+        remedy: str | None = None,
+        where: str = "values: position",
+    ) -> None:
+        super().__init__(message(f"{where} {position}", rule, got, remedy))
+        self.position = position
+        self._parts = (rule, got, remedy)
+
+    def moved(self, where: str, offset: int) -> ValuesError:
+        """The same error at another place: ``where`` names it, ``offset`` is added to the position."""
+        rule, got, remedy = self._parts
+        return ValuesError(self.position + offset, rule, got, remedy, where)
+
+
+class ArgumentTypeError(WarnerError, TypeError):
+    """An argument has the wrong type."""
+
+
+class ReportError(WarnerError, ValueError):
+    """Reports that the mechanism cannot have sent."""
+
+
+class ImpossibleReportError(ReportError):
+    """A report that has probability zero whatever the true value is."""
+
+
+class MismatchError(WarnerError, ValueError):
+    """Reports, tallies or mechanisms that do not belong together."""
+
+
+class FileError(WarnerError, ValueError):
+    """A file that is truncated, altered, or not in the format expected."""
+
+
+class StudyError(WarnerError, ValueError):
+    """A study file that breaks a rule."""
+
+
+class IdentifiabilityError(WarnerError, ValueError):
+    """The reports do not determine what was asked for."""
+
+
+class EmptyError(WarnerError, ValueError):
+    """There is nothing to work on."""
+
+
+class MissingExtraError(WarnerError, ImportError):
+    """An optional dependency is not installed."""

@@ -1,0 +1,47 @@
+"""Which characters of labels and names may be shown, and how others are."""
+
+from __future__ import annotations
+
+import re
+
+# Characters that no page, picture or terminal shows as text: control characters (C0, DEL, C1), separators of lines and paragraphs,
+# marks that turn the direction of text, halves of surrogate pairs, and code points that are no characters. The list is written
+# out, so that it is the same with every version of Python's Unicode tables.
+_UNREADABLE = re.compile(
+    "[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff\\ufdd0-\\ufdef"
+    + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+    + "]"
+)
+
+
+def unreadable(text: str) -> str | None:
+    """What ``text`` must not hold and holds, in words for a message; None where every character may be shown.
+
+    >>> unreadable("<b>plain</b>"), unreadable("a\\x1b[2J")
+    (None, 'the control character U+001B')
+    """
+    found = _UNREADABLE.search(text)
+    if found is None:
+        return None
+    point = ord(found[0])
+    if point < 0xA0:
+        sort = "control character"
+    elif 0xD800 <= point < 0xE000:
+        sort = "surrogate"
+    elif point >= 0xFDD0:
+        sort = "noncharacter"
+    else:
+        sort = "line separator" if point in (0x2028, 0x2029) else "direction mark"
+    return f"the {sort} U+{point:04X}"
+
+
+def visible(text: str) -> str:
+    """``text`` for a screen: what :func:`unreadable` names is written as an escape. Line ends stay.
+
+    >>> visible("a\\x1b[2J\\n")
+    'a\\\\x1b[2J\\n'
+    """
+    return _UNREADABLE.sub(
+        lambda found: found[0] if found[0] == "\n" else found[0].encode("unicode_escape").decode(),
+        text,
+    )

@@ -1,0 +1,1 @@
+"""The command line, study files and the demonstration."""

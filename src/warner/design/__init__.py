@@ -1,0 +1,1 @@
+"""Decisions before and around a survey: theory, plans, audits, comparisons."""

@@ -1,0 +1,1 @@
+"""Methods of the literature that stop, smooth or correct expectation maximisation."""

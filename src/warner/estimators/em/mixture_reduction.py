@@ -1,0 +1,311 @@
+"""Mixture reduction: fit, let the values of least weight share one estimate, fit again, while BIC falls [P3]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import (
+    choice,
+    integer,
+    kind,
+    real,
+    show,
+)
+from warner._core.errors import (
+    ArgumentError,
+    IdentifiabilityError,
+    message,
+)
+from warner.channels import Channel, DirectChannel, MergedChannel, SupportChannel
+from warner.domains import Integers
+from warner.estimators.base import Estimator, repr_of_changes
+from warner.estimators.em.expectation_maximization import climb
+from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.mle.maximum_likelihood import MaximumLikelihood
+from warner.estimators.mle.objective import assess, finish, require_possible
+from warner.metrics.simplex import project
+
+_STEPS = 100_000  # EM steps of one fit
+_ENTRIES = 2**22  # of the columns that are formed at a time
+
+
+@dataclass(frozen=True, eq=False)
+class _Mixture:
+    """A fitted mixture: ``labels`` (K,) the component of every value (-1: none), ``weights`` (K',) of the components, and their BIC."""
+
+    labels: np.ndarray
+    weights: np.ndarray
+    bic: float
+    steps: int
+    status: Status
+
+
+@dataclass(frozen=True, repr=False)
+class MixtureReduction(Estimator):
+    """maximise l(M t) over the weights t (K',) of fewer and fewer components, M[x, j] = 1 / h_j for the h_j values x of component j.
+
+    All K values start as components of their own. After a fit, components of weight below ``tau`` standard deviations are merged,
+    equal shares inside; the rest is fitted again from where it was; BIC = -2 n l + K' ln n decides: when it rises the last reduction
+    is undone and the method ends, as it does at ``k_min`` components or when none are light enough. The number left is the fit's
+    ``components``.
+
+    [P3 alg 1] breaks where BIC rises, [P3 alg 3] as printed where it falls; lower is better, so both break where it rises here. And
+    where no window is below the threshold [P3 alg 3] as printed turns for ever: here the window is halved, and below 2 values it ends.
+
+    Args:
+        inner: how weights are fitted: ``"em"``, expectation maximisation from the current weights until a step raises the
+            log-likelihood of all n reports by less than ``tolerance``, which regularises by itself; ``"mle"``, their exact maximum;
+            or any estimator. None: EM as published, but the maximum for bit sums, whose quasi-likelihood EM climbs K times slower.
+        operation: ``"merge"``; ``"prune"`` leaves components out instead, share 0; None does neither: the inner fit alone.
+        select: which components a round takes. ``"lowest"``: the lightest, at most half of those below the threshold, and two at least;
+            ``"half"``: all of the lighter half that are below it, so that the heavier half is kept (binary search); ``"window"``: the
+            ceil(K / 2^round) adjacent values of least weight, all of them components of their own, if together they are below
+            the threshold. None: windows where values are points on a line, the lowest elsewhere.
+        tau: the threshold in standard deviations of a share: of the unbiased estimate at a true share of 0 (P3 eqs 4, 5); for
+            channels without a closed form of that, such as square wave and piecewise, the Cramer-Rao bound of one share at the
+            uniform distribution (the inverse of P3 eq 13, whose numerator wants squaring). A component's is the mean over its values.
+        k_min: the least number of components, below which no round goes; None for K / 4, rounded up.
+        premerge: start with all values whose unbiased estimate is not positive in one component (merge) or left out (prune).
+        tolerance: nats over all n reports. [P3] names none; its code takes 1e-3 e^epsilon for randomised response.
+
+    Raises:
+        ImpossibleReportError: a report was seen that has probability 0 under every value.
+        IdentifiabilityError: ``premerge`` where the channel has no inverse.
+
+    Source: [P3 algs 1-3, sec IV, V]; METHODS 5, 9.
+
+    >>> MixtureReduction(), MixtureReduction("mle", operation=None)
+    (MixtureReduction(), MixtureReduction(inner='mle', operation=None))
+    """
+
+    inner: Any = None
+    operation: str | None = "merge"
+    select: str | None = None
+    tau: float = 2.0
+    k_min: int | None = None
+    premerge: bool = False
+    tolerance: float = 1e-3
+
+    def __post_init__(self) -> None:
+        if not (self.inner is None or self.inner in ("em", "mle")) and not isinstance(
+            self.inner, Estimator
+        ):
+            raise ArgumentError(
+                message(
+                    "inner", "must be None, 'em', 'mle' or an estimator object", kind(self.inner)
+                )
+            )
+        choice("operation", self.operation, ("merge", "prune", None))
+        choice("select", self.select, ("lowest", "half", "window", None))
+        choice("premerge", self.premerge, (False, True))
+        for name in ("tau", "tolerance"):
+            if real(name, getattr(self, name)) <= 0:
+                raise ArgumentError(message(name, "must be positive", show(getattr(self, name))))
+        if self.k_min is not None:
+            integer("k_min", self.k_min, 1)
+
+    def __repr__(self) -> str:
+        return repr_of_changes(self)
+
+    def fit(self, data: LikelihoodData) -> Fit:
+        start = perf_counter()
+        size = data.domain.size
+        rows, weights = data.channel.restrict_to_observed(data.weights)
+        require_possible(rows, weights)
+        observed = replace(data, channel=rows, weights=weights)
+        labels = np.arange(size)
+        if self.premerge and self.operation is not None:
+            labels = self._reduced(labels, data.channel.invert(data.weights) <= 0)
+        even = np.full(size, 1 / size)
+        now = self._fitted(observed, labels, MergedChannel(rows, labels).gather(even))
+        steps = now.steps
+        least = -(-size // 4) if self.k_min is None else self.k_min
+        if self.operation is not None and now.weights.size > least:
+            tau = self.tau * deviations(data, rows, weights)
+            level = 1
+            while now.weights.size > least:
+                chosen, level = self._chosen(observed, now, tau, least, level)
+                if chosen is None:
+                    break
+                following = self._following(observed, now, chosen)
+                steps += following.steps
+                if following.bic > now.bic:
+                    break
+                now, level = following, level + 1
+        theta = MergedChannel(rows, now.labels).spread(now.weights)
+        less = now.weights.size < size
+        status = (
+            Status.REDUCED
+            if less and now.status in (Status.STOPPED, Status.CONVERGED, Status.EXACT)
+            else now.status
+        )
+        fit = finish(data, theta / theta.sum(), status, steps)
+        return replace(
+            fit, components=now.weights.size if less else None, seconds=perf_counter() - start
+        )
+
+    def _reduced(self, labels: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Labels with the components of ``values`` (K,) merged or left out, numbered by their first values; unchanged where none would be left."""
+        left = np.where(
+            values,
+            -1 if self.operation == "prune" else labels[values].min(initial=labels.size),
+            labels,
+        )
+        if (left < 0).all():
+            return labels
+        used, numbers = np.unique(left, return_inverse=True)
+        return numbers - int(used[0] < 0)
+
+    def _following(self, data: LikelihoodData, now: _Mixture, chosen: np.ndarray) -> _Mixture:
+        """The mixture with the components of some values (K,) reduced, fitted from the weights as they are."""
+        theta = MergedChannel(data.channel, now.labels).spread(now.weights)
+        labels = self._reduced(now.labels, chosen)
+        start = MergedChannel(data.channel, labels).gather(theta)
+        return self._fitted(
+            data,
+            labels,
+            start / start.sum() if start.sum() > 0 else np.full(start.size, 1 / start.size),
+        )
+
+    def _fitted(self, data: LikelihoodData, labels: np.ndarray, start: np.ndarray) -> _Mixture:
+        merged = MergedChannel(data.channel, labels)
+        if self.inner == "em" or (self.inner is None and merged.rows_per_report == 1):
+            whole = merged.shape == data.channel.shape
+            t, value, steps, status = climb(
+                data.channel if whole else merged,
+                data.weights,
+                data.n,
+                start,
+                self.tolerance,
+                _STEPS,
+            )
+        else:
+            t, steps, status = self._by_estimator(data, merged)
+            value = assess(merged, data.weights, t)[1]
+        return _Mixture(labels, t, -2 * data.n * value + t.size * np.log(data.n), steps, status)
+
+    def _by_estimator(
+        self, data: LikelihoodData, merged: MergedChannel
+    ) -> tuple[np.ndarray, int, Status]:
+        """Weights by another estimator: (weights, steps, how it ended)."""
+        estimator = self.inner if isinstance(self.inner, Estimator) else MaximumLikelihood()
+        counts = (
+            averaged(data.channel, data.weights, merged)
+            if isinstance(estimator, MaximumLikelihood)
+            else None
+        )
+        if counts is not None:
+            fit = estimator.fit(replace(data, weights=counts))
+            t = merged.gather(fit.shares)
+        else:
+            fit = estimator.fit(
+                LikelihoodData(merged, data.weights, data.n, Integers(0, merged.shape[1] - 1))
+            )
+            t = fit.shares
+        return t, fit.iterations or 0, fit.status
+
+    def _chosen(
+        self, data: LikelihoodData, now: _Mixture, tau: np.ndarray, least: int, level: int
+    ) -> tuple[np.ndarray | None, int]:
+        """Which values' components are reduced next, (K,) booleans or None, and the level of the window."""
+        merging = self.operation == "merge"
+        most = (
+            now.weights.size - least + merging
+        )  # that may go without going below the least number
+        points = data.domain.points
+        select = self.select or (
+            "window" if points is not None and points.shape[1] == 1 else "lowest"
+        )
+        merged = MergedChannel(data.channel, now.labels)
+        if select == "window":
+            single = (merged.sizes[now.labels] == 1) & (now.labels >= 0)
+            return _window(merged.spread(now.weights), single, tau, most, level, 1 + merging)
+        below = now.weights < merged.gather(tau) / merged.sizes
+        order = np.argsort(now.weights, kind="stable")
+        if select == "half":
+            order = order[: now.weights.size // 2]
+        order = order[below[order]]
+        if select == "lowest":
+            order = order[: max(1 + merging, order.size // 2)]
+        order = order[:most]
+        return (np.isin(now.labels, order), level) if order.size > merging else (None, level)
+
+
+def _window(
+    theta: np.ndarray, single: np.ndarray, tau: np.ndarray, most: int, level: int, fewest: int
+) -> tuple[np.ndarray | None, int]:
+    """The window of ceil(K / 2^level) adjacent single values of least weight, halved until its weight is below its mean tau."""
+    size = theta.size
+    while True:
+        width = min(-(-size // 2**level), most)
+        if width < fewest:
+            return None, level
+        sums, taus, free = (_sums(v, width) for v in (theta, tau, single.astype(np.float64)))
+        sums = np.where(free > width - 0.5, sums, np.inf)
+        first = int(np.argmin(sums))
+        if sums[first] < taus[first] / width:
+            return (np.arange(size) >= first) & (np.arange(size) < first + width), level
+        if width == 1 or 2**level >= size:
+            return None, level
+        level += 1
+
+
+def _sums(v: np.ndarray, width: int) -> np.ndarray:
+    """Sums over all windows of ``width`` entries, (K,) -> (K - width + 1,)."""
+    total = np.append(0.0, np.cumsum(v))
+    return total[width:] - total[:-width]
+
+
+def averaged(channel: Channel, w: np.ndarray, merged: MergedChannel) -> np.ndarray | None:
+    """Weights (m,) under which the channel's own maximiser is the merged one's, value by value; None where there are none.
+
+    Randomised response: l = sum_y w_y log(theta_y + a_y) is concave and, where a is one number inside a component, does not
+    change when values of a component are exchanged if their counts are replaced by the mean. So its maximiser gives them one
+    share, and there the log-likelihood is the one of the counts as they were. Bit sums likewise (METHODS 4.1, 5). With count 0
+    a value left out gets the share 0 of itself under randomised response, but not where its bits say no.
+    """
+    if not isinstance(
+        channel, DirectChannel if (merged.labels < 0).any() else DirectChannel | SupportChannel
+    ):
+        return None
+    first = np.unique(merged.labels, return_index=True)[1][merged.labels]
+    if not (
+        np.array_equal(channel.q, channel.q[first])
+        and np.array_equal(channel.gap, channel.gap[first])
+    ):
+        return None
+    parts = w.reshape(-1, channel.shape[1])
+    counts = np.concatenate([merged.spread(merged.gather(part)) for part in parts])
+    total = float(counts.sum())
+    return counts / total if total > 0 else None
+
+
+def deviations(data: LikelihoodData, rows: Channel, weights: np.ndarray) -> np.ndarray:
+    """Standard deviations (K,) that the threshold counts in: see MixtureReduction, tau.
+
+    The Cramer-Rao bound of one share, all others known, at the uniform distribution u: 1 / sqrt(n I_x) with
+    I_x = copies * sum_y w_y A[y, x]^2 / (A u)_y^2.
+    """
+    channel = data.channel
+    if all(
+        type(part).inverse_moments is not Channel.inverse_moments
+        for part in getattr(channel, "channels", (channel,))
+    ):
+        try:
+            variance = channel.variance_at_zero(project(channel.invert(data.weights)))
+            return np.sqrt(variance / data.n)
+        except IdentifiabilityError:
+            pass
+    size = rows.shape[1]
+    d = rows.matvec(np.full(size, 1 / size))
+    v = np.divide(weights, d**2, out=np.zeros_like(d), where=weights > 0)
+    step = max(1, _ENTRIES // rows.shape[0])
+    information = [
+        v @ rows.columns(np.arange(size)[i : i + step]) ** 2 for i in range(0, size, step)
+    ]
+    return 1 / np.sqrt(data.n * rows.rows_per_report * np.concatenate(information))

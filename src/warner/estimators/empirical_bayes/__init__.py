@@ -1,0 +1,1 @@
+"""Posterior means under a prior that is learnt from the reports."""

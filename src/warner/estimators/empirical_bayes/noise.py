@@ -1,0 +1,319 @@
+"""The noise of unbiased estimates: variances, likelihoods at given shares, and the shares worth telling apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from warner.channels import (
+    Channel,
+    DirectChannel,
+    HadamardChannel,
+    HashChannel,
+    StackChannel,
+    SupportChannel,
+    SupportRows,
+)
+from warner.estimators.empirical_bayes.order import Guess, guessed
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.metrics.simplex import project
+
+_STEP = 0.4  # atoms, in standard deviations of the noise
+_REACH = 4.5  # how far from any value there are atoms, likewise
+_RATIO = 1.25  # between atoms below that resolution
+_LOWEST = 0.03  # smallest atom above 0, in shares of 1/K
+_MOST = 1000  # atoms
+_KINDS = 8  # of noise that get atoms of their own
+_WIDTH = 0.1  # rows closer than this, in standard deviations, are one row of the prior's data
+_EXACT = 1e8  # multiplications that the exact variance of a hash pool's inverse may cost
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How large a share (K,) of n reports supports each value, q + gap t being expected where t is its own; ``direct``: reports are values."""
+
+    n: float
+    share: np.ndarray
+    q: np.ndarray
+    gap: np.ndarray
+    direct: bool
+
+    def part(self, index: np.ndarray) -> Counts:
+        return replace(self, share=self.share[index], q=self.q[index], gap=self.gap[index])
+
+    def logs(self, atoms: np.ndarray) -> np.ndarray:
+        """Log-likelihoods (K, J): binomial, or of values Poisson."""
+        mu = np.clip(self.q[:, None] + self.gap[:, None] * atoms, _TINY, 1 - 1e-16)
+        share = self.share[:, None]
+        out: np.ndarray = self.n * (
+            share * np.log(mu) + (-mu if self.direct else (1 - share) * np.log1p(-mu))
+        )
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """K unbiased estimates y and their noise: variance (null + slope t - t^2) / n at a true share t, each (K,).
+
+    A count with mean mu = q + gap t has variance mu (1 - mu) / (n gap^2), so null = q (1 - q) / gap^2, slope = (1 - 2q) / gap;
+    other channels' are exact from their inverse's weights (see Channel.null_variance).
+
+    Attributes:
+        n: reports, or how many of this kind the estimates are worth.
+        y, null, slope: (K,).
+        q, gap: (K,) where counts are known by them, else None.
+        direct: whether reports are values.
+        guess: what the order of the values says besides.
+        groups: of several mechanisms or budgets, the counts of each, whose likelihoods multiply; y is then only where they are looked at.
+    """
+
+    n: float
+    y: np.ndarray
+    null: np.ndarray
+    slope: np.ndarray
+    q: np.ndarray | None
+    gap: np.ndarray | None
+    direct: bool
+    guess: Guess | None = None
+    groups: tuple[Counts, ...] = ()
+
+    @classmethod
+    def of(cls, data: LikelihoodData, likelihood: str) -> Noise:
+        """The noise of a tally's unbiased estimates, moved to sum to one."""
+        channel, n = data.channel, float(data.n)
+        y = channel.invert(data.weights)
+        known = _support_law(channel) if likelihood == "binomial" else None
+        if known is None:
+            plug = project(y)
+            _, own = channel.inverse_moments(plug)
+            null = channel.variance_at_zero(plug)
+            found = cls(n, y, null, np.maximum(own - null, 0.0), None, None, False).balanced()
+            return (
+                replace(found, groups=_groups(data, found.y - y))
+                if likelihood == "binomial"
+                else found
+            )
+        q, gap = known
+        if isinstance(channel, HashChannel):
+            y, worth = _pooled(channel, data, y, q, gap)
+            n *= worth
+        return cls(
+            n,
+            y,
+            q * (1 - q) / gap**2,
+            (1 - 2 * q) / gap,
+            q,
+            gap,
+            isinstance(channel, DirectChannel),
+        ).balanced()
+
+    def balanced(self) -> Noise:
+        """y moved along its variances to sum to one: on the simplex that changes no likelihood, and it takes out the error of the sum."""
+        return replace(self, y=onto_sum(self.y, self.variance(self.y)))
+
+    def in_order(self) -> Noise:
+        """With what the order of the values says of each."""
+        return replace(self, guess=guessed(self.y, self.variance(project(self.y))))
+
+    def part(self, index: np.ndarray) -> Noise:
+        """Some of the values."""
+        q, gap = (None if v is None else v[index] for v in (self.q, self.gap))
+        return replace(
+            self,
+            y=self.y[index],
+            null=self.null[index],
+            slope=self.slope[index],
+            q=q,
+            gap=gap,
+            guess=None if self.guess is None else self.guess.part(index),
+            groups=tuple(group.part(index) for group in self.groups),
+        )
+
+    def variance(self, t: np.ndarray) -> np.ndarray:
+        """At true shares t, clipped to [0, 1]; at least that of one report in n^2."""
+        t = np.clip(t, 0.0, 1.0)
+        return np.maximum((self.null + self.slope * t - t**2) / self.n, 1.0 / self.n**2)
+
+    def likelihood(self, atoms: np.ndarray) -> np.ndarray:
+        """(K, J), each row divided by its largest entry."""
+        if self.groups:
+            logs = np.sum([group.logs(atoms) for group in self.groups], axis=0)
+        elif self.q is None or self.gap is None:
+            variance = np.maximum(
+                (self.null[:, None] + self.slope[:, None] * atoms - atoms**2) / self.n,
+                1.0 / self.n**2,
+            )
+            logs = -((self.y[:, None] - atoms) ** 2) / (2 * variance) - np.log(variance) / 2
+        else:
+            logs = Counts(self.n, self.q + self.gap * self.y, self.q, self.gap, self.direct).logs(
+                atoms
+            )
+        out: np.ndarray = np.exp(logs - logs.max(axis=1, keepdims=True))
+        if self.guess is not None:
+            out *= self.guess.likelihood(atoms)
+            out /= out.max(axis=1, keepdims=True)
+        return out
+
+    def place(self, t: np.ndarray) -> np.ndarray:
+        """t (K,) where its noise has variance one: z = integral dt / sd(t) = sqrt(n) arcsin((2t - slope) / r), r^2 = slope^2 + 4 null."""
+        r = np.sqrt(self.slope**2 + 4 * self.null)
+        return np.sqrt(self.n) * np.arcsin(
+            np.clip((2 * np.clip(t, 0.0, 1.0) - self.slope) / np.maximum(r, _TINY), -1.0, 1.0)
+        )
+
+    def _kinds(self) -> np.ndarray:
+        """null and slope (2, K), rounded to 12 digits of the largest, so that values of one kind have one."""
+        each = np.stack([self.null, self.slope])
+        largest = np.abs(each).max(axis=1, keepdims=True)
+        return np.round(each / np.where(largest > 0, largest, 1.0), 12)
+
+    def atoms(self, mean: float) -> np.ndarray:
+        """(J,) shares that the prior may have: 0, even steps of the noise near the data, in proportion to each other below its resolution."""
+        _, first, kinds = np.unique(self._kinds(), axis=1, return_index=True, return_inverse=True)
+        laws = np.stack([self.null, self.slope])[:, first]
+        if laws.shape[1] > _KINDS:  # the least noise stands for all
+            laws, kinds = laws[:, :1], np.zeros(self.y.size, dtype=np.int64)
+        even, finest = [], np.inf
+        reach = np.arange(-int(_REACH / _STEP), int(_REACH / _STEP) + 2)
+        for kind, (null, slope) in enumerate(laws.T):
+            y = self.y[kinds.ravel() == kind]
+            law = replace(self, null=np.full(1, null), slope=np.full(1, slope))
+            origin, end = (float(law.place(np.array([t]))[0]) for t in (0.0, 1.0))
+            last = int((end - origin) / _STEP)
+            near = (np.floor((law.place(y) - origin) / _STEP)[:, None] + reach).astype(np.int64)
+            steps = _bridged(
+                np.unique(np.concatenate([near[(near > 0) & (near <= last)], [0, last]]))
+            )
+            z = origin + _STEP * np.append(1, steps[1:])
+            t = (
+                slope + np.sqrt(slope**2 + 4 * null) * np.sin(np.minimum(z, end) / np.sqrt(self.n))
+            ) / 2
+            finest = min(finest, float(t[0]))
+            even.append(t[1:])
+        low, top = _LOWEST * mean, min(1.0, finest / (_RATIO - 1))
+        highest = np.clip(
+            float((self.y + _REACH * np.sqrt(self.variance(self.y))).max()), 4 * mean, 1.0
+        )
+        rungs = max(0, int(np.ceil(np.log(max(top, _TINY) / low) / np.log(_RATIO))))
+        ladder = low * _RATIO ** np.arange(rungs)
+        above = np.concatenate(even)
+        above = above[above > (1.05 * ladder[-1] if rungs else 0.0)]
+        return np.unique(
+            np.clip(
+                np.concatenate([[0.0, min(1.0, mean)], ladder[ladder <= highest], above]), 0.0, 1.0
+            )
+        )
+
+    def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values that hardly differ as one row: (K,) the row of each, and of each row (R,) one of its values and how many it has."""
+        place = self.y / np.sqrt(self.variance(self.y))
+        guess = (
+            np.zeros(1) if self.guess is None else self.guess.value / np.sqrt(self.guess.variance)
+        )
+        own = [
+            (group.share - group.q) / group.gap / np.sqrt(self.variance(self.y))
+            for group in self.groups
+        ]
+        seen = [np.broadcast_to(np.round(v / _WIDTH), place.shape) for v in (place, guess, *own)]
+        keys = np.stack([*seen, *self._kinds()])
+        order = np.argsort(self.y, kind="stable")
+        _, rows, counts = np.unique(keys[:, order], axis=1, return_inverse=True, return_counts=True)
+        back = np.empty(order.size, dtype=np.int64)
+        back[order] = rows.ravel()
+        # The middle one of a row stands for it, however the values are labelled.
+        middle = order[
+            np.argsort(rows.ravel(), kind="stable")[np.cumsum(counts) - counts + counts // 2]
+        ]
+        return back, middle, counts.astype(np.float64)
+
+
+def _pooled(
+    channel: HashChannel, data: LikelihoodData, y: np.ndarray, q: np.ndarray, gap: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Unbiased estimates (K,) from a pool of seeds, and what share of its reports they are worth: the better of two.
+
+    Counts have the noise of their own, and other values' shares in them: two values meet not in 1/g of the seeds, but in 1/g + e,
+    e of variance (1/g) (1 - 1/g) / seeds. The inverse of the pool's collisions undoes that, at a cost of the noise: it is the inverse of a sample
+    covariance, of seeds (g - 1) observations, whose mean diagonal is 1 / (1 - K / (seeds (g - 1))) where the exact one costs too much.
+    Left in the estimates, it is more noise, of variance sum theta^2 / (seeds (g - 1)): less, where seeds outnumber reports.
+    """
+    size, n = y.size, data.n
+    even = np.full(size, 1 / size)
+    mu = q + gap * even
+    own = float((mu * (1 - mu) / gap**2).mean())
+    free = channel.seeds * (channel.count - 1)
+    exact = channel.shape[0] * size**2 <= _EXACT
+    inverted = (
+        min(1.0, own / float(channel.variance(even).mean()))
+        if exact
+        else max(1 - size / free, 1 / n)
+    )
+    plain = (channel.shares(data.weights) - q) / gap
+    power = max(float(plain @ plain) - size * own / n, 1 / size)
+    crossed = own / (own + n * power / free)
+    return (plain, crossed) if crossed > inverted else (y, inverted)
+
+
+def _bridged(steps: np.ndarray) -> np.ndarray:
+    """Sorted integers with 1, 3, 7, 15, .. more next to either side of each gap, up to its middle.
+
+    Else the last atom before a gap would stand for half of it, and its mass outweigh how unlikely it is.
+    """
+    gap = np.diff(steps)[:, None]
+    far = 2 ** np.arange(1, 40) - 1
+    inside = 2 * far <= gap
+    return np.unique(
+        np.concatenate([steps, (steps[:-1, None] + far)[inside], (steps[1:, None] - far)[inside]])
+    )
+
+
+def _groups(data: LikelihoodData, moved: np.ndarray) -> tuple[Counts, ...]:
+    """The counts of every mechanism of several, each moved as the estimates (K,) were; none where one does not count support."""
+    channel = data.channel
+    if not isinstance(channel, StackChannel):
+        return ()
+    found = []
+    for part, share, weights, n in zip(
+        channel.channels, channel.shares, channel.split(data.weights), channel.people, strict=True
+    ):
+        known = None if isinstance(part, HashChannel) else _support_law(part)
+        if known is None:
+            return ()
+        q, gap = known
+        counted = q + gap * (part.invert(weights / share) + moved)
+        found.append(Counts(float(n), counted, q, gap, isinstance(part, DirectChannel)))
+    return tuple(found)
+
+
+def _support_law(channel: Channel) -> tuple[np.ndarray, np.ndarray] | None:
+    """q and gap (K,) of the counts S_x where reports support values."""
+    if isinstance(channel, DirectChannel | SupportChannel | HadamardChannel | SupportRows):
+        return channel.q, channel.gap
+    if isinstance(channel, HashChannel):
+        # Another value shares the bucket in one seed of g: q' + (p - q') / g.
+        other = np.full(channel.shape[1], 1 / channel.count)
+        return channel.q + channel.gap * other, channel.gap * (1 - other)
+    return None
+
+
+def onto_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Moved in proportion to the variances (K,) until the sum is one."""
+    total = float(variance.sum())
+    share = variance / total if total > 0 else np.full(values.size, 1 / values.size)
+    out: np.ndarray = values + share * (1 - float(values.sum()))
+    return out
+
+
+def separate(noise: Noise) -> tuple[np.ndarray, np.ndarray]:
+    """The values that the prior is fitted on, and those held apart: the largest, where all would need too many atoms.
+
+    Such values lie many standard deviations from one another, and there is nothing they could learn from each other.
+    """
+    order = np.argsort(noise.y)
+    z = noise.place(noise.y)[order]
+    # Each value brings the atoms within reach that the one below it does not.
+    fresh = np.minimum(np.concatenate([[2 * _REACH], np.abs(np.diff(z))]), 3 * _REACH) / _STEP
+    kept = np.cumsum(fresh) <= max(_MOST, 2 * fresh[0])
+    return np.sort(order[kept]), np.sort(order[~kept])

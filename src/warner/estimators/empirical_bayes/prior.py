@@ -1,0 +1,247 @@
+"""What shares look like, learnt from their own noisy counts: a prior over atoms, and each value's posterior under it.
+
+The K shares are taken as draws of one unknown law g over atoms a_1 < .. < a_J, conditional on their sum being one; L (R, J) holds
+the likelihood of rows of data at every atom. Two facts about the sum carry the method:
+
+- On the simplex the likelihood does not change when every row is multiplied by exp(lambda a), lambda the same for all, because
+  sum_x theta_x is 1. So the data may be moved along that direction until they sum to one (``Noise.balanced``) before g is fitted,
+  and the posteriors tilted by exp(lambda a) until their means do (``tilted``).
+- The law of the shares that there are has mean 1/K exactly, so g is fitted under E_g a = 1/K.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+# Families of laws, the base of the prior: Gamma laws of mean m/K and these shapes (together: Dirichlet), and the rest of the mass on
+# few large values, log-uniform on [1/K, 1]; or a part of the values absent.
+_SHAPES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 4.0, 12.0, 50.0, 300.0)
+_BULKS = (1.0, 0.93, 0.85, 0.75, 0.65, 0.5, 0.35, 0.2, 0.08, 0.03, 0.01, 0.001)
+_PRESENT = (0.1, 0.25, 0.5)
+_CONCENTRATIONS = (6.0, 24.0, np.inf)  # pseudo-observations of the base; inf is the base alone
+_SWEEPS = 30
+# Where data cannot tell laws apart, that of small risk counts more: weights are divided by the risk, which minimises the expected ratio
+# of the error to what each law's own would be, not the expected error. Risks below (0.1 / K)^2 a value are alike.
+_FLOOR = 1e-2
+_TINY = 1e-300
+
+
+def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
+    """The law nearest to g (J,) in likelihood, max sum_j g_j log h_j, with mean ``mean``: h_j = g_j / (1 + lambda (a_j - mean)).
+
+    lambda is the root of the decreasing sum_j g_j d_j / (1 + lambda d_j), d = a - mean, found by guarded Newton steps. Where all
+    of g is on one side of the mean there is none, and g is returned.
+    """
+    d = atoms - mean
+    support = d[g > 0]
+    if not support.size or support.max() <= 0 or support.min() >= 0:
+        return g / g.sum()
+    low, high = -(1 - 1e-12) / support.max(), -(1 - 1e-12) / support.min()
+    multiplier = 0.0
+    for _ in range(60):
+        ratio = d / (1 + multiplier * d)
+        value, slope = float(g @ ratio), float(g @ ratio**2)
+        low, high = (multiplier, high) if value > 0 else (low, multiplier)
+        step = multiplier + value / max(slope, _TINY)
+        step = step if low < step < high else (low + high) / 2
+        done = abs(step - multiplier) <= 1e-12 * max(1.0, abs(step))
+        multiplier = step
+        if done:
+            break
+    h = g / (1 + multiplier * d)
+    return h / h.sum()
+
+
+def families(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
+    """The candidate laws on the atoms, (F, J), each of mean ``mean``, and their weights (F,) before the data: half for Gamma laws alone.
+
+    An atom stands for the cell between its neighbours' midpoints.
+    """
+    from scipy.special import gammainc
+
+    edges = np.concatenate([[0.0], (atoms[1:] + atoms[:-1]) / 2, [np.inf]])
+    tail = np.diff(np.log(np.clip(edges, min(mean, 0.5), 1.0)))
+    tail = tail / tail.sum() if tail.sum() > 0 else np.eye(atoms.size)[-1]
+    laws: list[np.ndarray] = []
+    alone: list[bool] = []
+    for bulk in _BULKS:
+        shapes = np.array(
+            [s for s in _SHAPES if bulk == 1 or (s > 0.3 and (bulk > 0.05 or s <= 1))]
+        )
+        cells = np.maximum(
+            np.diff(gammainc(shapes[:, None], edges * shapes[:, None] / (bulk * mean)), axis=1), 0.0
+        )
+        for g in cells:
+            if bulk < 1:
+                own = float(g @ atoms)
+                large = (mean - own) / max(float(tail @ atoms) - own, _TINY)
+                if not 0 < large < 0.5:
+                    continue
+                g = (1 - large) * g + large * tail
+            laws.append(g)
+            alone.append(bulk == 1)
+    for present in _PRESENT:
+        if present >= mean:
+            for shape in (0.5, 2.0, 10.0):
+                g = present * np.maximum(
+                    np.diff(gammainc(shape, edges * shape * present / mean)), 0.0
+                )
+                g[0] += 1 - present
+                laws.append(g)
+                alone.append(False)
+    plain = np.array(alone)
+    weights = np.where(
+        plain, 0.5 / np.count_nonzero(plain), 0.5 / max(1, int(np.count_nonzero(~plain)))
+    )
+    return np.array([with_mean(g, atoms, mean) for g in laws]), weights
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """What was learnt: a mixture over concentrations of a base law and the laws that the values themselves suggest.
+
+    Attributes:
+        base: (J,), the base law, an average of the families.
+        parts: (weight, concentration, posteriors (R, J) of the rows it was fitted on, their sum (J,) and the mean's correction (J,)).
+    """
+
+    base: np.ndarray
+    parts: list[tuple[float, float, np.ndarray, np.ndarray, np.ndarray]]
+
+    def posteriors(self, likelihood: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """(K, J): each value's posterior under what the *other* values suggest; ``rows`` (K,) is the row that each was fitted as."""
+        total = np.zeros(likelihood.shape)
+        for weight, concentration, fitted, together, correction in self.parts:
+            if concentration == np.inf:
+                total += weight * _normalized(likelihood * self.base)
+            else:
+                others = np.maximum(together - fitted, 0.0) + concentration * self.base
+                total += weight * _normalized(likelihood * (others * correction)[rows])
+        return total
+
+
+def fit_prior(
+    likelihood: np.ndarray, counts: np.ndarray, atoms: np.ndarray, mean: float, absolute: bool
+) -> Prior:
+    """Learn the prior from rows of data.
+
+    1. The base: an average of the families, each weighted by how well it explains the data, p(y | sum theta = 1) =
+       p(y) p(sum = 1 | y) / p(sum = 1) with both sums taken as normal, over its risk.
+    2. For each concentration c, a Dirichlet process with that base in collapsed mean-field form: row r's posterior is
+       p_r proportional to L_r (c base + sum of the other rows' posteriors), swept until steady. Leaving the row itself out is
+       what keeps a value that is alone from being taken for its own prior, which is how the nonparametric maximum fails on
+       few or separate values. c = inf is the base alone.
+    3. Concentrations are weighted as the families are, by their leave-one-out likelihood less what a refit would cost, once more
+       the gain from having left the row in.
+
+    Args:
+        likelihood: L (R, J), rows up to factors.
+        counts: (R,) how many values each row stands for.
+        atoms, mean: (J,) and what the prior's mean must be.
+        absolute: weigh by absolute, not squared, risk.
+    """
+    size = float(counts.sum())
+    floor = _FLOOR * mean**2
+    power = 0.5 if absolute else 1.0
+    laws, weights = families(atoms, mean)
+    d = np.maximum(likelihood @ laws.T, _TINY)
+    first, second = likelihood @ (laws * atoms).T / d, likelihood @ (laws * atoms**2).T / d
+    spread = counts @ np.maximum(second - first**2, 0.0) + size * floor
+    before = size * (laws @ atoms**2 - (laws @ atoms) ** 2 + floor)
+    score = (
+        np.log(weights)
+        + counts @ np.log(d)
+        + _sum_score(counts @ first, spread, size * mean)
+        + np.log(before) / 2
+        - power * np.log(spread)
+    )
+    base = np.maximum(_shares(score) @ laws, 1e-200)
+
+    parts, scores = [], []
+    for concentration in _CONCENTRATIONS:
+        posteriors = _normalized(likelihood * base)
+        together, correction = counts @ posteriors, np.ones(atoms.size)
+        prior = concentration * base
+        for _ in range(_SWEEPS if concentration < np.inf else 0):
+            law = (together + prior) / (size + concentration)
+            fixed = with_mean(law, atoms, mean)
+            correction = np.divide(fixed, law, out=np.ones_like(law), where=law > 0)
+            moved = _normalized(
+                likelihood * ((np.maximum(together - posteriors, 0.0) + prior) * correction)
+            )
+            steady = bool(np.abs(moved - posteriors).max() < 1e-4)
+            posteriors, together = moved, counts @ moved
+            if steady:
+                break
+        if concentration == np.inf:
+            fitness = float(counts @ np.log(np.maximum(likelihood @ base, _TINY)))
+        else:
+            left = (likelihood * (np.maximum(together - posteriors, 0.0) + prior)).sum(axis=1) / (
+                size - 1 + concentration
+            )
+            whole = likelihood @ (together + prior) / (size + concentration)
+            fitness = float(
+                counts @ (2 * np.log(np.maximum(left, _TINY)) - np.log(np.maximum(whole, _TINY)))
+            )
+        means = posteriors @ atoms
+        spread = counts @ np.maximum(posteriors @ atoms**2 - means**2, 0.0) + size * floor
+        scores.append(
+            fitness
+            + float(_sum_score(counts @ means, spread, size * mean) - power * np.log(spread))
+        )
+        parts.append((concentration, posteriors, together, correction))
+    weights = _shares(np.array(scores))
+    return Prior(
+        base,
+        [
+            (float(weight), *part)
+            for weight, part in zip(weights, parts, strict=True)
+            if weight > 1e-6
+        ],
+    )
+
+
+def tilted(
+    posteriors: np.ndarray, atoms: np.ndarray, target: float, noise: np.ndarray
+) -> np.ndarray:
+    """Posteriors (K, J) times exp(lambda a), lambda such that their means sum to ``target`` less ``noise``'s share.
+
+    That is the saddle point of the posterior conditional on the sum; to first order it takes lambda times each one's posterior
+    variance from its mean. Values held apart take part with normal posteriors: their means move by lambda times ``noise``, their variances.
+
+    Args:
+        posteriors, atoms: (K, J), (J,).
+        target: what the means of these values sum to, were those apart not to move.
+        noise: (L,) variances of the values held apart.
+    """
+    with np.errstate(divide="ignore"):
+        logs = np.log(posteriors)
+    apart = float(noise.sum())
+    multiplier, current = 0.0, posteriors
+    for _ in range(60):
+        means = current @ atoms
+        variances = np.maximum(current @ atoms**2 - means**2, 0.0)
+        excess = float(means.sum()) + multiplier * apart - target
+        if abs(excess) < 1e-10 or float(variances.sum()) + apart <= 0:
+            break
+        longest = 2 / np.sqrt(max(float(variances.max()), _TINY))
+        multiplier -= float(np.clip(excess / (float(variances.sum()) + apart), -longest, longest))
+        exponent = logs + multiplier * atoms
+        current = _normalized(np.exp(exponent - exponent.max(axis=1, keepdims=True)))
+    return current
+
+
+def _sum_score(total: np.ndarray, variance: np.ndarray, target: float) -> np.ndarray:
+    """log of the normal density that the shares sum to the target."""
+    return -np.log(variance) / 2 - (total - target) ** 2 / (2 * variance)
+
+
+def _shares(scores: np.ndarray) -> np.ndarray:
+    weights = np.exp(scores - scores.max())
+    return weights / weights.sum()
+
+
+def _normalized(rows: np.ndarray) -> np.ndarray:
+    return rows / np.maximum(rows.sum(axis=1, keepdims=True), _TINY)

@@ -1,0 +1,434 @@
+"""A smooth distribution over values in order, as smooth as the reports say: log-splines, their penalty by marginal likelihood."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from time import perf_counter
+
+import numpy as np
+
+from warner.channels import Channel, SupportRows
+from warner.estimators.base import Estimator, require_order
+from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.mle.objective import finish, over, require_possible
+from warner.estimators.mle.uniqueness import Uniqueness
+
+_BASIS = 40  # B-splines to begin with
+_ORDERS = (1, 2, 3)
+# Standard deviations of log theta around its polynomial, in steps of sqrt(10). With 0.3 a curve is a polynomial for all that reports
+# can tell; 100 is that of a normal shape whose standard deviation is 2 % of the domain.
+_SCALES = tuple(10.0 ** (k / 2) for k in range(-1, 5))
+_FINEST = (
+    160  # twice that is the finest basis: matrices of more coefficients cost more than they tell
+)
+_DETERMINED = (
+    1 / 3
+)  # share of coefficients below which a finer basis could not tell the reports more
+_RISE = 1.0  # nats by which evidence has to rise for a finer basis
+_NEGLIGIBLE = 12.0  # nats below the best model at which an order's path of scales ends
+_STEPS = 60
+_JITTERS = (
+    10  # tenfold shares of a matrix's diagonal that are tried where rounding made it indefinite
+)
+_MANY_ROWS = 4  # rows per value from which on the likelihood is expanded
+_EXPANSIONS, _SETTLED = 5, 0.01  # how often at most, and the change in l1 that ends it
+_CLOSE = 1e-2  # nats that Newton's method expects to gain in its last step; the error left is of the order of the square
+
+
+@dataclass(frozen=True)
+class LogSpline(Estimator):
+    """theta = softmax(X phi): log theta a cubic spline over the values, its roughness penalised, the penalty chosen by the reports.
+
+        phi* = argmax  n l(softmax(X phi)) + log prior(phi)
+        X phi = polynomial of degree < p  +  spline whose p-th differences are white noise  +  atom at either end
+
+    Differences of order p = 3 leave the log-quadratics, i.e. normal shapes, unpenalised; p = 2 exponential shapes, p = 1 uniform ones.
+    Small p suits jumps and spikes, large p smooth shapes. Every (p, s) is a model with a proper prior: normal for the spline, s its
+    standard deviation over the domain, in units of log theta, Cauchy(0, 1) for the polynomial and for each atom, the excess of the first and of
+    the last value, where clipping puts mass. The estimate is the average of the models' theta at phi*, weighted by their Laplace evidence
+
+        log Z = n l + log prior - 1/2 log det(H / 2 pi),   H the Hessian of minus both at phi*
+
+    with p uniform on {1, 2, 3} and s uniform on a grid's values times their distance (a flat prior on a standard deviation). The basis is
+    doubled while that raises the evidence. Values are taken as equally spaced, in their order.
+
+    The fit's ``draws(count, rng)`` gives (count, K) distributions from the Laplace posterior, from which quantiles of smooth functionals
+    (mean, quantile, mass of a range) are intervals: a model with its weight, u = X (phi - phi*) normal with covariance X H^-1 X', and
+    theta proportional to theta* (u + sqrt(1 + u^2)), which is theta* exp(u) to second order and, where theta* is all but 0 and a normal
+    law of u is a poor picture, does not explode. They say what is open if log theta is smooth; at jumps, and for single shares, they do not
+    know what smoothing hides.
+
+    Raises:
+        ArgumentError: the domain's values have no order, or are not on one line.
+        ImpossibleReportError: a report was seen that has probability 0 under every value.
+
+    Source: METHODS 5, 7; Eilers and Marx (1996) for the penalty, Gelman (2006) for the prior of s.
+
+    >>> LogSpline()
+    LogSpline()
+    """
+
+    def fit(self, evidence: LikelihoodData) -> Fit:
+        start = perf_counter()
+        require_order(evidence.domain, "LogSpline")
+        rows, weights = evidence.channel.restrict_to_observed(evidence.weights)
+        require_possible(rows, weights)
+        likelihood = Likelihood(rows, weights, evidence.n * rows.rows_per_report)
+        expand = (
+            isinstance(rows, SupportRows)
+            and bool(rows.steady.all())
+            and rows.shape[0] > _MANY_ROWS * rows.shape[1]
+        )
+        theta = np.full(rows.shape[1], 1 / rows.shape[1])
+        for _ in range(_EXPANSIONS):
+            if expand:
+                likelihood = Expansion(
+                    rows, weights, likelihood.count, likelihood.steps, centre=theta
+                )
+            models = explore(likelihood)
+            # A model whose maximum was not found is left out, unless there is no other.
+            models = [model for model in models if model.converged] or models
+            chances = posterior(models)
+            before, theta = theta, chances @ np.stack([model.theta for model in models])
+            if not expand or np.abs(theta - before).sum() < _SETTLED:
+                break
+        status = Status.PENALIZED if models[0].converged else Status.STEP_LIMIT
+        fit = finish(evidence, theta / theta.sum(), status, likelihood.steps)
+        # With fewer different reports than values, what they leave open is the prior's word alone.
+        few = evidence.channel.shape[0] < evidence.channel.shape[1]
+        unique = Uniqueness.NOT_UNIQUE.value if few else None
+        return replace(
+            fit,
+            unique=unique,
+            draws=Draws(models, chances),
+            by_draws=True,
+            seconds=perf_counter() - start,
+        )
+
+
+@dataclass(eq=False)
+class Likelihood:
+    """n l(theta) and its derivatives, through products with the channel alone.
+
+    Attributes:
+        rows, weights: A (m, K) and w (m,).
+        count: rows that the reports count for, n * copies.
+        steps: how many Newton steps were taken with it.
+    """
+
+    rows: Channel
+    weights: np.ndarray
+    count: float
+    steps: int = 0
+
+    def value(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
+        """d = A theta (m,), and n l in nats up to a constant."""
+        seen = self.weights > 0
+        d = self.rows.matvec(theta)
+        some = d[seen]
+        return d, self.count * float(self.weights[seen] @ np.log(some)) if (
+            some > 0
+        ).all() else -np.inf
+
+    def score(self, theta: np.ndarray, d: np.ndarray) -> np.ndarray:
+        """The gradient of l, A' (w / d), (K,)."""
+        return self.rows.rmatvec(over(self.weights, d))
+
+    def information(self, d: np.ndarray, directions: np.ndarray) -> np.ndarray:
+        """U' A' diag(n w / d^2) A U (P, P), U (K, P) directions in which theta changes."""
+        through = self.rows.matmat(directions)
+        return self.count * (through.T * over(over(self.weights, d), d)) @ through
+
+
+@dataclass(eq=False)
+class Expansion(Likelihood):
+    """The same to second order around ``centre``, for many more rows than values: one pass over the rows instead of hundreds.
+
+        l(theta) ~ l(c) + s (theta - c) - 1/2 (theta - c)' G (theta - c),   s = A' (w / A c),   G = A' diag(w / (A c)^2) A
+
+    Rows of the pure family change little with theta (METHODS 4.3), and the centre is moved to the estimate until that stays.
+    """
+
+    centre: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        d, self._value = super().value(self.centre)
+        self._slope = super().score(self.centre, d)
+        self._gram = self.rows.gram(over(over(self.weights, d), d))
+
+    def value(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
+        away = theta - self.centre
+        bend = self._gram @ away
+        return bend, self._value + self.count * float(self._slope @ away - away @ bend / 2)
+
+    def score(self, theta: np.ndarray, d: np.ndarray) -> np.ndarray:
+        return self._slope - d
+
+    def information(self, d: np.ndarray, directions: np.ndarray) -> np.ndarray:
+        return self.count * directions.T @ self._gram @ directions
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The columns of X (K, P), each with sum 0, and which prior each has.
+
+    Attributes:
+        columns: X.
+        spline: (P,) bool, the columns whose coefficients have standard deviation s.
+        groups: the rest, in groups that share a Cauchy prior.
+    """
+
+    columns: np.ndarray
+    spline: np.ndarray
+    groups: tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """One order and scale at its penalised maximum.
+
+    Attributes:
+        order, scale: p and s.
+        data: log Z.
+        theta, phi: (K,), (P,).
+        factor: (P, P) lower, H = factor factor'.
+        design: X.
+    """
+
+    order: int
+    scale: float
+    evidence: float
+    theta: np.ndarray
+    phi: np.ndarray
+    factor: np.ndarray
+    design: Design
+    converged: bool
+
+    def determined(self) -> float:
+        """How many coefficients the reports determine, P - tr(H^-1 S), S the spline's part of the prior."""
+        inverse = np.linalg.inv(self.factor)[:, self.design.spline]
+        return self.phi.size - float((inverse**2).sum()) / self.scale**2
+
+
+def explore(likelihood: Likelihood) -> list[Model]:
+    """Every order and scale, on the coarsest basis that a finer one does not improve on."""
+    size = likelihood.rows.shape[1]
+    basis = min(_BASIS, size)
+    while True:
+        models = _grid(likelihood, basis)
+        best = models[int(np.argmax(posterior(models)))]
+        if basis == size or basis > _FINEST or best.determined() < _DETERMINED * best.phi.size:
+            return models
+        basis = min(2 * basis, size)
+        finer = ascend(likelihood, design(size, basis, best.order), best.order, best.scale)
+        if finer.evidence <= best.evidence + _RISE:
+            return models
+
+
+def posterior(models: list[Model]) -> np.ndarray:
+    """The models' probabilities: evidence times the prior, which is flat in s and so proportional to s on a geometric grid."""
+    logs = np.array([model.evidence + np.log(model.scale) for model in models])
+    chances = np.exp(logs - logs.max())
+    return chances / chances.sum()
+
+
+def _grid(likelihood: Likelihood, basis: int) -> list[Model]:
+    """Each order's scales from small to large, each from where the last ended, until they are hopeless."""
+    models: list[Model] = []
+    best = -np.inf
+    for order in _ORDERS[: basis - 1]:
+        x = design(likelihood.rows.shape[1], basis, order)
+        phi, before = None, -np.inf
+        for scale in _SCALES:
+            model = ascend(likelihood, x, order, scale, phi)
+            models.append(model)
+            best = max(best, model.evidence + np.log(scale))
+            if (
+                model.evidence < before
+                and model.evidence + np.log(_SCALES[-1]) < best - _NEGLIGIBLE
+            ):
+                break
+            phi, before = model.phi, model.evidence
+    return models
+
+
+@lru_cache(maxsize=16)
+def design(size: int, basis: int, order: int) -> Design:
+    """X for ``basis`` cubic B-splines over ``size`` values, or for one coefficient per value where there are as many.
+
+    Coefficients with white p-th differences u are D+ u and a polynomial of degree < p, D+ the pseudo-inverse of differencing. The
+    polynomials are taken as orthogonal columns of mean square 1, B D+ less its part in them and scaled to mean variance 1, so that their
+    coefficients and s are in units of log theta, whatever the basis. The constant does nothing to theta and is left out.
+    """
+    powers = np.linalg.qr(np.vander(np.linspace(-1, 1, size), order, increasing=True))[0]
+    rough = _splines(size, basis) @ np.linalg.pinv(np.diff(np.eye(basis), order, axis=0))
+    rough -= powers @ (powers.T @ rough)
+    rough /= np.sqrt((rough**2).sum(axis=1).mean())
+    smooth = powers[:, 1:] * np.sqrt(size)
+    ends = np.zeros((size, 2 if size > 4 else 0))  # a handful of values has a coefficient each
+    if ends.size:
+        ends[[0, -1], [0, 1]] = 1
+        ends -= ends.mean(axis=0)
+    columns = np.concatenate([smooth, rough, ends], axis=1)
+    index = np.arange(columns.shape[1])
+    first, last = order - 1, order - 1 + rough.shape[1]
+    groups = ([index[:first]] if first else []) + [index[[i]] for i in range(last, index.size)]
+    columns.setflags(write=False)
+    return Design(columns, (index >= first) & (index < last), tuple(groups))
+
+
+def _splines(size: int, basis: int) -> np.ndarray:
+    """Cubic B-splines on equal knots at the K bins' centres, (K, basis)."""
+    if basis == size:
+        return np.eye(size)
+    from scipy.interpolate import BSpline
+
+    knots = (np.arange(basis + 4) - 3) / (basis - 3)
+    return BSpline.design_matrix((np.arange(size) + 0.5) / size, knots, 3).toarray()
+
+
+class Prior:
+    """log prior(phi): independent normals for the spline, a Cauchy of as many dimensions as a group has."""
+
+    def __init__(self, x: Design, scale: float) -> None:
+        self.x, self.scale = x, scale
+        # What does not depend on phi, the normalisers.
+        self._constant = -float(x.spline.sum()) * float(np.log(scale * np.sqrt(2 * np.pi)))
+        for group in x.groups:
+            self._constant += _log_cauchy(len(group))
+
+    def value(self, phi: np.ndarray) -> float:
+        groups = sum((1 + len(g)) / 2 * float(np.log1p(phi[g] @ phi[g])) for g in self.x.groups)
+        return (
+            self._constant - float((phi[self.x.spline] ** 2).sum()) / (2 * self.scale**2) - groups
+        )
+
+    def curvature(self, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The precision (P,) for which the gradient is -precision * phi, and the Hessian (P, P) of -log prior.
+
+        The diagonal alone is a normal law that touches the prior at phi and is below it elsewhere: always positive, where
+        the Hessian of a Cauchy is not.
+        """
+        precision = np.full(phi.size, 1 / self.scale**2)
+        hessian = np.zeros((phi.size, phi.size))
+        for g in self.x.groups:
+            part = (1 + len(g)) / (1 + phi[g] @ phi[g])
+            precision[g] = part
+            hessian[np.ix_(g, g)] -= 2 * part / (1 + phi[g] @ phi[g]) * np.outer(phi[g], phi[g])
+        return precision, hessian + np.diag(precision)
+
+
+def _log_cauchy(dimensions: int) -> float:
+    """log of the normaliser of (1 + |a|^2)^(-(1 + d) / 2) in d dimensions: Gamma((1 + d) / 2) / pi^((1 + d) / 2)."""
+    from scipy.special import gammaln
+
+    half = (1 + dimensions) / 2
+    return float(gammaln(half) - half * np.log(np.pi))
+
+
+def softmax(columns: np.ndarray, phi: np.ndarray) -> np.ndarray:
+    """theta (K,)."""
+    heights = columns @ phi
+    theta = np.exp(heights - heights.max())
+    return theta / theta.sum()
+
+
+def derivatives(
+    likelihood: Likelihood, columns: np.ndarray, theta: np.ndarray, d: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The gradient (P,) of n l in phi, and minus its Hessian as two parts, (P, P): one that is never negative, and what to take from it.
+
+    With x_c = X - theta' X the derivative of log theta, d theta = theta x_c, and n l has
+    -l'' = sum_y w_y (A theta x_c)_y (A theta x_c)_y' / d_y^2 - sum_x theta_x (s_x - 1) x_c x_c',   s the score.
+    The second part is 0 where theta is the unpenalised maximum inside the simplex, and noise at the truth.
+    """
+    s = likelihood.score(theta, d)
+    excess = likelihood.count * theta * (s - theta @ s)  # theta . s is 1, except of an expansion
+    centred = columns - theta @ columns
+    informed = likelihood.information(d, theta[:, None] * centred)
+    return columns.T @ excess, informed, (centred.T * excess) @ centred
+
+
+def ascend(
+    likelihood: Likelihood, x: Design, order: int, scale: float, phi: np.ndarray | None = None
+) -> Model:
+    """phi* by Newton's method with step halving, from phi or from the uniform distribution, and its evidence.
+
+    The objective need not be concave, because softmax is not: where its Hessian is not positive, the part that always is takes its place.
+    """
+    from scipy.linalg import cho_solve
+
+    columns, prior = x.columns, Prior(x, scale)
+    phi = np.zeros(columns.shape[1]) if phi is None else phi
+    theta = softmax(columns, phi)
+    d, value = likelihood.value(theta)
+    value += prior.value(phi)
+    converged = False
+    for _ in range(_STEPS):
+        precision, own = prior.curvature(phi)
+        gradient, informed, rest = derivatives(likelihood, columns, theta, d)
+        gradient -= precision * phi
+        factor = _cholesky(informed - rest + own, informed + np.diag(precision))
+        step = cho_solve((factor, True), gradient, check_finite=False)
+        expected = float(gradient @ step)
+        likelihood.steps += 1
+        converged = expected < _CLOSE
+        length, found = 1.0, False
+        while not found and length > 1e-9:
+            moved = phi + length * step
+            there = softmax(columns, moved)
+            seen, reached = likelihood.value(there)
+            reached += prior.value(moved)
+            found = reached >= value + 1e-4 * length * expected - 1e-9 * abs(value) * converged
+            length /= 2
+        if found:
+            phi, theta, d, value = moved, there, seen, reached
+        if converged or not found:
+            break
+    # The Gaussian integral over phi: (2 pi)^(P / 2) / sqrt(det H).
+    evidence = (
+        value + phi.size / 2 * float(np.log(2 * np.pi)) - float(np.log(np.diag(factor)).sum())
+    )
+    return Model(order, scale, evidence, theta, phi, factor, x, converged)
+
+
+def _cholesky(matrix: np.ndarray, fallback: np.ndarray) -> np.ndarray:
+    """The lower factor of a matrix, or of the fallback if it is not positive.
+
+    The fallback is positive, but with very many reports its entries are so large that rounding hides its smallest eigenvalues. Then
+    as much of its diagonal is added as rounding takes away, and no more than is needed.
+    """
+    for tried in (matrix, fallback):
+        with contextlib.suppress(np.linalg.LinAlgError):
+            return np.linalg.cholesky(tried)
+    rounding = len(fallback) * np.finfo(np.float64).eps
+    for power in range(_JITTERS):
+        with contextlib.suppress(np.linalg.LinAlgError):
+            return np.linalg.cholesky(
+                fallback + np.diag(np.diag(fallback) * rounding * 10.0**power)
+            )
+    raise AssertionError("a matrix of the form G + diagonal, both positive, has no factor")
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """draws(count, rng) -> (count, K) from the mixture of the models' Laplace posteriors."""
+
+    models: list[Model]
+    chances: np.ndarray
+
+    def __call__(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        out = []
+        for model, some in zip(self.models, rng.multinomial(count, self.chances), strict=True):
+            if some:
+                normal = np.linalg.solve(
+                    model.factor.T, rng.standard_normal((model.phi.size, some))
+                )
+                columns = model.design.columns
+                u = (columns - model.theta @ columns) @ normal
+                theta = model.theta[:, None] * (u + np.sqrt(1 + u**2))
+                out.append((theta / theta.sum(axis=0)).T)
+        return rng.permutation(np.concatenate(out))

@@ -1,0 +1,1 @@
+"""The maximum of the likelihood, with a certificate."""

@@ -1,0 +1,105 @@
+"""Maximum likelihood where values separate: a closed form, or a root in one number (METHODS 4.1, 4.2, 5)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from warner.channels import DirectChannel, StackChannel, SupportChannel
+
+
+def direct(channel: DirectChannel, w: np.ndarray) -> np.ndarray:
+    """Randomised response in closed form, O(K log K), utility-optimised too.
+
+    l = sum_y w_y log(theta_y + a_y) with a = q / (p - q), 0 for a report that only y itself makes. Stationarity gives
+    theta_y = max(0, w_y / lambda - a_y), so y is positive where w_y / a_y > lambda: in the order of that ratio the first k
+    are, their sum 1 = W_k / lambda - a_1 .. - a_k fixes lambda = W_k / (1 + A_k), and k is the largest for which the k-th
+    stays positive.
+    """
+    a = channel.q / channel.gap
+    ratio = np.divide(w, a, out=np.where(w > 0, np.inf, 0.0), where=a > 0)
+    order = np.argsort(-ratio)
+    multiplier = np.cumsum(w[order]) / (1 + np.cumsum(a[order]))
+    k = np.flatnonzero(ratio[order] > multiplier)[-1]
+    theta = np.maximum(w / multiplier[k] - a, 0.0)
+    return theta / theta.sum()
+
+
+def separable(channel: SupportChannel, w: np.ndarray) -> np.ndarray:
+    """Bit sums: maximise sum_x s_x log(a + theta_x) + (1 - s_x) log(b - theta_x), a = q / (p - q), b = (1 - q) / (p - q), per x.
+
+    Each theta_x is explicit in the multiplier lambda of sum theta = 1: with t = a + theta and c = a + b, stationarity
+    s / t - (1 - s) / (c - t) = lambda is lambda t^2 - (1 + lambda c) t + s c = 0, whose root in (0, c) is
+    t = 2 s c / (1 + lambda c + sqrt((1 + lambda c)^2 - 4 lambda s c)). Then lambda is the root of a decreasing function.
+    """
+    from scipy.optimize import brentq
+
+    a, c = channel.q / channel.gap, 1 / channel.gap
+    s = channel.shares(w)
+
+    def theta(multiplier: float) -> np.ndarray:
+        slope = 1 + multiplier * c
+        # (1 + lambda c)^2 - 4 lambda s c = (1 - lambda c)^2 + 4 lambda c (1 - s): each form is a sum of squares on its side.
+        root = np.sqrt(
+            (1 - multiplier * c) ** 2 + 4 * multiplier * c * (1 - s)
+            if multiplier > 0
+            else slope**2 - 4 * multiplier * c * s
+        )
+        near = np.divide(2 * s * c, slope + root, out=np.zeros_like(s), where=slope > 0)
+        t = (
+            near
+            if multiplier >= 0
+            else np.where(slope > 0, near, (slope - root) / (2 * multiplier))
+        )
+        return np.maximum(t - a, 0.0)
+
+    def excess(multiplier: float) -> float:
+        return float(theta(multiplier).sum()) - 1
+
+    low, high = -1.0, 1.0
+    while excess(low) < 0:
+        low *= 2
+    while excess(high) > 0:
+        high *= 2
+    best = theta(brentq(excess, low, high, xtol=1e-300, rtol=1e-15, maxiter=500))
+    return best / best.sum()
+
+
+def budgets(channel: StackChannel, w: np.ndarray) -> np.ndarray:
+    """Randomised response with several budgets, infinite ones included [P1]: separable, O(K) a step (METHODS 4.2).
+
+    l = sum_x sum_g w_gx log(theta_x + a_g) + const, a_g = q_g / (p_g - q_g). For a multiplier lambda each theta_x solves
+    h(theta) = sum_g w_gx / (theta + a_g) = lambda, or is 0 where h(0) <= lambda. h falls and is convex, so Newton's steps from
+    the left, from the largest root that one term alone gives, rise to the root without passing it; likewise lambda, because
+    sum_x theta_x falls and is convex in it.
+    """
+    a = np.stack([c.q / c.gap for c in channel.channels if isinstance(c, DirectChannel)])
+    weights = np.stack(channel.split(w))
+
+    def shares(multiplier: float) -> tuple[np.ndarray, float]:
+        """theta at a multiplier, and the derivative of its sum."""
+        theta = np.maximum((weights / multiplier - a).max(axis=0), 0.0)
+        for _ in range(60):
+            terms = np.divide(weights, theta + a, out=np.zeros_like(weights), where=weights > 0)
+            slope = np.divide(terms, theta + a, out=np.zeros_like(weights), where=weights > 0).sum(
+                axis=0
+            )
+            rise = np.divide(
+                terms.sum(axis=0) - multiplier, slope, out=np.zeros_like(theta), where=slope > 0
+            )
+            moved = np.maximum(theta + rise, 0.0)
+            done = bool((np.abs(moved - theta) <= 1e-15 + 1e-14 * moved).all())
+            theta = moved
+            if done:
+                break
+        inner = (theta > 0) & (slope > 0)
+        return theta, -float((1 / slope[inner]).sum())
+
+    # Here the heaviest value alone gets a share of at least 1, so the root lies to the right.
+    multiplier = float(weights.sum(axis=0).max()) / (1 + float(a.max()))
+    for _ in range(200):
+        theta, slope = shares(multiplier)
+        step = (1 - float(theta.sum())) / slope
+        if abs(step) <= 1e-15 * multiplier:
+            break
+        multiplier = max(multiplier + step, multiplier / 2)
+    return theta / theta.sum()

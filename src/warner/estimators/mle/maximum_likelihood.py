@@ -1,0 +1,140 @@
+"""Maximum likelihood with a certificate (METHODS 0, 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import choice, real, show
+from warner._core.errors import (
+    ArgumentError,
+    MismatchError,
+    message,
+)
+from warner.channels import (
+    LARGEST_DENSE,
+    Channel,
+    DirectChannel,
+    StackChannel,
+    SupportChannel,
+    SupportRows,
+)
+from warner.estimators.base import Estimator
+from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.mle.closed_forms import budgets, direct, separable
+from warner.estimators.mle.newton import constrained, interior_point, sequential
+from warner.estimators.mle.objective import finish, gap, require_possible, score, sharpen
+from warner.estimators.mle.squarem import accelerated
+from warner.estimators.mle.uniqueness import Uniqueness, uniqueness
+
+_Solver = Callable[[Any, np.ndarray, float], tuple[np.ndarray, int, bool]]
+_LARGEST_NEWTON = 4096  # values; beyond, a matrix of their products is not formed
+_EXACT: dict[type[Channel], Callable[..., np.ndarray]] = {
+    DirectChannel: direct,
+    SupportChannel: separable,
+}
+
+
+@dataclass(frozen=True)
+class MaximumLikelihood(Estimator):
+    """argmax_theta sum_y w_y log (A theta)_y over the simplex, to a certified optimality gap.
+
+    In closed form for randomised response, by Newton's method in one number for several budgets of it and for bit sums, by
+    sequential quadratic programming for many distinct reports (local hashing, whole reports of bits), by a constrained Newton method
+    for every other channel, and by accelerated EM where the channel is too large for anything but products.
+
+    Args:
+        gap: nats per report by which the maximum may exceed what is returned; the fit's ``gap`` is the bound that holds.
+        likelihood: ``"fullest"``, the one of all that the tally knows; ``"reports"``, the one of whole reports, refused
+            where the tally has bit sums only; ``"supports"``, the quasi-likelihood of the counts S_x of reports that support each value,
+            sum_x S_x ln mu_x + (n - S_x) ln(1 - mu_x), as if they were independent. The fit's ``likelihood`` names it.
+
+    Raises:
+        ImpossibleReportError: a report was seen that has probability 0 under every value.
+        MismatchError: whole reports were asked for and the tally does not have them.
+        ArgumentError: support counts were asked for and reports do not support values.
+
+    Source: METHODS 4, 5; [P4 sec IV-VIII] for what the maximum is and when it is unique.
+
+    >>> MaximumLikelihood()
+    MaximumLikelihood(gap=1e-09)
+    """
+
+    gap: float = 1e-9
+    likelihood: str = "fullest"
+
+    def __post_init__(self) -> None:
+        if real("gap", self.gap) <= 0:
+            raise ArgumentError(message("gap", "must be positive", show(self.gap)))
+        choice("likelihood", self.likelihood, ("fullest", "reports", "supports"))
+
+    def __repr__(self) -> str:
+        named = "" if self.likelihood == "fullest" else f", likelihood={self.likelihood!r}"
+        return f"MaximumLikelihood(gap={self.gap!r}{named})"
+
+    def fit(self, data: LikelihoodData) -> Fit:
+        start = perf_counter()
+        channel, w = data.channel, data.weights
+        if self.likelihood == "supports":
+            channel, w = channel.supports(w)
+            data = replace(data, channel=channel, weights=w)
+        if self.likelihood == "reports" and channel.rows_per_report > 1:
+            raise MismatchError(
+                message(
+                    "tally",
+                    "knows reports by their bit sums only",
+                    None,
+                    "Tally with keep_reports=True",
+                )
+            )
+        steps: int | None = None
+        solve = _EXACT.get(type(channel))
+        if isinstance(channel, StackChannel) and all(
+            isinstance(c, DirectChannel) for c in channel.channels
+        ):
+            solve = budgets
+        rows, weights = (channel, w) if solve is not None else channel.restrict_to_observed(w)
+        require_possible(rows, weights)
+        if solve is not None:
+            theta = solve(channel, w)
+            reached = gap(channel, w, theta) <= self.gap
+            # A sum of strictly concave functions of one share each; values unseen only lose by a share.
+            only = Uniqueness.UNIQUE if reached else Uniqueness.NOT_CERTIFIED
+        else:
+            lumped = rows.merge_unsupported_values(weights)
+            if lumped is not None:
+                rows, weights, lift = lumped
+            theta, steps, reached = self._iterate(rows, weights)
+            theta = sharpen(rows, weights, theta, self.gap)
+            only = (
+                uniqueness(rows, weights, theta, score(rows, weights, theta))
+                if reached
+                else Uniqueness.NOT_CERTIFIED
+            )
+            theta = theta if lumped is None else lift(theta)
+        fit = finish(data, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)
+        return replace(fit, unique=only.value, seconds=perf_counter() - start)
+
+    def _iterate(self, rows: Channel, weights: np.ndarray) -> tuple[np.ndarray, int, bool]:
+        """The solvers that fit the channel in turn, until one reaches the gap."""
+        products = (
+            type(rows).gram is not Channel.gram or rows.shape[0] * rows.shape[1] <= LARGEST_DENSE
+        )
+        solvers: list[_Solver] = [sequential] if isinstance(rows, SupportRows) else [constrained]
+        solvers += (
+            [interior_point] if products and rows.shape[1] <= _LARGEST_NEWTON else [accelerated]
+        )
+        steps = 0
+        found: list[tuple[float, int, np.ndarray]] = []
+        for solve in solvers:
+            theta, more, reached = solve(rows, weights, self.gap)
+            steps += more
+            found.append((gap(rows, weights, theta), len(found), theta))
+            if reached:
+                break
+        return min(found)[2], steps, reached

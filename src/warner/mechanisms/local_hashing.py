@@ -1,0 +1,104 @@
+"""Local hashing: a public hash sends the K values to g buckets, the device randomises its bucket."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import integer
+from warner._core.exact import exp
+from warner._core.hash_family import FAMILY, LARGEST_BUCKETS, buckets
+from warner._core.sampling import Source
+from warner.channels import HashChannel
+from warner.domains import Domain
+from warner.mechanisms.base import Mechanism
+from warner.mechanisms.direct import direct_cells, direct_law, direct_sample
+from warner.privacy.report_laws import TwoLevel
+from warner.reports.schema import (
+    IntegerColumns,
+)
+
+_LARGEST_TABLE = 2**26  # counts in a tally, seeds * buckets
+
+
+class LocalHashing(Mechanism):
+    """Local hashing (OLH, BLH): report a random seed s and the randomised bucket of h_s(x) among g.
+
+        Pr(b | s, x) = e / (e + g - 1) if b = h_s(x), else 1 / (e + g - 1),   e = exp(epsilon)
+
+    Args:
+        domain: K values.
+        epsilon: budget in nats.
+        buckets: g; None for the optimised ceil(e + 1) (OLH); 2 is binary local hashing (BLH).
+        seeds: size of the public pool that s is drawn from, uniformly; None for 2**16, or fewer where g is so large that the
+            tally would have more than 2**26 counts. The tally is a table seeds x g that does not grow with n;
+            the pool's own collisions are used in estimation, so a small pool is as unbiased as a large one.
+
+    Source: Wang et al. (2017); [P3 sec II].
+
+    >>> from warner import Integers
+    >>> olh = LocalHashing(Integers(0, 999), 1.0, seeds=256)
+    >>> olh.buckets, sorted(olh.randomize([5, 7]).columns)
+    (4, ['bucket', 'seed'])
+    """
+
+    schema: IntegerColumns
+    law: TwoLevel
+
+    def __init__(
+        self, domain: Domain, epsilon: float, buckets: int | None = None, seeds: int | None = None
+    ) -> None:
+        self._start(domain, epsilon)
+        if buckets is None:
+            buckets = min(math.ceil(exp(self.requested) + 1), LARGEST_BUCKETS)
+        self.buckets = integer("buckets", buckets, 2, LARGEST_BUCKETS)
+        if seeds is None:
+            seeds = min(2**16, _LARGEST_TABLE // self.buckets)
+        self.seeds = integer(
+            "seeds",
+            seeds,
+            1,
+            _LARGEST_TABLE // self.buckets,
+            "The tally has seeds * buckets counts",
+        )
+        self._own, self._other = direct_cells(self.buckets, self.requested)
+        self.schema = IntegerColumns(("seed", "bucket"), (self.seeds, self.buckets))
+        self.law = direct_law(self.buckets, self._own, self._other)
+        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+
+    def parameters(self) -> dict[str, Any]:
+        return {"buckets": self.buckets, "seeds": self.seeds}
+
+    def thresholds(self) -> dict[str, str]:
+        return {"own": hex(self._own), "other": hex(self._other), "hash_family": str(FAMILY)}
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        seed = source.uniform(self.seeds, len(index))
+        bucket = buckets(seed, index, self.buckets).astype(np.int64)
+        return {
+            "seed": seed,
+            "bucket": direct_sample(bucket, self.buckets, self._own, self._other, source),
+        }
+
+    def channel(self) -> HashChannel:
+        return HashChannel(
+            self.domain.size,
+            self.seeds,
+            self.buckets,
+            float(self.law.low),
+            float(self.law.high - self.law.low),
+        )
+
+    def probabilities(self) -> np.ndarray:
+        columns = self.outputs()
+        hit = (
+            buckets(
+                columns["seed"][:, None].astype(np.int64),
+                np.arange(self.domain.size)[None, :],
+                self.buckets,
+            )
+            == columns["bucket"][:, None]
+        )
+        return TwoLevel(self.law.high / self.seeds, self.law.low / self.seeds).table(hit)

@@ -1,0 +1,124 @@
+"""Subset selection: report a random subset of d values that favours those containing the true one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import integer
+from warner._core.exact import ONE, check_representable, divide, down, exp
+from warner._core.sampling import Source
+from warner.channels import SupportChannel
+from warner.domains import Domain
+from warner.mechanisms.base import ENUMERABLE, Mechanism
+from warner.privacy.report_laws import TwoLevel
+from warner.reports.schema import (
+    BitVector,
+)
+
+
+class SubsetSelection(Mechanism):
+    """Subset selection: a d-subset of the K values, each subset with the true value e times as likely as each without.
+
+        Pr(true value in the subset) = d e / (d e + K - d),   e = exp(epsilon); given that, subsets are uniform
+
+    Args:
+        domain: K values.
+        epsilon: budget in nats.
+        size: d in 1..K-1; None for the optimal round(K / (e + 1)), at least 1.
+
+    A report is the set as K bits, so that the order in which members were drawn cannot be seen.
+
+    Source: Ye and Barg (2018).
+
+    >>> from warner import Integers
+    >>> ss = SubsetSelection(Integers(1, 20), 1.0)
+    >>> ss.subset, int(np.bitwise_count(ss.randomize([3]).columns["bits"]).sum())
+    (5, 5)
+    """
+
+    schema: BitVector
+    law: TwoLevel
+
+    def __init__(self, domain: Domain, epsilon: float, size: int | None = None) -> None:
+        self._start(domain, epsilon)
+        e, total = exp(self.requested), domain.size
+        self.subset = (
+            max(1, round(divide(total, e + 1)))
+            if size is None
+            else integer("size", size, 1, total - 1)
+        )
+        include = divide(self.subset * e, self.subset * e + total - self.subset)
+        check_representable(self.requested, min(include, 1 - include), "leaving the true value out")
+        self._include = down(include)
+        self.schema = BitVector(total, ones=self.subset)
+        # Up to the common factor of ``probabilities``: with many values its binomials take longer than all else.
+        self.law = TwoLevel(
+            Fraction(self._include, self.subset), Fraction(ONE - self._include, total - self.subset)
+        )
+        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+
+    def parameters(self) -> dict[str, Any]:
+        return {"size": self.subset}
+
+    def thresholds(self) -> dict[str, str]:
+        return {"include": hex(self._include)}
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        """Floyd's algorithm on the other K - 1 values, for all people at once: d (or d - 1) steps, exactly uniform."""
+        n, others = len(index), self.domain.size - 1
+        include = source.below(self._include, n)
+        packed = np.zeros((n, self.schema.bytes), dtype=np.uint8)
+        _set_bits(packed, np.flatnonzero(include), index[include])
+        everyone = np.arange(n)
+        for step in range(self.subset):
+            # Those who include their own value draw one member less: they sit out the first step.
+            rows = np.flatnonzero(~include) if step == 0 else everyone
+            top = others - self.subset + step
+            own = index[rows]
+            drawn = source.uniform(top + 1, len(rows))
+            drawn += drawn >= own
+            last = top + (top >= own)
+            taken = packed[rows, drawn >> 3] & (128 >> (drawn & 7)).astype(np.uint8) != 0
+            _set_bits(packed, rows, np.where(taken, last, drawn))
+        return {"bits": packed}
+
+    def channel(self) -> SupportChannel:
+        p = Fraction(self._include, ONE)
+        d, others = self.subset, self.domain.size - 1
+        q = p * Fraction(d - 1, others) + (1 - p) * Fraction(d, others)
+        return SupportChannel(self.domain.size, float(q), float(p - q), ones=d)
+
+    @property
+    def is_enumerable(self) -> bool:
+        # There are at least K subsets: with more than 2^8 values their number need not be worked out.
+        return self.domain.size**2 <= ENUMERABLE and super().is_enumerable
+
+    @property
+    def n_reports(self) -> int:
+        return math.comb(self.domain.size, self.subset)
+
+    def _members(self) -> np.ndarray:
+        chosen = list(combinations(range(self.domain.size), self.subset))
+        members = np.zeros((len(chosen), self.domain.size), dtype=np.uint8)
+        np.put_along_axis(members, np.array(chosen), 1, axis=1)
+        return members
+
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        return {"bits": np.packbits(self._members(), axis=1)}
+
+    def probabilities(self) -> np.ndarray:
+        # A subset with the true value is one of C(K-1, d-1), one without it one of C(K-1, d).
+        others = self.domain.size - 1
+        high = Fraction(self._include, ONE * math.comb(others, self.subset - 1))
+        low = Fraction(ONE - self._include, ONE * math.comb(others, self.subset))
+        return TwoLevel(high, low).table(self._members() == 1)
+
+
+def _set_bits(packed: np.ndarray, rows: np.ndarray, bit: np.ndarray) -> None:
+    packed[rows, bit >> 3] |= (128 >> (bit & 7)).astype(np.uint8)

@@ -1,0 +1,305 @@
+"""Utility-optimised mechanisms: only sensitive values are protected, the others mostly sent as they are [P2 sec 4]."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from warner._core.exact import ONE, check_representable, divide, down, exp, up
+from warner._core.sampling import Source
+from warner.channels import DirectChannel, SupportChannel, SupportRows
+from warner.domains import Domain
+from warner.mechanisms.base import Mechanism, sensitive_mask
+from warner.mechanisms.unary_encoding import bit_thresholds
+from warner.privacy.guarantees import ULDP
+from warner.privacy.report_laws import GuardedBits, TwoLevel
+from warner.reports.schema import (
+    BitVector,
+    IntegerColumns,
+)
+
+_CELLS = 2**22  # bits that are placed at a time
+
+
+class UtilityOptimized(Mechanism):
+    """What mechanisms that protect some values share. Abstract."""
+
+    sensitive_mask: np.ndarray
+
+    def _protect(self, sensitive: Any) -> None:
+        self.sensitive_mask = sensitive_mask(self.domain, sensitive)
+
+    def common(self) -> dict[str, Any]:
+        """Constructor arguments besides domain, epsilon and the sensitive values: for another instance like this one."""
+        return {k: v for k, v in self.parameters().items() if k != "sensitive"}
+
+
+class UtilityOptimizedRR(UtilityOptimized):
+    """Utility-optimised randomised response (uRR): k-RR among the sensitive values S, others sent as they are or as one of S.
+
+        x in S:      x with c1 = e / (|S| + e - 1), each other member of S with c2 = 1 / (|S| + e - 1),   e = exp(epsilon)
+        x not in S:  each member of S with c2, x itself with c3 = (e - 1) / (|S| + e - 1)
+
+    A report in S is protected: no two values differ by more than e in making it. Any other report names its value. With
+    S everything it is RandomizedResponse; on two values, one of them sensitive, it is Mangat's (1994) response.
+
+    Args:
+        domain: K values.
+        epsilon: budget in nats, of the sensitive values.
+        sensitive: the values to protect, at least one.
+
+    Raises:
+        ArgumentError: no sensitive value, one outside the domain, or one twice.
+        BudgetError: epsilon not positive, NaN, or outside what 64-bit sampling represents.
+
+    Source: [P2 def 4].
+
+    >>> from warner import Categorical
+    >>> survey = UtilityOptimizedRR(Categorical(["divorced", "married", "single"]), 1.0, sensitive=["divorced"])
+    >>> survey.guarantee.sensitive, round(survey.epsilon, 9)
+    (('divorced',), 1.0)
+    """
+
+    law: TwoLevel
+
+    def __init__(self, domain: Domain, epsilon: float, sensitive: Sequence[Any]) -> None:
+        self._start(domain, epsilon)
+        self._protect(sensitive)
+        e, self._members = exp(self.requested), int(self.sensitive_mask.sum())
+        share = divide(1, e + self._members - 1)
+        check_representable(
+            self.requested,
+            min(share, divide(e - 1, e + self._members - 1)),
+            "the rarest report of a value",
+        )
+        # As in randomised response, cells beyond the total are drawn again. c3 = c1 - c2 holds for integers too, so both
+        # kinds of value share one total: own + (|S| - 1) other = |S| other + (own - other).
+        self._other = down(share)
+        self._own = down(divide(self._other, ONE) * e)
+        total = self._own + (self._members - 1) * self._other
+        self.schema = IntegerColumns(("report",), (domain.size,))
+        self.law = TwoLevel(Fraction(self._own, total), Fraction(self._other, total))
+        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+
+    @property
+    def guarantee(self) -> ULDP:
+        return ULDP(self.epsilon, tuple(self.sensitive), "reports that name a sensitive value")
+
+    def parameters(self) -> dict[str, Any]:
+        return {"sensitive": self.sensitive}
+
+    def thresholds(self) -> dict[str, str]:
+        return {"own": hex(self._own), "other": hex(self._other)}
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        """Every value is drawn from the same cells: |S| of one width, then one of own - other.
+
+        A sensitive value takes the first |S| - 1 for the other members, numbered without itself, and the rest, which is as wide
+        as ``own``, for itself. Another value takes all |S| for the members, and the rest for itself. So no random word and
+        no operation depends on which kind a value is.
+        """
+        members, size = np.flatnonzero(self.sensitive_mask), self.domain.size
+        cell = source.cells(self._other, self._members, self._own - self._other, len(index))
+        # Where a value stands among the members; one that is none of them stands after all.
+        rank = np.full(size, self._members, dtype=cell.dtype)
+        rank[members] = np.arange(self._members)
+        cells = (self._members - self.sensitive_mask).astype(cell.dtype)[index]
+        named = members[np.minimum(cell + (cell >= rank[index]), self._members - 1)]
+        # By arithmetic: a choice by condition is faster where all conditions are alike, as those of a single member are.
+        return {"report": index + (cell < cells) * (named - index)}
+
+    def channel(self) -> DirectChannel:
+        return DirectChannel(
+            self.domain.size,
+            np.where(self.sensitive_mask, float(self.law.low), 0.0),
+            float(self.law.high - self.law.low),
+        )
+
+    def protected(self) -> np.ndarray:
+        return self.sensitive_mask.copy()
+
+    def probabilities(self) -> np.ndarray:
+        size = self.domain.size
+        table = np.full((size, size), Fraction(0), dtype=object)
+        table[self.sensitive_mask] = self.law.low
+        for x in range(size):
+            table[x, x] = self.law.high if self.sensitive_mask[x] else self.law.high - self.law.low
+        return table
+
+
+class UtilityOptimizedRappor(UtilityOptimized):
+    """Utility-optimised RAPPOR (uRAP): the value as K bits; bits of sensitive values are randomised, others at most dropped.
+
+        bits of S:         kept with t, raised with d1 = t / ((1 - t) e + t),   e = exp(epsilon)
+        bit of x not in S: kept with 1 - d2, d2 = ((1 - t) e + t) / e; no other bit outside S is ever set
+
+    A report without a bit outside S is protected; any other names its value. With S everything it is UnaryEncoding.
+
+    Args:
+        domain: K values.
+        epsilon: budget in nats, of the sensitive values.
+        sensitive: the values to protect, at least one.
+        keep: t: ``"symmetric"`` for e^(epsilon/2) / (e^(epsilon/2) + 1), ``"optimized"`` for 1/2, or a number in (0, 1).
+
+    A report is K bits, packed 8 to a byte; its tally is the K bit sums, or whole reports with ``keep_reports=True``.
+
+    Raises:
+        ArgumentError: no sensitive value, one outside the domain, or one twice.
+        BudgetError: epsilon not positive, NaN, or outside what 64-bit sampling represents.
+
+    Source: [P2 def 5].
+
+    >>> from warner import Integers
+    >>> places = UtilityOptimizedRappor(Integers(1, 20), 1.0, sensitive=[3, 7])
+    >>> places.randomize([3, 19]).columns["bits"].shape
+    (2, 3)
+    """
+
+    schema: BitVector
+    law: GuardedBits
+
+    def __init__(
+        self,
+        domain: Domain,
+        epsilon: float,
+        sensitive: Sequence[Any],
+        keep: str | float = "symmetric",
+    ) -> None:
+        self._start(domain, epsilon)
+        self._protect(sensitive)
+        self.keep, self._keep, self._raised = bit_thresholds(keep, self.requested)
+        # d2 too goes with what is really sampled, and is rounded towards less epsilon: t / (d1 d2) <= e.
+        dropped = divide(self._keep, self._raised * exp(self.requested))
+        check_representable(
+            self.requested, dropped, "dropping the bit of a value that is not sensitive"
+        )
+        self._dropped = min(up(dropped), ONE)
+        others = int((~self.sensitive_mask).sum())
+        if others:
+            check_representable(self.requested, 1 - dropped, "naming a value that is not sensitive")
+        mask = np.packbits(~self.sensitive_mask)
+        self.schema = BitVector(domain.size, exclusive_mask=mask.tobytes() if others else b"")
+        self.law = GuardedBits(
+            self._keep, self._raised, self._dropped, domain.size - others, others
+        )
+        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+
+    @property
+    def guarantee(self) -> ULDP:
+        return ULDP(
+            self.epsilon, tuple(self.sensitive), "reports with no bit of a non-sensitive value set"
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        return {"sensitive": self.sensitive, "keep": self.keep}
+
+    def thresholds(self) -> dict[str, str]:
+        return {"keep": hex(self._keep), "raised": hex(self._raised), "dropped": hex(self._dropped)}
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        n, members = len(index), np.flatnonzero(self.sensitive_mask)
+        packed = np.zeros((n, self.schema.bytes), dtype=np.uint8)
+        # Only bytes that hold a sensitive bit are worked on, a few rows at a time.
+        held = np.unique(members >> 3)
+        place = np.searchsorted(held, members >> 3) * 8 + (members & 7)
+        step = max(1, _CELLS // (8 * held.size))
+        width = -(-members.size // 8)
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            count = rows.stop - rows.start
+            noise = np.unpackbits(
+                source.bits(self._raised, count * width).reshape(count, width), axis=1
+            )[:, : members.size]
+            bits = np.zeros((count, 8 * held.size), dtype=np.uint8)
+            bits[:, place] = noise
+            packed[rows, held] = np.packbits(bits, axis=1)
+        everyone, byte = np.arange(n), index >> 3
+        mask = (128 >> (index & 7)).astype(np.uint8)
+        # A value that is not sensitive keeps its bit where it is not dropped.
+        keep = np.where(self.sensitive_mask, np.uint64(self._keep), np.uint64(ONE - self._dropped))
+        kept = source.below_each(keep[index])
+        packed[everyone, byte] = (packed[everyone, byte] & ~mask) | np.where(
+            kept, mask, np.uint8(0)
+        )
+        return {"bits": packed}
+
+    def channel(self) -> SupportChannel:
+        q = np.where(self.sensitive_mask, self._raised / ONE, 0.0)
+        gap = np.where(
+            self.sensitive_mask, (self._keep - self._raised) / ONE, (ONE - self._dropped) / ONE
+        )
+        return SupportChannel(self.domain.size, q, gap)
+
+    def report_channel(self, rows: np.ndarray) -> SupportRows:
+        """Rows 1 + (e - 1) b on the sensitive bits of a protected report, b on the one bit of another (METHODS 1)."""
+        self.schema.check({"bits": rows})
+        inside, outside = self._masks()
+        named = np.any(rows & outside, axis=1)
+        bits = np.where(named[:, None], rows & outside, rows & inside)
+        support = self.channel()
+        base, gain = np.where(named, 0.0, 1.0), np.where(named, 1.0, float(self.law.ratio() - 1))
+        # Bits of S are raised by all values alike, but for the value's own; the bit of a value outside S is dropped or kept.
+        ones = np.bitwise_count(rows & inside).sum(axis=1, dtype=np.int64)
+        raised, clear = math.log(self._raised / ONE), math.log(1 - self._raised / ONE)
+        kept = np.where(
+            named, (ONE - self._dropped) / ONE, (ONE - self._keep) / (ONE - self._raised)
+        )
+        factors = ones * raised + (int(self.sensitive_mask.sum()) - ones) * clear + np.log(kept)
+        # The inversion counts all bits, those of S in a report that names its value too.
+        return SupportRows(
+            bits,
+            self.domain.size,
+            base,
+            gain,
+            support.q,
+            support.gap,
+            counted=rows,
+            log_factors=factors,
+        )
+
+    def _masks(self) -> tuple[np.ndarray, np.ndarray]:
+        """Packed bits of the sensitive values, and of the others."""
+        return np.packbits(self.sensitive_mask), np.packbits(~self.sensitive_mask)
+
+    def protected(self) -> np.ndarray:
+        return ~np.any(self.outputs()["bits"] & self._masks()[1], axis=1)
+
+    @property
+    def n_reports(self) -> int:
+        return 2 ** int(self.sensitive_mask.sum()) * (1 + int((~self.sensitive_mask).sum()))
+
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        """Reports that can occur: any bits of S, and at most one other bit. [P2] writes strings that cannot."""
+        return {"bits": np.packbits(self._patterns(), axis=1)}
+
+    def _patterns(self) -> np.ndarray:
+        members, others = np.flatnonzero(self.sensitive_mask), np.flatnonzero(~self.sensitive_mask)
+        inside = (
+            np.arange(2**members.size)[:, None] >> np.arange(members.size - 1, -1, -1) & 1
+        ).astype(np.uint8)
+        patterns = np.zeros((1 + others.size, len(inside), self.domain.size), dtype=np.uint8)
+        patterns[:, :, members] = inside
+        patterns[np.arange(1, 1 + others.size), :, others] = 1
+        return patterns.reshape(-1, self.domain.size)
+
+    def probabilities(self) -> np.ndarray:
+        keep, raised, dropped = (
+            Fraction(v, ONE) for v in (self._keep, self._raised, self._dropped)
+        )
+        patterns = self._patterns()
+        table = np.empty((len(patterns), self.domain.size), dtype=object)
+        for x in range(self.domain.size):
+            for y, pattern in enumerate(patterns.tolist()):
+                value = Fraction(1)
+                for j, bit in enumerate(pattern):
+                    own, other = (
+                        (keep, raised) if self.sensitive_mask[j] else (1 - dropped, Fraction(0))
+                    )
+                    one = own if j == x else other
+                    value *= one if bit else 1 - one
+                table[y, x] = value
+        return table

@@ -1,0 +1,1 @@
+"""What is guaranteed, and the exact laws of reports that guarantees are computed from."""

@@ -1,0 +1,161 @@
+"""Matrices under utility-optimised privacy: post-processing that keeps it, and OSLDP as ULDP and post-processing [P2 props 2, 13]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import numbers_of
+from warner._core.errors import (
+    ArgumentError,
+    message,
+)
+from warner.privacy.report_laws import image, violation
+
+
+def preserves_data_types(matrix: Any, protected: Any, protected_after: Any) -> bool:
+    """Whether a post-processing keeps protected reports protected and invertible ones invertible [P2 def 3].
+
+    Args:
+        matrix: (m', m), matrix[z, y] = Pr(z | y), columns sum to one.
+        protected: (m,) which reports y are protected.
+        protected_after: (m',) which results z are.
+
+    >>> bool(preserves_data_types(np.eye(2), [True, False], [True, False]))
+    True
+    """
+    array, before, after = (
+        _matrix(matrix),
+        np.asarray(protected, dtype=bool),
+        np.asarray(protected_after, dtype=bool),
+    )
+    if before.shape != array.shape[1:] or after.shape != array.shape[:1]:
+        raise ArgumentError(
+            message(
+                "protected",
+                f"must have shapes ({array.shape[1]},) and ({array.shape[0]},)",
+                f"{before.shape}, {after.shape}",
+            )
+        )
+    if (array[np.ix_(after, ~before)] > 0).any():
+        return False
+    makers = array[~after] > 0
+    return bool((makers.sum(axis=1) == 1).all() and not makers[:, before].any())
+
+
+def post_process(matrix: Any, channel: Any, sensitive: Any, protected_after: Any) -> np.ndarray:
+    """The channel of post-processed reports, which keeps its ULDP guarantee [P2 prop 2].
+
+    Args:
+        matrix: (m', m) the post-processing, Pr(z | y).
+        channel: (m, K) a channel whose reports outside the image of the sensitive values each name one value.
+        sensitive: (K,) booleans.
+        protected_after: (m',) which results are protected.
+
+    Raises:
+        ArgumentError: the proposition does not apply: the channel is not utility-optimised, or data types are not preserved.
+
+    >>> mangat = np.array([[1.0, 0.4], [0.0, 0.6]])
+    >>> post_process(np.eye(2)[::-1], mangat, [True, False], [False, True]).tolist()
+    [[0.0, 0.6], [1.0, 0.4]]
+    """
+    array = _matrix(channel)
+    sensitive_mask = _guarded(sensitive, array.shape[1])
+    protected = image(array, sensitive_mask)
+    if (broken := violation(array, sensitive_mask, protected)) is not None:
+        raise ArgumentError(
+            message(
+                "channel",
+                f"is not utility-optimised: {broken}",
+                None,
+                "Use decompose for a one-sided mechanism",
+            )
+        )
+    if not preserves_data_types(matrix, protected, protected_after):
+        raise ArgumentError(
+            message(
+                "matrix",
+                "mixes protected and invertible reports, so the guarantee is not kept",
+                None,
+                "Map each kind to its own kind",
+            )
+        )
+    return _matrix(matrix) @ array
+
+
+def decompose(channel: Any, sensitive: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A one-sided mechanism as a utility-optimised one and a post-processing: channel = post @ uldp [P2 prop 13].
+
+    So nothing can be learned from OSLDP reports that ULDP reports at the same epsilon would not say better.
+
+    Args:
+        channel: (m, K), columns sum to one, OSLDP for the sensitive values at some epsilon.
+        sensitive: (K,) booleans, at least one set.
+
+    Returns:
+        uldp (m_u, K), utility-optimised at the same epsilon; protected (m_u,), which of its reports are; post (m, m_u).
+
+    >>> channel = np.array([[0.5, 0.1], [0.5, 0.9]])
+    >>> uldp, protected, post = decompose(channel, [True, False])
+    >>> uldp.round(3).tolist(), protected.tolist(), np.allclose(post @ uldp, channel)
+    ([[0.5, 0.1], [0.5, 0.5], [0.0, 0.4]], [True, True, False], True)
+    """
+    array = _matrix(channel)
+    array = array / array.sum(axis=0)
+    sensitive_mask = _guarded(sensitive, array.shape[1])
+    made = image(array, sensitive_mask)
+    inside, outside = np.flatnonzero(made), np.flatnonzero(~made)
+    most = array[np.ix_(inside, sensitive_mask)].max(axis=1)
+    # What a non-sensitive value says more often than any sensitive one, and what it alone says, goes to a report that names it.
+    capped = np.where(
+        sensitive_mask[None, :], array[inside], np.minimum(array[inside], most[:, None])
+    )
+    named = 1 - capped.sum(axis=0)
+    others = np.flatnonzero(~sensitive_mask & (named > 1e-12))  # below, it is rounding
+    uldp = np.zeros((inside.size + others.size, array.shape[1]))
+    uldp[: inside.size] = capped
+    uldp[inside.size + np.arange(others.size), others] = named[others]
+    post = np.zeros((array.shape[0], len(uldp)))
+    post[inside, np.arange(inside.size)] = 1
+    post[np.ix_(inside, inside.size + np.arange(others.size))] = (array[inside] - capped)[
+        :, others
+    ] / named[others]
+    post[np.ix_(outside, inside.size + np.arange(others.size))] = (
+        array[np.ix_(outside, others)] / named[others]
+    )
+    return uldp / uldp.sum(axis=0), np.arange(len(uldp)) < inside.size, post / post.sum(axis=0)
+
+
+def _guarded(sensitive: Any, size: int) -> np.ndarray:
+    try:
+        sensitive_mask = np.asarray(sensitive)
+    except ValueError:
+        sensitive_mask = np.asarray(None)
+    if sensitive_mask.dtype != bool or sensitive_mask.shape != (size,) or not sensitive_mask.any():
+        raise ArgumentError(
+            message(
+                "sensitive",
+                f"must be {size} booleans, at least one of them true",
+                f"{sensitive_mask.dtype} of shape {sensitive_mask.shape}",
+            )
+        )
+    return sensitive_mask
+
+
+def _matrix(value: Any) -> np.ndarray:
+    array = numbers_of("matrix", value)
+    if (
+        array.ndim != 2
+        or not np.isfinite(array).all()
+        or (array < 0).any()
+        or not np.allclose(array.sum(axis=0), 1, rtol=0, atol=1e-9)
+    ):
+        raise ArgumentError(
+            message(
+                "matrix",
+                "must have two dimensions, entries >= 0 and columns that sum to 1",
+                str(array.shape),
+            )
+        )
+    return array

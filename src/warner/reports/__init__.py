@@ -1,0 +1,1 @@
+"""What leaves the device, and the counts that are kept of it."""

@@ -1,0 +1,1 @@
+"""What a reader holds: estimates, their intervals, summaries, tables and charts."""

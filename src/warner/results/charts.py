@@ -1,0 +1,408 @@
+"""Pictures of estimates. Takes Estimates, computes nothing. Readable in grey: position, shape and lightness carry the meaning.
+
+A dot with a bar per value; a line with a band where many values have an order; a map of a Grid. Comparisons of methods are drawn too.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from warner._core.atomic_files import (
+    write_whole,
+)
+from warner._core.checks import distribution
+from warner._core.errors import (
+    ArgumentError,
+    MissingExtraError,
+    message,
+)
+from warner._core.text import (
+    visible,
+)
+from warner.domains import Domain, Grid, Integers, Interval, Product
+from warner.results.intervals import available_kind
+from warner.results.solution import Solution
+from warner.results.tables import as_text, rows
+
+_MOST_DOTS = 24  # of values in order: a line shows more of them better
+_MOST_LABELS = 60  # beyond it a row per value does not fit a page
+_WIDTH = 460
+_CAPTION = 80  # characters that fit the width
+_HEADING = 6  # lines of a title
+_LABEL = (
+    200  # characters of a label, more than there is room for: measuring longer ones takes minutes
+)
+_TRUTH = "#b84300"
+_SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]  # ever darker, so that they read in grey
+
+
+class Ranking(Protocol):
+    """A ranking of methods by their error, as it is drawn."""
+
+    @property
+    def loss_name(self) -> str: ...
+
+    @property
+    def runs(self) -> int: ...
+
+    @property
+    def n(self) -> int: ...
+
+    def rows(self) -> list[dict[str, Any]]: ...
+
+
+def _altair() -> Any:
+    try:
+        import altair
+    except ImportError:
+        raise MissingExtraError(
+            message("plot", "needs altair and vl-convert-python", None, "Install warner[plot]")
+        ) from None
+    return altair
+
+
+def chart(
+    estimates: Sequence[Solution],
+    truth: Sequence[Any] | None = None,
+    level: float = 0.95,
+    target: str = "population",
+) -> Any:
+    """Shares with intervals, one panel per estimate, and the truth where ``truth``, (K,) for each, is given.
+
+    Intervals are those of ``Estimate.rows``; where the channel has no inverse there are none, and the caption says so.
+    """
+    for i, e in enumerate(estimates):
+        if e.fit.probabilities is None:
+            raise ArgumentError(
+                message(
+                    "plot",
+                    "needs shares, and only a mean was estimated",
+                    e.method,
+                    "Estimate with another method",
+                )
+            )
+        if truth is not None and np.shape(truth[i]) != (e.domain.size,):
+            raise ArgumentError(
+                message("truth", f"must have shape ({e.domain.size},)", str(np.shape(truth[i])))
+            )
+        if truth is not None:
+            distribution("truth", truth[i], e.domain.size)
+    panels = [
+        _panel(e, None if truth is None else truth[i], level, target)
+        for i, e in enumerate(estimates)
+    ]
+    return _page(panels)
+
+
+def _page(panels: list[Any]) -> Any:
+    """Panels one under another."""
+    whole = _altair().vconcat(*panels, spacing=30).resolve_scale(color="independent")
+    return whole.configure_view(stroke="#dddddd").configure_axis(
+        grid=False, labelLimit=300, labelFlush=False, labelOverlap=True, titleFontWeight="normal"
+    )
+
+
+def ranking(comparisons: Mapping[str, Ranking]) -> Any:
+    """Methods from the least error to the largest, one panel per comparison: dots on a logarithmic scale, bars of two standard errors either side."""
+    return _page([_ranked(name, found) for name, found in comparisons.items()])
+
+
+def _ranked(name: str, found: Ranking) -> Any:
+    alt = _altair()
+    rows = [
+        {
+            **row,
+            "low": max(row["error"] - 2 * row["margin"], row["error"] / 10),
+            "high": row["error"] + 2 * row["margin"],
+        }
+        for row in found.rows()
+    ]
+    base = alt.Chart(_data(rows)).encode(
+        y=alt.Y("method:N", title=None, sort=alt.SortField("error"))
+    )
+    scale = alt.Scale(type="log", nice=False, padding=12) if rows[0]["error"] > 0 else alt.Scale()
+    axis = alt.Axis(
+        format="~g", grid=True, gridColor="#eeeeee", labelOverlap="greedy", labelSeparation=10
+    )
+    bars = base.mark_rule(strokeWidth=2, color="#777777").encode(
+        x=alt.X("low:Q", scale=scale), x2="high:Q"
+    )
+    dots = base.mark_point(filled=True, size=45, color="#111111", opacity=1)
+    dots = dots.encode(
+        x=alt.X(
+            "error:Q",
+            title=f"{found.loss_name}{' (logarithmic scale)' * (rows[0]['error'] > 0)}",
+            scale=scale,
+            axis=axis,
+        )
+    )
+    about = [
+        f"{found.runs} tallies of {found.n:,} reports, simulated from an estimate of this one",
+        "dots: mean error; bars: two standard errors of it either side; differences on the same tallies are known better",
+    ]
+    wrapped = [part for line in about for part in textwrap.wrap(line, _CAPTION)]
+    title = alt.TitleParams(
+        _heading(name), subtitle=wrapped, anchor="start", frame="group", offset=12
+    )
+    return alt.layer(bars, dots).properties(title=title, width=_WIDTH)
+
+
+def _panel(estimate: Solution, truth: Any, level: float, target: str) -> Any:
+    found = rows(estimate, level, target)
+    for i, row in enumerate(found):
+        row["order"] = i
+        if truth is not None:
+            row["truth"] = float(truth[i])
+    if isinstance(estimate.domain, Grid):
+        return _map(estimate, found, level, target)
+    if isinstance(estimate.domain, Integers | Interval) and estimate.domain.size > _MOST_DOTS:
+        return _line(estimate, found, level, target)
+    return _dots(estimate, found, level, target)
+
+
+def _bounded(estimate: Solution, target: str) -> bool:
+    return available_kind(estimate, target) != "none"
+
+
+def _data(rows: list[dict[str, Any]]) -> Any:
+    """The rows as one JSON text: Altair would check every number in a list against its schema, which takes seconds."""
+    alt = _altair()
+    return alt.Data(values=json.dumps(rows), format=alt.JsonDataFormat(type="json"))
+
+
+def _title(
+    estimate: Solution, caption: str, level: float, target: str, shown: str, more: str = ""
+) -> Any:
+    """Title and caption; ``shown`` says what in the picture intervals are."""
+    about = f"{shown}: {100 * level:.4g} % interval for the {target}{more}"
+    if not _bounded(estimate, target):
+        about = "no intervals: different distributions make the same reports"
+    lines = [f"{estimate.n:,} reports, {estimate.method}", caption, about]
+    wrapped = [part for line in lines for part in textwrap.wrap(line, _CAPTION)]
+    name = _heading(estimate.attribute or "estimated shares")
+    return _altair().TitleParams(name, subtitle=wrapped, anchor="start", frame="group", offset=12)
+
+
+def _heading(name: str) -> list[str]:
+    """A title in lines, a few at most: it is a name, which may be long or from a file of others."""
+    return textwrap.wrap(visible(name), 60, max_lines=_HEADING, placeholder=" ...") or [""]
+
+
+def _dots(estimate: Solution, rows: list[dict[str, Any]], level: float, target: str) -> Any:
+    """A row per value: a dot and its interval, a tick for the truth. Values without an order are sorted by share."""
+    alt = _altair()
+    many = len(rows) > _MOST_LABELS
+    data = [
+        {**row, "value": label}
+        for row, label in zip(rows, _distinct([_label(row["value"]) for row in rows]), strict=True)
+    ]
+    if many:
+        place = alt.Y(
+            "order:Q",
+            title="value (its number)",
+            scale=alt.Scale(zero=False, nice=False, reverse=True),
+        )
+    else:
+        ordered = not isinstance(estimate.domain.labels[0], str)
+        sort = alt.SortField("order") if ordered else alt.SortField("estimate", order="descending")
+        place = alt.Y("value:N", title=_value_title(estimate.domain), sort=sort)
+    base = alt.Chart(_data(data)).encode(y=place)
+    share = alt.X(
+        "estimate:Q", title="share", axis=alt.Axis(format="%", grid=True, gridColor="#eeeeee")
+    )
+    layers, caption = [], "dots: estimate"
+    if _bounded(estimate, target):
+        layers.append(
+            base.mark_rule(strokeWidth=1 if many else 2, color="#777777").encode(
+                x=alt.X("low:Q"), x2="high:Q"
+            )
+        )
+    layers.append(
+        base.mark_point(filled=True, size=15 if many else 45, color="#111111", opacity=1).encode(
+            x=share
+        )
+    )
+    if "truth" in rows[0]:
+        layers.append(
+            base.mark_tick(thickness=2, height=5 if many else 11, color=_TRUTH, opacity=1).encode(
+                x="truth:Q"
+            )
+        )
+        caption += ", upright ticks: truth"
+    size = {"height": 400} if many else {}
+    return alt.layer(*layers).properties(
+        title=_title(estimate, caption, level, target, "bars"), width=_WIDTH, **size
+    )
+
+
+def _label(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(map(_label, value.values()))
+    return f"{value:.5g}" if isinstance(value, float) else visible(as_text(value))
+
+
+def _distinct(labels: list[str]) -> list[str]:
+    """The labels, cut where they are longer than a picture shows; of those that are then alike the number tells which is which."""
+    cut = [label if len(label) <= _LABEL else f"{label[:_LABEL]} ..." for label in labels]
+    often = Counter(cut)
+    return [label if often[label] == 1 else f"{label} ({i})" for i, label in enumerate(cut)]
+
+
+def _value_title(domain: Domain) -> str | None:
+    if isinstance(domain, Product):
+        return textwrap.shorten(visible(", ".join(domain.domains)), _CAPTION, placeholder=" ...")
+    if isinstance(domain, Interval):
+        return f"value (centre of each of {domain.size} bins)"
+    return "value" if isinstance(domain, Integers) else None
+
+
+def _line(estimate: Solution, rows: list[dict[str, Any]], level: float, target: str) -> Any:
+    """Steps over the values, the interval as a band, the truth dashed."""
+    alt = _altair()
+    domain: Any = estimate.domain
+    first, last = (
+        (domain.low, domain.high)
+        if isinstance(domain, Interval)
+        else (domain.low - 0.5, domain.high + 0.5)
+    )
+    edges = np.linspace(first, last, len(rows) + 1).tolist()
+    # Each step begins at its left edge; the last is repeated at the right end.
+    data = [{**row, "edge": edge} for row, edge in zip([*rows, rows[-1]], edges, strict=True)]
+    shown = [row[key] for row in rows for key in ("estimate", "truth") if key in row]
+    bottom, top = min(0.0, *shown), max(shown)
+    # A band that is much wider than what it is about would press that flat: it then runs off the picture.
+    most = 2 * top if _bounded(estimate, target) else top
+    high = min(most, max([top, *(row["high"] for row in rows)])) * 1.02
+    cut = _bounded(estimate, target) and any(row["high"] > high for row in rows)
+    unit = f"value ({len(rows)} bins)" if isinstance(domain, Interval) else "value"
+    place = alt.X("edge:Q", title=unit, scale=alt.Scale(domain=[first, last], nice=False))
+    base = alt.Chart(_data(data)).encode(x=place)
+    axis = alt.Axis(format="~%", grid=True, gridColor="#eeeeee")
+    share = alt.Y(
+        "estimate:Q",
+        title="share of each bin" if isinstance(domain, Interval) else "share",
+        axis=axis,
+    )
+    share = share.scale(domain=[bottom, high], nice=False)
+    layers, caption = [], "line: estimate"
+    if _bounded(estimate, target):
+        layers.append(
+            base.mark_area(
+                interpolate="step-after", color="#bbbbbb", opacity=0.6, clip=True
+            ).encode(y=alt.Y("low:Q"), y2="high:Q")
+        )
+    layers.append(
+        base.mark_line(
+            interpolate="step-after", color="#111111", strokeWidth=1.5, clip=True
+        ).encode(y=share)
+    )
+    if "truth" in rows[0]:
+        layers.append(
+            base.mark_line(
+                interpolate="step-after",
+                color=_TRUTH,
+                strokeWidth=1.5,
+                strokeDash=[5, 3],
+                clip=True,
+            ).encode(y="truth:Q")
+        )
+        caption += ", dashed: truth"
+    title = _title(
+        estimate, caption, level, target, "band", ", in places beyond the picture" if cut else ""
+    )
+    return alt.layer(*layers).properties(title=title, width=_WIDTH, height=240)
+
+
+def _map(estimate: Solution, rows: list[dict[str, Any]], level: float, target: str) -> Any:
+    """Cells as squares, the darker the larger the share; the truth beside it on the same scale."""
+    alt = _altair()
+    domain: Any = estimate.domain
+    data = [{**row, "row": row["value"][0], "column": row["value"][1]} for row in rows]
+    fields = ["estimate", *(["truth"] if "truth" in rows[0] else [])]
+    each = _WIDTH / len(fields) - 20 * (len(fields) - 1)
+    cell = max(1.0, min(each / domain.columns, 400 / domain.rows, 40.0))
+    ends = [
+        min(0.0, *(row[f] for row in rows for f in fields)),
+        max(row[f] for row in rows for f in fields),
+    ]
+    sides = "" if domain.side == 1 else f" (cells of side {domain.side:g})"
+    panels = []
+    for f in fields:
+        x, y = (
+            alt.X(
+                "column:O", title=f"column{sides}", axis=_every(domain.columns, cell, labelAngle=0)
+            ),
+            alt.Y(
+                "row:O",
+                title=f"row{sides}" if f == fields[0] else None,
+                axis=_every(domain.rows, cell),
+            ),
+        )
+        legend = alt.Legend(
+            format="~%", tickCount=5, gradientLength=max(100.0, min(200.0, cell * domain.rows))
+        )
+        colour = alt.Color(
+            f"{f}:Q", title="share", scale=alt.Scale(domain=ends, range=_SHADES), legend=legend
+        )
+        drawn = alt.Chart(_data(data)).mark_rect().encode(x=x, y=y, color=colour)
+        panels.append(
+            drawn.properties(
+                width=cell * domain.columns,
+                height=cell * domain.rows,
+                title=alt.TitleParams(f, fontWeight="normal"),
+            )
+        )
+    width = float(np.median([row["high"] - row["low"] for row in rows])) / 2
+    title = _title(
+        estimate,
+        "darker cells: larger shares",
+        level,
+        target,
+        "per cell",
+        f", median ± {100 * width:.2g} percentage points",
+    )
+    return alt.hconcat(*panels, spacing=20).resolve_scale(color="shared").properties(title=title)
+
+
+def _every(count: int, cell: float, **options: Any) -> Any:
+    """An axis of indices whose labels have room."""
+    step = next((s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if s * cell >= 18), count)
+    return _altair().Axis(values=list(range(0, count, step)), ticks=False, domain=False, **options)
+
+
+class _Inert(json.JSONEncoder):
+    """JSON that can stand inside a script of a page: it means the same, and holds no ``<``, so no tag and no comment begins in it."""
+
+    def encode(self, o: Any) -> str:
+        return super().encode(o).replace("<", "\\u003c")
+
+
+def save(picture: Any, path: str) -> None:
+    """Write a chart to ``path``: .png, .svg, .html (with everything inside, works offline) or .json (Vega-Lite)."""
+    suffix = Path(str(path)).suffix
+    if suffix not in (".png", ".svg", ".html", ".json"):
+        raise ArgumentError(message("path", "must end in .png, .svg, .html or .json", path))
+    buffer: Any = io.BytesIO() if suffix == ".png" else io.StringIO()
+    # In a page the chart is JSON inside a script, which ends at the next "</script" wherever that stands, in a label too.
+    options: dict[str, dict[str, Any]] = {
+        ".png": {"scale_factor": 2},
+        ".html": {"inline": True, "json_kwds": {"cls": _Inert}},
+    }
+    try:
+        picture.save(buffer, format=suffix[1:], **options.get(suffix, {}))
+    except ImportError:
+        raise MissingExtraError(
+            message(
+                "plot", "needs vl-convert-python to make pictures", None, "Install warner[plot]"
+            )
+        ) from None
+    content = buffer.getvalue()
+    write_whole(path, content if isinstance(content, bytes) else content.encode())

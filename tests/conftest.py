@@ -1,0 +1,17 @@
+"""Settings for all tests: linear algebra runs on one thread in every process."""
+
+from __future__ import annotations
+
+import os
+
+# Idle threads of a BLAS library wait by spinning. Two workers with two threads each then spend
+# most of their time waiting for each other. NumPy reads these variables when it is imported.
+for _name in (
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+):
+    os.environ.setdefault(_name, "1")
+# Frames are small here, and Polars starts as many threads as there are cores.
+os.environ.setdefault("POLARS_MAX_THREADS", "1")

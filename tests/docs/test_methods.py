@@ -1,0 +1,380 @@
+"""The documents of the mathematics: every citation resolves, every example runs, every quoted figure is the measured one."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warner
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+DOCUMENTS = ("methods.md", "mechanisms.md", "estimators.md")
+NUMBER = r"\d+[a-z]?(?:\.\d+)?"
+
+
+def headings(text: str) -> set[str]:
+    """The numbers of the headings of a document: ``## 0 Notation`` has the number 0."""
+    return set(re.findall(rf"^#{{2,3}} ({NUMBER}) ", text, flags=re.M))
+
+
+def sections_cited(text: str) -> Iterator[str]:
+    """The numbers that citations such as ``METHODS 4.1, 4.2`` and ``METHODS 9.1-9.3`` name."""
+    for found in re.finditer(
+        rf"METHODS\s+({NUMBER}(?:(?:,\s+|\s+and\s+|-){NUMBER})*)(?![\d.]*\d)", text
+    ):
+        yield from re.findall(NUMBER, found.group(1))
+
+
+def papers_cited(text: str) -> Iterator[str]:
+    """The papers that citations such as ``[P1 sec 3, P4 sec V]`` name."""
+    for found in re.finditer(r"\[(P\d+[^\][]*)\]", text):
+        yield from re.findall(r"\bP\d+\b", found.group(1))
+
+
+def papers_listed(text: str) -> set[str]:
+    """The papers of docs/references.md."""
+    return set(re.findall(r"^\[(P\d+)\] ", text, flags=re.M))
+
+
+def unresolved(text: str, sections: set[str], papers: set[str]) -> set[str]:
+    """The citations of a text that lead nowhere."""
+    wrong = {f"METHODS {number}" for number in sections_cited(text) if number not in sections}
+    return wrong | {f"[{paper}]" for paper in papers_cited(text) if paper not in papers}
+
+
+def sources() -> list[Path]:
+    """The files of the code, and the documents."""
+    code = [
+        path
+        for room in ("src", "tests", "bench")
+        for path in sorted((ROOT / room).rglob("*.py"))
+        if ".venv" not in path.parts
+    ]
+    return [path for path in code if path != Path(__file__)] + [DOCS / name for name in DOCUMENTS]
+
+
+def test_every_citation_resolves() -> None:
+    """A citation of a section that is not in docs/methods.md, or of a paper that is not in docs/references.md, fails."""
+    sections = headings((DOCS / "methods.md").read_text())
+    papers = papers_listed((DOCS / "references.md").read_text())
+    wrong = {
+        str(path.relative_to(ROOT)): found
+        for path in sources()
+        if (found := unresolved(path.read_text(), sections, papers))
+    }
+    assert not wrong
+
+
+def test_citations_are_found_at_all() -> None:
+    """A checker whose pattern finds nothing would pass every file."""
+    found = [number for path in sources() for number in sections_cited(path.read_text())]
+    papers = {paper for path in sources() for paper in papers_cited(path.read_text())}
+    assert len(found) >= 50 and {"0", "4.5", "6b", "9.2"} <= set(found)
+    assert papers == {"P1", "P2", "P3", "P4", "P5"}
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("as in METHODS 4.7", {"METHODS 4.7"}),
+        ("(METHODS 4.1, 4.9)", {"METHODS 4.9"}),
+        ("(METHODS 5,\n    77)", {"METHODS 77"}),
+        ("METHODS 9.1-9.30", {"METHODS 9.30"}),
+        ("METHODS 6c", {"METHODS 6c"}),
+        ("[P6 eq 1]", {"[P6]"}),
+        ("[P1 sec 3, P9 sec V]", {"[P9]"}),
+        ("METHODS 4.1 and 6b, 4 values; METHODS 9.1: 0.45, 0.05; [P2 eqs 12, 17]", set()),
+        ("METHODS: dict[str, Estimator] = {}", set()),
+    ],
+)
+def test_the_checker_finds_made_up_citations(text: str, wrong: set[str]) -> None:
+    made_up = "## 4 One\n### 4.1 Two\n### 6b Three\n## 5 Four\n### 9.1 Five\n### 9.3 Six\n# 77 No section\n"
+    assert unresolved(text, headings(made_up), {"P1", "P2"}) == wrong
+
+
+def test_numbers_of_sections_are_unique_and_in_order() -> None:
+    """A number that stands twice makes a citation ambiguous."""
+    found = re.findall(rf"^#{{2,3}} ({NUMBER}) ", (DOCS / "methods.md").read_text(), flags=re.M)
+    keys = [(*map(int, re.findall(r"\d+", number)), number.endswith("b")) for number in found]
+    assert len(set(found)) == len(found)
+    assert keys == sorted(keys)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_files_named_by_the_documents_exist(name: str) -> None:
+    """Files are named in tables, relative to src/warner, and in links."""
+    text = (DOCS / name).read_text()
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    for path in {found for row in rows for found in re.findall(r"`([\w/]+\.py)`", row)}:
+        assert (ROOT / "src" / "warner" / path).exists(), f"{name} names {path}"
+    for link in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (DOCS / link).exists(), f"{name} links to {link}"
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_public_names_of_the_documents_exist(name: str) -> None:
+    """Names in CamelCase in code style are public names of the package, or attributes of one."""
+    text = re.sub(r"```.*?```", "", (DOCS / name).read_text(), flags=re.S)
+    for found in set(re.findall(r"`([A-Z][a-z]+[A-Z]\w*)(?:\([^`]*\))?`", text)):
+        assert hasattr(warner, found), f"{name} names {found}"
+
+
+# ---- docs/mechanisms.md
+
+
+def blocks() -> list[str]:
+    """The examples of docs/mechanisms.md."""
+    return re.findall(r"```python\n(.*?)```", (DOCS / "mechanisms.md").read_text(), flags=re.S)
+
+
+def test_examples_of_mechanisms_run() -> None:
+    """The examples run one after the other, as a reader would paste them."""
+    space: dict[str, object] = {}
+    for block in blocks():
+        exec(compile(block, "mechanisms.md", "exec"), space)
+    assert isinstance(space["shares"], warner.Estimate)
+
+
+def test_every_mechanism_has_a_section_and_an_example() -> None:
+    """Every public mechanism has a heading, the same six parts, and an example that makes one."""
+    text = (DOCS / "mechanisms.md").read_text()
+    public = {
+        name for name in warner.__all__ if name in {*warner.mechanisms.MECHANISMS, "Personalized"}
+    }
+    parts = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##)", text, flags=re.S | re.M))
+    assert set(parts) == public
+    for name, body in parts.items():
+        for label in ("For", "Law", "Sends", "Guarantee", "Error", "Source"):
+            assert f"- **{label}:**" in body, f"{name} has no {label}"
+        assert f"{name}(" in body, f"{name} has no example"
+
+
+P = np.array([0.3, 0.25, 0.2, 0.1, 0.1, 0.05])
+VALUES = warner.Integers(1, 6)
+
+
+@pytest.mark.parametrize("epsilon", [0.4, 1.0, 3.0])
+def test_expected_errors_of_labels_are_the_formulae_of_the_documents(epsilon: float) -> None:
+    """The sums of variances in docs/mechanisms.md and in section 6 of docs/methods.md, to rounding."""
+    e, h, size, squares = np.exp(epsilon), np.exp(epsilon / 2), P.size, float(P @ P)
+    optimized = warner.UnaryEncoding(VALUES, epsilon, keep="optimized")
+    subset = warner.SubsetSelection(VALUES, epsilon, size=2)
+    p = 2 * e / (2 * e + size - 2)
+    q = p / (size - 1) + (1 - p) * 2 / (size - 1)
+    s, share = 2, float(P[:2].sum())
+    some = [1, 2]
+    formulae: list[tuple[warner.Mechanism, float]] = [
+        (
+            warner.RandomizedResponse(VALUES, epsilon),
+            ((e + size - 2) ** 2 + size - 1) / (e - 1) ** 2 - squares,
+        ),
+        (warner.UnaryEncoding(VALUES, epsilon), size * h / (h - 1) ** 2 + 1 - squares),
+        (optimized, 4 * size * e / (e - 1) ** 2 + 2 - squares),
+        (subset, size * q * (1 - q) / (p - q) ** 2 + (1 - 2 * q) / (p - q) - squares),
+        (warner.HadamardResponse(VALUES, epsilon), size * ((e + 1) / (e - 1)) ** 2 - squares),
+        (
+            warner.UtilityOptimizedRR(VALUES, epsilon, sensitive=some),
+            (2 * (e - 1) * (s - share) + s * (s - 1)) / (e - 1) ** 2 + 1 - squares,
+        ),
+        (
+            warner.UtilityOptimizedRappor(VALUES, epsilon, sensitive=some),
+            ((s + 1) * h - 1) / (h - 1) ** 2 - share / (h - 1) + 1 - squares,
+        ),
+    ]
+    for mechanism, expected in formulae:
+        assert warner.design.theory.expected_loss(mechanism, P, 1, "l2") == pytest.approx(
+            expected, rel=1e-7
+        )
+
+
+@pytest.mark.parametrize("keep", [0.3, 0.5, 0.8])
+def test_the_variance_of_unary_encoding_is_the_formula_that_fixes_its_constant(keep: float) -> None:
+    """At a share of 0 it is e / (t (1 - t) (e - 1)^2), which is least at t = 1/2."""
+    channel = warner.UnaryEncoding(VALUES, 1.0, keep=keep).channel()
+    assert channel.variance(np.eye(6)[0])[1] == pytest.approx(
+        np.e / (keep * (1 - keep) * (np.e - 1) ** 2), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("make", [warner.SquareWave, warner.Piecewise])
+@pytest.mark.parametrize("v", [0.1, 0.5])
+def test_the_variance_of_a_window_is_the_formula(make: type, v: float) -> None:
+    """Many cells: within one part in a thousand. The variance is taken from the exact law of the cells, without rounding."""
+    mechanism = make(warner.Interval(0, 1, bins=4), 1.0)
+    m, w = mechanism.cells, mechanism.width
+    high, low = float(mechanism.law.high), float(mechanism.law.low)
+    start, omega = round(v * (m - w)), w / m
+    law = np.full(m, low)
+    law[start : start + w] = high
+    telling, y = w * (high - low), np.arange(m)
+    exact = float(law @ y**2 - (law @ y) ** 2) / (telling * (m - w)) ** 2
+    pi = omega * (np.e - 1) / (omega * np.e + 1 - omega)
+    written = (1 - pi) / 12 + pi * omega**2 / 12 + pi * (1 - pi) * (1 - omega) ** 2 * (v - 0.5) ** 2
+    assert telling == pytest.approx(pi, rel=1e-6)
+    assert written / (pi * (1 - omega)) ** 2 == pytest.approx(exact, rel=1e-3)
+
+
+# ---- docs/estimators.md
+
+LINES = (
+    "EB",
+    "EB median",
+    "EM(auto)",
+    "INV-N",
+    "IIW",
+    "emp+thr",
+    "MR",
+    "MLE",
+    "Norm-Sub",
+    "MR exact",
+    "EM(100)",
+    "EM(1000)",
+    "Base-Cut",
+    "inversion",
+)
+NAMED = {
+    "EB": "`EmpiricalBayes()`",
+    "EB median": '`EmpiricalBayes("absolute")`',
+    "EM(auto)": '`ExpectationMaximization("auto")`',
+    "INV-N": '`Inversion("normalize")`',
+    "IIW": "`WienerFilter()`",
+    "emp+thr": '`Inversion("threshold")`',
+    "MR": "`MixtureReduction()`",
+    "MLE": "`MaximumLikelihood()`",
+    "Norm-Sub": '`Inversion("project")`',
+    "MR exact": '`MixtureReduction("mle")`',
+    "EM(100)": "`ExpectationMaximization(100)`",
+    "EM(1000)": "`ExpectationMaximization(1000)`",
+    "Base-Cut": '`Inversion("base-cut")`',
+    "inversion": "`Inversion()`",
+}
+COLUMNS: dict[str, tuple[int, object] | None] = {
+    "all": None,
+    "RR": (0, "GRR"),
+    "OUE": (0, "OUE"),
+    "OLH": (0, "OLH"),
+    "n = 10^3": (2, 1000),
+    "n = 10^5": (2, 100_000),
+    "eps 0.5": (3, 0.5),
+    "eps 4": (3, 4.0),
+}
+
+
+def cells() -> list[dict[str, Any]]:
+    """The stored results, one dict for each cell."""
+    return [
+        json.loads(line)
+        for line in (ROOT / "bench" / "results" / "accuracy.jsonl").read_text().splitlines()
+    ]
+
+
+def ratios(method: str, beside: str | None = None) -> list[tuple[list[Any], float]]:
+    """The cells where a method was run, and its error over the least of the cell; ``beside``: only where that was run too."""
+    found = []
+    for cell in cells():
+        losses = {m: v["MSE"] for m, v in cell["losses"].items() if m not in ("uniform", "ObfDat")}
+        if (
+            cell["cell"][1] != "uniform"
+            and method in losses
+            and (beside is None or beside in losses)
+        ):
+            found.append((cell["cell"], losses[method] / min(losses.values())))
+    return found
+
+
+def geometric(values: Iterable[float]) -> float:
+    """The geometric mean."""
+    return float(np.exp(np.mean(np.log(list(values)))))
+
+
+def league() -> dict[str, list[float]]:
+    """The numbers of the table of docs/estimators.md, from the stored results."""
+    table = {}
+    for method in LINES:
+        found = ratios(method)
+        shown = [
+            geometric(
+                ratio for cell, ratio in found if chosen is None or cell[chosen[0]] == chosen[1]
+            )
+            for chosen in COLUMNS.values()
+        ]
+        table[method] = [*shown, max(ratio for _, ratio in found), len(found)]
+    return table
+
+
+def written(table: dict[str, list[float]]) -> str:
+    """The table as it stands in the document."""
+    lines = [
+        f"| method | {' | '.join(COLUMNS)} | worst | cells |",
+        "|---" * (len(COLUMNS) + 3) + "|",
+    ]
+    for method, (*means, worst, count) in table.items():
+        lines.append(
+            f"| {NAMED[method]} | {' | '.join(f'{mean:.2f}' for mean in means)} | {worst:.3g} | {count} |"
+        )
+    return "\n".join(lines)
+
+
+def test_the_league_of_the_document_is_the_measured_one() -> None:
+    """The table between the two marks has the numbers of bench/results/accuracy.jsonl; the failure shows the right one."""
+    text = (DOCS / "estimators.md").read_text()
+    block = text.split("<!-- league: begin -->\n")[1].split("\n<!-- league: end -->")[0]
+    right = league()
+    advice = f"write this table into docs/estimators.md:\n{written(right)}"
+    assert block.splitlines()[:2] == written(right).splitlines()[:2], advice
+    rows = [
+        [part.strip() for part in line.strip("|").split("|")] for line in block.splitlines()[2:]
+    ]
+    assert [row[0] for row in rows] == [NAMED[method] for method in LINES], advice
+    for row, numbers in zip(rows, right.values(), strict=True):
+        *means, worst, count = (float(number) for number in row[1:])
+        assert means == pytest.approx(numbers[:-2], abs=0.0051), advice
+        assert worst == pytest.approx(numbers[-2], rel=0.0051) and count == numbers[-1], advice
+
+
+def test_figures_quoted_in_prose_are_the_measured_ones() -> None:
+    """Figures of the league in docs/methods.md, section 7, and in docs/estimators.md."""
+
+    def quoted(name: str, pattern: str) -> list[float]:
+        found = re.search(pattern, (DOCS / name).read_text(), flags=re.S)
+        assert found is not None, pattern
+        return [float(number) for number in found.groups()]
+
+    pattern = r"geometric mean is ([\d.]+) for empirical Bayes, ([\d.]+) for .*?, ([\d.]+) for Norm-Sub, and ([\d.]+) for"
+    measured = [
+        geometric(ratio for _, ratio in ratios(method))
+        for method in ("EB", "MLE", "Norm-Sub", "inversion")
+    ]
+    assert quoted("methods.md", pattern) == pytest.approx(measured, rel=0.006)
+    pattern = r"it has ([\d.]+), its form with exact fits ([\d.]+), and the maximum of the likelihood ([\d.]+)\."
+    measured = [
+        geometric(ratio for _, ratio in ratios(method, "MR"))
+        for method in ("MR", "MR exact", "MLE")
+    ]
+    assert quoted("estimators.md", pattern) == pytest.approx(measured, abs=0.0051)
+    even = [cell["losses"] for cell in cells() if cell["cell"][1] == "uniform"]
+    pattern = r"has ([\d.]+) times the mean squared error of Norm-Sub, the maximum of the likelihood ([\d.]+) times"
+    measured = [
+        geometric(loss[method]["MSE"] / loss["Norm-Sub"]["MSE"] for loss in even)
+        for method in ("EB", "MLE")
+    ]
+    assert quoted("estimators.md", pattern) == pytest.approx(measured, rel=0.2)
+
+
+def test_every_estimator_and_every_name_on_the_command_line_is_in_the_glossary() -> None:
+    text = (DOCS / "estimators.md").read_text()
+    glossary = text.split("## Glossary")[1].split("\n## ")[0]
+    for name in warner.estimators.METHODS:
+        assert re.search(rf"`{name}(:\w+)?`", glossary), f"{name} is not in the glossary"
+    for name in warner.__all__:
+        cls = getattr(warner, name)
+        if inspect.isclass(cls) and issubclass(cls, warner.estimators.Estimator):
+            assert f"`{name}(" in glossary, f"{name} is not in the glossary"
