@@ -1,4 +1,6 @@
-"""Run attacks for some minutes: each in a process of its own, with bounded memory and time, from where the last run stopped."""
+"""Run attacks for some minutes: each in a process of its own, with bounded memory and time, from
+where the last run stopped.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _PATIENCE = 4.0  # times the limit of a case, after which its process is ended
 
 
 def child(name: str, seed: int, first: int, seconds: float, only: bool) -> None:
-    """Run cases and say what happens, one line of JSON for each start and end; the parent keeps the count."""
+    """Run cases and say what happens, one line of JSON for each start and end; the parent keeps the
+    count.
+    """
     attack = ATTACKS[name]
     _limit(attack)
     end = time.monotonic() + seconds
@@ -36,7 +40,8 @@ def child(name: str, seed: int, first: int, seconds: float, only: bool) -> None:
             problem = str(finding)
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
-            problem = f"not a named error: {type(error).__name__} at {Path(where.filename).name}:{where.lineno}: {str(error)[:300]}"
+            place = f"{Path(where.filename).name}:{where.lineno}"
+            problem = f"not a named error: {type(error).__name__} at {place}: {str(error)[:300]}"
             if only:
                 traceback.print_exc()
         taken = time.monotonic() - began
@@ -56,7 +61,9 @@ _CHANNEL = sys.stdout
 
 
 def _limit(attack: Attack) -> None:
-    """Bound the address space: what asks for more gets a MemoryError. Systems without such limits go without."""
+    """Bound the address space: what asks for more gets a MemoryError. Systems without such limits
+    go without.
+    """
     try:
         import resource
 
@@ -123,7 +130,8 @@ def parent(name: str, seed: int, state: dict[str, Any], seconds: float, save: An
             found += _report(known, name, seed, running, problem)
             save()
     print(
-        f"{name}: {cases} cases, {found} findings; {known['done']} cases of seed {seed} in all; {attack.about}",
+        f"{name}: {cases} cases, {found} findings; {known['done']} cases of seed {seed} in all; "
+        f"{attack.about}",
         flush=True,
     )
     return found
@@ -138,7 +146,8 @@ def _listen(stream: Any, lines: queue.Queue[str | None]) -> None:
 def _report(known: dict[str, Any], name: str, seed: int, number: int, text: str) -> int:
     known["findings"].append([number, text])
     print(
-        f"FINDING {name}: {text}\n  again: python -m tests.attack {name} --seed {seed} --case {number}",
+        f"FINDING {name}: {text}\n"
+        f"  again: python -m tests.attack {name} --seed {seed} --case {number}",
         flush=True,
     )
     return 1

@@ -1,4 +1,6 @@
-"""Attacks and their cases: one case is a function of one random generator, and can be repeated by its number."""
+"""Attacks and their cases: one case is a function of one random generator, and can be repeated by
+its number.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attacks: answers that must not be seen, in every container, domain, mechanism, file and command."""
+"""Attacks: answers that must not be seen, in all containers, domains, files and commands."""
 
 from __future__ import annotations
 
@@ -237,7 +237,9 @@ def _arrow(rows: list[Any]) -> Any:
 
 
 def reach(error: BaseException) -> str:
-    """All that can be read off an error without its frames: texts, arguments, attributes, causes and contexts."""
+    """All that can be read off an error without its frames: texts, arguments, attributes, causes
+    and contexts.
+    """
     parts: list[str] = []
     todo: list[BaseException] = [error]
     seen: set[int] = set()
@@ -266,14 +268,17 @@ def silent(where: str, text: str) -> None:
 
 
 def in_memory(rng: np.random.Generator) -> str | None:
-    """One hostile value in all containers, given to one taker: a named error without it, or reports without it."""
+    """One hostile value in all containers, given to one taker: a named error without it, or reports
+    without it.
+    """
     names = list(TAKERS)
     name = names[rng.integers(len(names))]
     taker, bad = TAKERS[name], HOSTILE[rng.integers(len(HOSTILE))]
     take = taker.encode if isinstance(taker, Domain) else taker.randomize
     if isinstance(taker, warner.Interval) and taker.clip:
         return None  # takes every number, by what was asked
-    where = f"{name}, {type(bad).__name__} (hostile value {next(i for i, h in enumerate(HOSTILE) if h is bad)})"
+    number = next(i for i, hostile in enumerate(HOSTILE) if hostile is bad)
+    where = f"{name}, {type(bad).__name__} (hostile value {number})"
     refused = 0
     for i, values in enumerate(_containers(rng, bad, _good(taker))):
         try:
@@ -420,7 +425,9 @@ def _spoiled_parquet(
 
 
 def in_files(rng: np.random.Generator) -> str | None:
-    """Answers with a canary through ``warner randomize``, and in the place of every other file: nothing of them comes out."""
+    """Answers with a canary through ``warner randomize``, and in the place of every other file:
+    nothing of them comes out.
+    """
     with tempfile.TemporaryDirectory(prefix="attack-") as name:
         folder = Path(name)
         answers = _spoiled(rng, folder)
@@ -445,7 +452,8 @@ def in_files(rng: np.random.Generator) -> str | None:
                 f"the error of a command, {type(done.exception).__name__}", reach(done.exception)
             )
             raise Finding(
-                f"a command ends in {type(done.exception).__name__}: {os.path.basename(answers)}, way {kind}"
+                f"a command ends in {type(done.exception).__name__}: "
+                f"{os.path.basename(answers)}, way {kind}"
             )
         for path in folder.iterdir():
             if path.name not in before:

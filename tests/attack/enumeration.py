@@ -1,6 +1,8 @@
-"""Exact laws by the attacker's own code: from thresholds, public parameters and the definitions, in fractions.
+"""Exact laws by the attacker's own code: from thresholds, public parameters and the definitions, in
+fractions.
 
-Nothing here uses warner's channels, laws or audits. ``law(mechanism, answer)`` is what an attacker who reads the header expects
+Nothing here uses warner's channels, laws or audits. ``law(mechanism, answer)`` is what an attacker
+who reads the header expects
 to see; ``answers(mechanism)`` are the answers that it must hide.
 """
 
@@ -85,7 +87,7 @@ def _bucket(seed: int, value: int, count: int) -> int:
 
 
 def _two_points(position: Fraction, steps: int) -> dict[int, Fraction]:
-    """Where a position in [0, 1] stands on a grid of ``steps`` steps: next to it, right on average."""
+    """Where a position in [0, 1] stands on a grid of ``steps`` steps: right on average."""
     s = position * steps
     low = min(math.floor(s), steps - 1)
     return {k: w for k, w in ((low, 1 - (s - low)), (low + 1, s - low)) if w}
@@ -118,7 +120,9 @@ def _line(mechanism: Mechanism, point: int) -> Law:
 
 
 def _planar(mechanism: Any, cell: int) -> Law:
-    """The table of the header as integers, unfolded into four quarters, the rounding at no displacement."""
+    """The table of the header as integers, unfolded into four quarters, the rounding at no
+    displacement.
+    """
     shares = mechanism.parameters()["table"]
     total = 1 << 64 * _thresholds(mechanism)["words"]
     height, width = mechanism.domain.rows, mechanism.domain.columns
@@ -168,7 +172,7 @@ def _keyed(mechanism: Any, answer: tuple[int, Fraction]) -> Law:
 
 
 def _stated(mechanism: Mechanism, value: int) -> Law:
-    """What the mechanism itself says, where thresholds are hashes of a table or a table themselves."""
+    """What the mechanism itself says, where thresholds are a table or its hash."""
     return dict(zip(keys_of(mechanism), mechanism.probabilities()[:, value].tolist(), strict=True))
 
 
@@ -285,7 +289,9 @@ def _position_of(mechanism: Mechanism, value: int) -> Fraction:
 
 
 def answers(mechanism: Any) -> list[Any]:
-    """Answers that reports must not tell apart: values; of bins, all grid points, which are the extremes of their mixtures."""
+    """Answers that reports must not tell apart: values; of bins, all grid points, which are the
+    extremes of their mixtures.
+    """
     m: Any = mechanism
     if isinstance(m, warner.PerAttribute):
         return list(itertools.product(*(answers(part) for part in m.parts.values())))

@@ -78,8 +78,9 @@ def _some(rng: np.random.Generator) -> tuple[Mechanism, warner.Reports]:
 
 
 STRANGE: list[Any] = [
-    0, 1, -1, 2, 5, 255, 256, 2**31, 2**53, 2**63 - 1, 2**63, 2**64, 10**30, -(2**63), 10_000, 3_000_000,
-    0.0, 0.5, 1.0, -1.0, 1e-9, 1e308, True, False, None, "", "inf", "NaN", "a", "0x1", "-0x1", "\u0000", "\x1b[2J", "\ud800", "</script>", "=1+1",
+    0, 1, -1, 2, 5, 255, 256, 2**31, 2**53, 2**63 - 1, 2**63, 2**64, 10**30, -(2**63),
+    10_000, 3_000_000, 0.0, 0.5, 1.0, -1.0, 1e-9, 1e308, True, False, None, "", "inf", "NaN",
+    "a", "0x1", "-0x1", "\u0000", "\x1b[2J", "\ud800", "</script>", "=1+1",
     [], {}, [[]], [0], [1, 2, 3], {"a": 1}, [None], ["a", "a"],
 ]  # fmt: skip
 
@@ -100,7 +101,9 @@ def _places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def edited(rng: np.random.Generator, data: Any) -> Any:
-    """JSON data with one to three changes: a value replaced, removed, doubled, moved or made a little different."""
+    """JSON data with one to three changes: a value replaced, removed, doubled, moved or made a
+    little different.
+    """
     data = copy.deepcopy(data)
     for _ in range(int(rng.integers(1, 4))):
         places = _places(data)
@@ -167,7 +170,9 @@ def _json(data: Any) -> str:
 
 
 def _sensible(tally: warner.Tally, where: str) -> None:
-    """An accepted tally is estimated, or refused by name; shares are a distribution and the number of reports is kept."""
+    """An accepted tally is estimated, or refused by name; shares are a distribution and the number
+    of reports is kept.
+    """
     try:
         result = warner.estimate(tally, warner.Inversion("project"))
         whole = float(result.probabilities.sum())
@@ -509,7 +514,7 @@ def _forge_csv(rng: np.random.Generator, path: str) -> None:
 
 
 def studies(rng: np.random.Generator) -> str | None:
-    """Edited study files are refused by name, or make mechanisms within the budget that they state."""
+    """Edited study files are refused by name, or make mechanisms within their budget."""
     import tomllib
 
     if rng.random() < 0.5:

@@ -35,7 +35,9 @@ epsilon = 1.0
 
 
 def _raw(rng: np.random.Generator, folder: Path, name: str, n: int) -> str:
-    """Answers of n people, random in the answers, in their widths, in further columns, in their order and in the form of the file."""
+    """Answers of n people, random in the answers, in their widths, in further columns, in their
+    order and in the form of the file.
+    """
     share, wide = rng.random(), int(10 ** rng.uniform(0, 3))
     smokes = np.where(rng.random(n) < share, LONG, "n")
     age = rng.integers(0, 10 ** int(rng.integers(1, 7)), n)
@@ -71,7 +73,9 @@ def _raw(rng: np.random.Generator, folder: Path, name: str, n: int) -> str:
 
 
 def _besides(path: str) -> Any:
-    """All that a report file says besides the reports and the checksum, and besides how well the reports compress."""
+    """All that a report file says besides the reports and the checksum, and besides how well the
+    reports compress.
+    """
     if path.endswith(".csv"):
         head, *lines, end = Path(path).read_bytes().splitlines(keepends=True)
         return (
@@ -104,9 +108,11 @@ def _besides(path: str) -> Any:
 
 
 def same_but_for_reports(rng: np.random.Generator, most: int = 4000) -> str:
-    """Two raw files of equal n: equal bytes outside the reports, equal output, as many random words asked for in equal parts.
+    """Two raw files of equal n: equal bytes outside the reports, equal output, as many random words
+    asked for in equal parts.
 
-    The random words come from a fixed sequence. In a second run the reports are made of one answer for all, whatever the file
+    The random words come from a fixed sequence. In a second run the reports are made of one answer
+    for all, whatever the file
     says; then the whole files are equal, byte for byte.
     """
     n = int(rng.integers(1, most))
@@ -128,7 +134,8 @@ def same_but_for_reports(rng: np.random.Generator, most: int = 4000) -> str:
             for what, first, second in zip(("file", "output", "bytes"), *found, strict=True):
                 require(
                     first == second,
-                    f"what is written besides the reports ({what}, blind {blind}) depends on the answers, n = {n}, {suffix}",
+                    f"what is written besides the reports ({what}, blind {blind}) "
+                    f"depends on the answers, n = {n}, {suffix}",
                 )
     return f"n {n}"
 
@@ -136,7 +143,9 @@ def same_but_for_reports(rng: np.random.Generator, most: int = 4000) -> str:
 def _written(
     study: str, raw: str, output: str, order: list[str], blind: bool
 ) -> tuple[Any, str, bytes]:
-    """What one run writes: besides the reports, on the screen, and all bytes where reports say nothing."""
+    """What one run writes: besides the reports, on the screen, and all bytes where reports say
+    nothing.
+    """
     stream = np.random.default_rng(11)
     real = Mechanism.randomize_encoded
 
@@ -161,7 +170,9 @@ def _written(
 
 
 def timing(rng: np.random.Generator, people: int = 20_000, rounds: int = 7) -> str:
-    """How long each value takes, in alternating rounds; a report, because times say nothing on a busy machine."""
+    """How long each value takes, in alternating rounds; a report, because times say nothing on a
+    busy machine.
+    """
     eight = warner.Integers(0, 7)
     made: list[Mechanism] = [
         warner.RandomizedResponse(eight, 1.0),
@@ -189,4 +200,7 @@ def timing(rng: np.random.Generator, people: int = 20_000, rounds: int = 7) -> s
     most = int(np.argmax(least))
     spread = least.max() / np.median(least) - 1
     times = np.round(least * 1e6).astype(int).tolist()
-    return f"{type(mechanism).__name__}: slowest value {most}, {100 * spread:.1f} % above the median; least times in us {times}"
+    return (
+        f"{type(mechanism).__name__}: slowest value {most}, {100 * spread:.1f} % above the median; "
+        f"least times in us {times}"
+    )

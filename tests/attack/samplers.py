@@ -1,4 +1,4 @@
-"""Attacks: samplers at their boundaries with chosen words, and real reports against the exact law."""
+"""Attacks: samplers at their boundaries with chosen words, and reports against the exact law."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def words(serve: Callable[[int], bytes]) -> Iterator[None]:
 
 
 class Tape:
-    """Hands out prepared words in their order; every call must ask for as many bytes as the next part has."""
+    """Hands out prepared words in their order; every call must ask for as many bytes as the next
+    part has.
+    """
 
     def __init__(self, *parts: np.ndarray) -> None:
         self.parts = [part.tobytes() for part in parts if part.size]
@@ -247,7 +249,9 @@ PRIMITIVES = [_below, _below_each, _uniform, _cells, _among, _bytes, _digits]
 
 
 class Extremes:
-    """Random words, many of them at the ends of ranges or at a mechanism's own thresholds; later calls are plain randomness."""
+    """Random words, many of them at the ends of ranges or at a mechanism's own thresholds; later
+    calls are plain randomness.
+    """
 
     def __init__(self, rng: np.random.Generator, thresholds: list[int]) -> None:
         self.rng, self.calls = rng, 0
@@ -269,7 +273,9 @@ class Extremes:
 
 
 def _extremes(rng: np.random.Generator) -> str | None:
-    """Whatever the random words are, a sampler ends, without an error, in a report that the answer can make."""
+    """Whatever the random words are, a sampler ends, without an error, in a report that the answer
+    can make.
+    """
     mechanism = _instance(rng)
     if mechanism is None:
         return None
@@ -362,9 +368,12 @@ def boundary(rng: np.random.Generator) -> str | None:
 def blackbox(rng: np.random.Generator, n: int = 60_000, system: bool | None = None) -> str | None:
     """Reports of one answer against its exact law.
 
-    Two tests at 1e-9: exact binomial tails of every report (Bonferroni), and chi-square over reports that are expected at least
-    100 times, the others together, at 1e-12, which its approximation needs to stay below 1e-9. They reject a sampler whose shares
-    are off by some standard errors: one that takes the wrong side of a comparison, favours low residues, or forgets a redraw.
+    Two tests at 1e-9: exact binomial tails of every report (Bonferroni), and chi-square over
+    reports that are expected at least
+    100 times, the others together, at 1e-12, which its approximation needs to stay below 1e-9. They
+    reject a sampler whose shares
+    are off by some standard errors: one that takes the wrong side of a comparison, favours low
+    residues, or forgets a redraw.
     """
     mechanism = _instance(rng)
     if mechanism is None or mechanism.n_reports > 3000:

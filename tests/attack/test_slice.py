@@ -1,6 +1,7 @@
 """A slice of every attack, with fixed seeds; ``make attack`` runs many more cases.
 
-What each attack must find is planted here too: an attack that finds nothing in a broken program is a defect.
+What each attack must find is planted here too: an attack that finds nothing in a broken program is
+a defect.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from tests.registry import ALL, COMBINED, SENSITIVITIES, smallest
 from warner import Integers, Mechanism
 
 CASES = {
-    "laws": 40,
+    "laws": 30,
     "boundaries": 60,
-    "blackbox": 8,
-    "answers": 120,
-    "files": 25,
-    "reports": 25,
+    "blackbox": 6,
+    "answers": 80,
+    "files": 20,
+    "reports": 12,
     "tallies": 40,
     "wire": 60,
     "studies": 40,
@@ -61,7 +62,10 @@ def test_the_slice_leaves_out_times_alone() -> None:
 
 REGISTERED: dict[str, Callable[[], Mechanism]] = {
     **{name: lambda name=name: smallest(name) for name in ALL},  # type: ignore[misc]
-    **{name: lambda make=make: make(Integers(0, 3), 1.0) for name, make in SENSITIVITIES.items()},  # type: ignore[misc]
+    **{
+        name: lambda make=make: make(Integers(0, 3), 1.0)  # type: ignore[misc]
+        for name, make in SENSITIVITIES.items()
+    },
     **{name: lambda make=make: make(0.5) for name, make in COMBINED.items()},  # type: ignore[misc]
 }
 
@@ -98,7 +102,9 @@ class Broken(warner.RandomizedResponse):
 
 
 def test_an_audit_below_the_truth_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rejects an audit that states one part in 1e12 too little, and a mechanism that declares too little."""
+    """Rejects an audit that states one part in 1e12 too little, and a mechanism that declares too
+    little.
+    """
     mechanism = warner.UnaryEncoding(ABC, 1.0)
     real = warner.audit
     low = mechanism.epsilon * (1 - 1e-12)
@@ -112,7 +118,9 @@ def test_an_audit_below_the_truth_is_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_sampler_that_does_not_follow_its_law_is_found() -> None:
-    """Rejects a sampler that tells the truth in one report of 32 whatever its law says: 8 standard errors of 40,000 reports."""
+    """Rejects a sampler that tells the truth in one report of 32 whatever its law says: 8 standard
+    errors of 40,000 reports.
+    """
     rng = np.random.default_rng(3)
     mechanism = Broken(ABC, 0.1)
     with pytest.raises(Finding, match="p ="):
@@ -127,7 +135,9 @@ def test_a_sampler_that_does_not_follow_its_law_is_found() -> None:
 
 
 def test_a_comparison_with_the_wrong_side_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rejects U <= T where U < T is meant: the boundary has probability 2^-64, and only chosen words meet it."""
+    """Rejects U <= T where U < T is meant: the boundary has probability 2^-64, and only chosen
+    words meet it.
+    """
     real = Source.below
     monkeypatch.setattr(
         Source, "below", lambda self, t, n, more=(): real(self, min(t + 1, 2**64 - 1), n, more)
@@ -138,7 +148,7 @@ def test_a_comparison_with_the_wrong_side_is_found(monkeypatch: pytest.MonkeyPat
 
 
 def test_an_error_that_shows_the_answer_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rejects an answer in a message, in an attribute of an error, and in the context of an error."""
+    """Rejects an answer in a message, an attribute of an error, and the context of an error."""
 
     def shown(values: Any) -> None:
         raise warner.ArgumentError(f"got {values!r}")
@@ -182,7 +192,9 @@ def test_what_depends_on_the_answers_is_found(monkeypatch: pytest.MonkeyPatch) -
     ids=lambda v: type(v).__name__,
 )
 def test_operations_of_derived_classes_are_not_run(taker: str, bad: Any) -> None:
-    """Rejects a domain that hashes or compares answers of a class derived from str, int or float by that class's own methods."""
+    """Rejects a domain that hashes or compares answers of a class derived from str, int or float by
+    that class's own methods.
+    """
     own = canaries.TAKERS[taker]
     take = own.encode if isinstance(own, warner.Domain) else own.randomize
     for values in (
@@ -241,7 +253,9 @@ def test_a_run_goes_on_where_it_stopped(
 def test_a_finding_is_printed_with_the_command_that_repeats_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Findings, foreign errors and processes that end are all reported, and counted in the exit status."""
+    """Findings, foreign errors and processes that end are all reported, and counted in the exit
+    status.
+    """
     monkeypatch.chdir(Path(__file__).parents[2])
     lines = {
         "finding": 'print(\'{"start": 3}\\n{"end": 3, "finding": "too much", "line": null}\')',

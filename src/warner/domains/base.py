@@ -143,7 +143,8 @@ _BUILTIN = frozenset({str, int, bool, float})
 def own_types(values: Any) -> Any:
     """Answers of classes derived from str, int and float as Python's own; all others as they are.
 
-    A derived class may have operations of its own, whose errors can show the answer. Only the base class's are used.
+    A derived class may have operations of its own, whose errors can show the answer. Only the base
+    class's are used.
     """
     if all(t in _BUILTIN or t.__module__ == "numpy" for t in set(map(type, values))):
         return values
