@@ -157,7 +157,7 @@ def _covered(name: str, epsilon: float, target: str, runs: int, interval: Callab
 def test_bootstrap_intervals_cover_shares_and_linear_functions(name: str, target: str) -> None:
     """Away from the border: coverage over 150 runs of 4 shares, a mean and a range, within 6 sd of 0.95 (sd 0.018).
 
-    The wrong program that draws the respondents' values anew but measures errors from the centre covers respondents too often.
+    Intervals of half the width cover 0.67. Those of the other target are the subject of a test of their own.
     """
     found = _covered(name, 3.0, target, 150, lambda e, rng: e.interval(0.95, target, "bootstrap", LINEAR, replicates=60, rng=rng))
     # Quantiles of 60 replicates cover about 0.01 less than they should.
