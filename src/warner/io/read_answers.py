@@ -22,7 +22,6 @@ from warner._core.errors import (
 from warner._core.shuffle import rows_at_a_time
 from warner.domains import Categorical, Domain, Grid, Integers, Interval, Tagged
 from warner.mechanisms import KeyValue, Mechanism
-from warner.reports.schema import width
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,7 +51,7 @@ def read_values(
     import pyarrow as pa
 
     size = rows_at_a_time(
-        sum(width(m.schema) for m in domains.values() if isinstance(m, Mechanism)), _ROWS
+        sum(m.schema.bytes_per_report for m in domains.values() if isinstance(m, Mechanism)), _ROWS
     )
     held: dict[str, list[np.ndarray]] = {name: [] for name in domains}
     shown = "standard input" if path == "-" else path if isinstance(path, str) else "the file"

@@ -1,0 +1,118 @@
+"""CSV files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner._core.errors import FileError, message
+from warner.io.file_format import FileFormat, ReportSink
+from warner.reports.schema import smallest_dtype
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_START, _END = b"#warner ", b"#end "  # the first and the last line of a report file
+_BLOCK = 2**23  # bytes of CSV per batch
+_TAIL = 2**20  # bytes in which the last line begins
+
+
+class CsvFormat(FileFormat):
+    """CSV. The first line is ``#warner {header}``, the last line ``#end {end}``."""
+
+    name = "CSV"
+    suffix = ".csv"
+
+    def read_ends(self, path: str) -> tuple[bytes, bytes]:
+        with open(path, "rb") as file:
+            head = file.readline()
+            if not head.startswith(_START):
+                return b"", b""
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _TAIL))
+            tail = file.read().rstrip(b"\n").rsplit(b"\n", 1)[-1]
+        return head[len(_START) :], tail[len(_END) :] if tail.startswith(_END) else b""
+
+    def columns(self, path: str) -> dict[str, str]:
+        """The names in the line after the header."""
+        try:
+            with open(path, newline="", encoding="utf-8") as file:
+                file.readline()
+                names = next(csv.reader(file, strict=True), [])
+        except (csv.Error, UnicodeDecodeError):
+            names = []
+        if len(set(names)) < len(names):
+            raise FileError(message(path, "must not have two columns of one name"))
+        return dict.fromkeys(names, "")
+
+    def batches(self, path: str, columns: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
+        """The lines between the header's and the end's."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        types = {name: pa.from_numpy_dtype(smallest_dtype(size)) for name, size in columns.items()}
+        convert = arrow_csv.ConvertOptions(
+            column_types=types,
+            include_columns=list(columns),
+            null_values=[""],
+            strings_can_be_null=False,
+        )
+        # An empty line is a row without a report.
+        parse = arrow_csv.ParseOptions(ignore_empty_lines=False)
+        read = arrow_csv.ReadOptions(block_size=_BLOCK)
+        with open(path, "rb") as file:
+            start = max(0, file.seek(0, os.SEEK_END) - _TAIL)
+            file.seek(start)
+            stop = start + file.read().rindex(b"\n" + _END) + 1
+            file.seek(0)
+            file.readline()
+            with arrow_csv.open_csv(
+                _UpTo(file, stop), read_options=read, parse_options=parse, convert_options=convert
+            ) as reader:
+                yield from reader
+
+    def sink(self, path: str, header: str, columns: Mapping[str, int]) -> ReportSink:
+        return _CsvSink(path, header)
+
+
+class _UpTo(io.RawIOBase):
+    """A file from its current position to ``stop``."""
+
+    def __init__(self, file: Any, stop: int) -> None:
+        self._file, self._stop = file, stop
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self._stop - self._file.tell()
+        data = self._file.read(min(len(buffer), left)) if left > 0 else b""
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _CsvSink(ReportSink):
+    """A CSV file that is being written."""
+
+    def __init__(self, path: str, header: str) -> None:
+        self._file = open(path, "wb")  # noqa: SIM115 - closed by close()
+        self._file.write(_START + header.encode() + b"\n")
+        self._first = True
+
+    def write(self, columns: Mapping[str, np.ndarray]) -> None:
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        options = arrow_csv.WriteOptions(include_header=self._first)
+        arrow_csv.write_csv(pa.table(dict(columns)), self._file, options)
+        self._first = False
+
+    def close(self, end: str | None) -> None:
+        if end is not None:
+            self._file.write(_END + end.encode() + b"\n")
+        self._file.close()
