@@ -5,21 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
+import sys
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from warner._core.errors import FileError, message
-from warner.io.file_format import FileFormat, ReportSink
+from warner.io.file_format import FileFormat, ReportSink, refuse_repeated
 from warner.reports.schema import smallest_dtype
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _START, _END = b"#warner ", b"#end "  # the first and the last line of a report file
-_BLOCK = 2**23  # bytes of CSV per batch
+_BLOCK = 2**23  # bytes of reports per batch
 _TAIL = 2**20  # bytes in which the last line begins
+_ANSWER_BLOCK = 2**24  # bytes of answers that are read at a time
 
 
 class CsvFormat(FileFormat):
@@ -79,6 +82,42 @@ class CsvFormat(FileFormat):
     def sink(self, path: str, header: str, columns: Mapping[str, int]) -> ReportSink:
         return _CsvSink(path, header)
 
+    def answers(
+        self, path: str | BinaryIO, names: list[str], bare: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """The columns ``names`` as text, a batch at a time; an empty line holds empty cells.
+
+        Args:
+            path: a file name, an open file, or ``-`` for standard input.
+            names: the columns to read.
+            bare: there is no line of names; the columns are ``names`` in their order.
+        """
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        source = pa.input_stream(sys.stdin.buffer if path == "-" else path)
+        begin = source.read(_ANSWER_BLOCK)
+        # Without empty lines, the numbers of all rows after them would shift.
+        parse = arrow_csv.ParseOptions(ignore_empty_lines=False)
+        if begin and not bare:
+            # The reader below takes the first of two columns of one name, so the first line is
+            # read on its own.
+            first = io.BytesIO(re.split(rb"[\r\n]", begin, maxsplit=1)[0] + b"\n")
+            refuse_repeated(names, arrow_csv.read_csv(first, parse_options=parse).column_names)
+        # Everything is read as text and checked later: Arrow's own conversions would guess.
+        convert = arrow_csv.ConvertOptions(
+            include_columns=names,
+            column_types={name: pa.string() for name in names},
+            strings_can_be_null=False,
+            null_values=[],
+        )
+        read = arrow_csv.ReadOptions(block_size=_ANSWER_BLOCK, column_names=names if bare else None)
+        whole = pa.PythonFile(_After(begin, source), "r")
+        with arrow_csv.open_csv(
+            whole, read_options=read, parse_options=parse, convert_options=convert
+        ) as reader:
+            yield from reader
+
 
 class _UpTo(io.RawIOBase):
     """A file from its current position to ``stop``."""
@@ -94,6 +133,23 @@ class _UpTo(io.RawIOBase):
         data = self._file.read(min(len(buffer), left)) if left > 0 else b""
         buffer[: len(data)] = data
         return len(data)
+
+
+class _After(io.RawIOBase):
+    """A stream from its beginning, of which ``begin`` was read before."""
+
+    def __init__(self, begin: bytes, stream: Any) -> None:
+        self._begin, self._stream = begin, stream
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        if self._begin:
+            stop = size if size >= 0 else len(self._begin)
+            begin, self._begin = self._begin[:stop], self._begin[stop:]
+            return begin
+        return bytes(self._stream.read(size if size >= 0 else None))
 
 
 class _CsvSink(ReportSink):

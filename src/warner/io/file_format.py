@@ -11,11 +11,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import FileError, message
 from warner.io.file_seal import digest_of
 from warner.reports.schema import GroupedColumns
 
@@ -110,12 +110,33 @@ class FileFormat(ABC):
 
     # Answers in.
 
-    def answers(self, path: str, names: list[str]) -> Iterator[pa.RecordBatch]:
-        """The columns ``names`` of a file of answers, a batch at a time, in their order.
+    def answers(
+        self, path: str | BinaryIO, names: list[str], bare: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """The columns ``names`` of a file of answers, a batch at a time; with ``holds_answers``.
+
+        Args:
+            path: the file.
+            names: the columns to read.
+            bare: the file is CSV without a line of names.
 
         Raises:
             FileError: a column is missing or stands twice.
         """
-        raise ArgumentError(
-            message("values", f"cannot be read from {self.name} files", path, "Use CSV or Parquet")
-        )
+        raise NotImplementedError
+
+
+def require_columns(path: str, names: list[str], found: list[str]) -> None:
+    """Refuse a file of answers without one of the columns ``names``, with FileError."""
+    missing = [name for name in names if name not in found]
+    if missing:
+        remedy = f"Needed: {', '.join(names)}"
+        raise FileError(message(path, f"has no column {missing[0]!r}", None, remedy))
+
+
+def refuse_repeated(names: list[str], found: list[str]) -> None:
+    """Refuse a file of answers in which one of the columns ``names`` stands twice."""
+    for name in names:
+        if found.count(name) > 1:
+            remedy = "Keep the one that holds the answers"
+            raise FileError(message(f"column {name!r}", "stands twice in the file", None, remedy))

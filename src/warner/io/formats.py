@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 from warner._core.errors import ArgumentError, FileError, message
 from warner.io.csv_format import CsvFormat
 from warner.io.file_format import FileFormat
 from warner.io.parquet_format import ParquetFormat
 from warner.io.wire_format import WireFormat
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # The first that recognizes a file reads it: the wire format by its first bytes, others by suffix.
 FORMATS: tuple[FileFormat, ...] = (
@@ -64,3 +69,20 @@ def output_format(path: str) -> FileFormat:
         if form.suffix == suffix and form.is_writable:
             return form
     raise ArgumentError(message("path", f"must end in {suffixes(writable=True)}", path))
+
+
+def answer_batches(
+    path: str | BinaryIO, names: list[str], bare: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """The columns ``names`` of a file of answers, a batch at a time.
+
+    Args:
+        path: a file; an open file or ``-`` for standard input is CSV, as is any unknown suffix.
+        names: the columns to read.
+        bare: the file is CSV without a line of names.
+
+    Raises:
+        FileError: a column is missing or stands twice.
+    """
+    known = [f for f in FORMATS if f.holds_answers and isinstance(path, str) and f.recognizes(path)]
+    return (known[0] if known else CsvFormat()).answers(path, names, bare)

@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from warner._core.errors import FileError, ReportError, message
-from warner.io.file_format import ROWS_PER_BATCH, FileFormat, ReportSink
+from warner.io.file_format import (
+    ROWS_PER_BATCH,
+    FileFormat,
+    ReportSink,
+    refuse_repeated,
+    require_columns,
+)
 from warner.reports.bit_rules import BitRule
 from warner.reports.schema import GroupedColumns, smallest_dtype
 
@@ -53,6 +59,16 @@ class ParquetFormat(FileFormat):
 
     def sink(self, path: str, header: str, columns: Mapping[str, int]) -> ReportSink:
         return _ParquetSink(path, header, columns)
+
+    def answers(
+        self, path: str | BinaryIO, names: list[str], bare: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        import pyarrow.parquet as pq
+
+        file = pq.ParquetFile(path)
+        require_columns(str(path), names, file.schema_arrow.names)
+        refuse_repeated(names, file.schema_arrow.names)
+        yield from file.iter_batches(ROWS_PER_BATCH, columns=names)
 
 
 def _connection() -> duckdb.DuckDBPyConnection:
