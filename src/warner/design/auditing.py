@@ -39,7 +39,7 @@ from warner.privacy.report_laws import (
     worst_slope,
 )
 from warner.reports.reports import Reports
-from warner.reports.tally import kinds
+from warner.reports.counting import unique_rows
 
 _TWICE = 1e-12  # nats: slopes are found from rounded logarithms, and rounded up, so what they are held to may be that much below
 _ERROR = 1e-6  # probability that the sampled lower bound is above the true epsilon
@@ -509,7 +509,7 @@ class _Event:
 def _most_telling(a: np.ndarray, b: np.ndarray) -> _Event:
     """The event whose odds under a and b look largest: one whole record, one byte or one bit of it."""
     width = a.shape[1]
-    records, inverse = kinds(np.concatenate([a, b]))
+    records, inverse = unique_rows(np.concatenate([a, b]))
     seen_a, seen_b = (
         np.bincount(part, minlength=len(records)) for part in (inverse[: len(a)], inverse[len(a) :])
     )

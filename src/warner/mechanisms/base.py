@@ -7,7 +7,6 @@ the audit, all its reports with their exact probabilities. Checks, serialisation
 from __future__ import annotations
 
 import json
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
@@ -36,14 +35,8 @@ from warner.domains import LARGEST_SIZE, Domain
 from warner.privacy.guarantees import LDP, ApproximateLDP, Guarantee, MetricLDP
 from warner.privacy.report_laws import INFINITE, Law, OneHotBits, TwoLevel, apart, epsilon_of
 from warner.reports.reports import Reports
-from warner.reports.schema import (
-    BitVector,
-    IntegerColumns,
-    ProductSchema,
-    ReportSchema,
-    columns_from,
-)
-from warner.reports.tally import Tally, count, distinct, require_same
+from warner.reports.schema import ReportSchema, columns_from
+from warner.reports.tally import Tally, require_same
 
 ENUMERABLE = 2**16  # probabilities that an audit compares one by one
 _CHUNK = 2**16  # people randomised at a time: what bounds memory, and fits the cache
@@ -150,13 +143,7 @@ class Mechanism(ABC):
 
     def outputs(self) -> Mapping[str, np.ndarray]:
         """Every report that can be sent, once, as columns. For audits of small instances; reports of bits say which they are."""
-        if not isinstance(self.schema, IntegerColumns):
-            raise NotImplementedError
-        parts = np.unravel_index(np.arange(self.n_reports), self.schema.sizes)
-        return {
-            name: part.astype(empty.dtype)
-            for (name, empty), part in zip(self.schema.empty(0).items(), parts, strict=True)
-        }
+        return self.schema.all_reports()
 
     @abstractmethod
     def probabilities(self) -> np.ndarray:
@@ -182,9 +169,7 @@ class Mechanism(ABC):
     @property
     def n_reports(self) -> int:
         """How many different reports there are."""
-        if not isinstance(self.schema, IntegerColumns):
-            raise NotImplementedError
-        return math.prod(self.schema.sizes)
+        return self.schema.n_reports
 
     @cached_property
     def header(self) -> dict[str, Any]:
@@ -274,32 +259,37 @@ class Mechanism(ABC):
             ReportError: reports that this mechanism cannot have sent.
         """
         self.check(reports)
-        if keep_reports and isinstance(self.schema, BitVector):
-            rows, seen = distinct(reports.columns["bits"], np.ones(len(reports), dtype=np.int64))
-            return Tally(self.header, "reports", seen, len(reports), rows, reports.simulated)
+        if keep_reports and self.schema.can_keep_reports:
+            counted = self.schema.count_distinct(reports.columns)
+            return Tally(self.header, *counted).marked(reports.simulated)
         return self.tally_columns(reports.columns).marked(reports.simulated)
 
     def tally_columns(
-        self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any
+        self,
+        columns: Mapping[str, np.ndarray],
+        repeats: np.ndarray | None = None,
+        ways: int | None = None,
     ) -> Tally:
-        """The tally of checked columns, each row as often as ``seen`` (n,) says; ``how`` is for tuples of reports."""
-        if how:
+        """The tally of checked columns.
+
+        Args:
+            columns: the columns of n reports.
+            repeats: how often each report counts, int64 (n,); None for once each.
+            ways: of PerAttribute, how many attributes a marginal table has.
+
+        Raises:
+            ArgumentError: ``ways`` for a mechanism of one attribute.
+        """
+        if ways is not None:
             raise ArgumentError(
                 message(
-                    next(iter(how)),
+                    "ways",
                     "goes with tuples of reports",
                     type(self).__name__,
                     "Leave it out",
                 )
             )
-        assert not isinstance(self.schema, ProductSchema)
-        sort, counts = count(self.schema, columns, seen)
-        return Tally(
-            self.header,
-            sort,
-            counts,
-            len(next(iter(columns.values()))) if seen is None else int(seen.sum()),
-        )
+        return Tally(self.header, *self.schema.count(columns, repeats))
 
     def channel_for(
         self, tally: Tally, attributes: Any = None
@@ -324,17 +314,11 @@ class Mechanism(ABC):
                 message(
                     "tally",
                     f"of tuples does not go with {type(self).__name__}",
-                    tally.kind,
+                    str(tally.kind),
                     "Was the file altered?",
                 )
             )
-        counts = tally.counts.ravel()
-        # A report that is known by its bit sums counts as one yes-or-no report per value.
-        return (
-            self.channel(),
-            np.concatenate([counts, tally.n - counts]) if tally.kind == "bitsums" else counts,
-            self.domain,
-        )
+        return self.channel(), tally.row_counts, self.domain
 
     def report_channel(self, rows: np.ndarray) -> Channel:
         """The channel of single reports of K bits, given as packed bits: rows 1 + (e - 1) b, by the law's exact ratio e."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -21,8 +20,8 @@ from warner.mechanisms.headers import LARGEST_PARTS
 from warner.mechanisms.key_value import KeyValue
 from warner.privacy.guarantees import ApproximateLDP, Guarantee, MetricLDP
 from warner.privacy.report_laws import Independent
+from warner.reports.product_schema import ProductSchema
 from warner.reports.reports import Reports
-from warner.reports.schema import ProductSchema
 from warner.reports.tally import Tally
 
 
@@ -145,7 +144,10 @@ class Combined(Mechanism):
 
     @abstractmethod
     def tally_columns(
-        self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any
+        self,
+        columns: Mapping[str, np.ndarray],
+        repeats: np.ndarray | None = None,
+        ways: int | None = None,
     ) -> Tally: ...
 
 

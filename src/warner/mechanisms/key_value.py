@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Self
@@ -333,26 +332,10 @@ class KeyValue(Mechanism):
             silent,
         )
 
-    @property
-    def n_reports(self) -> int:
-        return (
-            self.schema.base**self.schema.width
-            if isinstance(self.schema, DigitVector)
-            else math.prod(self.schema.sizes)
-        )
-
-    def outputs(self) -> Mapping[str, np.ndarray]:
-        if not isinstance(self.schema, DigitVector):
-            return super().outputs()
-        digits = np.unravel_index(
-            np.arange(self.n_reports), (self.schema.base,) * self.schema.width
-        )
-        return {"digits": np.stack(digits, axis=1).astype(self.schema.empty(0)["digits"].dtype)}
-
     def probabilities(self) -> np.ndarray:
         (d, size), own = self.domain.shape, self.law.keep * self._value.probabilities()
         dummy = self.law.other / self.cells
-        if not isinstance(self.schema, DigitVector):
+        if self.key == "direct":
             table = np.full((d, self.cells, d, size), dummy, dtype=object)
             for k in range(d):
                 table[k, :, k, :] = own

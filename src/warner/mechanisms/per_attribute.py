@@ -23,7 +23,7 @@ from warner.mechanisms.base import ENUMERABLE, Mechanism
 from warner.mechanisms.composite import Combined, typed
 from warner.mechanisms.headers import from_header
 from warner.privacy.guarantees import Guarantee, side_by_side
-from warner.reports.marginal_tables import affordable, named, picked, tables
+from warner.reports.marginal_tables import affordable_ways, attribute_names, table_of
 from warner.reports.tally import Tally
 
 
@@ -210,19 +210,15 @@ class PerAttribute(Combined):
                     "Leave it out: tables of bits are kept by co-occurrence",
                 )
             )
-        return affordable(self.schema.parts, ways)
+        return affordable_ways(self.schema.parts, ways)
 
     def tally_columns(
-        self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any
+        self,
+        columns: Mapping[str, np.ndarray],
+        repeats: np.ndarray | None = None,
+        ways: int | None = None,
     ) -> Tally:
-        kept = affordable(self.schema.parts, how.get("ways"))
-        counts = tables(self.schema.parts, self.schema.split(columns), kept, seen)
-        return Tally(
-            self.header,
-            f"{kept}-way",
-            counts,
-            len(next(iter(columns.values()))) if seen is None else int(seen.sum()),
-        )
+        return Tally(self.header, *self.schema.count(columns, repeats, ways))
 
     def channel_for(
         self, tally: Tally, attributes: Any = None
@@ -233,12 +229,12 @@ class PerAttribute(Combined):
             raise MismatchError(
                 message(
                     "tally",
-                    f"of kind {tally.kind!r} does not go with PerAttribute",
+                    f"of kind {tally.kind.name!r} does not go with PerAttribute",
                     None,
                     "Tally the reports again",
                 )
             )
-        wanted = known if attributes is None else named(attributes, known)
+        wanted = known if attributes is None else attribute_names(attributes, known)
         if len(wanted) > ways:
             got = "all" if attributes is None else ", ".join(wanted)
             example = f"Pass attributes=[...], at most {ways} of them, or tally with ways={len(wanted)} (--ways {len(wanted)})"
@@ -250,7 +246,7 @@ class PerAttribute(Combined):
                     example,
                 )
             )
-        table = picked(self.schema.parts, tally.counts, ways, wanted)
+        table = table_of(self.schema.parts, tally.counts, ways, wanted)
         if table is None:
             raise MismatchError(
                 message(

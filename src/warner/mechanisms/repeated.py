@@ -22,9 +22,10 @@ from warner.mechanisms.base import Mechanism
 from warner.mechanisms.composite import Combined, typed
 from warner.mechanisms.headers import LARGEST_PARTS, from_header
 from warner.privacy.guarantees import Guarantee, compose
+from warner.reports.counting import count_rows, unique_rows
 from warner.reports.reports import Reports, columns_of
-from warner.reports.schema import BitVector, DigitVector
-from warner.reports.tally import Tally, distinct, kinds
+from warner.reports.tally import Tally
+from warner.reports.tally_kinds import DistinctReports
 
 _LARGEST_ROWS = 2**22  # entries of the channel of all tuples of reports of one value
 
@@ -75,7 +76,7 @@ class Repeated(Combined):
                         kind(part),
                     )
                 )
-            if isinstance(part.schema, DigitVector):
+            if not (part.schema.rows_are_reports or part.schema.can_keep_reports):
                 raise ArgumentError(
                     message(
                         "mechanism",
@@ -190,8 +191,12 @@ class Repeated(Combined):
         return None
 
     def tally_columns(
-        self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any
+        self,
+        columns: Mapping[str, np.ndarray],
+        repeats: np.ndarray | None = None,
+        ways: int | None = None,
     ) -> Tally:
+        self.kept(ways)
         split = self.schema.split(columns)
         records = [Reports(self.header, split[name]).record_array() for name in self.parts]
         ordered, start = [], 0
@@ -199,8 +204,9 @@ class Repeated(Combined):
             ordered.append(_sorted(np.stack(records[start : start + times], axis=1)))
             start += times
         rows = np.concatenate(ordered, axis=1)
-        kept, total = distinct(rows, np.ones(len(rows), dtype=np.int64) if seen is None else seen)
-        return Tally(self.header, "reports", total, int(total.sum()), kept)
+        once = np.ones(len(rows), dtype=np.int64)
+        kept, total = count_rows(rows, once if repeats is None else repeats)
+        return Tally(self.header, DistinctReports(), total, int(total.sum()), kept)
 
     def report_channel(self, rows: np.ndarray) -> RepeatedRows:
         """Rows of the tuples of reports seen, given as their bytes."""
@@ -210,14 +216,13 @@ class Repeated(Combined):
         channels: list[Channel] = []
         index = []
         for name, part in self.parts.items():
-            if isinstance(part.schema, BitVector):
-                different, place = kinds(split[name]["bits"])
-                channels.append(part.report_channel(different))
-                index.append(place)
-            else:
-                assert not isinstance(part.schema, DigitVector)
+            if part.schema.rows_are_reports:
                 channels.append(part.channel())
                 index.append(part.schema.index(split[name]))
+            else:
+                different, place = unique_rows(split[name]["bits"])
+                channels.append(part.report_channel(different))
+                index.append(place)
         return RepeatedRows(channels, np.stack(index, axis=1))
 
 
