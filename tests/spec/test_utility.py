@@ -376,6 +376,40 @@ def test_no_one_else_learns_the_map(
     assert city.mechanism.header == from_header_again(city)
 
 
+def test_a_personalized_mechanism_is_a_mechanism_like_any_other() -> None:
+    size = CITY.domain.size
+    assert isinstance(CITY, warner.Mechanism) and size == DOMAIN.size + 2
+    found = warner.audit(CITY)
+    assert found.holds and found.epsilon == warner.audit(CITY.mechanism).epsilon
+    assert warner.audit(CITY, claim=CITY.guarantee).holds
+    p = np.full(size, 1 / size)
+    loss = warner.theory.expected_loss(CITY, p, 100)
+    assert loss == warner.theory.expected_loss(CITY.mechanism, p, 100)
+    ranking = warner.plan(CITY.domain, CITY.requested, 100, CITY.sensitive)
+    assert any(
+        option.mechanism == "UtilityOptimizedRR" or option.name == "UtilityOptimizedRR"
+        for option in ranking.options
+    )
+
+
+def test_a_personalized_mechanism_is_one_attribute_of_several() -> None:
+    smokes = warner.Categorical(["no", "yes"])
+    survey = warner.PerAttribute(
+        warner.Product(place=CITY.domain, smokes=smokes),
+        {"place": CITY, "smokes": lambda d: warner.RandomizedResponse(d, 1.0)},
+    )
+    assert survey.parts["place"] is CITY and warner.audit(survey).holds
+    again = warner.mechanisms.from_header(survey.header)
+    assert again.header == survey.header
+    with pytest.raises(warner.ArgumentTypeError, match=r"go through a device.*city\.device"):
+        survey.randomize([{"place": 3, "smokes": "no"}])
+
+
+def test_real_answers_of_a_personalized_mechanism_go_through_a_device() -> None:
+    with pytest.raises(warner.ArgumentTypeError, match=r"go through a device.*city\.device"):
+        CITY.randomize([3])
+
+
 def from_header_again(city: Personalized) -> dict[str, object]:
     return warner.mechanisms.from_header(city.mechanism.header).header
 
