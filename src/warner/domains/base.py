@@ -137,6 +137,30 @@ def sequence(values: Any) -> Any:
     return values
 
 
+_BUILTIN = frozenset({str, int, bool, float})
+
+
+def own_types(values: Any) -> Any:
+    """Answers of classes derived from str, int and float as Python's own; all others as they are.
+
+    A derived class may have operations of its own, whose errors can show the answer. Only the base
+    class's are used.
+    """
+    if all(t in _BUILTIN or t.__module__ == "numpy" for t in set(map(type, values))):
+        return values
+    return [_plain(value) for value in values]
+
+
+def _plain(value: Any) -> Any:
+    if type(value) in _BUILTIN or type(value).__module__ == "numpy":
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__index__(value)
+    return float.__float__(value) if isinstance(value, float) else value
+
+
 def flat(value: Any, width: int) -> bool:
     """Whether one answer is a list, a tuple or an array of ``width`` single things."""
     if isinstance(value, np.ndarray):

@@ -21,7 +21,7 @@ from warner._core.errors import (
     ValuesError,
     message,
 )
-from warner.domains.base import LARGEST_SIZE, Domain, sequence
+from warner.domains.base import LARGEST_SIZE, Domain, own_types, sequence
 from warner.domains.simple import Categorical
 
 
@@ -179,7 +179,7 @@ class Tagged(Domain):
         values = sequence(values)
         if isinstance(values, np.ndarray) and values.dtype.kind not in "OU":
             return self.domain.encode(values)
-        values = list(values)
+        values = list(own_types(values))
         bots = np.fromiter(
             (self._bots.get(v, -1) if isinstance(v, str) else -1 for v in values),
             dtype=np.int64,

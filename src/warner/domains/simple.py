@@ -23,7 +23,7 @@ from warner._core.errors import (
     ValuesError,
     message,
 )
-from warner.domains.base import LARGEST_SIZE, Domain, flat, sequence, wrong_type
+from warner.domains.base import LARGEST_SIZE, Domain, flat, own_types, sequence, wrong_type
 
 
 class _Table(dict[Any, int]):
@@ -38,13 +38,6 @@ _LABEL_TYPES: dict[type, tuple[type, ...]] = {
 }
 
 _PLAIN = frozenset({str, int, bool})
-
-
-def _plain(value: Any) -> Any:
-    """A label of a class derived from str, int or a NumPy scalar, as Python's own, by the base class's operations alone."""
-    if isinstance(value, str):
-        return str.__str__(value)
-    return value.item() if isinstance(value, np.generic) else int.__index__(value)
 
 
 class Categorical(Domain):
@@ -115,12 +108,11 @@ class Categorical(Domain):
                 return self._encode_integers(values)
             values = values.tolist()
         wrong_type(values, self._types)
-        # A class derived from str or int may have a hash of its own, which may raise an error that shows the answer.
-        plain = (
-            [v if type(v) in _PLAIN else _plain(v) for v in values]
-            if not _PLAIN.issuperset(map(type, values))
-            else values
-        )
+        if not _PLAIN.issuperset(map(type, values)):
+            # NumPy's scalars are looked up as Python's own.
+            plain = [v.item() if isinstance(v, np.generic) else v for v in own_types(values)]
+        else:
+            plain = values
         index = np.fromiter(map(self._table.__getitem__, plain), dtype=np.int64, count=len(values))
         if (index < 0).any():
             self._refuse(index < 0, kind(values[int(np.argmin(index >= 0))]))
@@ -179,6 +171,7 @@ class Integers(Domain):
         if not isinstance(values, np.ndarray) or values.dtype == object:
             values = list(values)
             wrong_type(values, (int, np.integer))
+            values = own_types(values)
             if max(map(abs, values)) >= 2**63:  # an int that no array holds is outside any domain
                 self._refuse(
                     np.fromiter((abs(v) >= 2**63 for v in values), dtype=bool, count=len(values)),
@@ -253,7 +246,9 @@ class Interval(Domain):
         if not isinstance(values, np.ndarray) or values.dtype == object:
             values = list(values)
             wrong_type(values, (int, float, np.integer, np.floating))
-            values = np.fromiter(map(as_float, values), dtype=np.float64, count=len(values))
+            values = np.fromiter(
+                map(as_float, own_types(values)), dtype=np.float64, count=len(values)
+            )
         if values.ndim != 1 or values.dtype.kind not in "iuf":
             raise ArgumentTypeError(
                 message(
@@ -305,8 +300,9 @@ class Grid(Domain):
             for i, cell in enumerate(values):
                 if not flat(cell, 2):
                     raise ValuesError(i, "must be a (row, column) pair", kind(cell))
-            wrong_type([c for cell in values for c in cell], (int, np.integer), per=2)
-            values = np.asarray([tuple(cell) for cell in values])
+            numbers = [c for cell in values for c in cell]
+            wrong_type(numbers, (int, np.integer), per=2)
+            values = np.asarray(own_types(numbers)).reshape(-1, 2)
         if values.ndim != 2 or values.shape[1] != 2 or values.dtype.kind not in "iu":
             raise ArgumentTypeError(
                 message(
@@ -373,12 +369,9 @@ class Points(Domain):
                     raise ValuesError(
                         i, f"must be {width} number{'s' if width > 1 else ''}", kind(value)
                     )
-            wrong_type(
-                [c for value in values for c in value],
-                (int, float, np.integer, np.floating),
-                per=width,
-            )
-            values = np.asarray([[as_float(c) for c in value] for value in values])
+            numbers = [c for value in values for c in value]
+            wrong_type(numbers, (int, float, np.integer, np.floating), per=width)
+            values = np.asarray(list(map(as_float, own_types(numbers)))).reshape(-1, width)
         if values.ndim != 2 or values.shape[1] != width or values.dtype.kind not in "iuf":
             raise ArgumentTypeError(
                 message(

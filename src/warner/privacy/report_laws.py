@@ -60,7 +60,11 @@ class UnsupportedLikelihood(ABC):
 
 @dataclass(frozen=True)
 class TwoLevel(Law, UnsupportedLikelihood):
-    """Every report has probability ``high`` under the values it supports, ``low`` under others.
+    """A report has probability ``high`` under the values it supports, ``low`` under the others.
+
+    Attributes:
+        high, low: the probabilities, up to a common factor.
+        log_scale: the logarithm of that factor; 0 where they are probabilities.
 
     >>> TwoLevel(Fraction(3, 4), Fraction(1, 4)).ratio()
     Fraction(3, 1)
@@ -68,6 +72,7 @@ class TwoLevel(Law, UnsupportedLikelihood):
 
     high: Fraction
     low: Fraction
+    log_scale: float = 0.0
 
     @property
     def audit_method(self) -> str:
@@ -84,7 +89,8 @@ class TwoLevel(Law, UnsupportedLikelihood):
         return out
 
     def log_unsupported(self, ones: np.ndarray, size: int) -> np.ndarray:
-        return np.full(len(ones), math.log(self.low.numerator) - math.log(self.low.denominator))
+        log_low = math.log(self.low.numerator) - math.log(self.low.denominator)
+        return np.full(len(ones), log_low + self.log_scale)
 
     def ratio(self) -> Fraction:
         if self.low == 0:
