@@ -30,11 +30,11 @@ from tests.registry import (
 )
 from warner import Mechanism, Reports, Tally
 from warner._core.exact import log_ratio
-from warner.design.auditing import enumerated, hockey_stick
+from warner.design.audits.serialised import enumerated
 from warner.io import read_reports, reports_frame, tally_file, tally_frame, write_reports
 from warner.mechanisms import from_header
 from warner.mechanisms.composite import Combined
-from warner.privacy.report_laws import INFINITE
+from warner.privacy.likelihood_ratios import INFINITE, hockey_stick
 from warner.results.from_tally import likelihood_data
 
 NAMES = list(COMBINED)
@@ -396,7 +396,7 @@ def test_two_reports_of_noise_at_any_sensitivity(sensitivity: float) -> None:
         result = warner.audit(several, samples=1000)
         assert (
             result.holds
-            and "enumerated" in result.how
+            and "enumerated" in result.method
             and result.total == pytest.approx(times * total, abs=1e-8)
         )
         assert _nats(
@@ -432,5 +432,5 @@ def test_audits_of_large_products_go_part_by_part() -> None:
     assert (
         result.holds
         and result.epsilon == mechanism.epsilon == pytest.approx(4.0)
-        and "tuples" not in result.how
+        and "tuples" not in result.method
     )

@@ -14,8 +14,9 @@ from warner._core.exact import log_ratio
 from warner.channels import DilutedChannel, StackChannel, TiedChannel
 from warner.estimators.key_value import key_moments, of_keys, of_values
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms.key_value import Keyed
 from warner.metrics.simplex import project
-from warner.privacy.report_laws import Keyed, TwoLevel
+from warner.privacy.report_laws import TwoLevel
 
 
 def _ratio(law: Keyed, keys: int) -> Fraction:

@@ -10,9 +10,9 @@ import pytest
 
 import warner
 from warner import Gaussian, Grid, Integers, Interval, Points
-from warner.design.auditing import hockey_stick
 from warner.mechanisms import from_header
 from warner.mechanisms.gaussian import calibrate, divergence
+from warner.privacy.likelihood_ratios import hockey_stick
 
 
 def test_calibration_is_the_analytic_one() -> None:
@@ -111,7 +111,9 @@ def test_reports_stop_at_the_ends() -> None:
 def test_an_audit_finds_a_delta_that_is_too_small() -> None:
     mechanism = Gaussian(Integers(0, 3), 1.0, 1e-2)
     assert warner.audit(mechanism, claim=warner.ApproximateLDP(1.0, 1e-2)).holds
-    assert "delta is" in str(warner.audit(mechanism, claim=warner.ApproximateLDP(1.0, 1e-3)).breaks)
+    assert "delta is" in str(
+        warner.audit(mechanism, claim=warner.ApproximateLDP(1.0, 1e-3)).violation
+    )
     assert not warner.audit(
         mechanism, claim=warner.LDP(3.0)
     ).holds  # normal tails keep no epsilon alone

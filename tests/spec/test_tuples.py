@@ -362,7 +362,7 @@ def test_samples_find_parts_that_say_too_much() -> None:
         PerAttribute(BOTH, {"sex": Blunt(SEX, 1.0), "age": RandomizedResponse(AGE, 1.0)}),
         samples=20_000,
     )
-    assert not worse.holds and "samples show" in str(worse.breaks)
+    assert not worse.holds and "samples show" in str(worse.violation)
     names = [f"q{i}" for i in range(9)]
     sensitive_mask = PerAttribute(
         Product(**dict.fromkeys(names, AGE)),

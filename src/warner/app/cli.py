@@ -39,13 +39,12 @@ from warner.app.terminal import (
     show_plan,
     show_redistributed,
 )
-from warner.design.auditing import audit as audit_mechanism
+from warner.design.audits import audit as audit_mechanism
 from warner.design.comparison import compare as compare_methods
 from warner.design.planning import plan as make_plan
 from warner.domains import Tagged
 from warner.estimators import METHODS, Estimator, method
 from warner.mechanisms import Mechanism, from_header
-from warner.privacy.guarantees import LDP, OSLDP, ULDP, MetricLDP
 from warner.reports.tally import (
     Tally,
     dump_tallies,
@@ -192,7 +191,7 @@ def _spent(study: Study) -> str:
         if m.sensitive_mask is not None and not m.sensitive_mask.all()
     ]
     scope = f" (of {', '.join(some)} only the sensitive values are protected)" if some else ""
-    apart = [name for name, m in study.mechanisms.items() if isinstance(m.guarantee, MetricLDP)]
+    apart = [name for name, m in study.mechanisms.items() if m.guarantee.is_metric]
     scope += (
         f" (of {', '.join(apart)} between the values furthest apart, less between others)"
         if apart
@@ -387,9 +386,7 @@ def estimate(
     for path in (json_path, csv_path, plot_path):
         _not_over(path, tally)
     _apart(json=json_path, csv=csv_path, plot=plot_path)
-    tallies = (
-        files.tally_file(tally) if files.is_report_file(tally) else _read_tallies(tally)
-    )
+    tallies = files.tally_file(tally) if files.is_report_file(tally) else _read_tallies(tally)
     for attribute in wanted:
         if attribute not in tallies:
             raise ArgumentError(
@@ -545,7 +542,7 @@ def plan(study: str, people: int, error: float | None, loss: str, as_json: bool)
     chosen = Study.load(study).mechanisms
     plans = {}
     for attribute, mechanism in chosen.items():
-        if not isinstance(mechanism.guarantee, LDP | ULDP | OSLDP):
+        if not mechanism.guarantee.bounds_all_pairs:
             click.echo(
                 f"{attribute} is left out: its privacy is {mechanism.guarantee}, which the mechanisms compared here do not have",
                 err=True,
@@ -557,7 +554,7 @@ def plan(study: str, people: int, error: float | None, loss: str, as_json: bool)
                     f"attributes.{attribute}", "is not protected, so there is nothing to choose"
                 )
             )
-        sensitive = getattr(mechanism.guarantee, "sensitive", None)
+        sensitive = mechanism.guarantee.sensitive
         plans[attribute] = make_plan(
             mechanism.domain, mechanism.requested, people, sensitive, error, loss
         )
@@ -602,7 +599,7 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
     if simulated:
         seeded = "the reports are simulated: whoever knows the seed can undo the randomisation"
         results = {
-            attribute: replace(result, holds=False, breaks=seeded)
+            attribute: replace(result, holds=False, violation=seeded)
             for attribute, result in results.items()
         }
     if as_json:
@@ -628,11 +625,11 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
         for attribute, result in results.items():
             seen = (
                 ""
-                if result.sampled is None
-                else f"; {samples:,} samples show at least {result.sampled:.4f}"
+                if result.sampled_lower_bound is None
+                else f"; {samples:,} samples show at least {result.sampled_lower_bound:.4f}"
             )
             mechanism = result.mechanism.partition("(")[0]
-            verdict = "yes" if result.holds else f"NO: {result.breaks}"
+            verdict = "yes" if result.holds else f"NO: {result.violation}"
             numbers = f"{result.requested:.10g}", f"{result.epsilon:.10g}"
             rows.append(
                 [
@@ -642,7 +639,7 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
                     verdict,
                     in_people(result.weight),
                     result.guarantee,
-                    result.how + seen,
+                    result.method + seen,
                 ]
             )
         console().print(grid(columns, rows))

@@ -69,7 +69,8 @@ from warner.mechanisms import MECHANISMS as _ALL
 from warner.mechanisms import KeyValue, Mechanism, PerAttribute, Personalized
 from warner.mechanisms.composite import Combined
 from warner.mechanisms.utility_optimized import UtilityOptimized
-from warner.privacy.guarantees import ApproximateLDP, Guarantee, MetricLDP, add_up, side_by_side
+from warner.privacy.composition import add_up, side_by_side
+from warner.privacy.guarantees import Guarantee
 from warner.reports.reports import Reports
 
 # Those of one attribute and one report: a study has several attributes of its own.
@@ -289,7 +290,7 @@ class Study:
             before, promised = self.mechanisms[name], self.mechanisms[name].guarantee
             scale = (
                 Fraction(promised.diameter) / Fraction(before.distance_unit or 1.0)
-                if isinstance(promised, MetricLDP)
+                if promised.diameter is not None
                 else Fraction(1)
             )
             least = Fraction(before.requested) - over / scale
@@ -321,7 +322,7 @@ class Study:
         promised, epsilon = mechanism.guarantee, _decimal(mechanism.requested)
         return (
             epsilon * Fraction(promised.diameter) / _decimal(mechanism.distance_unit or 1.0)
-            if isinstance(promised, MetricLDP)
+            if promised.diameter is not None
             else epsilon
         )
 
@@ -333,17 +334,11 @@ class Study:
     @property
     def delta(self) -> float:
         """The sum of the deltas of the attributes whose privacy is approximate."""
-        return add_up(
-            part.delta for part in self._parts().values() if isinstance(part, ApproximateLDP)
-        )
+        return add_up(part.delta for part in self._parts().values() if part.delta is not None)
 
-    def _parts(self) -> dict[str, Any]:
+    def _parts(self) -> dict[str, Guarantee]:
         """The guarantee of each attribute, for any two values."""
-        found = {name: m.guarantee for name, m in self.mechanisms.items()}
-        return {
-            name: part.relaxed() if isinstance(part, MetricLDP) else part
-            for name, part in found.items()
-        }
+        return {name: m.guarantee.between_any_values() for name, m in self.mechanisms.items()}
 
     @property
     def guarantee(self) -> Guarantee:
@@ -528,6 +523,6 @@ def _build(name: str, spec: Any) -> Mechanism:
             return KeyValue(held, domain, spec.epsilon, **options)
         if spec.tags is not None and issubclass(cls, UtilityOptimized):
             return Personalized.of(cls, domain, spec.epsilon, spec.tags, **options).mechanism
-        return cls(domain, epsilon=spec.epsilon, **options)  # type: ignore[call-arg]
+        return cls(domain, epsilon=spec.epsilon, **options)
     except (WarnerError, TypeError) as error:
         raise StudyError(f"attributes.{name}: {error}") from None

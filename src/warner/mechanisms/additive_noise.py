@@ -153,7 +153,7 @@ class Geometric(Noise):
     """
 
     def __init__(self, domain: Domain, epsilon: float, reach: int | None = None) -> None:
-        Mechanism._start(self, domain, epsilon)
+        Mechanism.__init__(self, domain, epsilon)
         if not isinstance(domain, Integers):
             raise ArgumentTypeError(
                 message(
@@ -167,7 +167,7 @@ class Geometric(Noise):
         check_representable(self.requested, e, "a step of the noise")
         self._add(domain.size - 1, up(e), reach, self.requested)
         self._given, self.distance_unit = reach, 1.0
-        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+        self.check_realisable()
 
     @property
     def epsilon(self) -> float:
@@ -243,7 +243,7 @@ class Laplace(Noise):
         cells: int | None = None,
         reach: int | None = None,
     ) -> None:
-        self._start(domain, epsilon)
+        super().__init__(domain, epsilon)
         self._given = {"sensitivity": sensitivity, "cells": cells, "reach": reach}
         self.lattice = (
             isinstance(domain, Integers)
@@ -281,7 +281,7 @@ class Laplace(Noise):
         e = exp(-nats)
         check_representable(self.requested, e, "a step of the noise")
         self._add(steps, up(e), reach, float(nats))
-        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+        self.check_realisable()
 
     @property
     def epsilon(self) -> float:

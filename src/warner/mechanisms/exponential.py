@@ -23,7 +23,13 @@ from warner.channels import DenseChannel
 from warner.domains import Domain, Grid, Integers, Points
 from warner.mechanisms.base import Mechanism
 from warner.privacy.guarantees import MetricLDP
-from warner.privacy.report_laws import ROUNDING, Table, apart, floats, fractions
+from warner.privacy.likelihood_ratios import (
+    ROUNDING,
+    euclidean_distances,
+    floats,
+    fractions,
+)
+from warner.privacy.report_laws import Table
 from warner.reports.schema import (
     IntegerColumns,
     smallest_dtype,
@@ -63,7 +69,7 @@ class Exponential(Mechanism):
     distance_unit = 1.0
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
-        self._start(domain, epsilon)
+        super().__init__(domain, epsilon)
         if not isinstance(domain, Integers | Grid | Points):
             raise ArgumentTypeError(
                 message(
@@ -74,7 +80,7 @@ class Exponential(Mechanism):
                 )
             )
         integer("number of values", domain.size, 2, _MOST, "Use Geometric or PlanarGeometric")
-        self._distance = apart(domain.points)
+        self._distance = euclidean_distances(domain.points)
         if self.requested * self._distance.max() > _LARGEST:
             raise BudgetError(
                 message(
@@ -130,7 +136,7 @@ class Exponential(Mechanism):
         return out, words
 
     @cached_property
-    def _realised(self) -> float:
+    def _realised_epsilon(self) -> float:
         """Half of it, and what the denominators Z differ by: max over pairs of epsilon / 2 + |ln Z - ln Z'| / d, moved up by what rounding can do."""
         # max_z d(x', z) - d(x, z) is d(x, x'), taken at z = x: so the worst report of a pair is one of the two, whose mass is 1 / Z.
         log = np.array([natural(column[x]) for x, column in enumerate(self.law.numerators.T)])

@@ -19,9 +19,10 @@ from warner._core.sampling import Edges, Source
 from warner.channels import Channel, DenseChannel, KhatriRaoChannel
 from warner.domains import Domain, Integers, Interval
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.gaussian_law import Rounded
 from warner.mechanisms.numeric import Numeric
 from warner.privacy.guarantees import ApproximateLDP
-from warner.privacy.report_laws import Rounded, fractions
+from warner.privacy.likelihood_ratios import fractions
 from warner.reports.schema import (
     IntegerColumns,
 )
@@ -69,7 +70,7 @@ class Gaussian(Numeric):
     def __init__(
         self, domain: Domain, epsilon: float, delta: float, sigma: float | None = None
     ) -> None:
-        Mechanism._start(self, domain, epsilon)
+        Mechanism.__init__(self, domain, epsilon)
         if not isinstance(domain, Integers | Interval):
             # Distances are of all pairs. Checked before the points of a large grid are made.
             integer(

@@ -13,9 +13,7 @@ from warner.channels import HadamardChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.privacy.report_laws import TwoLevel
-from warner.reports.schema import (
-    IntegerColumns,
-)
+from warner.reports.schema import IntegerColumns
 
 
 class HadamardResponse(Mechanism):
@@ -40,7 +38,7 @@ class HadamardResponse(Mechanism):
     law: TwoLevel
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
-        self._start(domain, epsilon)
+        super().__init__(domain, epsilon)
         e = exp(self.requested)
         agree = divide(e, e + 1)
         check_representable(self.requested, 1 - agree, "the half that disagrees")
@@ -51,7 +49,7 @@ class HadamardResponse(Mechanism):
         self.law = TwoLevel(
             Fraction(self._agree, ONE * half), Fraction(ONE - self._agree, ONE * half)
         )
-        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+        self.check_realisable()
 
     def parameters(self) -> dict[str, Any]:
         return {}

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from warner._core.canonical_json import (
-    canonical,
-)
+from warner._core.canonical_json import canonical
 from warner._core.checks import show
 from warner._core.errors import (
     MismatchError,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
@@ -22,21 +23,67 @@ from warner._core.errors import (
     ValuesError,
     message,
 )
-from warner._core.exact import ONE, check_representable, divide, down, exp, rational, up
+from warner._core.exact import ONE, check_representable, divide, exp, rational, up
 from warner._core.sampling import Source
 from warner.channels import TiedChannel
 from warner.domains import Domain, Integers, Padded, Product
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.direct import direct_sample
+from warner.mechanisms.integer_law import two_widths
 from warner.mechanisms.numeric import Piecewise, StochasticRounding, Window
-from warner.privacy.report_laws import Keyed
+from warner.privacy.report_laws import Law, TwoLevel
 from warner.reports.reports import Reports
 from warner.reports.schema import DigitVector, IntegerColumns
 
-_DIGITS = 2**22  # drawn at a time
-_FILLED = 2**20  # pairs up to which every person's list is filled up to one length
-_CELLS = 255  # with "nothing" 256 digits, a byte
+_DIGITS = 2**22  # digits that are drawn at a time
+_FILLED = 2**20  # pairs up to which the lists of all people are filled up to one length
+_CELLS = 255  # with the digit for nothing 256, a byte
 _KEY, _VALUE = "key", "value"
+
+
+@dataclass(frozen=True)
+class Keyed(Law):
+    """A key and a value in one report.
+
+    A person's key is sent with probability ``keep`` and a report of the value, every other key with
+    probability ``other`` and one of ``cells`` dummies.
+
+    Attributes:
+        keep: probability of sending the person's key.
+        other: probability of sending each other key.
+        value: the law of the value's report.
+        cells: M, the number of reports of a value.
+        separate: whether every key is sent or not independently; else exactly one key is sent, and
+            keep + (d - 1) other = 1.
+    """
+
+    keep: Fraction
+    other: Fraction
+    value: TwoLevel
+    cells: int
+    separate: bool
+
+    @property
+    def audit_method(self) -> str:
+        return "key by key, exactly"
+
+    def ratio(self) -> Fraction:
+        """Over pairs with equal keys, which differ by the value's law, and with different keys.
+
+        Pairs with different keys differ in the reports of both keys, or in which of the two is sent.
+        """
+        dummy = self.other / self.cells
+        true_key, other_key = (
+            self.keep * self.value.high / dummy,
+            dummy / (self.keep * self.value.low),
+        )
+        silent = (1 - self.keep) / (1 - self.other)
+        between = (
+            max(true_key, silent) * max(other_key, 1 / silent)
+            if self.separate
+            else max(true_key, other_key)
+        )
+        return max(between, self.value.ratio())
 
 
 class KeyValue(Mechanism):
@@ -101,24 +148,14 @@ class KeyValue(Mechanism):
                     )
                 )
         held = keys if pairs is None else Padded(keys, pairs)
-        self._start(Product(key=held, value=values), epsilon)
+        super().__init__(Product(key=held, value=values), epsilon)
         self.key, self.value = (
             choice("key", key, ("unary", "direct")),
             choice("value", value, ("rounding", "piecewise")),
         )
         self.keys, self.values, self.pairs = keys, values, pairs
-        self.value_epsilon = (
-            self.requested if value_epsilon is None else budget(value_epsilon, "value_epsilon")
-        )
-        if self.value_epsilon > self.requested:
-            raise BudgetError(
-                message(
-                    "value_epsilon",
-                    f"must be at most epsilon, {self.requested!r}",
-                    repr(self.value_epsilon),
-                    "Leave it out for all of epsilon",
-                )
-            )
+        self.has_report_channel = self.key == "direct"
+        self.value_epsilon = self._checked_value_epsilon(value_epsilon)
         if cells is not None and value == "rounding":
             raise ArgumentError(
                 message(
@@ -133,28 +170,56 @@ class KeyValue(Mechanism):
             if value == "rounding"
             else Piecewise(values, self.value_epsilon, _CELLS if cells is None else cells)
         )
-        # What takes either part of an answer.
+        # The objects that check the two parts of an answer.
         self.parts: dict[str, Domain | Mechanism] = {_KEY: held, _VALUE: self._value}
         self.cells, self.represents_interval = self._value.cells, self._value.represents_interval
-        # e^epsilon_1 = e / M h, with the h that is really sampled: so only the roundings below cost epsilon, downwards.
+        # e^epsilon_1 = e / (M h), with the h that is sampled: so only the roundings below cost epsilon.
         odds = divide(exp(self.requested), rational(self.cells * self._value.law.high))
         d = held.size
         if self.key == "unary":
-            self._keep, rare = ONE // 2, divide(1, odds + 1)
-            check_representable(self.requested, rare, "a dummy")
-            self._other = up(rare)
-            keep, other = Fraction(1, 2), Fraction(self._other, ONE)
+            share = divide(1, odds + 1)
+            check_representable(self.requested, share, "a dummy")
+            self._keep_width, self._other_width = ONE // 2, up(share)
+            keep, other = Fraction(1, 2), Fraction(self._other_width, ONE)
             self.schema = DigitVector(d, self.cells + 1)
         else:
             share = divide(1, odds + d - 1)
             check_representable(self.requested, share, "each other key")
-            self._other = down(share)
-            self._keep = down(divide(self._other, ONE) * odds)
-            total = self._keep + (d - 1) * self._other
-            keep, other = Fraction(self._keep, total), Fraction(self._other, total)
+            self._keep_width, self._other_width = two_widths(share, odds)
+            total = self._keep_width + (d - 1) * self._other_width
+            keep, other = Fraction(self._keep_width, total), Fraction(self._other_width, total)
             self.schema = IntegerColumns((_KEY, _VALUE), (d, self.cells))
         self.law = Keyed(keep, other, self._value.law, self.cells, self.key == "unary")
-        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+        self.check_realisable()
+
+    def _checked_value_epsilon(self, value_epsilon: float | None) -> float:
+        """epsilon_2, which is all of epsilon unless given."""
+        if value_epsilon is None:
+            return self.requested
+        checked = budget(value_epsilon, "value_epsilon")
+        if checked > self.requested:
+            raise BudgetError(
+                message(
+                    "value_epsilon",
+                    f"must be at most epsilon, {self.requested!r}",
+                    repr(checked),
+                    "Leave it out for all of epsilon",
+                )
+            )
+        return checked
+
+    def check_combinable(self, argument: str) -> None:
+        # A pair is drawn anew for every report, and padding with it: neither the channel of several
+        # reports nor that of tuples of answers has that draw.
+        if self.pairs is not None:
+            raise ArgumentError(
+                message(
+                    argument,
+                    "draws one of several pairs of a person, which only goes alone",
+                    f"pairs={self.pairs}",
+                    "Leave pairs out, or collect these reports apart",
+                )
+            )
 
     def parameters(self) -> dict[str, Any]:
         return {
@@ -185,8 +250,8 @@ class KeyValue(Mechanism):
 
     def thresholds(self) -> dict[str, str]:
         return {
-            "keep": hex(self._keep),
-            "other": hex(self._other),
+            "keep": hex(self._keep_width),
+            "other": hex(self._other_width),
             **{f"value_{k}": v for k, v in self._value.thresholds().items()},
         }
 
@@ -290,8 +355,7 @@ class KeyValue(Mechanism):
         return source.words(n, np.uint64) / 2.0**64
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        if not (int(index.min()) >= 0 and int(index.max()) < self.domain.size):
-            raise ArgumentError(message("index", f"must lie in 0..{self.domain.size - 1}"))
+        self.check_index(index)
         key, value = np.unravel_index(index, self.domain.shape)
         position = self._value.encode(self.values.decode(value))
         return self.randomize_encoded(np.stack([key, position], axis=1), source)
@@ -300,7 +364,9 @@ class KeyValue(Mechanism):
         own = index[:, 0].astype(np.int64)
         value = self._value._sample(index[:, 1], source)["report"].astype(np.int64)
         if self.key == "direct":
-            sent = direct_sample(own, self.domain.shape[0], self._keep, self._other, source)
+            sent = direct_sample(
+                own, self.domain.shape[0], self._keep_width, self._other_width, source
+            )
             swapped = np.flatnonzero(sent != own)
             value[swapped] = source.uniform(self.cells, swapped.size)
             return {_KEY: sent, _VALUE: value}
@@ -309,13 +375,15 @@ class KeyValue(Mechanism):
         for start in range(0, len(own), step):
             part = out[start : start + step]
             sent = (
-                np.unpackbits(source.bits(self._other, -(-part.size // 8)), count=part.size)
+                np.unpackbits(source.bits(self._other_width, -(-part.size // 8)), count=part.size)
                 .reshape(part.shape)
                 .astype(bool)
             )
             part[:] = 0
             part[sent] = 1 + source.uniform(self.cells, int(np.count_nonzero(sent)))
-        out[np.arange(len(own)), own] = np.where(source.below(self._keep, len(own)), 1 + value, 0)
+        out[np.arange(len(own)), own] = np.where(
+            source.below(self._keep_width, len(own)), 1 + value, 0
+        )
         return {"digits": out}
 
     # At the collector.
@@ -333,18 +401,29 @@ class KeyValue(Mechanism):
         )
 
     def probabilities(self) -> np.ndarray:
-        (d, size), own = self.domain.shape, self.law.keep * self._value.probabilities()
-        dummy = self.law.other / self.cells
-        if self.key == "direct":
-            table = np.full((d, self.cells, d, size), dummy, dtype=object)
-            for k in range(d):
-                table[k, :, k, :] = own
-            return table.reshape(d * self.cells, d * size)
-        own = np.concatenate([np.full((1, size), 1 - self.law.keep, dtype=object), own])
-        other = np.array([1 - self.law.other, *[dummy] * self.cells], dtype=object)
+        return (
+            self._probabilities_of_one() if self.key == "direct" else self._probabilities_of_all()
+        )
+
+    def _probabilities_of_one(self) -> np.ndarray:
+        """Where one key is sent: (d M, d K)."""
+        d, size = self.domain.shape
+        table = np.full((d, self.cells, d, size), self.law.other / self.cells, dtype=object)
+        for k in range(d):
+            table[k, :, k, :] = self.law.keep * self._value.probabilities()
+        return table.reshape(d * self.cells, d * size)
+
+    def _probabilities_of_all(self) -> np.ndarray:
+        """Where every key sends a digit: ((M + 1)^d, d K)."""
+        d, size = self.domain.shape
+        silent = np.full((1, size), 1 - self.law.keep, dtype=object)
+        true_key = np.concatenate([silent, self.law.keep * self._value.probabilities()])
+        dummies = [self.law.other / self.cells] * self.cells
+        other_key = np.array([1 - self.law.other, *dummies], dtype=object)
         digits = self.outputs()["digits"]
         table = np.full((len(digits), d, size), Fraction(1), dtype=object)
         for k in range(d):
             for j in range(d):
-                table[:, j] *= own[digits[:, k]] if j == k else other[digits[:, k], None]
+                column = digits[:, k]
+                table[:, j] *= true_key[column] if j == k else other_key[column, None]
         return table.reshape(len(digits), d * size)

@@ -14,11 +14,9 @@ from warner._core.sampling import Source
 from warner.channels import HashChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
-from warner.mechanisms.direct import direct_cells, direct_law, direct_sample
+from warner.mechanisms.direct import direct_law, direct_sample, direct_widths
 from warner.privacy.report_laws import TwoLevel
-from warner.reports.schema import (
-    IntegerColumns,
-)
+from warner.reports.schema import IntegerColumns
 
 _LARGEST_TABLE = 2**26  # counts in a tally, seeds * buckets
 
@@ -50,7 +48,7 @@ class LocalHashing(Mechanism):
     def __init__(
         self, domain: Domain, epsilon: float, buckets: int | None = None, seeds: int | None = None
     ) -> None:
-        self._start(domain, epsilon)
+        super().__init__(domain, epsilon)
         if buckets is None:
             buckets = min(math.ceil(exp(self.requested) + 1), LARGEST_BUCKETS)
         self.buckets = integer("buckets", buckets, 2, LARGEST_BUCKETS)
@@ -63,23 +61,29 @@ class LocalHashing(Mechanism):
             _LARGEST_TABLE // self.buckets,
             "The tally has seeds * buckets counts",
         )
-        self._own, self._other = direct_cells(self.buckets, self.requested)
+        self._true_width, self._other_width = direct_widths(self.buckets, self.requested)
         self.schema = IntegerColumns(("seed", "bucket"), (self.seeds, self.buckets))
-        self.law = direct_law(self.buckets, self._own, self._other)
-        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+        self.law = direct_law(self.buckets, self._true_width, self._other_width)
+        self.check_realisable()
 
     def parameters(self) -> dict[str, Any]:
         return {"buckets": self.buckets, "seeds": self.seeds}
 
     def thresholds(self) -> dict[str, str]:
-        return {"own": hex(self._own), "other": hex(self._other), "hash_family": str(FAMILY)}
+        return {
+            "own": hex(self._true_width),
+            "other": hex(self._other_width),
+            "hash_family": str(FAMILY),
+        }
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         seed = source.uniform(self.seeds, len(index))
         bucket = buckets(seed, index, self.buckets).astype(np.int64)
         return {
             "seed": seed,
-            "bucket": direct_sample(bucket, self.buckets, self._own, self._other, source),
+            "bucket": direct_sample(
+                bucket, self.buckets, self._true_width, self._other_width, source
+            ),
         }
 
     def channel(self) -> HashChannel:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import integer
-from warner._core.exact import ONE, check_representable, divide, down, exp
+from warner._core.exact import ONE, check_representable, divide, exp
 from warner._core.sampling import Source
 from warner.channels import BandChannel, rounded, rounded_at, spread_over, windows, windows_at
 from warner.domains import Domain, Integers, Interval
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.integer_law import two_widths
 from warner.privacy.report_laws import TwoLevel
 from warner.reports.schema import (
     IntegerColumns,
@@ -27,8 +28,8 @@ class Numeric(Mechanism):
     A number at position v in [0, 1] goes to one of the two grid points next to v steps, so that it is right on average.
     """
 
-    def _start(self, domain: Any, epsilon: Any, infinite: bool = False) -> None:
-        super()._start(domain, epsilon, infinite)
+    def __init__(self, domain: Domain, epsilon: float, infinite: bool = False) -> None:
+        super().__init__(domain, epsilon, infinite)
         if not isinstance(domain, Integers | Interval):
             domain.position([])  # refuses, with the reason
         self.represents_interval = isinstance(domain, Interval)
@@ -83,19 +84,20 @@ class Window(Numeric):
     schema: IntegerColumns
 
     def __init__(self, domain: Domain, epsilon: float, cells: int = 1024) -> None:
-        self._start(domain, epsilon)
+        super().__init__(domain, epsilon)
         self.cells = integer("cells", cells, 2, 2**20)
         e = exp(self.requested)
         self.width = min(max(1, round(self._share(e) * self.cells)), self.cells - 1)
         outside = divide(1, self.width * e + self.cells - self.width)
         check_representable(self.requested, outside, "each cell outside the window")
         # As in randomised response: own / other <= e, and what lies beyond all cells is drawn again.
-        self._other = down(outside)
-        self._own = down(divide(self._other, ONE) * e)
-        self._total = self.width * self._own + (self.cells - self.width) * self._other
+        self._true_width, self._other_width = two_widths(outside, e)
+        self._total = self.width * self._true_width + (self.cells - self.width) * self._other_width
         self.schema = IntegerColumns(("report",), (self.cells,))
-        self.law = TwoLevel(Fraction(self._own, self._total), Fraction(self._other, self._total))
-        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+        self.law = TwoLevel(
+            Fraction(self._true_width, self._total), Fraction(self._other_width, self._total)
+        )
+        self.check_realisable()
 
     @abstractmethod
     def _share(self, e: Decimal) -> Decimal:
@@ -105,7 +107,11 @@ class Window(Numeric):
         return {"cells": self.cells}
 
     def thresholds(self) -> dict[str, str]:
-        return {"own": hex(self._own), "other": hex(self._other), "width": hex(self.width)}
+        return {
+            "own": hex(self._true_width),
+            "other": hex(self._other_width),
+            "width": hex(self.width),
+        }
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         n = len(index)
@@ -117,11 +123,11 @@ class Window(Numeric):
             else False
         ):
             u[redo] = source.words(redo.size, np.uint64)
-        edge = np.uint64(self.width * self._own)
+        edge = np.uint64(self.width * self._true_width)
         inside = u < edge
         report = np.empty(n, dtype=np.int64)
-        report[inside] = start[inside] + (u[inside] // np.uint64(self._own)).astype(np.int64)
-        other = ((u[~inside] - edge) // np.uint64(self._other)).astype(np.int64)
+        report[inside] = start[inside] + (u[inside] // np.uint64(self._true_width)).astype(np.int64)
+        other = ((u[~inside] - edge) // np.uint64(self._other_width)).astype(np.int64)
         report[~inside] = other + np.where(other >= start[~inside], self.width, 0)
         return {"report": report}
 

@@ -25,8 +25,9 @@ from warner._core.sampling import Edges, Source
 from warner.channels import PlanarChannel
 from warner.domains import Domain, Grid
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.planar_law import Displacements
 from warner.privacy.guarantees import MetricLDP
-from warner.privacy.report_laws import Displacements, fractions
+from warner.privacy.likelihood_ratios import fractions
 from warner.reports.schema import (
     IntegerColumns,
 )
@@ -49,7 +50,7 @@ class Planar(Mechanism):
     distance_unit = 1.0
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
-        self._start(domain, epsilon)
+        super().__init__(domain, epsilon)
         if not isinstance(domain, Grid) or domain.rows < 2 or domain.columns < 2:
             raise ArgumentTypeError(
                 message(
@@ -91,8 +92,10 @@ class Planar(Mechanism):
         """What follows from the table."""
         assert isinstance(self.domain, Grid)
         self.law = Displacements.of(self._table)
-        found = self.law.slope() / self.domain.side if self.law.few else self.requested
-        if not self.law.few and self.law.steepest(_NEAR) > self.requested * self.domain.side:
+        found = (
+            self.law.epsilon_per_unit() / self.domain.side if self.law.is_small else self.requested
+        )
+        if not self.law.is_small and self.law.steepest(_NEAR) > self.requested * self.domain.side:
             found = (
                 math.inf
             )  # never by the derivation, which this watches; the audit compares all pairs
@@ -138,6 +141,13 @@ class Planar(Mechanism):
             self.epsilon,
             math.hypot(self.domain.rows - 1, self.domain.columns - 1) * self.domain.side,
         )
+
+    def epsilon_of_law(self) -> float:
+        """Found anew from all pairs of cells where the grid is large."""
+        if self.law.is_small:
+            return self.epsilon
+        assert isinstance(self.domain, Grid)
+        return math.nextafter(self.law.epsilon_per_unit() / self.domain.side, math.inf)
 
     def parameters(self) -> dict[str, Any]:
         """The table, which other machines' arithmetic would round otherwise in the last place."""

@@ -19,10 +19,11 @@ from warner._core.sampling import Source
 from warner.channels import Channel, KhatriRaoChannel, RepeatedRows
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
-from warner.mechanisms.composite import Combined, typed
+from warner.mechanisms.composite import Combined, with_schema_types
 from warner.mechanisms.headers import LARGEST_PARTS, from_header
-from warner.privacy.guarantees import Guarantee, compose
-from warner.reports.counting import count_rows, unique_rows
+from warner.privacy.composition import compose
+from warner.privacy.guarantees import Guarantee
+from warner.reports.counting import count_rows
 from warner.reports.reports import Reports, columns_of
 from warner.reports.tally import Tally
 from warner.reports.tally_kinds import DistinctReports
@@ -65,58 +66,31 @@ class Repeated(Combined):
             parts = list(mechanism)
         else:
             parts = [mechanism] * integer("times", times, 1, LARGEST_PARTS)
-        if not parts:
-            raise ArgumentError(message("mechanism", "must be at least one", "none"))
-        for part in parts:
-            if not isinstance(part, Mechanism) or isinstance(part, Combined):
-                raise ArgumentTypeError(
-                    message(
-                        "mechanism",
-                        "must be a mechanism of one report, or a list of such",
-                        kind(part),
-                    )
-                )
-            if not (part.schema.rows_are_reports or part.schema.can_keep_reports):
-                raise ArgumentError(
-                    message(
-                        "mechanism",
-                        "must send whole reports to be repeated, not a digit for each key",
-                        repr(part),
-                        "Use key='direct'",
-                    )
-                )
-            if part.domain != parts[0].domain:
-                raise MismatchError(
-                    message(
-                        "mechanism",
-                        "must all be on one domain",
-                        f"{part.domain!r} and {parts[0].domain!r}",
-                    )
-                )
-        # Equal ones stand together: which report came first tells nothing.
+        _check_repeatable(parts)
+        # Equal mechanisms stand together, because the order of their reports tells nothing.
         texts = {
             id(part): repr(part.header) for part in {id(part): part for part in parts}.values()
         }
         order = {text: i for i, text in enumerate(dict.fromkeys(texts[id(part)] for part in parts))}
         parts.sort(key=lambda part: order[texts[id(part)]])
-        self._assemble(parts[0].domain, {str(i + 1): part for i, part in enumerate(parts)})
+        super().__init__(parts[0].domain, {str(i + 1): part for i, part in enumerate(parts)})
         self._runs = [len(list(run)) for _, run in groupby(parts, key=lambda part: texts[id(part)])]
-        sensitive_mask = [part.sensitive_mask for part in parts if part.sensitive_mask is not None]
-        self.sensitive_mask = sensitive_mask[0] if sensitive_mask else None
+        masks = [part.sensitive_mask for part in parts if part.sensitive_mask is not None]
+        self.sensitive_mask = masks[0] if masks else None
 
-    def spent(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
-        found: Guarantee = compose(guarantees.values())
-        return found
+    def compose_guarantees(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
+        return compose(guarantees.values())
 
-    def _firsts(self) -> list[Mechanism]:
-        """The different mechanisms, in order."""
+    def _distinct_parts(self) -> list[Mechanism]:
+        """The different mechanisms, in order; ``_runs`` says how often each is repeated."""
         parts = list(self.parts.values())
         return [parts[sum(self._runs[:i])] for i in range(len(self._runs))]
 
     def parameters(self) -> dict[str, Any]:
         return {
             "parts": [
-                [part.header, times] for part, times in zip(self._firsts(), self._runs, strict=True)
+                [part.header, times]
+                for part, times in zip(self._distinct_parts(), self._runs, strict=True)
             ]
         }
 
@@ -133,14 +107,14 @@ class Repeated(Combined):
     def __repr__(self) -> str:
         shown = ", ".join(
             f"{part!r}" + (f" x {times}" if times > 1 else "")
-            for part, times in zip(self._firsts(), self._runs, strict=True)
+            for part, times in zip(self._distinct_parts(), self._runs, strict=True)
         )
         return f"Repeated({shown})"
 
     def encode(self, values: Any) -> Any:
         """Answers, checked, in every form that some part's sampler takes."""
         values = list(values) if isinstance(values, Iterator) else values
-        made = [part.encode(values) for part in self._firsts()]
+        made = [part.encode(values) for part in self._distinct_parts()]
         return [
             encoded for encoded, times in zip(made, self._runs, strict=True) for _ in range(times)
         ]
@@ -148,7 +122,7 @@ class Repeated(Combined):
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         return self.schema.join(
             {
-                name: typed(part, part.randomize_index(index, source))
+                name: with_schema_types(part, part.randomize_index(index, source))
                 for name, part in self.parts.items()
             }
         )
@@ -156,10 +130,10 @@ class Repeated(Combined):
     def randomize_encoded(self, encoded: Any, source: Source) -> dict[str, np.ndarray]:
         found = zip(self.parts.items(), encoded, strict=True)
         return self.schema.join(
-            {name: part.randomize_encoded(own, source) for (name, part), own in found}
+            {name: part.randomize_encoded(answers, source) for (name, part), answers in found}
         )
 
-    def _tabled(self, tables: Sequence[np.ndarray]) -> np.ndarray:
+    def _joint_probabilities(self, tables: Sequence[np.ndarray]) -> np.ndarray:
         out = tables[0]
         for table in tables[1:]:
             out = (out[:, None, :] * table[None, :, :]).reshape(-1, table.shape[1])
@@ -178,7 +152,7 @@ class Repeated(Combined):
             )
         return KhatriRaoChannel([part.channel().dense() for part in self.parts.values()])
 
-    def kept(self, ways: int | None, keep_reports: bool = False) -> int | None:
+    def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
         if ways is not None:
             raise ArgumentError(
                 message(
@@ -196,7 +170,7 @@ class Repeated(Combined):
         repeats: np.ndarray | None = None,
         ways: int | None = None,
     ) -> Tally:
-        self.kept(ways)
+        self.allowed_ways(ways)
         split = self.schema.split(columns)
         records = [Reports(self.header, split[name]).record_array() for name in self.parts]
         ordered, start = [], 0
@@ -213,17 +187,42 @@ class Repeated(Combined):
         columns = columns_of(self.schema, rows)
         self.schema.check(columns)
         split = self.schema.split(columns)
-        channels: list[Channel] = []
-        index = []
-        for name, part in self.parts.items():
-            if part.schema.rows_are_reports:
-                channels.append(part.channel())
-                index.append(part.schema.index(split[name]))
-            else:
-                different, place = unique_rows(split[name]["bits"])
-                channels.append(part.report_channel(different))
-                index.append(place)
-        return RepeatedRows(channels, np.stack(index, axis=1))
+        found = [part.channel_of_reports(split[name]) for name, part in self.parts.items()]
+        return RepeatedRows(
+            [channel for channel, _ in found], np.stack([index for _, index in found], axis=1)
+        )
+
+
+def _check_repeatable(parts: Sequence[Mechanism]) -> None:
+    """Refuse mechanisms that cannot be repeated together."""
+    if not parts:
+        raise ArgumentError(message("mechanism", "must be at least one", "none"))
+    for part in parts:
+        if not isinstance(part, Mechanism) or isinstance(part, Combined):
+            raise ArgumentTypeError(
+                message(
+                    "mechanism",
+                    "must be a mechanism of one report, or a list of such",
+                    kind(part),
+                )
+            )
+        if not part.has_report_channel:
+            raise ArgumentError(
+                message(
+                    "mechanism",
+                    "must send whole reports to be repeated, not a digit for each key",
+                    repr(part),
+                    "Use key='direct'",
+                )
+            )
+        if part.domain != parts[0].domain:
+            raise MismatchError(
+                message(
+                    "mechanism",
+                    "must all be on one domain",
+                    f"{part.domain!r} and {parts[0].domain!r}",
+                )
+            )
 
 
 def _sorted(records: np.ndarray) -> np.ndarray:

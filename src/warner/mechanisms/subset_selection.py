@@ -15,14 +15,13 @@ from warner._core.exact import ONE, check_representable, divide, down, exp
 from warner._core.sampling import Source
 from warner.channels import SupportChannel
 from warner.domains import Domain
-from warner.mechanisms.base import ENUMERABLE, Mechanism
+from warner.mechanisms.bits import BitMechanism
+from warner.mechanisms.enumeration import ENUMERABLE
 from warner.privacy.report_laws import TwoLevel
-from warner.reports.schema import (
-    BitVector,
-)
+from warner.reports.schema import BitVector
 
 
-class SubsetSelection(Mechanism):
+class SubsetSelection(BitMechanism):
     """Subset selection: a d-subset of the K values, each subset with the true value e times as likely as each without.
 
         Pr(true value in the subset) = d e / (d e + K - d),   e = exp(epsilon); given that, subsets are uniform
@@ -46,7 +45,7 @@ class SubsetSelection(Mechanism):
     law: TwoLevel
 
     def __init__(self, domain: Domain, epsilon: float, size: int | None = None) -> None:
-        self._start(domain, epsilon)
+        super().__init__(domain, epsilon)
         e, total = exp(self.requested), domain.size
         self.subset = (
             max(1, round(divide(total, e + 1)))
@@ -67,7 +66,7 @@ class SubsetSelection(Mechanism):
             Fraction(ONE - self._include, total - self.subset),
             math.log(self.subset) - math.log(ONE) - log_binomial,
         )
-        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+        self.check_realisable()
 
     def parameters(self) -> dict[str, Any]:
         return {"size": self.subset}

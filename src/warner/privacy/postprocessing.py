@@ -11,7 +11,7 @@ from warner._core.errors import (
     ArgumentError,
     message,
 )
-from warner.privacy.report_laws import image, violation
+from warner.privacy.likelihood_ratios import ambiguous_report, image
 
 
 def preserves_data_types(matrix: Any, protected: Any, protected_after: Any) -> bool:
@@ -63,7 +63,7 @@ def post_process(matrix: Any, channel: Any, sensitive: Any, protected_after: Any
     array = _matrix(channel)
     sensitive_mask = _guarded(sensitive, array.shape[1])
     protected = image(array, sensitive_mask)
-    if (broken := violation(array, sensitive_mask, protected)) is not None:
+    if (broken := ambiguous_report(array, sensitive_mask, protected)) is not None:
         raise ArgumentError(
             message(
                 "channel",
@@ -81,7 +81,7 @@ def post_process(matrix: Any, channel: Any, sensitive: Any, protected_after: Any
                 "Map each kind to its own kind",
             )
         )
-    return _matrix(matrix) @ array
+    return np.asarray(_matrix(matrix) @ array)
 
 
 def decompose(channel: Any, sensitive: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
