@@ -21,7 +21,6 @@ from warner._core.errors import (
 )
 from warner._core.sampling import Source
 from warner.design.report_weight import report_weight
-from warner.domains import Grid
 from warner.mechanisms import Mechanism, sensitive_mask
 from warner.mechanisms.composite import Combined
 from warner.privacy.guarantees import LDP, OSLDP, ULDP, ApproximateLDP, Guarantee, MetricLDP
@@ -207,8 +206,8 @@ def _stated(mechanism: Mechanism) -> float:
     """The epsilon that a mechanism with a metric states for values ``unit`` apart; of a large grid, found from all pairs of its cells."""
     law = mechanism.law
     if isinstance(law, Displacements) and not law.few:
-        assert isinstance(mechanism.domain, Grid)
-        return math.nextafter(law.slope() / mechanism.domain.side, math.inf)
+        assert mechanism.domain.raster is not None
+        return math.nextafter(law.slope() / mechanism.domain.raster.side, math.inf)
     return mechanism.epsilon
 
 

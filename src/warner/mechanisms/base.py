@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -68,6 +69,8 @@ class Mechanism(ABC):
     distance_unit: float | None = None
 
     sensitive_mask: np.ndarray | None = None
+    # What takes each part of an answer that stands in several columns of a file, by column.
+    answer_parts: Mapping[str, Domain | Mechanism] = MappingProxyType({})
 
     version = 1  # of the mechanism's law and report format; raised when either changes
     # Set by every subclass's constructor:

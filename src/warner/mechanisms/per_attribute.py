@@ -76,7 +76,7 @@ class PerAttribute(Combined):
                     kind(mechanisms),
                 )
             )
-        for name in product.domains:
+        for name in product.attributes:
             if name not in mechanisms:
                 raise ArgumentError(
                     message(
@@ -86,20 +86,20 @@ class PerAttribute(Combined):
                     )
                 )
         for name in mechanisms:
-            if name not in product.domains:
+            if name not in product.attributes:
                 raise ArgumentError(
                     message(
                         "mechanisms",
                         f"names {name!r}, which is no attribute",
                         None,
-                        f"Attributes are {', '.join(product.domains)}",
+                        f"Attributes are {', '.join(product.attributes)}",
                     )
                 )
         self._assemble(
             product,
             {
                 name: _made(name, mechanisms[name], domain)
-                for name, domain in product.domains.items()
+                for name, domain in product.attributes.items()
             },
         )
         sensitive_mask = [part.sensitive_mask for part in self.parts.values()]
@@ -107,7 +107,7 @@ class PerAttribute(Combined):
             # Whoever has a sensitive value in each attribute that has any. Only listed laws ask for it.
             masks = [
                 np.ones(d.size, dtype=bool) if m is None else m
-                for d, m in zip(product.domains.values(), sensitive_mask, strict=True)
+                for d, m in zip(product.attributes.values(), sensitive_mask, strict=True)
             ]
             self.sensitive_mask = np.logical_and.reduce(np.meshgrid(*masks, indexing="ij")).ravel()
 
@@ -260,11 +260,7 @@ class PerAttribute(Combined):
                     "Was the file altered?",
                 )
             )
-        domain = (
-            Product(**{name: self.domain.domains[name] for name in wanted})
-            if len(wanted) > 1
-            else self.domain.domains[wanted[0]]
-        )
+        domain = self.domain.select(wanted)
         if domain.size > LARGEST_SIZE:
             raise ArgumentError(
                 message(
