@@ -128,7 +128,7 @@ def test_variances_of_moments_are_those_of_single_reports(key: str, value: str) 
     single = []
     for i in range(len(reports)):
         tally = mechanism.tally(reports[i : i + 1])
-        found = key_moments(warner.results.from_tally.data(tally))
+        found = key_moments(warner.results.from_tally.likelihood_data(tally))
         single.append(np.stack([found.total, found.frequency], axis=1))
     each = np.array(single)
     mean = np.einsum("y,yki->ki", law, each)

@@ -72,7 +72,7 @@ _COMPARED = (
     "uniform",
 )  # what users would try
 _TOGETHER_HELP = (
-    "Of attributes plural together (warner tally --ways): these, jointly; may be repeated."
+    "Of attributes counted together (warner tally --ways): these, jointly; may be repeated."
 )
 _EQUAL_HELP = "Add inputs with equal counts: they are of different people, and equal by chance."
 _SIMULATED_HELP = "Add simulated reports to real ones; the sum counts as simulated."
@@ -294,7 +294,7 @@ def tally(
                 raise ArgumentError(
                     message(
                         "reports",
-                        "must not be plural twice",
+                        "must not be counted twice",
                         f"{path}, whose content was given before",
                     )
                 )

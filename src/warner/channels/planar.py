@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from warner._core.errors import (
@@ -12,6 +14,8 @@ from warner.channels.base import Channel
 from warner.channels.dense import DenseChannel
 
 _SMALL = 256  # cells up to which a matrix is the quicker one
+
+_FEW = 400  # cells up to which one product with the whole matrix is faster than the transforms
 
 
 class PlanarChannel(Channel):
@@ -52,7 +56,17 @@ class PlanarChannel(Channel):
         )
         self._corner = corner
 
+    @cached_property
+    def _whole_matrix(self) -> np.ndarray | None:
+        """A, (K, K), of a grid of few cells."""
+        return self._transformed(np.eye(self.shape[1])) if self.shape[1] <= _FEW else None
+
     def matvec(self, theta: np.ndarray) -> np.ndarray:
+        whole = self._whole_matrix
+        return self._transformed(theta) if whole is None else whole @ theta
+
+    def _transformed(self, theta: np.ndarray) -> np.ndarray:
+        """A theta by transforms."""
         height, width = self.grid
         t = np.moveaxis(theta.reshape(height, width, -1), 2, 0)
         out = np.fft.irfft2(np.fft.rfft2(t, self._sizes) * self._inner, self._sizes)[
@@ -80,6 +94,11 @@ class PlanarChannel(Channel):
         return np.moveaxis(out, 0, 2).reshape(self.shape[0], *theta.shape[1:])
 
     def rmatvec(self, r: np.ndarray) -> np.ndarray:
+        whole = self._whole_matrix
+        return self._transformed_back(r) if whole is None else whole.T @ r
+
+    def _transformed_back(self, r: np.ndarray) -> np.ndarray:
+        """A' r by transforms."""
         height, width = self.grid
         v = np.moveaxis(r.reshape(height, width, -1), 2, 0)
         inside = v.copy()

@@ -14,6 +14,7 @@ _NOT_A_LIST = "must be a list, an array or a column"
 _WRAP = "Wrap a single answer in a list"
 # What NumPy's types of scalars are called in messages.
 _SCALARS = {"integer": "int", "floating": "float", "bool_": "bool", "str_": "str"}
+_BUILT_IN = frozenset({str, int, bool, float})
 
 INTEGER_TYPES = (int, np.integer)
 NUMBER_TYPES = (int, float, np.integer, np.floating)
@@ -73,8 +74,11 @@ def numbers(
             for i, answer in enumerate(found):
                 if not _holds(answer, width):
                     raise ValuesError(i, each, kind(answer))
-        flat = list(found) if width is None else [part for answer in found for part in answer]
+        flat: Sequence[Any] = (
+            list(found) if width is None else [part for answer in found for part in answer]
+        )
         refuse_types(flat, allowed, width or 1)
+        flat = built_in(flat)
         array = _integers(flat) if whole else np.asarray([as_float(part) for part in flat])
         found = array if width is None else array.reshape(-1, width)
     shape_fits = found.ndim == 1 if width is None else found.shape[1:] == (width,)
@@ -84,7 +88,7 @@ def numbers(
     return found
 
 
-def _integers(parts: list[Any]) -> np.ndarray:
+def _integers(parts: Sequence[Any]) -> np.ndarray:
     """Integers as int64. Those beyond 64 bits become the largest, which is in no domain."""
     if max(map(abs, parts)) >= 2**63:
         parts = [max(-(2**63), min(2**63 - 1, int(part))) for part in parts]
@@ -96,6 +100,28 @@ def _holds(answer: Any, width: int) -> bool:
     if isinstance(answer, np.ndarray):
         return bool(answer.shape == (width,))
     return isinstance(answer, list | tuple) and len(answer) == width
+
+
+def built_in(parts: Sequence[Any]) -> Sequence[Any]:
+    """Return answers of classes derived from str, int and float as built-in types.
+
+    A derived class may define operations whose errors show the answer, so only those of the base
+    class are used. All other answers stay as they are.
+    """
+    if all(t in _BUILT_IN or t.__module__ == "numpy" for t in set(map(type, parts))):
+        return parts
+    return [_as_base(part) for part in parts]
+
+
+def _as_base(value: Any) -> Any:
+    """A value of a class derived from str, int or float by the operations of its base class."""
+    if type(value) in _BUILT_IN or type(value).__module__ == "numpy":
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__index__(value)
+    return float.__float__(value) if isinstance(value, float) else value
 
 
 def refuse_types(parts: Sequence[Any], allowed: tuple[type, ...], per_answer: int = 1) -> None:

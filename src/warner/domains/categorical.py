@@ -10,7 +10,7 @@ import numpy as np
 
 from warner._core.checks import integer, kind, legible
 from warner._core.errors import ArgumentError, ArgumentTypeError, message
-from warner.domains.answers import refuse_types, sequence
+from warner.domains.answers import built_in, refuse_types, sequence
 from warner.domains.base import LARGEST_SIZE, Domain
 from warner.domains.declarations import StudyEntry, TextForm
 
@@ -89,9 +89,9 @@ class Categorical(Domain):
                 return self._encode_integers(answers, self._order)
             answers = answers.tolist()
         refuse_types(answers, self._types)
-        # A derived class may define a hash that raises an error which shows the answer.
         if not _BUILT_IN.issuperset(map(type, answers)):
-            answers = [v if type(v) in _BUILT_IN else _built_in(v) for v in answers]
+            base = built_in(answers)
+            answers = [v.item() if isinstance(v, np.generic) else v for v in base]
         places = map(self._table.get, answers, repeat(-1))
         index = np.fromiter(places, dtype=np.int64, count=len(answers))
         if (index < 0).any():

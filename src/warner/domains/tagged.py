@@ -15,7 +15,7 @@ from warner._core.errors import (
     WarnerError,
     message,
 )
-from warner.domains.answers import sequence
+from warner.domains.answers import built_in, sequence
 from warner.domains.base import LARGEST_SIZE, Domain
 
 
@@ -66,6 +66,7 @@ class Tagged(Domain):
         answers = sequence(values)
         if isinstance(answers, np.ndarray) and answers.dtype.kind not in "OU":
             return self.domain.encode(answers)
+        answers = list(built_in(answers))
         places = (self._placeholders.get(v, -1) if isinstance(v, str) else -1 for v in answers)
         index = np.fromiter(places, dtype=np.int64, count=len(answers))
         rest = np.flatnonzero(index < 0)

@@ -57,9 +57,15 @@ class SubsetSelection(Mechanism):
         check_representable(self.requested, min(include, 1 - include), "leaving the true value out")
         self._include = down(include)
         self.schema = BitVector(total, ones=self.subset)
-        # Up to the common factor of ``probabilities``: with many values its binomials take longer than all else.
+        # The factor d / (2**64 C(K - 1, d - 1)) of all probabilities is kept as a logarithm: with many
+        # values its binomial takes longer than all else.
+        log_binomial = (
+            math.lgamma(total) - math.lgamma(self.subset) - math.lgamma(total - self.subset + 1)
+        )
         self.law = TwoLevel(
-            Fraction(self._include, self.subset), Fraction(ONE - self._include, total - self.subset)
+            Fraction(self._include, self.subset),
+            Fraction(ONE - self._include, total - self.subset),
+            math.log(self.subset) - math.log(ONE) - log_binomial,
         )
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 

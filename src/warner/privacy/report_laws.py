@@ -24,12 +24,16 @@ INFINITE = Fraction(
 
 @dataclass(frozen=True)
 class TwoLevel:
-    """Every report has probability ``high`` under the values it supports and ``low`` under all others."""
+    """A report has probability ``high`` under the values that it supports and ``low`` under all others.
+
+    ``log_scale`` is the logarithm of a factor of both, where ``high`` and ``low`` are stated without it.
+    """
 
     examined: ClassVar[str] = "exact odds of the law"
 
     high: Fraction
     low: Fraction
+    log_scale: float = 0.0
 
     def table(self, supported: np.ndarray) -> np.ndarray:
         """Exact probabilities (m, K) as Fractions, from which report supports which value."""
@@ -39,7 +43,8 @@ class TwoLevel:
 
     def log_least(self, ones: np.ndarray, size: int) -> np.ndarray:
         """log Pr(report | a value that it does not support), of reports with so many (m,) of ``size`` bits set."""
-        return np.full(len(ones), math.log(self.low.numerator) - math.log(self.low.denominator))
+        log_low = math.log(self.low.numerator) - math.log(self.low.denominator)
+        return np.full(len(ones), log_low + self.log_scale)
 
     def ratio(self) -> Fraction:
         if self.low == 0:
