@@ -123,13 +123,3 @@ class Categorical(Domain):
         cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
     ) -> Self:
         return cls(spec["values"])
-
-
-def _built_in(value: Any) -> str | int | bool:
-    """An answer of a class derived from str or int, or a NumPy scalar, as a built-in type."""
-    if isinstance(value, str):
-        return str.__str__(value)
-    found: str | int | bool = (
-        value.item() if isinstance(value, np.generic) else int.__index__(value)
-    )
-    return found

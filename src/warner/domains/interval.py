@@ -98,7 +98,7 @@ class Interval(Domain):
         self._refuse(np.isnan(found), "NaN")
         if self.clip:
             self._refuse(np.isinf(found), "infinity")
-            return np.clip(found, self.low, self.high)
+            return np.asarray(np.clip(found, self.low, self.high))
         self._refuse((found < self.low) | (found > self.high), "a number outside [low, high]")
         return found
 

@@ -66,7 +66,7 @@ class Tagged(Domain):
         answers = sequence(values)
         if isinstance(answers, np.ndarray) and answers.dtype.kind not in "OU":
             return self.domain.encode(answers)
-        answers = list(built_in(answers))
+        answers = list(built_in(list(answers)))
         places = (self._placeholders.get(v, -1) if isinstance(v, str) else -1 for v in answers)
         index = np.fromiter(places, dtype=np.int64, count=len(answers))
         rest = np.flatnonzero(index < 0)
