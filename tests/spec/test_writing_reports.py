@@ -503,11 +503,11 @@ def test_a_column_that_stands_twice_is_refused(here: Path) -> None:
             head + "\n" + ",".join(["no", "3", "no", "no"][: head.count(",") + 1]) + "\n"
         )
         assert (
-            "column 'smokes': stands twice"
+            "column 'smokes': occurs twice"
             in run("randomize", "study.toml", "a.csv", ok=False).stderr
         )
         assert (
-            "column 'smokes': stands twice"
+            "column 'smokes': occurs twice"
             in run("randomize", "study.toml", text=Path("a.csv").read_text(), ok=False).stderr
         )
     Path("a.csv").write_text("smokes,other,age,other\nno,1,3,2\n")
@@ -517,7 +517,7 @@ def test_a_column_that_stands_twice_is_refused(here: Path) -> None:
     )
     pq.write_table(table, "a.parquet")
     assert (
-        "column 'smokes': stands twice"
+        "column 'smokes': occurs twice"
         in run("randomize", "study.toml", "a.parquet", ok=False).stderr
     )
 

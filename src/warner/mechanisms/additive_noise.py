@@ -23,7 +23,7 @@ from warner._core.errors import (
 from warner._core.exact import ONE, check_representable, exp, realise, up
 from warner._core.sampling import Source
 from warner.channels import Channel, GeometricChannel, SpreadChannel
-from warner.domains import Domain, Integers
+from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.numeric import Numeric
 from warner.privacy.guarantees import LDP, Guarantee, MetricLDP
@@ -154,7 +154,7 @@ class Geometric(Noise):
 
     def __init__(self, domain: Domain, epsilon: float, reach: int | None = None) -> None:
         Mechanism.__init__(self, domain, epsilon)
-        if not isinstance(domain, Integers):
+        if not domain.is_numeric or domain.is_binned:
             raise ArgumentTypeError(
                 message(
                     "domain",
@@ -246,7 +246,7 @@ class Laplace(Noise):
         super().__init__(domain, epsilon)
         self._given = {"sensitivity": sensitivity, "cells": cells, "reach": reach}
         self.lattice = (
-            isinstance(domain, Integers)
+            not domain.is_binned
             and cells is None
             and (domain.size <= _LATTICE or sensitivity is not None)
         )

@@ -20,7 +20,7 @@ from warner._core.errors import (
 from warner._core.exact import exp, natural, share_of
 from warner._core.sampling import Edges, Source
 from warner.channels import DenseChannel
-from warner.domains import Domain, Grid, Integers, Points
+from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.privacy.guarantees import MetricLDP
 from warner.privacy.likelihood_ratios import (
@@ -70,7 +70,7 @@ class Exponential(Mechanism):
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
         super().__init__(domain, epsilon)
-        if not isinstance(domain, Integers | Grid | Points):
+        if not domain.dimension or domain.is_binned:
             raise ArgumentTypeError(
                 message(
                     "domain",
@@ -80,7 +80,9 @@ class Exponential(Mechanism):
                 )
             )
         integer("number of values", domain.size, 2, _MOST, "Use Geometric or PlanarGeometric")
-        self._distance = euclidean_distances(domain.points)
+        points = domain.points
+        assert points is not None
+        self._distance = euclidean_distances(points)
         if self.requested * self._distance.max() > _LARGEST:
             raise BudgetError(
                 message(

@@ -17,7 +17,7 @@ from warner._core.errors import (
 )
 from warner._core.sampling import Edges, Source
 from warner.channels import Channel, DenseChannel, KhatriRaoChannel
-from warner.domains import Domain, Integers, Interval
+from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.gaussian_law import Rounded
 from warner.mechanisms.numeric import Numeric
@@ -71,7 +71,7 @@ class Gaussian(Numeric):
         self, domain: Domain, epsilon: float, delta: float, sigma: float | None = None
     ) -> None:
         Mechanism.__init__(self, domain, epsilon)
-        if not isinstance(domain, Integers | Interval):
+        if not domain.is_numeric:
             # Distances are of all pairs. Checked before the points of a large grid are made.
             integer(
                 "number of values",
@@ -98,13 +98,10 @@ class Gaussian(Numeric):
                     repr(delta),
                 )
             )
-        self.numeric = isinstance(domain, Integers | Interval)
-        low, high = (
-            (domain.low, domain.high) if isinstance(domain, Integers | Interval) else (0.0, 0.0)
-        )
-        self._span = float(high - low)
-        self.represents_interval = isinstance(domain, Interval)
-        far = self._span if self.numeric else _diameter(domain.points)
+        self.represents_interval = domain.is_binned
+        ((low, high), *_) = domain.ends
+        self._span = high - low
+        far = self._span if domain.is_numeric else _diameter(domain.points)
         least = far * calibrate(self.requested, self.delta)
         if not math.isfinite(least):
             rule = f"is too wide for its noise to be a float: values lie up to {far:.3g} apart"
@@ -142,7 +139,7 @@ class Gaussian(Numeric):
     def _lay(self, sigma: float) -> None:
         """Lay the grid for noise of standard deviation ``sigma``, and find what it realises."""
         self.sigma = sigma
-        if self.numeric:
+        if self.domain.is_numeric:
             # A 64th of the range, or of sigma an eighth; where sigma is many times the range, coarser.
             fine = max(8 * self._span / sigma, min(64.0, _FINEST * self._span / sigma / 2))
             self.steps = np.array([max(4, math.ceil(fine))])
@@ -175,7 +172,8 @@ class Gaussian(Numeric):
             )
         self.law = Rounded.normal(deviation, int(self.steps.max()) + self._beyond)
         self.schema = IntegerColumns(
-            ("report",) if self.numeric else tuple(f"axis{k}" for k in range(len(sizes))), sizes
+            ("report",) if self.domain.is_numeric else tuple(f"axis{k}" for k in range(len(sizes))),
+            sizes,
         )
         self.__dict__.pop("_edges", None)
         self._found = _up(self.law.divergence(self.requested, self._shifts()))
@@ -234,12 +232,12 @@ class Gaussian(Numeric):
         return {"words": hex(self.law.words), "beyond": hex(self._beyond)}
 
     def encode(self, values: Any) -> np.ndarray:
-        return super().encode(values) if self.numeric else self.domain.encode(values)
+        return super().encode(values) if self.domain.is_numeric else self.domain.encode(values)
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         return (
             super().randomize_index(index, source)
-            if self.numeric
+            if self.domain.is_numeric
             else Mechanism.randomize_index(self, index, source)
         )
 

@@ -13,7 +13,7 @@ from warner._core.checks import integer
 from warner._core.exact import ONE, check_representable, divide, exp
 from warner._core.sampling import Source
 from warner.channels import BandChannel, rounded, rounded_at, spread_over, windows, windows_at
-from warner.domains import Domain, Integers, Interval
+from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.integer_law import two_widths
 from warner.privacy.report_laws import TwoLevel
@@ -30,9 +30,9 @@ class Numeric(Mechanism):
 
     def __init__(self, domain: Domain, epsilon: float, infinite: bool = False) -> None:
         super().__init__(domain, epsilon, infinite)
-        if not isinstance(domain, Integers | Interval):
+        if not domain.is_numeric:
             domain.position([])  # refuses, with the reason
-        self.represents_interval = isinstance(domain, Interval)
+        self.represents_interval = domain.is_binned
 
     def encode(self, values: Any) -> np.ndarray:
         return self.domain.position(values)
@@ -53,16 +53,16 @@ class Numeric(Mechanism):
         """S (steps + 1, K): how likely people with each value stand at each grid point."""
         size = self.domain.size
         places = (
-            rounded_at(steps, np.arange(size) / (size - 1))
-            if isinstance(self.domain, Integers)
-            else rounded(steps, size)
+            rounded(steps, size)
+            if self.domain.is_binned
+            else rounded_at(steps, np.arange(size) / (size - 1))
         )
         return spread_over(steps, *places)
 
     def _points_of(self, x: int, steps: int) -> dict[int, Fraction]:
         """The exact law of the grid point of value x; a bin stands for numbers spread evenly over it."""
         size = self.domain.size
-        if isinstance(self.domain, Integers):
+        if not self.domain.is_binned:
             s = Fraction(x, size - 1) * steps
             weights = {k: max(Fraction(0), 1 - abs(s - k)) for k in range(steps + 1)}
         else:
@@ -133,7 +133,7 @@ class Window(Numeric):
 
     def channel(self) -> BandChannel:
         low, gain = float(self.law.low), float(self.law.high - self.law.low)
-        if isinstance(self.domain, Integers):
+        if not self.domain.is_binned:
             return windows_at(
                 self.cells,
                 self.width,

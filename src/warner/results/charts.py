@@ -27,7 +27,7 @@ from warner._core.errors import (
 from warner._core.text import (
     visible,
 )
-from warner.domains import Domain, Grid, Integers, Interval, Product
+from warner.domains import Domain
 from warner.results.intervals import available_kind
 from warner.results.solution import Solution
 from warner.results.tables import as_text, rows
@@ -161,9 +161,9 @@ def _panel(estimate: Solution, truth: Any, level: float, target: str) -> Any:
         row["order"] = i
         if truth is not None:
             row["truth"] = float(truth[i])
-    if isinstance(estimate.domain, Grid):
+    if estimate.domain.raster is not None:
         return _map(estimate, found, level, target)
-    if isinstance(estimate.domain, Integers | Interval) and estimate.domain.size > _MOST_DOTS:
+    if estimate.domain.is_numeric and estimate.domain.size > _MOST_DOTS:
         return _line(estimate, found, level, target)
     return _dots(estimate, found, level, target)
 
@@ -211,7 +211,8 @@ def _dots(estimate: Solution, rows: list[dict[str, Any]], level: float, target: 
             scale=alt.Scale(zero=False, nice=False, reverse=True),
         )
     else:
-        ordered = not isinstance(estimate.domain.labels[0], str)
+        domain = estimate.domain
+        ordered = domain.is_ordered or not isinstance(domain.labels[0], str)
         sort = alt.SortField("order") if ordered else alt.SortField("estimate", order="descending")
         place = alt.Y("value:N", title=_value_title(estimate.domain), sort=sort)
     base = alt.Chart(_data(data)).encode(y=place)
@@ -257,22 +258,21 @@ def _distinct(labels: list[str]) -> list[str]:
 
 
 def _value_title(domain: Domain) -> str | None:
-    if isinstance(domain, Product):
-        return textwrap.shorten(visible(", ".join(domain.domains)), _CAPTION, placeholder=" ...")
-    if isinstance(domain, Interval):
+    if domain.attributes:
+        return textwrap.shorten(visible(", ".join(domain.attributes)), _CAPTION, placeholder=" ...")
+    if domain.is_binned:
         return f"value (centre of each of {domain.size} bins)"
-    return "value" if isinstance(domain, Integers) else None
+    return "value" if domain.is_numeric else None
 
 
 def _line(estimate: Solution, rows: list[dict[str, Any]], level: float, target: str) -> Any:
     """Steps over the values, the interval as a band, the truth dashed."""
     alt = _altair()
-    domain: Any = estimate.domain
-    first, last = (
-        (domain.low, domain.high)
-        if isinstance(domain, Interval)
-        else (domain.low - 0.5, domain.high + 0.5)
-    )
+    domain = estimate.domain
+    first, last = domain.ends[0]
+    if not domain.is_binned:
+        half_step = (last - first) / (domain.size - 1) / 2
+        first, last = first - half_step, last + half_step
     edges = np.linspace(first, last, len(rows) + 1).tolist()
     # Each step begins at its left edge; the last is repeated at the right end.
     data = [{**row, "edge": edge} for row, edge in zip([*rows, rows[-1]], edges, strict=True)]
@@ -282,13 +282,13 @@ def _line(estimate: Solution, rows: list[dict[str, Any]], level: float, target: 
     most = 2 * top if _bounded(estimate, target) else top
     high = min(most, max([top, *(row["high"] for row in rows)])) * 1.02
     cut = _bounded(estimate, target) and any(row["high"] > high for row in rows)
-    unit = f"value ({len(rows)} bins)" if isinstance(domain, Interval) else "value"
+    unit = f"value ({len(rows)} bins)" if domain.is_binned else "value"
     place = alt.X("edge:Q", title=unit, scale=alt.Scale(domain=[first, last], nice=False))
     base = alt.Chart(_data(data)).encode(x=place)
     axis = alt.Axis(format="~%", grid=True, gridColor="#eeeeee")
     share = alt.Y(
         "estimate:Q",
-        title="share of each bin" if isinstance(domain, Interval) else "share",
+        title="share of each bin" if domain.is_binned else "share",
         axis=axis,
     )
     share = share.scale(domain=[bottom, high], nice=False)
@@ -324,30 +324,31 @@ def _line(estimate: Solution, rows: list[dict[str, Any]], level: float, target: 
 def _map(estimate: Solution, rows: list[dict[str, Any]], level: float, target: str) -> Any:
     """Cells as squares, the darker the larger the share; the truth beside it on the same scale."""
     alt = _altair()
-    domain: Any = estimate.domain
+    cells = estimate.domain.raster
+    assert cells is not None
     data = [{**row, "row": row["value"][0], "column": row["value"][1]} for row in rows]
     fields = ["estimate", *(["truth"] if "truth" in rows[0] else [])]
     each = _WIDTH / len(fields) - 20 * (len(fields) - 1)
-    cell = max(1.0, min(each / domain.columns, 400 / domain.rows, 40.0))
+    cell = max(1.0, min(each / cells.columns, 400 / cells.rows, 40.0))
     ends = [
         min(0.0, *(row[f] for row in rows for f in fields)),
         max(row[f] for row in rows for f in fields),
     ]
-    sides = "" if domain.side == 1 else f" (cells of side {domain.side:g})"
+    sides = "" if cells.side == 1 else f" (cells of side {cells.side:g})"
     panels = []
     for f in fields:
         x, y = (
             alt.X(
-                "column:O", title=f"column{sides}", axis=_every(domain.columns, cell, labelAngle=0)
+                "column:O", title=f"column{sides}", axis=_every(cells.columns, cell, labelAngle=0)
             ),
             alt.Y(
                 "row:O",
                 title=f"row{sides}" if f == fields[0] else None,
-                axis=_every(domain.rows, cell),
+                axis=_every(cells.rows, cell),
             ),
         )
         legend = alt.Legend(
-            format="~%", tickCount=5, gradientLength=max(100.0, min(200.0, cell * domain.rows))
+            format="~%", tickCount=5, gradientLength=max(100.0, min(200.0, cell * cells.rows))
         )
         colour = alt.Color(
             f"{f}:Q", title="share", scale=alt.Scale(domain=ends, range=_SHADES), legend=legend
@@ -355,8 +356,8 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], level: float, target: s
         drawn = alt.Chart(_data(data)).mark_rect().encode(x=x, y=y, color=colour)
         panels.append(
             drawn.properties(
-                width=cell * domain.columns,
-                height=cell * domain.rows,
+                width=cell * cells.columns,
+                height=cell * cells.rows,
                 title=alt.TitleParams(f, fontWeight="normal"),
             )
         )
