@@ -94,7 +94,7 @@ class Gaussian(Numeric):
             raise BudgetError(
                 message(
                     "delta",
-                    f"must be at least {_LEAST_DELTA:g}, the least that double precision tells from 0",
+                    f"must be at least {_LEAST_DELTA:g}, for sums in double precision",
                     repr(delta),
                 )
             )
