@@ -135,7 +135,7 @@ def answer_columns(name: str, taker: Domain | Randomizer) -> list[str]:
 
 
 def _encoded(taker: Domain | Randomizer, batch: pa.RecordBatch, name: str, row: int) -> np.ndarray:
-    """The answers of a batch to one attribute, as ``taker`` takes them; ``row`` rows came before."""
+    """The answers of a batch to one attribute, after ``row`` earlier rows."""
     if isinstance(taker, Domain):
         return _Column(name, row, taker).encoded(batch.column(name), taker.encode)
     if taker.answer_parts:
