@@ -60,7 +60,7 @@ class BitMechanism(Mechanism):
 
 
 def all_patterns(size: int) -> np.ndarray:
-    """All patterns of ``size`` bits, (2**size, size) zeros and ones, in the order of binary numbers.
+    """All patterns of ``size`` bits in the order of binary numbers, (2**size, size).
 
     >>> all_patterns(2).tolist()
     [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -72,7 +72,7 @@ def all_patterns(size: int) -> np.ndarray:
 def independent_bit_table(patterns: np.ndarray, chance: np.ndarray) -> np.ndarray:
     """Exact probabilities of patterns whose bits are independent given the value.
 
-        A[y, x] = prod_j chance[j, x] where bit j of pattern y is 1, times 1 - chance[j, x] elsewhere
+        A[y, x] = prod over j of (chance[j, x] if bit j of pattern y is 1, else 1 - chance[j, x])
 
     Args:
         patterns: (m, K) zeros and ones.

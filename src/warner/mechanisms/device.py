@@ -19,7 +19,7 @@ _CHUNK = 2**16  # people randomised at a time, which bounds memory and fits the 
 
 
 class Randomizer(Description):
-    """Turns answers into reports, one per person. Abstract: a subclass draws them in ``_sample``."""
+    """Turns answers into reports, one per person. Abstract: a subclass draws in ``_sample``."""
 
     @abstractmethod
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:

@@ -66,8 +66,8 @@ class Enumeration(Description):
     def epsilon_of_law(self) -> float:
         """The epsilon that an audit states: from the law alone, not from what was requested.
 
-        Nats between values ``distance_unit`` apart; where privacy is approximate, the epsilon at which
-        delta is measured.
+        Nats between values ``distance_unit`` apart; where privacy is approximate, the epsilon at
+        which delta is measured.
         """
         if self.guarantee.delta is not None:
             return self.guarantee.epsilon

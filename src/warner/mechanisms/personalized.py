@@ -34,14 +34,14 @@ _TABLE = 2**16  # values up to which a device looks answers up in a table
 class Personalized(Mechanism):
     """A utility-optimised mechanism common to all people, with tags for what only one person hides.
 
-    Each device replaces its owner's secret values by the placeholder of their tag, "@home" for example.
-    It sends the result through the common mechanism over values and placeholders, whose sensitive values
-    are the common ones and the placeholders. Reports, tallies and headers are those of this common
-    mechanism: they contain the tags, and nothing of any person's map.
+    Each device replaces its owner's secret values by the placeholder of their tag, "@home" for
+    example. It sends the result through the common mechanism over values and placeholders, whose
+    sensitive values are the common ones and the placeholders. Reports, tallies and headers are
+    those of this common mechanism: they contain the tags, and nothing of any person's map.
 
     Args:
-        common: UtilityOptimizedRR or UtilityOptimizedRappor on the plain domain, with the values that are
-            sensitive for everybody. Where no value is, use :meth:`of`.
+        common: UtilityOptimizedRR or UtilityOptimizedRappor on the plain domain, with the values
+            that are sensitive for everybody. Where no value is, use :meth:`of`.
         tags: names, such as "home", "work", "other".
 
     Attributes:
@@ -50,10 +50,11 @@ class Personalized(Mechanism):
         tags: the names of the tags.
         mechanism: the common mechanism over values and placeholders. It knows no map.
         common: the mechanism on the plain domain; None where no value is sensitive for everybody.
-        guarantee: ULDP of the common sensitive values and the placeholders, and for each person also of
-            that person's secret values [P2 prop 11].
+        guarantee: ULDP of the common sensitive values and the placeholders, and for each person
+            also of that person's secret values [P2 prop 11].
 
-    ``randomize`` is refused: real answers go through a :meth:`device`, which knows what its owner hides.
+    ``randomize`` is refused: real answers go through a :meth:`device`, which knows what its owner
+    hides.
 
     Raises:
         ArgumentTypeError: a common mechanism of another kind.
@@ -61,7 +62,8 @@ class Personalized(Mechanism):
     Source: [P2 sec 5.1, 5.2].
 
     >>> from warner import Integers, UtilityOptimizedRR, audit
-    >>> city = Personalized(UtilityOptimizedRR(Integers(0, 9), 1.0, sensitive=[3]), ["home", "work"])
+    >>> common = UtilityOptimizedRR(Integers(0, 9), 1.0, sensitive=[3])
+    >>> city = Personalized(common, ["home", "work"])
     >>> phone = city.device({"home": [4], "work": [7, 8]})
     >>> city.tally(phone.randomize([4, 9, 8])).n, audit(city).holds
     (3, True)

@@ -1,4 +1,4 @@
-"""How guarantees add up: several reports of one value, or one report of each of several attributes."""
+"""How guarantees add up: of several reports of one value, or of several attributes."""
 
 from __future__ import annotations
 
@@ -79,9 +79,10 @@ def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
 def side_by_side(guarantees: Mapping[str, Guarantee]) -> Guarantee:
     """The guarantee of one report of each of several attributes: epsilons add.
 
-    It holds for any two people, who may differ in every attribute. Where some attributes protect only
-    some values, the result is one-sided: a person is protected at the sum of the epsilons who has a
-    sensitive value in each of those attributes. ``sensitive`` then holds (attribute, value) pairs.
+    It holds for any two people, who may differ in every attribute. Where some attributes protect
+    only some values, the result is one-sided: a person is protected at the sum of the epsilons who
+    has a sensitive value in each of those attributes. ``sensitive`` then holds (attribute, value)
+    pairs.
 
     Args:
         guarantees: {attribute: its guarantee}.

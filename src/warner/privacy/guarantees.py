@@ -1,7 +1,7 @@
-"""Privacy guarantees as frozen facts: they say what they bound, and examine tables of probabilities.
+"""Privacy guarantees as frozen facts, which examine tables of probabilities.
 
-A guarantee answers for itself. Other rooms ask it for ``delta``, ``sensitive``, ``diameter`` or ``total``
-and never for its class. How guarantees add up is in :mod:`warner.privacy.composition`.
+A guarantee answers for itself. Other rooms ask it for ``delta``, ``sensitive``, ``diameter`` or
+``total`` and never for its class. How guarantees add up is in :mod:`warner.privacy.composition`.
 """
 
 from __future__ import annotations
@@ -150,9 +150,9 @@ class LDP(Guarantee):
 class ULDP(Guarantee):
     """Utility-optimised local differential privacy: protection of the sensitive values only.
 
-    An unprotected report comes from one non-sensitive value alone, which it reveals. A protected report
-    has A[y, x] <= exp(epsilon) A[y, x'] for all values x, x'. So a sensitive value is as well hidden as
-    under LDP.
+    An unprotected report comes from one non-sensitive value alone, which it reveals. A protected
+    report has A[y, x] <= exp(epsilon) A[y, x'] for all values x, x'. So a sensitive value is as
+    well hidden as under LDP.
 
     Args:
         epsilon: nats.

@@ -37,7 +37,8 @@ def audit_law(mechanism: Mechanism, samples: int | None) -> Audit:
 def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
     """Audit several reports that are independent given the answer.
 
-    Every part is audited exactly and the sum is rounded up. All tuples are listed where they are few.
+    Every part is audited exactly and the sum is rounded up. All tuples are listed where they are
+    few.
 
     Raises:
         ArgumentError: samples of too many tuples of which only some are protected.
