@@ -271,7 +271,7 @@ class KeyValue(Mechanism):
     # On the device.
 
     def encode(self, values: Any) -> np.ndarray:
-        """Check pairs; returns (n, 2): the index of the key, the position of the value in [0, 1]."""
+        """Check pairs; returns (n, 2): index of the key, position of the value in [0, 1]."""
         if self.pairs is None and isinstance(values, list | tuple):
             for i, row in enumerate(values):
                 if isinstance(row, list | tuple):
@@ -279,7 +279,7 @@ class KeyValue(Mechanism):
                         i,
                         "must be one pair",
                         kind(row),
-                        "For people who hold several pairs use KeyValue(..., pairs=the most of them)",
+                        "For people who hold several say KeyValue(..., pairs=how many at most)",
                     )
         columns = self.domain.columns(values)
         index = self.domain.domains[_KEY].encode(columns[_KEY])
