@@ -20,8 +20,8 @@ from warner._core.hash_family import buckets
 from warner._core.sampling import Source
 from warner.design.audits.sampled import sampled_bound
 from warner.mechanisms.direct import direct_sample
+from warner.reports.counting import count_rows
 from warner.reports.reports import Reports
-from warner.reports.tally import distinct
 
 N = 200_000
 ALPHA = 1e-9
@@ -49,7 +49,7 @@ def _p_value(mechanism: Mechanism, sampler: Sampler) -> float:
         columns = _typed(
             mechanism, sampler(mechanism, np.full(N, x), Source(np.random.default_rng(x)))
         )
-        seen, counts = distinct(
+        seen, counts = count_rows(
             Reports(mechanism.header, columns).record_array(), np.ones(N, dtype=np.int64)
         )
         observed = np.zeros(len(records))

@@ -9,6 +9,7 @@ import pytest
 
 import warner
 from warner.estimators.fit import Fit
+from warner.reports.tally_kinds import Histogram
 
 PROJECTED = warner.Inversion("project")
 SIX = np.array([0.1, 0.15, 0.25, 0.25, 0.15, 0.1])
@@ -155,7 +156,7 @@ def test_posterior_intervals_of_summaries_cover_what_they_say() -> None:
     for _ in range(150):
         counts = rng.multinomial(n, SIX)
         plain = warner.estimate(
-            warner.Tally(open_.header, "histogram", counts, n), warner.Inversion("project")
+            warner.Tally(open_.header, Histogram(), counts, n), warner.Inversion("project")
         )
         true = warner.Estimate(Fit(SIX.copy(), plain.status), plain.data, plain.estimator)
         for j, (scale, ask) in enumerate(((1.0, ASKED[0]), (1.0, ASKED[2]), (0.1, ASKED[0]))):

@@ -132,7 +132,7 @@ def main() -> None:
     "-o",
     "--output",
     default="-",
-    help="Report file, .parquet or .csv; default CSV on standard output.",
+    help=f"Report file, {files.suffixes(writable=True)}; default CSV on standard output.",
 )
 @click.option(
     "--bare", is_flag=True, help="The values have no header line; columns are in the study's order."
@@ -250,7 +250,7 @@ def _generator(seed: int | None) -> Any:
     return np.random.default_rng(seed)
 
 
-@main.command()
+@main.command(epilog=f"Report files end in {files.suffixes()}.")
 @click.argument("reports", nargs=-1, required=True)
 @click.option("-o", "--output", default="-", help="Tally file (JSON); default standard output.")
 @click.option(
@@ -273,7 +273,7 @@ def tally(
     allow_equal: bool,
     allow_simulated: bool,
 ) -> None:
-    """Count the reports in one or more files (.parquet or .csv; - is CSV on standard input).
+    """Count the reports in one or more files (- is a file on standard input).
 
     Files with the same content or equal counts are refused: they are most likely copies of the same reports.
 
@@ -386,9 +386,7 @@ def estimate(
     for path in (json_path, csv_path, plot_path):
         _not_over(path, tally)
     _apart(json=json_path, csv=csv_path, plot=plot_path)
-    tallies = (
-        files.tally_file(tally) if Path(tally).suffix in files.FORMATS else _read_tallies(tally)
-    )
+    tallies = files.tally_file(tally) if files.is_report_file(tally) else _read_tallies(tally)
     for attribute in wanted:
         if attribute not in tallies:
             raise ArgumentError(
@@ -751,7 +749,7 @@ def _of_study(file: files.ReportFile, study: Study, together: bool) -> files.Rep
 def _mechanisms_of(path: str) -> tuple[dict[str, Mechanism], bool]:
     """The mechanisms that a study, report or tally file names, and whether its reports are simulated."""
     suffix = Path(path).suffix
-    if suffix in files.FORMATS:
+    if files.is_report_file(path):
         opened = files.open_reports(path)
         return opened.mechanisms, opened.simulation
     if (

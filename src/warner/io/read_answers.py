@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -21,14 +19,9 @@ from warner._core.errors import (
 )
 from warner._core.shuffle import rows_at_a_time
 from warner.domains import Categorical, Domain, Grid, Integers, Interval, Tagged
+from warner.io.file_format import ROWS_PER_BATCH
+from warner.io.formats import answer_batches
 from warner.mechanisms import KeyValue, Mechanism
-from warner.reports.schema import width
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-_ROWS = 2**18  # people per batch, at most
-_BLOCK = 2**24  # bytes of CSV that are read at a time
 
 
 def read_values(
@@ -52,16 +45,13 @@ def read_values(
     import pyarrow as pa
 
     size = rows_at_a_time(
-        sum(width(m.schema) for m in domains.values() if isinstance(m, Mechanism)), _ROWS
+        sum(m.schema.bytes_per_report for m in domains.values() if isinstance(m, Mechanism)),
+        ROWS_PER_BATCH,
     )
     held: dict[str, list[np.ndarray]] = {name: [] for name in domains}
     shown = "standard input" if path == "-" else path if isinstance(path, str) else "the file"
     names = [column for name, taker in domains.items() for column in answer_columns(name, taker)]
-    batches = (
-        _parquet(path, names)
-        if isinstance(path, str) and path.endswith(".parquet")
-        else _csv(path, names, bare)
-    )
+    batches = answer_batches(path, names, bare)
     row, problem = 0, None
     while True:
         # Arrow's own errors quote what they could not read. They must not hang on ours as its context either, so ours is
@@ -99,65 +89,6 @@ def _joined(held: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
     return found
 
 
-def _parquet(path: str, names: list[str]) -> Iterator[pa.RecordBatch]:
-    import pyarrow.parquet as pq
-
-    file = pq.ParquetFile(path)
-    _require_columns(path, names, file.schema_arrow.names)
-    _refuse_twice(names, file.schema_arrow.names)
-    yield from file.iter_batches(_ROWS, columns=names)
-
-
-def _csv(path: str | BinaryIO, names: list[str], bare: bool) -> Iterator[pa.RecordBatch]:
-    import sys
-
-    import pyarrow as pa
-    from pyarrow import csv
-
-    source = pa.input_stream(sys.stdin.buffer if path == "-" else path)
-    begin = source.read(_BLOCK)
-    # An empty line holds empty cells, like any other line. Left out, it would shift the numbers of all rows after it.
-    parse = csv.ParseOptions(ignore_empty_lines=False)
-    if begin and not bare:
-        # The reader below takes the first of two columns of one name, so the first line is read on its own.
-        first = re.split(rb"[\r\n]", begin, maxsplit=1)[0]
-        _refuse_twice(
-            names, csv.read_csv(io.BytesIO(first + b"\n"), parse_options=parse).column_names
-        )
-    # Everything is read as text and checked here: Arrow's own conversions would guess.
-    convert = csv.ConvertOptions(
-        include_columns=names,
-        column_types={name: pa.string() for name in names},
-        strings_can_be_null=False,
-        null_values=[],
-    )
-    read = csv.ReadOptions(block_size=_BLOCK, column_names=names if bare else None)
-    whole = pa.PythonFile(_After(begin, source), "r")
-    with csv.open_csv(
-        whole, read_options=read, parse_options=parse, convert_options=convert
-    ) as reader:
-        yield from reader
-
-
-class _After(io.RawIOBase):
-    """A stream from its beginning, of which ``begin`` was read before."""
-
-    def __init__(self, begin: bytes, stream: Any) -> None:
-        self._begin, self._stream = begin, stream
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        if self._begin:
-            taken, self._begin = (
-                self._begin[: size if size >= 0 else None],
-                self._begin[size:] if size >= 0 else b"",
-            )
-            return taken
-        return bytes(self._stream.read(size if size >= 0 else None))
-
-
 def _problem(shown: str, error: Exception, names: list[str]) -> WarnerError:
     """Why a file cannot be read, in words that hold nothing of what it says."""
     if isinstance(error, KeyError):
@@ -185,27 +116,6 @@ def _problem(shown: str, error: Exception, names: list[str]) -> WarnerError:
             "Every row must have the same columns",
         )
     )
-
-
-def _require_columns(path: str, names: list[str], found: list[str]) -> None:
-    missing = [name for name in names if name not in found]
-    if missing:
-        raise FileError(
-            message(path, f"has no column {missing[0]!r}", None, f"Needed: {', '.join(names)}")
-        )
-
-
-def _refuse_twice(names: list[str], found: list[str]) -> None:
-    for name in names:
-        if found.count(name) > 1:
-            raise FileError(
-                message(
-                    f"column {name!r}",
-                    "stands twice in the file",
-                    None,
-                    "Keep the one that holds the answers",
-                )
-            )
 
 
 # What counts as a number in a text column; Arrow casts all of it.

@@ -10,9 +10,8 @@ import numpy as np
 from warner.channels import Channel, SupportChannel, SupportRows
 from warner.mechanisms.base import Mechanism
 from warner.privacy.report_laws import UnsupportedLikelihood
-from warner.reports.reports import Reports
+from warner.reports.counting import unique_rows
 from warner.reports.schema import BitVector
-from warner.reports.tally import Tally, distinct, kinds
 
 
 class BitMechanism(Mechanism):
@@ -25,14 +24,6 @@ class BitMechanism(Mechanism):
 
     @abstractmethod
     def channel(self) -> SupportChannel: ...
-
-    def tally(self, reports: Reports, keep_reports: bool = False) -> Tally:
-        if not keep_reports:
-            return super().tally(reports)
-        self.check(reports)
-        once = np.ones(len(reports), dtype=np.int64)
-        rows, seen = distinct(reports.columns["bits"], once)
-        return Tally(self.header, "reports", seen, len(reports), rows, reports.simulated)
 
     def report_channel(self, rows: np.ndarray) -> SupportRows:
         """The channel of single reports given as packed bits (m, bytes).
@@ -55,7 +46,7 @@ class BitMechanism(Mechanism):
         )
 
     def channel_of_reports(self, columns: Mapping[str, np.ndarray]) -> tuple[Channel, np.ndarray]:
-        different, place = kinds(columns["bits"])
+        different, place = unique_rows(columns["bits"])
         return self.report_channel(different), place
 
 

@@ -21,8 +21,8 @@ from warner.channels import Channel
 from warner.domains import Domain
 from warner.mechanisms.description import Description
 from warner.reports.reports import Reports
-from warner.reports.schema import ProductSchema, columns_from
-from warner.reports.tally import Tally, count, require_same
+from warner.reports.schema import columns_from
+from warner.reports.tally import Tally, require_same
 
 
 class Collector(Description):
@@ -110,19 +110,22 @@ class Collector(Description):
             ReportError: reports that this mechanism cannot have sent.
         """
         self.check(reports)
+        if keep_reports and self.schema.can_keep_reports:
+            counted = self.schema.count_distinct(reports.columns)
+            return Tally(self.header, *counted).marked(reports.simulated)
         return self.tally_columns(reports.columns).marked(reports.simulated)
 
     def tally_columns(
         self,
         columns: Mapping[str, np.ndarray],
-        seen: np.ndarray | None = None,
+        repeats: np.ndarray | None = None,
         ways: int | None = None,
     ) -> Tally:
         """Count checked columns.
 
         Args:
             columns: the schema's columns, n rows.
-            seen: (n,) how often each row counts; None for once.
+            repeats: (n,) how often each report counts, int64; None for once each.
             ways: of tuples of reports, how many attributes the tables combine; see PerAttribute.
 
         Raises:
@@ -137,9 +140,7 @@ class Collector(Description):
                     "Leave it out",
                 )
             )
-        assert not isinstance(self.schema, ProductSchema)
-        sort, counts = count(self.schema, columns, seen)
-        return Tally(self.header, sort, counts, row_count(columns, seen))
+        return Tally(self.header, *self.schema.count(columns, repeats))
 
     def channel_for(
         self, tally: Tally, attributes: Sequence[str] | None = None
@@ -173,15 +174,11 @@ class Collector(Description):
                 message(
                     "tally",
                     f"of tuples does not go with {type(self).__name__}",
-                    tally.kind,
+                    str(tally.kind),
                     "Was the file altered?",
                 )
             )
-        counts = tally.counts.ravel()
-        # A report known by its bit sums counts as a yes-or-no report for each value.
-        if tally.kind == "bitsums":
-            counts = np.concatenate([counts, tally.n - counts])
-        return self.channel(), counts, self.domain
+        return self.channel(), tally.row_counts, self.domain
 
     def report_channel(self, rows: np.ndarray) -> Channel:
         """The channel of the distinct reports that a tally keeps, given as bytes (m, width).
@@ -202,9 +199,4 @@ class Collector(Description):
         Returns:
             The channel (m, K) and the rows (n,), each in 0..m-1. Only where ``has_report_channel``.
         """
-        return self.channel(), self.schema.index(columns)  # type: ignore[union-attr]
-
-
-def row_count(columns: Mapping[str, np.ndarray], seen: np.ndarray | None) -> int:
-    """How many reports columns hold, each row as often as ``seen`` (n,) says."""
-    return len(next(iter(columns.values()))) if seen is None else int(seen.sum())
+        return self.channel(), self.schema.index(columns)

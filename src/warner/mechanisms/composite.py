@@ -16,8 +16,8 @@ from warner.mechanisms.enumeration import ENUMERABLE
 from warner.mechanisms.headers import LARGEST_PARTS
 from warner.privacy.guarantees import Guarantee
 from warner.privacy.report_laws import Independent
+from warner.reports.product_schema import ProductSchema
 from warner.reports.reports import Reports
-from warner.reports.schema import ProductSchema
 from warner.reports.tally import Tally
 
 
@@ -149,7 +149,7 @@ class Combined(Mechanism):
     def tally_columns(
         self,
         columns: Mapping[str, np.ndarray],
-        seen: np.ndarray | None = None,
+        repeats: np.ndarray | None = None,
         ways: int | None = None,
     ) -> Tally: ...
 

@@ -22,19 +22,12 @@ class Enumeration(Description):
 
     def outputs(self) -> Mapping[str, np.ndarray]:
         """Every report that can be sent, once, as the schema's columns, m rows."""
-        sizes = tuple(self.schema.file_columns().values())
-        parts = np.unravel_index(np.arange(self.n_reports), sizes)
-        return {
-            name: part.astype(empty.dtype)
-            for (name, empty), part in zip(self.schema.empty(0).items(), parts, strict=True)
-        }
+        return self.schema.all_reports()
 
     @property
     def n_reports(self) -> int:
         """m, the number of different reports."""
-        if not self.schema.rows_are_reports:
-            raise NotImplementedError
-        return self.schema.rows
+        return self.schema.n_reports
 
     @property
     def is_enumerable(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -401,20 +400,6 @@ class KeyValue(Mechanism):
             np.append(1 - other, dummies) if silent else dummies,
             silent,
         )
-
-    @property
-    def n_reports(self) -> int:
-        return math.prod(self._alphabet())
-
-    def _alphabet(self) -> tuple[int, ...]:
-        """How many values each column, or each digit, of a report takes."""
-        return tuple(self.schema.file_columns().values())
-
-    def outputs(self) -> Mapping[str, np.ndarray]:
-        if self.key == "direct":
-            return super().outputs()
-        digits = np.unravel_index(np.arange(self.n_reports), self._alphabet())
-        return {"digits": np.stack(digits, axis=1).astype(self.schema.empty(0)["digits"].dtype)}
 
     def probabilities(self) -> np.ndarray:
         return (

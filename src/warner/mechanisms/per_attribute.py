@@ -20,13 +20,12 @@ from warner._core.sampling import Source
 from warner.channels import Channel, KroneckerChannel
 from warner.domains import LARGEST_SIZE, Domain, Product
 from warner.mechanisms.base import Mechanism
-from warner.mechanisms.collector import row_count
 from warner.mechanisms.composite import Combined, with_schema_types
 from warner.mechanisms.enumeration import ENUMERABLE
 from warner.mechanisms.headers import from_header
 from warner.privacy.composition import side_by_side
 from warner.privacy.guarantees import Guarantee
-from warner.reports.marginal_tables import affordable, named, picked, tables
+from warner.reports.marginal_tables import affordable_ways, attribute_names, table_of
 from warner.reports.tally import Tally
 
 
@@ -178,17 +177,15 @@ class PerAttribute(Combined):
                     "Leave it out: tables of bits are kept by co-occurrence",
                 )
             )
-        return affordable(self.schema.parts, ways)
+        return affordable_ways(self.schema.parts, ways)
 
     def tally_columns(
         self,
         columns: Mapping[str, np.ndarray],
-        seen: np.ndarray | None = None,
+        repeats: np.ndarray | None = None,
         ways: int | None = None,
     ) -> Tally:
-        allowed = affordable(self.schema.parts, ways)
-        counts = tables(self.schema.parts, self.schema.split(columns), allowed, seen)
-        return Tally(self.header, f"{allowed}-way", counts, row_count(columns, seen))
+        return Tally(self.header, *self.schema.count(columns, repeats, ways))
 
     def channel_for(
         self, tally: Tally, attributes: Sequence[str] | None = None
@@ -208,12 +205,12 @@ class PerAttribute(Combined):
             raise MismatchError(
                 message(
                     "tally",
-                    f"of kind {tally.kind!r} does not go with PerAttribute",
+                    f"of kind {tally.kind.name!r} does not go with PerAttribute",
                     None,
                     "Tally the reports again",
                 )
             )
-        wanted = known if attributes is None else named(attributes, known)
+        wanted = known if attributes is None else attribute_names(attributes, known)
         if len(wanted) > ways:
             got = "all" if attributes is None else ", ".join(wanted)
             example = (
@@ -229,7 +226,7 @@ class PerAttribute(Combined):
                     example,
                 )
             )
-        table = picked(self.schema.parts, tally.counts, ways, wanted)
+        table = table_of(self.schema.parts, tally.counts, ways, wanted)
         if table is None:
             raise MismatchError(
                 message(

@@ -23,8 +23,10 @@ from warner.mechanisms.composite import Combined, with_schema_types
 from warner.mechanisms.headers import LARGEST_PARTS, from_header
 from warner.privacy.composition import compose
 from warner.privacy.guarantees import Guarantee
+from warner.reports.counting import count_rows
 from warner.reports.reports import Reports, columns_of
-from warner.reports.tally import Tally, distinct
+from warner.reports.tally import Tally
+from warner.reports.tally_kinds import DistinctReports
 
 _LARGEST_ROWS = 2**22  # entries of the channel of all tuples of reports of one value
 
@@ -173,9 +175,10 @@ class Repeated(Combined):
     def tally_columns(
         self,
         columns: Mapping[str, np.ndarray],
-        seen: np.ndarray | None = None,
+        repeats: np.ndarray | None = None,
         ways: int | None = None,
     ) -> Tally:
+        self.allowed_ways(ways)
         split = self.schema.split(columns)
         records = [Reports(self.header, split[name]).record_array() for name in self.parts]
         ordered, start = [], 0
@@ -183,8 +186,9 @@ class Repeated(Combined):
             ordered.append(_sorted(np.stack(records[start : start + times], axis=1)))
             start += times
         rows = np.concatenate(ordered, axis=1)
-        kept, total = distinct(rows, np.ones(len(rows), dtype=np.int64) if seen is None else seen)
-        return Tally(self.header, "reports", total, int(total.sum()), kept)
+        once = np.ones(len(rows), dtype=np.int64)
+        kept, total = count_rows(rows, once if repeats is None else repeats)
+        return Tally(self.header, DistinctReports(), total, int(total.sum()), kept)
 
     def report_channel(self, rows: np.ndarray) -> RepeatedRows:
         """The channel of the tuples of reports that occur, given as bytes (m, width)."""

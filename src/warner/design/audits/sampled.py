@@ -10,8 +10,8 @@ import numpy as np
 
 from warner._core.sampling import Source
 from warner.mechanisms import Mechanism
+from warner.reports.counting import unique_rows
 from warner.reports.reports import Reports
-from warner.reports.tally import kinds
 
 _ERROR = 1e-6  # probability that the sampled lower bound is above the true epsilon
 
@@ -73,7 +73,7 @@ class _Event:
 def _most_telling(a: np.ndarray, b: np.ndarray) -> _Event:
     """The event with the largest odds in a and b (n, bytes): a record, a byte or a bit of it."""
     width = a.shape[1]
-    records, inverse = kinds(np.concatenate([a, b]))
+    records, inverse = unique_rows(np.concatenate([a, b]))
     seen_a, seen_b = (
         np.bincount(part, minlength=len(records)) for part in (inverse[: len(a)], inverse[len(a) :])
     )
