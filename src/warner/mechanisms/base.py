@@ -21,6 +21,6 @@ class Mechanism(Randomizer, Collector, Enumeration):
     - :class:`~warner.mechanisms.collector.Collector`: ``reports``, ``tally``, ``channel``;
     - :class:`~warner.mechanisms.enumeration.Enumeration`: ``outputs``, ``probabilities``.
 
-    What they share (``domain``, ``epsilon``, ``guarantee``, ``header``) is a
+    Their common part (``domain``, ``epsilon``, ``guarantee``, ``header``) is a
     :class:`~warner.mechanisms.description.Description`.
     """

@@ -1,4 +1,4 @@
-"""Mechanisms whose report is K bits, one for each value: what their collectors share."""
+"""Mechanisms whose report is K bits, one for each value: their collector's half."""
 
 from __future__ import annotations
 

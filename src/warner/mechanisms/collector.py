@@ -152,7 +152,7 @@ class Collector(Description):
             attributes: which of several attributes, in which order; see PerAttribute.
 
         Returns:
-            The channel (m, K), how often each of its rows was seen (m,), and the K values.
+            The channel (m, K), how often each of its rows occurred (m,), and the K values.
 
         Raises:
             ArgumentError: attributes, where there is only one.

@@ -41,7 +41,7 @@ class Description(ABC):
         distance_unit: the distance of two values that ``epsilon`` is for, where privacy is metric;
             None where it is for any two values.
         represents_interval: whether a value of the domain stands for an interval of answers.
-            Reports tell single answers apart better than they tell the domain's bins.
+            Reports distinguish single answers better than the bins of the domain.
         version: of the law and of the report format; raised when either changes.
     """
 

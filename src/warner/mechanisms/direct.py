@@ -83,7 +83,7 @@ class RandomizedResponse(Mechanism):
         epsilon: budget in nats; ``inf`` sends the value itself, without protection [P1].
 
     Raises:
-        BudgetError: epsilon not positive, NaN, or outside what 64-bit sampling represents.
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: Warner (1965); [P1 eq 10], [P3 eq 2].
 

@@ -72,8 +72,8 @@ class Rounded(Law):
 
         Where both are possible, Pr(j + v) / Pr(j) = exp(-(2 v.j + |v|^2) / (2 deviation^2)), so
         only the number v.j counts. On several axes it is rounded to 2^10 numbers, to the side that
-        diverges more. Noise counts whole where j + v lies beyond the reach. The end adds more than
-        what sums of double precision can be off.
+        diverges more. Noise counts whole where j + v lies beyond the reach. A last term covers
+        the rounding error of sums in double precision.
 
         Args:
             epsilon: nats.

@@ -30,7 +30,7 @@ class HadamardResponse(Mechanism):
         epsilon: budget in nats.
 
     Raises:
-        BudgetError: epsilon not positive, NaN, or outside what 64-bit sampling represents.
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: Acharya, Sun and Zhang (2018), the form for high privacy.
 

@@ -37,7 +37,7 @@ class LocalHashing(Mechanism):
 
     Raises:
         ArgumentError: buckets or seeds out of range.
-        BudgetError: epsilon not positive, NaN, or outside what 64-bit sampling represents.
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: Wang et al. (2017); [P3 sec II].
 

@@ -95,7 +95,8 @@ class Displacements(Law):
     ) -> Iterator[np.ndarray]:
         """For every report of one quadrant of the grid, its entry under every cell, (R, C).
 
-        The reports of the other quadrants are alike. The arguments are tables as of :meth:`exact`.
+        The reports of the other quadrants have the same entries. The arguments are tables as of
+        :meth:`exact`.
         """
         height, width = self.quadrant.shape
         for r in range((height + 1) // 2):
@@ -112,11 +113,11 @@ class Displacements(Law):
         It is the maximum over all reports and pairs of cells. The law is even in rows and in
         columns. So a report inside the grid has its worst pair of cells within one quadrant around
         it, and the report next to a corner has the largest such quadrant. Reports of a side and of
-        a corner have tables of their own. A displacement (k a, k b) is k times (a, b), whose slope
+        a corner have separate tables. A displacement (k a, k b) is k times (a, b), whose slope
         is at least as large, so only displacements without a common divisor are compared.
 
         Args:
-            within: compare displacements of at most so many rows and columns; None compares all,
+            within: compare displacements of at most this many rows and columns; None compares all,
                 which bounds every pair.
         """
         inner, along, across, corner = (np.log(part) for part in self.tables())

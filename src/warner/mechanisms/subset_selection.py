@@ -38,7 +38,7 @@ class SubsetSelection(BitMechanism):
 
     Raises:
         ArgumentError: a size outside 1..K-1.
-        BudgetError: epsilon not positive, NaN, or outside what 64-bit sampling represents.
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: Ye and Barg (2018).
 

@@ -1,4 +1,4 @@
-"""Unary encoding: one bit per value, each randomised on its own (RAPPOR's basic form, SUE, OUE)."""
+"""Unary encoding: one bit per value, randomised independently (RAPPOR's basic form, SUE, OUE)."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class UnaryEncoding(BitMechanism):
 
     Raises:
         ArgumentError, ArgumentTypeError: a ``keep`` that is no probability.
-        BudgetError: epsilon not positive, NaN, or outside what 64-bit sampling represents.
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: generalised RAPPOR [P2 sec 2.4]; Wang et al. (2017) for the optimised form.
 

@@ -67,7 +67,7 @@ class UtilityOptimizedRR(UtilityOptimized):
 
     Raises:
         ArgumentError: no sensitive value, one outside the domain, or one twice.
-        BudgetError: epsilon not positive, NaN, or outside what 64-bit sampling represents.
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: [P2 def 4].
 
@@ -168,7 +168,7 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
 
     Raises:
         ArgumentError: no sensitive value, one outside the domain, or one twice.
-        BudgetError: epsilon not positive, NaN, or outside what 64-bit sampling represents.
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: [P2 def 5].
 
@@ -280,8 +280,8 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
         bits = np.where(named[:, None], rows & outside, rows & inside)
         support = self.channel()
         base, gain = np.where(named, 0.0, 1.0), np.where(named, 1.0, float(self.law.ratio() - 1))
-        # All values set the bits of S alike, except that of the value itself. A value outside S
-        # keeps or drops its bit.
+        # All values set the bits of S with equal probability, except the bit of the value itself. A
+        # value outside S keeps or drops its bit.
         ones = np.bitwise_count(rows & inside).sum(axis=1, dtype=np.int64)
         raised, clear = (
             math.log(self._raise_threshold / ONE),

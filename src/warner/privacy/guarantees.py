@@ -42,7 +42,7 @@ class Finding(NamedTuple):
 
     Attributes:
         epsilon: the smallest epsilon, nats, at which the table keeps a guarantee of this kind.
-        violation: what breaks the guarantee, in words; None where it holds.
+        violation: how the guarantee is broken, in words; None where it holds.
         delta: of approximate privacy, the least delta at the guarantee's epsilon; else None.
     """
 
@@ -236,7 +236,7 @@ class MetricLDP(Guarantee):
 
         A[y, x] <= exp(epsilon d(x, x')) A[y, x']   for every report y and all values x, x'
 
-    Values close to each other are hard to tell apart; values far from each other need not be.
+    Values close to each other are hard to distinguish; values far from each other need not be.
 
     Args:
         epsilon: nats per unit of distance.

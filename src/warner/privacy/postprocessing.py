@@ -88,7 +88,7 @@ def post_process(matrix: Any, channel: Any, sensitive: Any, protected_after: Any
                 "matrix",
                 "mixes protected and invertible reports, so the guarantee is not kept",
                 None,
-                "Map each kind to its own kind",
+                "Map protected reports to protected ones and the others to others",
             )
         )
     return np.asarray(_matrix(matrix) @ array)

@@ -31,13 +31,13 @@ def audit(
     Args:
         mechanism: any mechanism.
         samples: if given, also draw this many reports of each of two values and bound epsilon from
-            below by what occurs (Clopper-Pearson).
-        claim: hold the mechanism to this guarantee instead of its own, by enumeration. The result
-            names what breaks it: an unprotected report that does not name one value, or a report
-            and two values.
+            below by the events that occur (Clopper-Pearson).
+        claim: check this guarantee, by enumeration, instead of the one that the mechanism states.
+            The result names the violation: an unprotected report that does not name one value, or a
+            report and two values.
 
     Returns:
-        Audit: epsilon, whether it holds, and how it was found.
+        Audit: epsilon, whether it holds, and the method of the audit.
 
     Raises:
         ArgumentTypeError: not a mechanism, or a claim that is no guarantee.

@@ -17,10 +17,10 @@ class Audit:
         holds: whether epsilon <= requested, and enumeration (where it is small enough) agrees with
             the law.
         method: how the mechanism was examined, in words.
-        violation: what breaks the guarantee, in words; None where it holds.
+        violation: how the guarantee is broken, in words; None where it holds.
         sampled_lower_bound: a lower bound on epsilon from samples, with confidence 1 - 1e-6, or
             None.
-        guarantee: what is guaranteed, in words; some mechanisms protect only some values.
+        guarantee: the guarantee, in words; some mechanisms protect only some values.
         delta: of approximate privacy; None elsewhere.
         unit: the distance of two values that ``requested`` and ``epsilon`` are for, where privacy
             is metric; None where they are for any two values.

@@ -24,13 +24,13 @@ from warner.reports.reports import Reports
 
 
 class Enumerated(NamedTuple):
-    """What the list of all serialised reports says.
+    """The results from the list of all serialised reports.
 
     Attributes:
         n_reports: the number of reports listed.
         epsilon: nats, between values ``distance_unit`` apart.
         delta: of approximate privacy; None elsewhere.
-        violation: what is wrong with the reports, in words, or None.
+        violation: the error in the reports, in words, or None.
     """
 
     n_reports: int
@@ -85,7 +85,7 @@ def _odds(
     if mechanism.guarantee.is_one_sided:
         problem = None  # one-sided privacy allows reports that several values make
     # The bytes may tell less than the law: a hash pool may never separate two labels. A bin
-    # averages over its numbers, so reports tell single numbers apart better than bins.
+    # averages over its numbers, so reports distinguish single numbers better than bins.
     averaged = mechanism.represents_interval and found <= ratio
     epsilon = law_epsilon if averaged else epsilon_of(found)
     larger = epsilon > law_epsilon or (found > ratio and law_epsilon < math.inf)
@@ -100,7 +100,7 @@ def enumerated(
 ) -> tuple[Fraction, str | None]:
     """The worst likelihood ratio of serialised reports.
 
-    Reports that serialise alike are one report to a reader, so their probabilities add. With
+    Reports with equal bytes are one report to a reader, so their probabilities add. With
     sensitive values both conditions of ULDP are examined [P2 def 2]: every unprotected report names
     one non-sensitive value, and the ratio is that of the protected reports. Where the first
     condition fails, the ratio is the one-sided one of OSLDP.
@@ -112,7 +112,7 @@ def enumerated(
         protected: (m,) booleans, which reports are protected.
 
     Returns:
-        The ratio, and what is wrong with the reports, or None.
+        The ratio; and the error in the reports, in words, or None.
     """
     shares, total = common_denominator(probabilities)
     rows, safe, problem = _merged(records, shares, protected, total)
@@ -141,7 +141,7 @@ def measure(
         distances: (K, K), where the guarantee is metric.
 
     Returns:
-        The number, and what is wrong with the reports, or None.
+        The number; and the error in the reports, in words, or None.
     """
     rows, _, problem = _merged(records, probabilities, None)
     if problem is not None:
@@ -155,7 +155,7 @@ def measure(
 def _merged(
     records: list[bytes], probabilities: np.ndarray, protected: np.ndarray | None, one: int = 1
 ) -> tuple[np.ndarray, np.ndarray, str | None]:
-    """Probabilities of the different records, which of them are protected, and what is wrong.
+    """Probabilities of the different records, which of them are protected, and an error.
 
     ``one`` is the number that stands for certainty.
     """
