@@ -54,7 +54,7 @@ def check(mechanism: Mechanism) -> str:
     _same(mechanism, asked, laws)
     promised, audit = mechanism.guarantee, warner.audit(mechanism)
     text = f"{mechanism!r}: "
-    require(audit.holds, f"{text}the audit says {audit.breaks}")
+    require(audit.holds, f"{text}the audit says {audit.violation}")
     pairs = [(a, b) for a in range(len(laws)) for b in range(len(laws)) if a != b]
     unit = Decimal(1 if mechanism.distance_unit is None else mechanism.distance_unit)
     requested = Decimal(mechanism.requested)

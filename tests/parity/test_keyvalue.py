@@ -30,13 +30,13 @@ def _ratio(law: Keyed, keys: int) -> Fraction:
     worst = Fraction(1)
     everything = (
         product(range(law.cells + 1), repeat=keys)
-        if law.apart
+        if law.separate
         else product(range(keys), range(law.cells))
     )
     for report in everything:  # a digit of 0 is nothing
         chances = []
         for k, v in answers:
-            if not law.apart:
+            if not law.separate:
                 chances.append(own[v][report[1]] if report[0] == k else dummy)
                 continue
             chance = Fraction(1)

@@ -104,7 +104,7 @@ def test_reports_stop_at_the_ends() -> None:
     for widths, expected in (([1 << 64, 0], 0), ([0, 1 << 64], mechanism.n_reports - 1)):
         whole = [0] * len(mechanism.law.masses)
         whole[0], whole[-1] = widths
-        mechanism.__dict__["_edges"] = Edges.of(whole)
+        mechanism.law.__dict__["edges"] = Edges.of(whole)
         assert mechanism._sample(np.array([0.5]), Source(None))["report"].tolist() == [expected]
 
 

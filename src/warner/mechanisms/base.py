@@ -1,7 +1,7 @@
-"""A mechanism: the device half, the collector's half and the enumeration that audits need, of one law.
+"""A mechanism: one law, with its device half, its collector's half and its enumeration.
 
-A new mechanism declares its schema (the columns of a report), its law (exact odds), its sampler and its
-channel, and for the audit the exact probabilities of all its reports. Checks, serialised forms,
+A new mechanism declares its schema (the columns of a report), its law (exact odds), its sampler and
+its channel, and for the audit the exact probabilities of all its reports. Checks, serialised forms,
 tallies and headers follow from these.
 """
 
@@ -21,6 +21,6 @@ class Mechanism(Randomizer, Collector, Enumeration):
     - :class:`~warner.mechanisms.collector.Collector`: ``reports``, ``tally``, ``channel``;
     - :class:`~warner.mechanisms.enumeration.Enumeration`: ``outputs``, ``probabilities``.
 
-    What they share (``domain``, ``epsilon``, ``guarantee``, ``header``) is a
+    Their common part (``domain``, ``epsilon``, ``guarantee``, ``header``) is a
     :class:`~warner.mechanisms.description.Description`.
     """

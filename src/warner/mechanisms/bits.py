@@ -1,4 +1,4 @@
-"""Mechanisms whose report is K bits, one for each value: what their collectors share."""
+"""Mechanisms whose report is K bits, one for each value: their collector's half."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class BitMechanism(Mechanism):
 
 
 def all_patterns(size: int) -> np.ndarray:
-    """All patterns of ``size`` bits, (2**size, size) zeros and ones, in the order of binary numbers.
+    """All patterns of ``size`` bits in the order of binary numbers, (2**size, size).
 
     >>> all_patterns(2).tolist()
     [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -63,7 +63,7 @@ def all_patterns(size: int) -> np.ndarray:
 def independent_bit_table(patterns: np.ndarray, chance: np.ndarray) -> np.ndarray:
     """Exact probabilities of patterns whose bits are independent given the value.
 
-        A[y, x] = prod_j chance[j, x] where bit j of pattern y is 1, times 1 - chance[j, x] elsewhere
+        A[y, x] = prod over j of (chance[j, x] if bit j of pattern y is 1, else 1 - chance[j, x])
 
     Args:
         patterns: (m, K) zeros and ones.

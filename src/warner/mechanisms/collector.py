@@ -1,4 +1,4 @@
-"""The collector's half of a mechanism: it checks reports, counts them and models them by a channel."""
+"""The collector's half of a mechanism: checks of reports, tallies and channels."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Collector(Description):
         """Check in reports that were made elsewhere.
 
         Args:
-            outputs: one integer column, a dict of columns, or for bit reports an (n, K) array of zeros
-                and ones.
+            outputs: one integer column, a dict of columns, or for bit reports an (n, K) array of
+                zeros and ones.
 
         Returns:
             Reports: with this mechanism's header.
@@ -98,9 +98,9 @@ class Collector(Description):
 
         Args:
             reports: made by this mechanism.
-            keep_reports: for reports of K bits, keep the distinct reports instead of their bit sums,
-                for the likelihood of whole reports; the tally then grows with n. Other tallies stay as
-                they are.
+            keep_reports: for reports of K bits, keep the distinct reports instead of their bit
+                sums, for the likelihood of whole reports; the tally then grows with n. Other
+                tallies stay as they are.
 
         Returns:
             Tally: the counts.
@@ -152,7 +152,7 @@ class Collector(Description):
             attributes: which of several attributes, in which order; see PerAttribute.
 
         Returns:
-            The channel (m, K), how often each of its rows was seen (m,), and the K values.
+            The channel (m, K), how often each of its rows occurred (m,), and the K values.
 
         Raises:
             ArgumentError: attributes, where there is only one.
@@ -181,7 +181,7 @@ class Collector(Description):
         return self.channel(), tally.row_counts, self.domain
 
     def report_channel(self, rows: np.ndarray) -> Channel:
-        """The channel of the distinct reports of a tally that keeps them, given as bytes (m, width).
+        """The channel of the distinct reports that a tally keeps, given as bytes (m, width).
 
         Raises:
             MismatchError: a mechanism whose tallies keep no reports.

@@ -1,4 +1,4 @@
-"""What mechanisms share that send several reports of one person."""
+"""Mechanisms that send several reports of one person: their common base."""
 
 from __future__ import annotations
 

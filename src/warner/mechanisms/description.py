@@ -1,4 +1,4 @@
-"""What the device and the collector both know of a mechanism: domain, budget, guarantee, law, header."""
+"""The facts that device and collector share: domain, budget, guarantee, law, header."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Description(ABC):
         sensitive_mask: which values are protected, (K,); None where all are.
         distance_unit: the distance of two values that ``epsilon`` is for, where privacy is metric;
             None where it is for any two values.
-        represents_interval: whether a value of the domain stands for an interval of answers. Reports
-            tell single answers apart better than they tell the domain's bins.
+        represents_interval: whether a value of the domain stands for an interval of answers.
+            Reports distinguish single answers better than the bins of the domain.
         version: of the law and of the report format; raised when either changes.
     """
 

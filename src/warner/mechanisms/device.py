@@ -36,7 +36,7 @@ class Randomizer(Description):
         """Draw one report per person, as the schema's columns.
 
         Args:
-            index: (n,) or (n, d), what :meth:`encode` made of the answers.
+            index: (n,) or (n, d), the answers as :meth:`encode` returned them.
             source: the randomness.
         """
 
@@ -100,7 +100,7 @@ class Randomizer(Description):
         return self.randomize_encoded(index, source)
 
     def randomize_encoded(self, encoded: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        """Report columns of what :meth:`encode` made, (n, ...), in chunks of bounded size."""
+        """Report columns of answers as :meth:`encode` returned them, (n, ...), in chunks."""
         columns = self.schema.empty(len(encoded))
         for start in range(0, len(encoded), _CHUNK):
             rows = slice(start, start + _CHUNK)

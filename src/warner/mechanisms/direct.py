@@ -1,4 +1,4 @@
-"""Reports that are values: randomised response, and any channel given as a matrix."""
+"""Randomised response, whose reports are values, and any channel given as a matrix."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def direct_widths(size: int, epsilon: float) -> tuple[int, int]:
 
         other_width ~ 2^64 / (e + size - 1),   true_width ~ e other_width,   e = exp(epsilon)
 
-    Both are rounded down, see :func:`~warner.mechanisms.integer_law.two_widths`. An infinite epsilon gives
-    the whole range to the true symbol.
+    Both are rounded down, see :func:`~warner.mechanisms.integer_law.two_widths`. An infinite
+    epsilon gives the whole range to the true symbol.
 
     Returns:
         true_width, other_width: widths of the symbols' cells in the 64-bit range.
@@ -58,7 +58,7 @@ def direct_law(size: int, true_width: int, other_width: int) -> TwoLevel:
 def direct_sample(
     index: np.ndarray, size: int, true_width: int, other_width: int, source: Source
 ) -> np.ndarray:
-    """Randomise symbols (n,): the true symbol has a cell of ``true_width``, others of ``other_width``.
+    """Randomise symbols: the true symbol has a cell of ``true_width``, others of ``other_width``.
 
     Args:
         index: (n,) true symbols, 0..size-1.
@@ -74,16 +74,16 @@ def direct_sample(
 
 
 class RandomizedResponse(Mechanism):
-    """k-ary randomised response (k-RR, GRR): tell the truth with probability p, else any other value.
+    """k-ary randomised response (k-RR, GRR): the true value with probability p, else another one.
 
         Pr(y | x) = e / (e + K - 1) if y = x, else 1 / (e + K - 1),   e = exp(epsilon)
 
     Args:
         domain: K values.
-        epsilon: budget in nats; ``inf`` sends the value itself, for people who need no protection [P1].
+        epsilon: budget in nats; ``inf`` sends the value itself, without protection [P1].
 
     Raises:
-        BudgetError: epsilon not positive, NaN, or outside what 64-bit sampling represents.
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: Warner (1965); [P1 eq 10], [P3 eq 2].
 
@@ -127,15 +127,17 @@ class RandomizedResponse(Mechanism):
 class ChannelMechanism(Mechanism):
     """Any finite channel given as a matrix: value x is reported as y with probability matrix[y, x].
 
-    The matrix is rounded to integers over 2**64, column by column, so that every column sums to one exactly and a zero
-    stays a zero; ``epsilon`` is that of the rounded law, infinite if some report rules a value out.
+    The matrix is rounded to integers over 2**64, column by column. Every column then sums to one
+    exactly, and a zero stays a zero. ``epsilon`` is that of the rounded law; it is infinite if a
+    report rules a value out.
 
     Args:
         domain: K values.
         matrix: (m, K), columns sum to 1; entries are 0 or at least 5e-11.
         epsilon: if given, the budget that the matrix must keep; else whatever it has.
-        sensitive: the values to protect, None for all. The guarantee is then ULDP where every report that no sensitive value can
-            make names one value, and OSLDP else [P2 defs 2, 6].
+        sensitive: the values to protect; None for all. The guarantee is then ULDP where every
+            report that no sensitive value can make names one value, and OSLDP elsewhere [P2 defs 2,
+            6].
 
     Raises:
         ArgumentError: not a channel, or an entry too small to be sampled exactly.
@@ -227,7 +229,7 @@ class ChannelMechanism(Mechanism):
 
 
 def _checked_matrix(matrix: Any, size: int) -> np.ndarray:
-    """The matrix as an array (m, size), refused unless it is a channel that can be sampled exactly."""
+    """The matrix as an array (m, size), refused unless it is a channel that can be sampled."""
     array = numbers_of("matrix", matrix, "must be an array of numbers, shape (reports, values)")
     DenseChannel(array)  # checks the shape, the signs and the sums
     if array.shape[1] != size:
@@ -265,8 +267,8 @@ def _integers(matrix: np.ndarray) -> np.ndarray:
 def _thresholds(numerators: np.ndarray) -> tuple[np.ndarray, int]:
     """Upper edges of the reports' ranges of U, and the last report that can occur.
 
-    An edge of 2**64 does not fit 64 bits. It is lowered to 2**64 - 1, and the last report catches the only
-    U beyond it.
+    An edge of 2**64 does not fit 64 bits. It is lowered to 2**64 - 1, and the last report catches
+    the only U beyond it.
     """
     edges, total = [], 0
     for value in numerators:

@@ -57,10 +57,10 @@ class Enumeration(Description):
         return euclidean_distances(chosen) / self.distance_unit
 
     def epsilon_of_law(self) -> float:
-        """The epsilon that an audit states: from the law alone, not from what was requested.
+        """The epsilon that an audit states: from the law alone, not from the request.
 
-        Nats between values ``distance_unit`` apart; where privacy is approximate, the epsilon at which
-        delta is measured.
+        Nats between values ``distance_unit`` apart; where privacy is approximate, the epsilon at
+        which delta is measured.
         """
         if self.guarantee.delta is not None:
             return self.guarantee.epsilon

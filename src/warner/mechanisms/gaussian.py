@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from warner._core.checks import integer, probability, real
 from warner._core.errors import ArgumentTypeError, BudgetError, message
-from warner._core.sampling import Edges, Source
+from warner._core.sampling import Source
 from warner.channels import Channel, DenseChannel, KhatriRaoChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
@@ -185,7 +184,6 @@ class Gaussian(Numeric):
             ("report",) if self.domain.is_numeric else tuple(f"axis{k}" for k in range(len(sizes))),
             sizes,
         )
-        self.__dict__.pop("_edges", None)
         self._found = _up(self.law.divergence(self.requested, self._shifts()))
 
     def _round(self, sigma: float) -> tuple[float, np.ndarray]:
@@ -258,10 +256,6 @@ class Gaussian(Numeric):
             else Mechanism.randomize_index(self, index, source)
         )
 
-    @cached_property
-    def _edges(self) -> Edges:
-        return Edges.of(self.law.masses.tolist())
-
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         places = (
             self._rounded(index, int(self.steps[0]), source)[:, None]
@@ -270,7 +264,7 @@ class Gaussian(Numeric):
         )
         columns = {}
         for name, steps, place in zip(self.schema.names, self.steps, places.T, strict=True):
-            noise = source.among(self._edges, len(index)) - self.law.reach
+            noise = source.among(self.law.edges, len(index)) - self.law.reach
             columns[name] = (
                 np.clip(place + noise + self._beyond, 0, int(steps) + 2 * self._beyond)
                 // self._group

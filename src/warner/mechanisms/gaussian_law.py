@@ -1,14 +1,16 @@
-"""The exact law of the Gaussian mechanism: whole numbers plus rounded normal noise on every axis."""
+"""The exact law of the Gaussian mechanism: whole numbers plus rounded normal noise."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
 from warner._core.exact import log_ratio, normal_masses, share_of
+from warner._core.sampling import Edges
 from warner.privacy.likelihood_ratios import INFINITE, floats
 from warner.privacy.report_laws import Law
 
@@ -56,6 +58,11 @@ class Rounded(Law):
     def ratio(self) -> Fraction:
         return INFINITE
 
+    @cached_property
+    def edges(self) -> Edges:
+        """The table that noise is sampled from."""
+        return Edges.of(self.masses.tolist())
+
     def floats(self) -> np.ndarray:
         """The masses as probabilities in double precision."""
         return floats(self.masses, 1 << 64 * self.words)
@@ -63,10 +70,10 @@ class Rounded(Law):
     def divergence(self, epsilon: float, shifts: np.ndarray) -> float:
         """A bound just above max over shifts v of sum_j max(0, Pr(j) - e^epsilon Pr(j + v)).
 
-        Where both are possible, Pr(j + v) / Pr(j) = exp(-(2 v.j + |v|^2) / (2 deviation^2)), so only the
-        number v.j counts. On several axes it is rounded to 2^10 numbers, to the side that diverges
-        more. Noise counts whole where j + v lies beyond the reach. The end adds more than what sums of
-        double precision can be off.
+        Where both are possible, Pr(j + v) / Pr(j) = exp(-(2 v.j + |v|^2) / (2 deviation^2)), so
+        only the number v.j counts. On several axes it is rounded to 2^10 numbers, to the side that
+        diverges more. Noise counts whole where j + v lies beyond the reach. A last term covers
+        the rounding error of sums in double precision.
 
         Args:
             epsilon: nats.

@@ -1,4 +1,4 @@
-"""Hadamard response: report an index whose Hadamard bit agrees with the value's row."""
+"""Hadamard response: an index at which the value's row of the Hadamard matrix is preferably +1."""
 
 from __future__ import annotations
 
@@ -17,15 +17,20 @@ from warner.reports.schema import IntegerColumns
 
 
 class HadamardResponse(Mechanism):
-    """Hadamard response: an index y in 0..B-1, B the power of two above K, with (-1)^popcount(y & (x + 1)) = +1 preferred.
+    """Hadamard response: an index y in 0..B-1 whose Hadamard sign is +1 more often than -1.
 
-        Pr(y | x) = 2p / B on the half where the sign is +1, else 2 (1 - p) / B,   p = e / (e + 1), e = exp(epsilon)
+        Pr(y | x) = 2 p / B where (-1)^popcount(y & (x + 1)) = +1, else 2 (1 - p) / B
+        p = e / (e + 1),   e = exp(epsilon)
 
-    Value x uses row x + 1 of the Hadamard matrix; row 0 is constant and tells nothing.
+    B is the power of two above K. Value x uses row x + 1 of the Hadamard matrix, because row 0 is
+    constant.
 
     Args:
         domain: K values.
         epsilon: budget in nats.
+
+    Raises:
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: Acharya, Sun and Zhang (2018), the form for high privacy.
 
@@ -61,7 +66,8 @@ class HadamardResponse(Mechanism):
         row = index + 1
         y = source.uniform(self.order, len(index))
         agrees = np.bitwise_count(y & row) & 1 == 0
-        # Changing the lowest bit of y that the row looks at maps one half onto the other, one to one: y stays uniform.
+        # Flipping the lowest bit of y that the row selects maps either half onto the other one to
+        # one, so y stays uniform within its half.
         flip = agrees != source.below(self._agree, len(index))
         return {"report": np.where(flip, y ^ (row & -row), y)}
 

@@ -12,8 +12,8 @@ def two_widths(other_share: Decimal, odds: Decimal) -> tuple[int, int]:
 
         other_width = floor(2^64 other_share),   true_width = floor(other_width * odds)
 
-    So true_width / other_width <= odds, and misses it by at most one part in true_width. Numbers beyond
-    all cells are drawn again.
+    So true_width / other_width <= odds, and misses it by at most one part in true_width. Numbers
+    beyond all cells are drawn again.
 
     Args:
         other_share: the probability of each other outcome.

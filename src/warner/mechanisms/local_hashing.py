@@ -1,4 +1,4 @@
-"""Local hashing: a public hash sends the K values to g buckets, the device randomises its bucket."""
+"""Local hashing: a public hash maps K values to g buckets, and the device randomises its bucket."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from warner.mechanisms.direct import direct_law, direct_sample, direct_widths
 from warner.privacy.report_laws import TwoLevel
 from warner.reports.schema import IntegerColumns
 
-_LARGEST_TABLE = 2**26  # counts in a tally, seeds * buckets
+_LARGEST_TABLE = 2**26  # counts of a tally, seeds * buckets
 
 
 class LocalHashing(Mechanism):
-    """Local hashing (OLH, BLH): report a random seed s and the randomised bucket of h_s(x) among g.
+    """Local hashing (OLH, BLH): a random seed s, and the randomised bucket h_s(x) among g.
 
         Pr(b | s, x) = e / (e + g - 1) if b = h_s(x), else 1 / (e + g - 1),   e = exp(epsilon)
 
@@ -30,9 +30,14 @@ class LocalHashing(Mechanism):
         domain: K values.
         epsilon: budget in nats.
         buckets: g; None for the optimised ceil(e + 1) (OLH); 2 is binary local hashing (BLH).
-        seeds: size of the public pool that s is drawn from, uniformly; None for 2**16, or fewer where g is so large that the
-            tally would have more than 2**26 counts. The tally is a table seeds x g that does not grow with n;
-            the pool's own collisions are used in estimation, so a small pool is as unbiased as a large one.
+        seeds: size of the public pool from which s is drawn uniformly. None for 2**16, or fewer
+            where the tally would have more than 2**26 counts. The tally is a table seeds x g, which
+            does not grow with n. Estimation uses the collisions of the pool, so a small pool is
+            unbiased too.
+
+    Raises:
+        ArgumentError: buckets or seeds out of range.
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: Wang et al. (2017); [P3 sec II].
 

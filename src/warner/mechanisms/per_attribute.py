@@ -1,4 +1,4 @@
-"""Several attributes of one person, each randomised on its own [P5 sec 3]."""
+"""Several attributes of one person, randomised independently [P5 sec 3]."""
 
 from __future__ import annotations
 
@@ -30,17 +30,19 @@ from warner.reports.tally import Tally
 
 
 class PerAttribute(Combined):
-    """Several attributes of one person, each randomised on its own; budgets add (RR-Independent, RR-Ind-Joint).
+    """Several attributes of one person, randomised independently (RR-Independent, RR-Ind-Joint).
 
         Pr(y_1, .., y_d | x_1, .., x_d) = A_1[y_1, x_1] .. A_d[y_d, x_d]
 
     Args:
         product: the attributes and their domains.
-        mechanisms: {attribute: a mechanism on its domain, or a function that makes one of the domain}.
+        mechanisms: {attribute: a mechanism on its domain, or a function that makes one of the
+            domain}.
 
-    Answers are a list of dicts, a dict of columns, or a frame; numbers reach mechanisms of numbers as they are. A tally keeps tables of all
-    subsets of ``ways`` attributes, and ``estimate(tally, attributes=[...])`` the joint distribution of some. The guarantee is the sum
-    of the parts', for people who differ in every attribute.
+    Answers are a list of dicts, a dict of columns, or a frame. Numbers reach mechanisms of numbers
+    unbinned. A tally keeps tables of all subsets of ``ways`` attributes, and
+    ``estimate(tally, attributes=[...])`` gives the joint distribution of some. Budgets add: the
+    guarantee is the sum of those of the parts, for people who differ in every attribute.
 
     Raises:
         ArgumentError: an attribute without a mechanism, or a mechanism without an attribute.
@@ -50,7 +52,8 @@ class PerAttribute(Combined):
 
     >>> from warner import Categorical, Integers, RandomizedResponse, UnaryEncoding
     >>> people = Product(smokes=Categorical(["no", "yes"]), age=Integers(18, 99))
-    >>> survey = PerAttribute(people, {"smokes": lambda d: RandomizedResponse(d, 1.0), "age": lambda d: UnaryEncoding(d, 0.5)})
+    >>> smokes, age = (lambda d: RandomizedResponse(d, 1.0)), (lambda d: UnaryEncoding(d, 0.5))
+    >>> survey = PerAttribute(people, {"smokes": smokes, "age": age})
     >>> reports = survey.randomize([{"smokes": "no", "age": 31}, {"smokes": "yes", "age": 64}])
     >>> list(reports.columns), round(survey.epsilon, 9), survey.tally(reports).ways
     (['smokes.report', 'age.bits'], 1.5, 2)
@@ -106,7 +109,7 @@ class PerAttribute(Combined):
         return f"PerAttribute({', '.join(f'{name}={part!r}' for name, part in self.parts.items())})"
 
     def encode(self, values: Any) -> Any:
-        """Answers, checked, {attribute: what its mechanism's sampler takes}."""
+        """Check answers; returns {attribute: the form that its mechanism's sampler takes}."""
         columns = self.domain.columns(values)
         found = {}
         problem = None
@@ -160,6 +163,7 @@ class PerAttribute(Combined):
         return self._channel_of(list(self.parts))
 
     def _channel_of(self, names: Sequence[str]) -> Channel:
+        """The channel of tuples of some attributes' reports."""
         channels = [self.parts[name].channel() for name in names]
         return channels[0] if len(channels) == 1 else KroneckerChannel(channels)
 
@@ -209,11 +213,15 @@ class PerAttribute(Combined):
         wanted = known if attributes is None else attribute_names(attributes, known)
         if len(wanted) > ways:
             got = "all" if attributes is None else ", ".join(wanted)
-            example = f"Pass attributes=[...], at most {ways} of them, or tally with ways={len(wanted)} (--ways {len(wanted)})"
+            example = (
+                f"Pass attributes=[...], at most {ways} of them, "
+                f"or tally with ways={len(wanted)} (--ways {len(wanted)})"
+            )
             raise ArgumentError(
                 message(
                     "attributes",
-                    f"can be {ways} together of {', '.join(known)}: the tally keeps no larger tables",
+                    f"can be {ways} together of {', '.join(known)}: "
+                    "the tally keeps no larger tables",
                     got,
                     example,
                 )

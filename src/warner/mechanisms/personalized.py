@@ -32,28 +32,29 @@ _TABLE = 2**16  # values up to which a device looks answers up in a table
 
 
 class Personalized(Mechanism):
-    """A utility-optimised mechanism common to all people, with tags for what only one person hides.
+    """A utility-optimised mechanism common to all people, with tags for individual secrets.
 
-    Each device replaces its owner's secret values by the placeholder of their tag, "@home" for example.
-    It sends the result through the common mechanism over values and placeholders, whose sensitive values
-    are the common ones and the placeholders. Reports, tallies and headers are those of this common
-    mechanism: they contain the tags, and nothing of any person's map.
+    Each device replaces its owner's secret values by the placeholder of their tag, "@home" for
+    example. It sends the result through the common mechanism over values and placeholders, whose
+    sensitive values are the common ones and the placeholders. Reports, tallies and headers are
+    those of this common mechanism: they contain the tags, and nothing of any person's map.
 
     Args:
-        common: UtilityOptimizedRR or UtilityOptimizedRappor on the plain domain, with the values that are
-            sensitive for everybody. Where no value is, use :meth:`of`.
+        common: UtilityOptimizedRR or UtilityOptimizedRappor on the plain domain, with the values
+            that are sensitive for everybody. Where no value is, use :meth:`of`.
         tags: names, such as "home", "work", "other".
 
     Attributes:
-        domain: the plain values and the placeholders; what channel, audit and estimates are over.
+        domain: the plain values and the placeholders; channel, audit and estimates are over it.
         plain_domain: the values that people answer with.
         tags: the names of the tags.
         mechanism: the common mechanism over values and placeholders. It knows no map.
         common: the mechanism on the plain domain; None where no value is sensitive for everybody.
-        guarantee: ULDP of the common sensitive values and the placeholders, and for each person also of
-            that person's secret values [P2 prop 11].
+        guarantee: ULDP of the common sensitive values and the placeholders, and for each person
+            also of that person's secret values [P2 prop 11].
 
-    ``randomize`` is refused: real answers go through a :meth:`device`, which knows what its owner hides.
+    ``randomize`` is refused: real answers go through a :meth:`device`, which knows its owner's
+    secrets.
 
     Raises:
         ArgumentTypeError: a common mechanism of another kind.
@@ -61,7 +62,8 @@ class Personalized(Mechanism):
     Source: [P2 sec 5.1, 5.2].
 
     >>> from warner import Integers, UtilityOptimizedRR, audit
-    >>> city = Personalized(UtilityOptimizedRR(Integers(0, 9), 1.0, sensitive=[3]), ["home", "work"])
+    >>> common = UtilityOptimizedRR(Integers(0, 9), 1.0, sensitive=[3])
+    >>> city = Personalized(common, ["home", "work"])
     >>> phone = city.device({"home": [4], "work": [7, 8]})
     >>> city.tally(phone.randomize([4, 9, 8])).n, audit(city).holds
     (3, True)
@@ -96,7 +98,7 @@ class Personalized(Mechanism):
     ) -> Personalized:
         """Personalised protection by a class of mechanism.
 
-        With no ``sensitive`` values, only what a person declares secret is protected.
+        With no ``sensitive`` values, only the values that a person declares secret are protected.
 
         Args:
             mechanism: UtilityOptimizedRR or UtilityOptimizedRappor, the class.
@@ -173,7 +175,7 @@ class Personalized(Mechanism):
         raise ArgumentTypeError(
             message(
                 "values",
-                "of a Personalized mechanism go through a device, which knows what its owner hides",
+                "of a Personalized mechanism go through a device, which knows its owner's secrets",
                 None,
                 "Use city.device({tag: secret values}).randomize(values), or city.device() for a "
                 "person without secrets",
@@ -255,7 +257,7 @@ class Device:
 
     def __init__(self, personalized: Personalized, secret: Mapping[str, Iterable[Any]]) -> None:
         domain, placeholders = personalized.plain_domain, _placeholders(personalized, secret)
-        # Secrets in order, and what is sent for each. A last place stands for all other values.
+        # Secrets in order, and the value sent for each. A last place stands for all other values.
         hidden = np.array([*sorted(placeholders), domain.size], dtype=np.int64)
         sent = np.array([*(placeholders[x] for x in sorted(placeholders)), 0], dtype=np.int64)
         small = domain.size <= _TABLE
@@ -265,7 +267,7 @@ class Device:
 
         def encode(answers: Any) -> np.ndarray:
             index = domain.encode(answers)
-            # The operations are the same for secret answers, so time does not tell them apart.
+            # The operations are the same for secret answers, so time does not reveal them.
             if small:
                 return np.asarray(table[index])
             place = np.searchsorted(hidden, index)
@@ -332,7 +334,7 @@ def _placeholders(
 def _secret_index(
     personalized: Personalized, tag: str, values: Iterable[Any]
 ) -> tuple[list[int], str | None]:
-    """The indices of one tag's secret values, and what is wrong with them without naming any."""
+    """The indices of one tag's secret values, or an error that names none of them."""
     if (
         isinstance(values, str)
         or not hasattr(values, "__iter__")

@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from warner._core.checks import integer
 from warner._core.errors import ArgumentTypeError, BudgetError, MismatchError, message
-from warner._core.sampling import Edges, Source
+from warner._core.sampling import Source
 from warner.channels import PlanarChannel
 from warner.domains import Domain, Raster
 from warner.mechanisms.base import Mechanism
@@ -102,7 +101,6 @@ class Planar(Mechanism):
                     "Pass another epsilon",
                 )
             )
-        self.__dict__.pop("_edges", None)
 
     @abstractmethod
     def _cell(self, rows: np.ndarray, columns: np.ndarray, nats: float) -> np.ndarray:
@@ -172,13 +170,9 @@ class Planar(Mechanism):
     def thresholds(self) -> dict[str, str]:
         return {"words": hex(self.law.words)}
 
-    @cached_property
-    def _edges(self) -> Edges:
-        return Edges.of(self.law.whole().ravel().tolist())
-
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         height, width = self._table.shape
-        down, right = np.divmod(source.among(self._edges, len(index)), 2 * width - 1)
+        down, right = np.divmod(source.among(self.law.edges, len(index)), 2 * width - 1)
         row = np.clip(index // width + down - (height - 1), 0, height - 1)
         return {"report": row * width + np.clip(index % width + right - (width - 1), 0, width - 1)}
 

@@ -1,4 +1,4 @@
-"""The exact law of planar mechanisms: a cell of a grid, moved by a displacement and kept in the grid."""
+"""The exact law of planar mechanisms: a cell of a grid moved by a displacement."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
 from warner._core.exact import natural
+from warner._core.sampling import Edges
 from warner.privacy.likelihood_ratios import (
     ROUNDING,
     euclidean_distances,
@@ -28,8 +30,8 @@ class Displacements(Law):
     Displacements that would leave the grid are shortened, row by row and column by column.
 
     Attributes:
-        quadrant: (R, C) integers, the mass of the displacements +-i, +-j each. The last row and column
-            hold everything that goes further. The four quadrants sum to 2**(64 words).
+        quadrant: (R, C) integers, the mass of the displacements +-i, +-j each. The last row and
+            column hold everything that goes further. The four quadrants sum to 2**(64 words).
         words: the number of 64-bit words of the denominator.
     """
 
@@ -41,8 +43,8 @@ class Displacements(Law):
         """The law nearest to shares of displacements.
 
         Args:
-            shares: (R, C), which sum to one over the four quadrants. The smallest share gets 64 binary
-                digits, and displacement (0, 0) takes the rounding.
+            shares: (R, C), which sum to one over the four quadrants. The smallest share gets 64
+                binary digits, and displacement (0, 0) takes the rounding.
         """
         words = math.ceil((64 - math.log2(shares.min())) / 64)
         total = 1 << 64 * words
@@ -64,6 +66,11 @@ class Displacements(Law):
     def whole(self) -> np.ndarray:
         """All displacements, (2R - 1, 2C - 1) integers."""
         return _unfold(self.quadrant)
+
+    @cached_property
+    def edges(self) -> Edges:
+        """The table that displacements are sampled from, in C order of :meth:`whole`."""
+        return Edges.of(self.whole().ravel().tolist())
 
     def exact(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Four tables (R, C) of integer masses, for displacements by (i, j).
@@ -88,7 +95,8 @@ class Displacements(Law):
     ) -> Iterator[np.ndarray]:
         """For every report of one quadrant of the grid, its entry under every cell, (R, C).
 
-        The reports of the other quadrants are alike. The arguments are tables as of :meth:`exact`.
+        The reports of the other quadrants have the same entries. The arguments are tables as of
+        :meth:`exact`.
         """
         height, width = self.quadrant.shape
         for r in range((height + 1) // 2):
@@ -102,14 +110,14 @@ class Displacements(Law):
     def steepest(self, within: int | None = None) -> float:
         """Nats per cell of Euclidean distance, by double precision, rounded up.
 
-        It is the maximum over all reports and pairs of cells. The law is even in rows and in columns.
-        So a report inside the grid has its worst pair of cells within one quadrant around it, and the
-        report next to a corner has the largest such quadrant. Reports of a side and of a corner have
-        tables of their own. A displacement (k a, k b) is k times (a, b), whose slope is at least as
-        large, so only displacements without a common divisor are compared.
+        It is the maximum over all reports and pairs of cells. The law is even in rows and in
+        columns. So a report inside the grid has its worst pair of cells within one quadrant around
+        it, and the report next to a corner has the largest such quadrant. Reports of a side and of
+        a corner have separate tables. A displacement (k a, k b) is k times (a, b), whose slope
+        is at least as large, so only displacements without a common divisor are compared.
 
         Args:
-            within: compare displacements of at most so many rows and columns; None compares all,
+            within: compare displacements of at most this many rows and columns; None compares all,
                 which bounds every pair.
         """
         inner, along, across, corner = (np.log(part) for part in self.tables())
@@ -123,7 +131,7 @@ class Displacements(Law):
         return math.nextafter(max(0.0, worst), math.inf)
 
     def epsilon_per_unit(self) -> float:
-        """Nats per cell of distance: the maximum over all reports and pairs of cells, rounded up."""
+        """Nats per cell of distance: the maximum over reports and pairs of cells, rounded up."""
         if not self.is_small:
             return self.steepest()
         height, width = self.quadrant.shape

@@ -40,10 +40,12 @@ class Repeated(Combined):
         mechanism: one mechanism, or a list of mechanisms on one domain.
         times: of one mechanism, how many reports; 10,000 at most in all.
 
-    A tally keeps the distinct tuples of reports. Their order among equal mechanisms tells nothing and is not kept. The estimate is made of
-    each person's reports together: they are no independent people.
+    A tally keeps the distinct tuples of reports. The order of reports of equal mechanisms tells
+    nothing and is not kept. An estimate takes the reports of one person together, because they are
+    dependent.
 
     Raises:
+        ArgumentError, ArgumentTypeError: no mechanism, or one that cannot be repeated.
         MismatchError: mechanisms on different domains, or guarantees that do not compose.
 
     Source: [P4 sec V-VII]; METHODS 3.
@@ -112,7 +114,7 @@ class Repeated(Combined):
         return f"Repeated({shown})"
 
     def encode(self, values: Any) -> Any:
-        """Answers, checked, in every form that some part's sampler takes."""
+        """Check answers; returns for each part the form that its sampler takes."""
         values = list(values) if isinstance(values, Iterator) else values
         made = [part.encode(values) for part in self._distinct_parts()]
         return [
@@ -140,14 +142,20 @@ class Repeated(Combined):
         return out
 
     def channel(self) -> Channel:
-        """The channel of all tuples of reports, in C order, where there are few enough; a tally's own has the tuples seen."""
+        """The channel of all tuples of reports in C order, where they are few.
+
+        The channel of a tally, from :meth:`channel_for`, has only the tuples that occur.
+
+        Raises:
+            ArgumentError: too many tuples.
+        """
         if not self.schema.rows_are_reports or self.schema.rows * self.domain.size > _LARGEST_ROWS:
             raise ArgumentError(
                 message(
                     "channel",
                     "has too many tuples of reports to list them",
                     f"{self.schema.rows:.3g}",
-                    "Use that of a tally: evidence(tally).channel",
+                    "Use that of a tally: mechanism.channel_for(tally)",
                 )
             )
         return KhatriRaoChannel([part.channel().dense() for part in self.parts.values()])
@@ -183,7 +191,7 @@ class Repeated(Combined):
         return Tally(self.header, DistinctReports(), total, int(total.sum()), kept)
 
     def report_channel(self, rows: np.ndarray) -> RepeatedRows:
-        """Rows of the tuples of reports seen, given as their bytes."""
+        """The channel of the tuples of reports that occur, given as bytes (m, width)."""
         columns = columns_of(self.schema, rows)
         self.schema.check(columns)
         split = self.schema.split(columns)
@@ -226,7 +234,7 @@ def _check_repeatable(parts: Sequence[Mechanism]) -> None:
 
 
 def _sorted(records: np.ndarray) -> np.ndarray:
-    """Reports (n, t, bytes) of equal mechanisms in the order of their bytes, as (n, t * bytes)."""
+    """Sort the reports (n, t, bytes) of equal mechanisms by their bytes; returns (n, t * bytes)."""
     n, times, width = records.shape
     if times > 1:
         whole = np.ascontiguousarray(records).view(np.dtype((np.void, width))).reshape(n, times)

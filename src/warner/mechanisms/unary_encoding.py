@@ -1,4 +1,4 @@
-"""Unary encoding: one bit per value, each randomised on its own (RAPPOR's basic form, SUE, OUE)."""
+"""Unary encoding: one bit per value, randomised independently (RAPPOR's basic form, SUE, OUE)."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def bit_thresholds(keep: str | float, epsilon: float) -> tuple[str | float, int,
 
         q = t / ((1 - t) e + t),   e = exp(epsilon)
 
-    q follows from the t that is sampled, so only the rounding of q costs epsilon. q is rounded up, towards
-    t, which protects more.
+    q follows from the t that is sampled, so only the rounding of q costs epsilon. q is rounded up,
+    towards t, which protects more.
 
     Returns:
-        ``keep`` as headers write it; the threshold at which a set bit stays 1; and the threshold at which
-        a clear bit becomes 1.
+        ``keep`` as headers write it; the threshold of a set bit to stay 1; and the threshold of a
+        clear bit to become 1.
 
     Raises:
         BudgetError: an outcome that is too rare for 64 bits.
@@ -73,17 +73,23 @@ def bit_thresholds(keep: str | float, epsilon: float) -> tuple[str | float, int,
 
 
 class UnaryEncoding(BitMechanism):
-    """The value as K bits, one of them set; a set bit is kept with probability t, a clear one raised with probability q.
+    """Unary encoding (RAPPOR's basic form, SUE, OUE): K bits, one for each value.
 
+        Pr(bit j is 1 | x) = t if j = x, else q
         q = t / ((1 - t) e + t),   e = exp(epsilon),   so that [t / q] [(1 - q) / (1 - t)] = e
 
     Args:
         domain: K values.
         epsilon: budget in nats.
-        keep: t: ``"symmetric"`` for e^(epsilon/2) / (e^(epsilon/2) + 1) (SUE, basic one-time RAPPOR), ``"optimized"`` for 1/2
-            (OUE), or any number strictly between 0 and 1.
+        keep: t. ``"symmetric"`` for e^(epsilon/2) / (e^(epsilon/2) + 1) (SUE, basic one-time
+            RAPPOR), ``"optimized"`` for 1/2 (OUE), or any number strictly between 0 and 1.
 
-    A report is K bits, packed 8 to a byte. Its tally is the K bit sums.
+    A report is K bits, packed 8 to a byte. Its tally is the K bit sums, or whole reports with
+    ``keep_reports=True``.
+
+    Raises:
+        ArgumentError, ArgumentTypeError: a ``keep`` that is no probability.
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: generalised RAPPOR [P2 sec 2.4]; Wang et al. (2017) for the optimised form.
 

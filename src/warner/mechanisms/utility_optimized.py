@@ -1,4 +1,4 @@
-"""Utility-optimised mechanisms: only sensitive values are protected, the others mostly sent as they are [P2 sec 4]."""
+"""Utility-optimised mechanisms, which protect only the sensitive values [P2 sec 4]."""
 
 from __future__ import annotations
 
@@ -49,13 +49,16 @@ class UtilityOptimized(Mechanism):
 
 
 class UtilityOptimizedRR(UtilityOptimized):
-    """Utility-optimised randomised response (uRR): k-RR among the sensitive values S, others sent as they are or as one of S.
+    """Utility-optimised randomised response (uRR): k-RR among the sensitive values S.
 
-        x in S:      x with c1 = e / (|S| + e - 1), each other member of S with c2 = 1 / (|S| + e - 1),   e = exp(epsilon)
+        x in S:      x with c1 = e / (|S| + e - 1), each other member of S with c2 = 1 / (|S| + e -
+            1)
         x not in S:  each member of S with c2, x itself with c3 = (e - 1) / (|S| + e - 1)
+        e = exp(epsilon)
 
-    A report in S is protected: no two values differ by more than e in making it. Any other report names its value. With
-    S everything it is RandomizedResponse; on two values, one of them sensitive, it is Mangat's (1994) response.
+    A report in S is protected: its probabilities under two values differ by at most the factor e.
+    Any other report names its value. Where all values are sensitive it is RandomizedResponse. On
+    two values, one of them sensitive, it is Mangat's response (1994).
 
     Args:
         domain: K values.
@@ -64,12 +67,13 @@ class UtilityOptimizedRR(UtilityOptimized):
 
     Raises:
         ArgumentError: no sensitive value, one outside the domain, or one twice.
-        BudgetError: epsilon not positive, NaN, or outside what 64-bit sampling represents.
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: [P2 def 4].
 
     >>> from warner import Categorical
-    >>> survey = UtilityOptimizedRR(Categorical(["divorced", "married", "single"]), 1.0, sensitive=["divorced"])
+    >>> status = Categorical(["divorced", "married", "single"])
+    >>> survey = UtilityOptimizedRR(status, 1.0, sensitive=["divorced"])
     >>> survey.guarantee.sensitive, round(survey.epsilon, 9)
     (('divorced',), 1.0)
     """
@@ -85,8 +89,8 @@ class UtilityOptimizedRR(UtilityOptimized):
             min(share, divide(e - 1, e + self._members - 1)),
             "the rarest report of a value",
         )
-        # Numbers beyond the total are drawn again. c3 = c1 - c2 holds for integers too, so both kinds
-        # of value share one total: true + (|S| - 1) other = |S| other + (true - other).
+        # Numbers beyond the total are drawn again. c3 = c1 - c2 holds for integers too, so both
+        # kinds of value share one total: true + (|S| - 1) other = |S| other + (true - other).
         self._true_width, self._other_width = two_widths(share, e)
         total = self._true_width + (self._members - 1) * self._other_width
         self.schema = IntegerColumns(("report",), (domain.size,))
@@ -106,9 +110,10 @@ class UtilityOptimizedRR(UtilityOptimized):
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         """Draw from the same cells for every value: |S| cells of other_width, then the rest.
 
-        A sensitive value takes the first |S| - 1 cells for the other members, numbered without itself.
-        The rest, of true_width, is for itself. Another value takes all |S| cells for the members and
-        the rest for itself. So no random word and no operation depends on the kind of a value.
+        A sensitive value takes the first |S| - 1 cells for the other members, numbered without
+        itself. The rest, of true_width, is for itself. Another value takes all |S| cells for the
+        members and the rest for itself. So no random word and no operation depends on the kind of a
+        value.
         """
         members, size = np.flatnonzero(self.sensitive_mask), self.domain.size
         cell = source.cells(
@@ -142,24 +147,28 @@ class UtilityOptimizedRR(UtilityOptimized):
 
 
 class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
-    """Utility-optimised RAPPOR (uRAP): the value as K bits; bits of sensitive values are randomised, others at most dropped.
+    """Utility-optimised RAPPOR (uRAP): K bits, of which only those of sensitive values S are noisy.
 
-        bits of S:         kept with t, raised with d1 = t / ((1 - t) e + t),   e = exp(epsilon)
-        bit of x not in S: kept with 1 - d2, d2 = ((1 - t) e + t) / e; no other bit outside S is ever set
+        j in S:      Pr(bit j is 1 | x) = t if j = x, else d1 = t / ((1 - t) e + t),   e =
+            exp(epsilon)
+        j not in S:  Pr(bit j is 1 | x) = 1 - d2 if j = x, else 0,   d2 = ((1 - t) e + t) / e
 
-    A report without a bit outside S is protected; any other names its value. With S everything it is UnaryEncoding.
+    A report without a bit outside S is protected; any other report names its value. Where all
+    values are sensitive it is UnaryEncoding.
 
     Args:
         domain: K values.
         epsilon: budget in nats, of the sensitive values.
         sensitive: the values to protect, at least one.
-        keep: t: ``"symmetric"`` for e^(epsilon/2) / (e^(epsilon/2) + 1), ``"optimized"`` for 1/2, or a number in (0, 1).
+        keep: t. ``"symmetric"`` for e^(epsilon/2) / (e^(epsilon/2) + 1), ``"optimized"`` for 1/2,
+            or a number in (0, 1).
 
-    A report is K bits, packed 8 to a byte; its tally is the K bit sums, or whole reports with ``keep_reports=True``.
+    A report is K bits, packed 8 to a byte. Its tally is the K bit sums, or whole reports with
+    ``keep_reports=True``.
 
     Raises:
         ArgumentError: no sensitive value, one outside the domain, or one twice.
-        BudgetError: epsilon not positive, NaN, or outside what 64-bit sampling represents.
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: [P2 def 5].
 
@@ -222,7 +231,7 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         n, members = len(index), np.flatnonzero(self.sensitive_mask)
         packed = np.zeros((n, self.schema.bytes), dtype=np.uint8)
-        # Only bytes that hold a sensitive bit are worked on, a few rows at a time.
+        # Only bytes with a sensitive bit are drawn, a few rows at a time.
         held = np.unique(members >> 3)
         place = np.searchsorted(held, members >> 3) * 8 + (members & 7)
         step = max(1, _BITS // (8 * held.size))
@@ -260,14 +269,19 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
         return SupportChannel(self.domain.size, q, gap)
 
     def report_channel(self, rows: np.ndarray) -> SupportRows:
-        """Rows 1 + (e - 1) b on the sensitive bits of a protected report, b on the one bit of another (METHODS 1)."""
+        """The channel of single reports given as packed bits (m, bytes) (METHODS 1).
+
+        Row y is 1 + (e - 1) b_y with b_y the sensitive bits of a protected report. Of another
+        report it is the bit that names a value.
+        """
         self.schema.check({"bits": rows})
         inside, outside = self._masks()
         named = np.any(rows & outside, axis=1)
         bits = np.where(named[:, None], rows & outside, rows & inside)
         support = self.channel()
         base, gain = np.where(named, 0.0, 1.0), np.where(named, 1.0, float(self.law.ratio() - 1))
-        # Bits of S are raised by all values alike, but for the value's own; the bit of a value outside S is dropped or kept.
+        # All values set the bits of S with equal probability, except the bit of the value itself. A
+        # value outside S keeps or drops its bit.
         ones = np.bitwise_count(rows & inside).sum(axis=1, dtype=np.int64)
         raised, clear = (
             math.log(self._raise_threshold / ONE),
@@ -279,7 +293,7 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
             (ONE - self._keep_threshold) / (ONE - self._raise_threshold),
         )
         factors = ones * raised + (int(self.sensitive_mask.sum()) - ones) * clear + np.log(kept)
-        # The inversion counts all bits, those of S in a report that names its value too.
+        # The inversion counts all bits, also those of S in a report that names its value.
         return SupportRows(
             bits,
             self.domain.size,
@@ -304,7 +318,10 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
         return (1 << members) * (1 + self.domain.size - members)
 
     def outputs(self) -> Mapping[str, np.ndarray]:
-        """Reports that can occur: any bits of S, and at most one other bit. [P2] writes strings that cannot."""
+        """All reports that can occur: any bits of S, and at most one other bit.
+
+        [P2] also writes strings that cannot occur.
+        """
         return {"bits": np.packbits(self._patterns(), axis=1)}
 
     def _patterns(self) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""How guarantees add up: several reports of one value, or one report of each of several attributes."""
+"""How guarantees add up: of several reports of one value, or of several attributes."""
 
 from __future__ import annotations
 
@@ -52,13 +52,17 @@ def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
     1.5
     """
     parts = _checked(guarantees)
-    if all(part.is_metric for part in parts) and len({part.diameter for part in parts}) == 1:
-        diameter = parts[0].diameter
-        assert diameter is not None
-        return MetricLDP(add_up(part.epsilon for part in parts), diameter)
     if len(parts) == 1:
         return parts[0]
-    parts = [part.between_any_values() for part in parts]
+    diameters = {part.diameter for part in parts}
+    diameter = diameters.pop()
+    if diameter is not None and not diameters:
+        return MetricLDP(add_up(part.epsilon for part in parts), diameter)
+    return _of_any_values([part.between_any_values() for part in parts])
+
+
+def _of_any_values(parts: list[Guarantee]) -> Guarantee:
+    """The guarantee of several reports whose guarantees depend on no distance."""
     total = add_up(part.epsilon for part in parts)
     limited = [part for part in parts if part.sensitive is not None]
     deltas = [part.delta for part in parts if part.delta is not None]
@@ -79,9 +83,10 @@ def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
 def side_by_side(guarantees: Mapping[str, Guarantee]) -> Guarantee:
     """The guarantee of one report of each of several attributes: epsilons add.
 
-    It holds for any two people, who may differ in every attribute. Where some attributes protect only
-    some values, the result is one-sided: a person is protected at the sum of the epsilons who has a
-    sensitive value in each of those attributes. ``sensitive`` then holds (attribute, value) pairs.
+    It holds for any two people, who may differ in every attribute. Where some attributes protect
+    only some values, the result is one-sided: a person is protected at the sum of the epsilons who
+    has a sensitive value in each of those attributes. ``sensitive`` then holds (attribute, value)
+    pairs.
 
     Args:
         guarantees: {attribute: its guarantee}.

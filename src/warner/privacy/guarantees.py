@@ -1,7 +1,7 @@
-"""Privacy guarantees as frozen facts: they say what they bound, and examine tables of probabilities.
+"""Privacy guarantees as frozen facts, which examine tables of probabilities.
 
-A guarantee answers for itself. Other rooms ask it for ``delta``, ``sensitive``, ``diameter`` or ``total``
-and never for its class. How guarantees add up is in :mod:`warner.privacy.composition`.
+A guarantee answers for itself. Other rooms ask it for ``delta``, ``sensitive``, ``diameter`` or
+``total`` and never for its class. How guarantees add up is in :mod:`warner.privacy.composition`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Finding(NamedTuple):
 
     Attributes:
         epsilon: the smallest epsilon, nats, at which the table keeps a guarantee of this kind.
-        violation: what breaks the guarantee, in words; None where it holds.
+        violation: how the guarantee is broken, in words; None where it holds.
         delta: of approximate privacy, the least delta at the guarantee's epsilon; else None.
     """
 
@@ -150,9 +150,9 @@ class LDP(Guarantee):
 class ULDP(Guarantee):
     """Utility-optimised local differential privacy: protection of the sensitive values only.
 
-    An unprotected report comes from one non-sensitive value alone, which it reveals. A protected report
-    has A[y, x] <= exp(epsilon) A[y, x'] for all values x, x'. So a sensitive value is as well hidden as
-    under LDP.
+    An unprotected report comes from one non-sensitive value alone, which it reveals. A protected
+    report has A[y, x] <= exp(epsilon) A[y, x'] for all values x, x'. So a sensitive value is as
+    well hidden as under LDP.
 
     Args:
         epsilon: nats.
@@ -236,7 +236,7 @@ class MetricLDP(Guarantee):
 
         A[y, x] <= exp(epsilon d(x, x')) A[y, x']   for every report y and all values x, x'
 
-    Values close to each other are hard to tell apart; values far from each other need not be.
+    Values close to each other are hard to distinguish; values far from each other need not be.
 
     Args:
         epsilon: nats per unit of distance.

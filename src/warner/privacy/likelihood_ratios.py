@@ -1,7 +1,7 @@
-"""How much likelier a report can be under one value than under another, from a table of probabilities.
+"""Likelihood ratios of reports under two values, from a table of probabilities.
 
-A table A has shape (m, K): ``A[y, x] = Pr(report y | value x)``, as Fractions or as integers over one
-denominator. No function here samples, and none knows a mechanism.
+A table A has shape (m, K): ``A[y, x] = Pr(report y | value x)``, as Fractions or as integers over
+one denominator. No function here samples, and none knows a mechanism.
 """
 
 from __future__ import annotations

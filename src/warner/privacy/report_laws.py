@@ -100,7 +100,7 @@ class TwoLevel(Law, UnsupportedLikelihood):
 
 @dataclass(frozen=True)
 class OneHotBits(Law, UnsupportedLikelihood):
-    """K independent bits: the bit of the value is 1 with probability keep / 2**64, others raised / 2**64.
+    """K independent bits: Pr(bit j is 1 | x) = keep / 2**64 if j = x, else raised / 2**64.
 
     Attributes:
         keep: threshold over 2**64 of the value's bit.
@@ -176,8 +176,8 @@ class GuardedBits(Law):
 class Table(Law):
     """Report y has probability numerators[y, x] / 2**64 under value x.
 
-    With ``sensitive`` values the ratio is that of ULDP where the table allows it, else that of OSLDP
-    [P2 defs 2, 6].
+    With ``sensitive`` values the ratio is that of ULDP where the table allows it, else that of
+    OSLDP [P2 defs 2, 6].
 
     Attributes:
         numerators: (m, K) object array of Python integers.

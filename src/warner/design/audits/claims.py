@@ -18,8 +18,8 @@ def audit_claim(mechanism: Mechanism, claim: Guarantee) -> Audit:
 
     Raises:
         ArgumentTypeError: a claim that is no guarantee.
-        ArgumentError: too many reports to list, values that stand for intervals of answers, or values
-            that the mechanism does not have.
+        ArgumentError: too many reports to list, values that stand for intervals of answers, or
+            values that the mechanism does not have.
     """
     if not isinstance(claim, Guarantee):
         raise ArgumentTypeError(

@@ -37,7 +37,8 @@ def audit_law(mechanism: Mechanism, samples: int | None) -> Audit:
 def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
     """Audit several reports that are independent given the answer.
 
-    Every part is audited exactly and the sum is rounded up. All tuples are listed where they are few.
+    Every part is audited exactly and the sum is rounded up. All tuples are listed where they are
+    few.
 
     Raises:
         ArgumentError: samples of too many tuples of which only some are protected.
@@ -67,7 +68,7 @@ def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
         raise ArgumentError(
             message(
                 "samples",
-                "are not drawn of so many tuples, only some of them protected",
+                "cannot be drawn: the tuples are too many to say which of them are protected",
                 None,
                 "Audit the parts one by one",
             )
@@ -131,7 +132,7 @@ def _some_are_unprotected(mechanism: Combined) -> bool:
 
 
 def _tuples_violation(mechanism: Combined, total: Guarantee, records: list[bytes]) -> str | None:
-    """What is wrong with serialised tuples of reports: they must not exceed ``total``."""
+    """The violation, if serialised tuples of reports have more than ``total``; else None."""
     table = mechanism.probabilities()
     if not total.bounds_all_pairs:
         found, problem = measure(records, table, total, mechanism.distances())

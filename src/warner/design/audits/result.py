@@ -12,20 +12,21 @@ class Audit:
     Attributes:
         mechanism: its repr.
         requested: the epsilon asked for, nats, between values ``unit`` apart.
-        epsilon: the smallest epsilon that the reports satisfy, rounded up to a float, between values
-            ``unit`` apart.
+        epsilon: the smallest epsilon that the reports satisfy, rounded up to a float, between
+            values ``unit`` apart.
         holds: whether epsilon <= requested, and enumeration (where it is small enough) agrees with
             the law.
         method: how the mechanism was examined, in words.
-        violation: what breaks the guarantee, in words; None where it holds.
-        sampled_lower_bound: a lower bound on epsilon from samples, with confidence 1 - 1e-6, or None.
-        guarantee: what is guaranteed, in words; some mechanisms protect only some values.
+        violation: how the guarantee is broken, in words; None where it holds.
+        sampled_lower_bound: a lower bound on epsilon from samples, with confidence 1 - 1e-6, or
+            None.
+        guarantee: the guarantee, in words; some mechanisms protect only some values.
         delta: of approximate privacy; None elsewhere.
-        unit: the distance of two values that ``requested`` and ``epsilon`` are for, where privacy is
-            metric; None where they are for any two values.
+        unit: the distance of two values that ``requested`` and ``epsilon`` are for, where privacy
+            is metric; None where they are for any two values.
         total: epsilon between any two values, at any distance: nats that one person spends in all.
-        weight: the number of people by which one forged report changes the estimated count of a value,
-            at most; None where reports have no unbiased estimate of counts. See
+        weight: the number of people by which one forged report changes the estimated count of a
+            value, at most; None where reports have no unbiased estimate of counts. See
             :func:`warner.design.report_weight.report_weight`.
     """
 

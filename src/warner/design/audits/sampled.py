@@ -21,11 +21,11 @@ def sampled_bound(
 ) -> float:
     """A lower bound on epsilon from reports of two values.
 
-    The two values are the first and the last. Where only some values are protected, a protected value
-    stands against one that is not, whose reports may name it; only events that are likelier under the
-    protected value count then. Half of the samples chooses an event: one serialised report, or a byte or
-    a bit of it. The other half bounds its two probabilities (Clopper-Pearson), so the choice does not
-    bias the bound.
+    The two values are the first and the last. Where only some values are protected, a protected
+    value stands against one that is not, whose reports may name it; only events that are likelier
+    under the protected value count then. Half of the samples chooses an event: one serialised
+    report, or a byte or a bit of it. The other half bounds its two probabilities (Clopper-Pearson),
+    so the choice does not bias the bound.
 
     Args:
         mechanism: any mechanism.
@@ -71,7 +71,7 @@ class _Event:
 
 
 def _most_telling(a: np.ndarray, b: np.ndarray) -> _Event:
-    """The event whose odds under a and b (n, bytes) look largest: a record, a byte or a bit of it."""
+    """The event with the largest odds in a and b (n, bytes): a record, a byte or a bit of it."""
     width = a.shape[1]
     records, inverse = unique_rows(np.concatenate([a, b]))
     seen_a, seen_b = (

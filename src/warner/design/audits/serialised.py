@@ -1,4 +1,4 @@
-"""Exact epsilon or delta of serialised reports: the bytes that an attacker has, listed one by one."""
+"""Exact epsilon or delta of serialised reports, the bytes that an attacker has."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from warner.reports.reports import Reports
 
 
 class Enumerated(NamedTuple):
-    """What the list of all serialised reports says.
+    """The results from the list of all serialised reports.
 
     Attributes:
         n_reports: the number of reports listed.
         epsilon: nats, between values ``distance_unit`` apart.
         delta: of approximate privacy; None elsewhere.
-        violation: what is wrong with the reports, in words, or None.
+        violation: the error in the reports, in words, or None.
     """
 
     n_reports: int
@@ -60,7 +60,7 @@ def enumerate_reports(mechanism: Mechanism, epsilon_of_law: float) -> Enumerated
 def _measured(
     mechanism: Mechanism, records: list[bytes], epsilon: float
 ) -> tuple[float, float | None, bool, str | None]:
-    """Epsilon, delta, whether they exceed the law, and a problem; of metric or approximate privacy."""
+    """Epsilon, delta, whether they exceed the law, and a problem; metric or approximate privacy."""
     promised = mechanism.guarantee
     found, problem = measure(records, mechanism.probabilities(), promised, mechanism.distances())
     if promised.delta is not None:
@@ -84,8 +84,8 @@ def _odds(
     found, problem = enumerated(records, mechanism.probabilities(), sensitive, protected)
     if mechanism.guarantee.is_one_sided:
         problem = None  # one-sided privacy allows reports that several values make
-    # The bytes may tell less than the law: a hash pool may never separate two labels. A bin averages
-    # over its numbers, so reports tell single numbers apart better than bins.
+    # The bytes may tell less than the law: a hash pool may never separate two labels. A bin
+    # averages over its numbers, so reports distinguish single numbers better than bins.
     averaged = mechanism.represents_interval and found <= ratio
     epsilon = law_epsilon if averaged else epsilon_of(found)
     larger = epsilon > law_epsilon or (found > ratio and law_epsilon < math.inf)
@@ -100,10 +100,10 @@ def enumerated(
 ) -> tuple[Fraction, str | None]:
     """The worst likelihood ratio of serialised reports.
 
-    Reports that serialise alike are one report to a reader, so their probabilities add. With sensitive
-    values both conditions of ULDP are examined [P2 def 2]: every unprotected report names one
-    non-sensitive value, and the ratio is that of the protected reports. Where the first condition fails,
-    the ratio is the one-sided one of OSLDP.
+    Reports with equal bytes are one report to a reader, so their probabilities add. With
+    sensitive values both conditions of ULDP are examined [P2 def 2]: every unprotected report names
+    one non-sensitive value, and the ratio is that of the protected reports. Where the first
+    condition fails, the ratio is the one-sided one of OSLDP.
 
     Args:
         records: m serialised reports.
@@ -112,7 +112,7 @@ def enumerated(
         protected: (m,) booleans, which reports are protected.
 
     Returns:
-        The ratio, and what is wrong with the reports, or None.
+        The ratio; and the error in the reports, in words, or None.
     """
     shares, total = common_denominator(probabilities)
     rows, safe, problem = _merged(records, shares, protected, total)
@@ -141,7 +141,7 @@ def measure(
         distances: (K, K), where the guarantee is metric.
 
     Returns:
-        The number, and what is wrong with the reports, or None.
+        The number; and the error in the reports, in words, or None.
     """
     rows, _, problem = _merged(records, probabilities, None)
     if problem is not None:
@@ -155,7 +155,7 @@ def measure(
 def _merged(
     records: list[bytes], probabilities: np.ndarray, protected: np.ndarray | None, one: int = 1
 ) -> tuple[np.ndarray, np.ndarray, str | None]:
-    """Probabilities of the different records, which of them are protected, and what is wrong.
+    """Probabilities of the different records, which of them are protected, and an error.
 
     ``one`` is the number that stands for certainty.
     """
