@@ -31,7 +31,7 @@ from warner._core.errors import (
 )
 from warner._core.exact import check_epsilon, realise
 from warner._core.sampling import Source
-from warner.channels import Channel, SupportChannel, SupportRows
+from warner.channels import Channel, LikelihoodOperator, SupportRows
 from warner.domains import LARGEST_SIZE, Domain
 from warner.privacy.guarantees import LDP, ApproximateLDP, Guarantee, MetricLDP
 from warner.privacy.report_laws import INFINITE, Law, OneHotBits, TwoLevel, apart, epsilon_of
@@ -107,6 +107,11 @@ class Mechanism(ABC):
         if ratio == INFINITE or self.requested == float("inf"):
             return epsilon_of(ratio)
         return realise(self.requested, ratio, 1)
+
+    @property
+    def values_per_person(self) -> int:
+        """The number of values that each person has, where a report is about one of them."""
+        return 1
 
     @property
     def guarantee(self) -> Guarantee:
@@ -303,7 +308,7 @@ class Mechanism(ABC):
 
     def channel_for(
         self, tally: Tally, attributes: Any = None
-    ) -> tuple[Channel, np.ndarray, Domain]:
+    ) -> tuple[LikelihoodOperator, np.ndarray, Domain]:
         """What a tally of this mechanism says: a channel, how often each of its rows was seen, and the values.
 
         ``attributes``: of which of several, in which order; see PerAttribute.
@@ -336,10 +341,11 @@ class Mechanism(ABC):
             self.domain,
         )
 
-    def report_channel(self, rows: np.ndarray) -> Channel:
+    def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:
         """The channel of single reports of K bits, given as packed bits: rows 1 + (e - 1) b, by the law's exact ratio e."""
-        support = self.channel()
-        if not isinstance(support, SupportChannel):
+        channel = self.channel()
+        support = channel.support_law()
+        if support is None or not channel.rows_are_bit_sums:
             raise MismatchError(
                 message("tally", f"of single reports does not go with {type(self).__name__}")
             )

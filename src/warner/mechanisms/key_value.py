@@ -157,6 +157,10 @@ class KeyValue(Mechanism):
         self.law = Keyed(keep, other, self._value.law, self.cells, self.key == "unary")
         self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
 
+    @property
+    def values_per_person(self) -> int:
+        return 1 if self.pairs is None else self.pairs
+
     def parameters(self) -> dict[str, Any]:
         return {
             "key": self.key,

@@ -17,7 +17,7 @@ from warner._core.errors import (
     message,
 )
 from warner._core.sampling import Source
-from warner.channels import Channel, KroneckerChannel
+from warner.channels import Channel, KroneckerChannel, LikelihoodOperator
 from warner.domains import LARGEST_SIZE, Domain, Product
 from warner.mechanisms.base import ENUMERABLE, Mechanism
 from warner.mechanisms.composite import Combined, typed
@@ -226,7 +226,7 @@ class PerAttribute(Combined):
 
     def channel_for(
         self, tally: Tally, attributes: Any = None
-    ) -> tuple[Channel, np.ndarray, Domain]:
+    ) -> tuple[LikelihoodOperator, np.ndarray, Domain]:
         """Of the attributes asked for, in their order: all for None, where the tally keeps tables of all."""
         ways, known = tally.ways, list(self.parts)
         if ways is None:

@@ -16,7 +16,7 @@ from warner._core.errors import (
     message,
 )
 from warner._core.sampling import Source
-from warner.channels import Channel, KhatriRaoChannel, RepeatedRows
+from warner.channels import Channel, KhatriRaoChannel, LikelihoodOperator, RepeatedRows
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.composite import Combined, typed
@@ -207,7 +207,7 @@ class Repeated(Combined):
         columns = columns_of(self.schema, rows)
         self.schema.check(columns)
         split = self.schema.split(columns)
-        channels: list[Channel] = []
+        channels: list[LikelihoodOperator] = []
         index = []
         for name, part in self.parts.items():
             if isinstance(part.schema, BitVector):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warner.channels import Channel, DirectChannel, KroneckerChannel, TiedChannel, groups_of
+from warner.channels import LikelihoodOperator
 from warner.domains import Domain, Grid, Integers, Interval, Points, Product
 from warner.estimators import (
     EmpiricalBayes,
@@ -17,7 +17,6 @@ from warner.estimators import (
     PerKey,
 )
 from warner.estimators.fit import Fit
-from warner.estimators.key_value import is_keyed
 
 _TABLE = 1000  # combinations of several attributes' values up to which the maximum of the likelihood is taken
 
@@ -33,7 +32,7 @@ def rules_out(smooth: Fit, best: Fit) -> bool:
     return rise > free + 6 * float(np.sqrt(2 * free))
 
 
-def recommended(domain: Domain, channel: Channel | None = None) -> Estimator:
+def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Estimator:
     """The method that is used where none is named.
 
     Numbers in order (Integers, Interval): ``LogSpline()``, because neighbours tell about each other; it errs less than smoothed EM and the
@@ -57,19 +56,15 @@ def recommended(domain: Domain, channel: Channel | None = None) -> Estimator:
     >>> recommended(Interval(0, 1, 64)), recommended(Grid(4, 4)), recommended(Categorical(["a", "b"])) == EmpiricalBayes()
     (LogSpline(), ExpectationMaximization(steps='auto'), True)
     """
-    if isinstance(channel, DirectChannel) and not channel.q.any():
+    if channel is not None and channel.sends_true_values():
         return Inversion("project")
-    if channel is not None and is_keyed(channel):
-        # Two cells for a value tell its mean and no more.
-        means = any(
-            part.inner.shape[0] == 2 for part in groups_of(channel) if isinstance(part, TiedChannel)
-        )
-        return KeyMeans() if means else PerKey()
+    if channel is not None and channel.is_keyed:
+        return KeyMeans() if channel.tells_means_only else PerKey()
     if isinstance(domain, Integers | Interval):
         return LogSpline()
     if isinstance(domain, Product):
-        if channel is not None and not any(
-            isinstance(part, KroneckerChannel) for part in groups_of(channel)
+        if channel is not None and all(
+            group.factors(domain.shape) is None for group in channel.groups()
         ):
             return EmpiricalBayes(order=False)
         return (

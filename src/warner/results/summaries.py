@@ -24,7 +24,6 @@ from warner._core.errors import (
     ArgumentTypeError,
     message,
 )
-from warner.channels import SummedChannel
 from warner.domains import Domain, Integers, Interval, Product
 from warner.estimators import LogSpline
 from warner.metrics import ROUNDING, cumulative
@@ -121,7 +120,7 @@ class Quantity(float):
         data = result.data
         if (
             result.sums is None
-            or isinstance(data.channel, SummedChannel)
+            or not data.channel.has_likelihood
             or not isinstance(data.domain, Integers | Interval)
         ):
             return None
