@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from warner._core.errors import (
     ArgumentTypeError,
     message,
 )
-from warner.channels import Channel, marginal, summed
+from warner.channels import summed
 from warner.domains import Domain
 from warner.estimators.base import Estimator
 from warner.estimators.fit import Fit, Status
@@ -125,9 +124,9 @@ class Independent(Estimator):
 
     def _part(self, data: LikelihoodData, domain: Domain, keep: list[int]) -> np.ndarray:
         """The estimated marginal of one group."""
-        found: tuple[Channel, Any] | None = marginal(data.channel, data.weights, domain.shape, keep)
-        if found is None:
+        marginal = data.channel.marginal(data.weights, domain.shape, keep)
+        if marginal is None:
             return summed(self.method.fit(data).shares, domain.shape, keep)
         names = list(domain.attributes)
-        own = domain.select([names[axis] for axis in keep])
-        return self.method.fit(LikelihoodData(found[0], found[1], data.n, own)).shares
+        subdomain = domain.select([names[axis] for axis in keep])
+        return self.method.fit(LikelihoodData(*marginal, data.n, subdomain)).shares

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import choice
-from warner.channels import StackChannel
 from warner.estimators.base import Estimator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
@@ -69,8 +68,8 @@ class Inversion(Estimator):
 
     def fit(self, data: LikelihoodData) -> Fit:
         channel = data.channel
-        if self.weights == "equal" and isinstance(channel, StackChannel):
-            channel = channel.equally()
+        if self.weights == "equal":
+            channel = channel.with_equal_groups()
         raw = channel.invert(data.weights)
         if self.constraint is None:
             inside = (raw >= 0).all() and abs(raw.sum() - 1) < 1e-9

@@ -12,7 +12,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     message,
 )
-from warner.channels import Channel, KhatriRaoChannel
+from warner.channels import LikelihoodOperator
 from warner.estimators.base import Estimator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
@@ -92,9 +92,9 @@ def _least_risk(
     channel = data.channel
     if (direct := affine(channel, points)) is not None:
         return direct, 0.0
-    near = _nearly_affine(channel, points) if isinstance(channel, KhatriRaoChannel) else None
+    near = _nearly_affine(channel, points) if channel.has_independent_parts else None
     if near is None or near[1] > _ROUNDED * extent:
-        return carried(channel, points), 0.0
+        return unbiased_scores(channel, points), 0.0
     g, bias = near
     d = channel.matvec(np.full(channel.shape[1], 1 / channel.shape[1]))
     noise = float(d @ g**2 - (d @ g) ** 2) / data.n
@@ -112,7 +112,7 @@ def _least_risk(
     return (inverse, 0.0) if exact and less else (g, bias)
 
 
-def _nearly_affine(channel: Channel, points: np.ndarray) -> tuple[np.ndarray, float]:
+def _nearly_affine(channel: LikelihoodOperator, points: np.ndarray) -> tuple[np.ndarray, float]:
     """The affine function of one of the channel's scales whose means are nearest to points (K,), and how far they are at most."""
     found = []
     for numbers in channel.report_scores():
@@ -126,13 +126,13 @@ def _nearly_affine(channel: Channel, points: np.ndarray) -> tuple[np.ndarray, fl
     return min(found, key=lambda pair: pair[1])
 
 
-def carried(channel: Channel, points: np.ndarray) -> np.ndarray:
+def unbiased_scores(channel: LikelihoodOperator, points: np.ndarray) -> np.ndarray:
     """The number that each report stands for: g (m,) with A'g = points (K,), so that the mean of g is that of the values."""
     found = affine(channel, points)
     return channel.influence(points) if found is None else found
 
 
-def affine(channel: Channel, points: np.ndarray) -> np.ndarray | None:
+def affine(channel: LikelihoodOperator, points: np.ndarray) -> np.ndarray | None:
     """The same where it is an affine function of the number that a report is; else None."""
     first, last = int(np.argmin(points)), int(np.argmax(points))
     if first == last:

@@ -97,6 +97,11 @@ class Description(ABC):
         _ = self.epsilon
 
     @property
+    def values_per_person(self) -> int:
+        """The number of values that each person has, where a report is about one of them."""
+        return 1
+
+    @property
     def guarantee(self) -> Guarantee:
         return LDP(self.epsilon)
 

@@ -233,6 +233,10 @@ class KeyValue(Mechanism):
                 )
             )
 
+    @property
+    def values_per_person(self) -> int:
+        return 1 if self.pairs is None else self.pairs
+
     def parameters(self) -> dict[str, Any]:
         return {
             "key": self.key,
