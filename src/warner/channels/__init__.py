@@ -17,7 +17,7 @@ report contributes the variance mu (1 - mu) / (p - q)^2, mu = q + (p - q) theta_
 
 from __future__ import annotations
 
-from warner.channels.arrays import FloatArray, IntArray
+from warner.channels.arrays import FloatArray, IntArray, kron
 from warner.channels.axes import lifted, summed
 from warner.channels.bands import BandChannel, windows, windows_at
 from warner.channels.base import (
@@ -75,6 +75,7 @@ __all__ = [
     "SupportRows",
     "TiedChannel",
     "keyed_groups",
+    "kron",
     "lifted",
     "rounded",
     "rounded_at",

@@ -11,6 +11,11 @@ FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 
 
+def kron(left: FloatArray, right: FloatArray) -> FloatArray:
+    """The Kronecker product of two matrices."""
+    return np.asarray(np.kron(left, right), dtype=np.float64)
+
+
 def weighted_counts(index: IntArray, weights: FloatArray, size: int) -> FloatArray:
     """The sums of the weights with each index, (size,).
 

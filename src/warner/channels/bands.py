@@ -62,7 +62,7 @@ class BandChannel(Channel):
             steps = weighted_counts(self._rows, self._jumps * theta[self._columns], self.shape[0])
         else:
             steps = self._sparse_jumps @ theta
-        return self.low * theta.sum(axis=0) + self.gain * np.cumsum(steps, axis=0)
+        return np.asarray(self.low * theta.sum(axis=0) + self.gain * np.cumsum(steps, axis=0))
 
     def columns(self, index: IntArray) -> FloatArray:
         first = np.searchsorted(self._columns, index)
@@ -84,7 +84,7 @@ class BandChannel(Channel):
             covered = weighted_counts(self._columns, self._jumps * tails[self._rows], self.shape[1])
         else:
             covered = self._sparse_jumps.T @ tails
-        return self.low * r.sum(axis=0) + self.gain * covered
+        return np.asarray(self.low * r.sum(axis=0) + self.gain * covered)
 
     def naive_estimate(self, w: FloatArray) -> FloatArray:
         if self._nearest is None:

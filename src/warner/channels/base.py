@@ -569,7 +569,7 @@ class Channel(LikelihoodOperator):
         for x in np.flatnonzero(people):
             column = np.maximum(self._dense[:, x], 0.0)
             total += rng.multinomial(people[x], column / column.sum())
-        return total / people.sum()
+        return np.asarray(total / people.sum())
 
     def simulate_tally(
         self,

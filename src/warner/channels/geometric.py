@@ -103,7 +103,7 @@ class GeometricChannel(Channel):
     def influence(self, c: FloatArray) -> FloatArray:
         if (merged := self.merge_proportional_rows()) is not None:
             return merged[0].influence(c)[merged[1]]
-        return (self._deconvolve(c).T / self._level).T
+        return np.asarray((self._deconvolve(c).T / self._level).T)
 
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Row x of the inverse has three entries, so both sums have three terms."""

@@ -80,7 +80,7 @@ class HashChannel(Channel):
             sums[seeds] = np.bincount(flat.ravel(), weights.ravel(), rows * self.count).reshape(
                 rows, self.count
             )
-        return ((self.q * theta.sum() + self.gap * sums) / self.seeds).ravel()
+        return np.asarray(((self.q * theta.sum() + self.gap * sums) / self.seeds).ravel())
 
     @one_by_one
     def _gather(self, r: FloatArray) -> FloatArray:
@@ -110,7 +110,7 @@ class HashChannel(Channel):
         return np.asarray((self.q + self.gap * hit) / self.seeds)
 
     def rmatvec(self, r: FloatArray) -> FloatArray:
-        return (self.q * r.sum(axis=0) + self.gap * self._gather(r)) / self.seeds
+        return np.asarray((self.q * r.sum(axis=0) + self.gap * self._gather(r)) / self.seeds)
 
     @property
     def _support_inverse(self) -> FloatArray:
@@ -165,7 +165,7 @@ class HashChannel(Channel):
             total[every, buckets(every, np.array(x), self.count)] += rng.multinomial(
                 truthful[x], even
             )
-        return total.ravel() / people.sum()
+        return np.asarray(total.ravel() / people.sum())
 
     def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         """Support counts with the collisions of the pool, q' + (p - q') M[x, x']."""
@@ -292,4 +292,4 @@ def _support_inverse(seeds: int, count: int, size: int, q: float, gap: float) ->
                 "Use a larger pool of seeds",
             )
         )
-    return np.asarray(np.linalg.inv(q + gap * collisions), dtype=np.float64)
+    return np.asarray(np.linalg.inv(q + gap * collisions))

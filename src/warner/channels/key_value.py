@@ -293,9 +293,8 @@ class DilutedChannel(Channel):
         self.inner, self.rho, self.dummy, self.shape = inner, rho, dummy, inner.shape
 
     def matvec(self, theta: FloatArray) -> FloatArray:
-        return self.rho * self.inner.matvec(theta) + (1 - self.rho) * np.multiply.outer(
-            self.dummy, theta.sum(axis=0)
-        )
+        dummies = np.multiply.outer(self.dummy, theta.sum(axis=0))
+        return np.asarray(self.rho * self.inner.matvec(theta) + (1 - self.rho) * dummies)
 
     def rmatvec(self, r: FloatArray) -> FloatArray:
         return self.rho * self.inner.rmatvec(r) + (1 - self.rho) * np.tensordot(

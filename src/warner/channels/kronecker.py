@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from warner.channels.arrays import FloatArray, IntArray
+from warner.channels.arrays import FloatArray, IntArray, kron
 from warner.channels.axes import summed
 from warner.channels.base import Channel, LikelihoodOperator
 from warner.channels.descriptions import BlockMoments
@@ -71,10 +71,7 @@ class KroneckerChannel(Channel):
         """The product as a matrix, where it is so small that this is faster."""
         if self.shape[0] * self.shape[1] > _SMALL:
             return None
-        matrix: FloatArray = self.channels[0].dense()
-        for channel in self.channels[1:]:
-            matrix = np.kron(matrix, channel.dense())
-        return matrix
+        return reduce(kron, [channel.dense() for channel in self.channels])
 
     def matvec(self, theta: FloatArray) -> FloatArray:
         if self._small is not None:
@@ -164,7 +161,7 @@ class KroneckerChannel(Channel):
             table = whole_table(self.channels, tuples, rng).ravel()
         else:
             table = marked_table(self.channels, tuples, rng).ravel()
-        return table / table.sum()
+        return np.asarray(table / table.sum())
 
 
 def _first(

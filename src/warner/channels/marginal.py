@@ -66,7 +66,7 @@ class SummedChannel(Channel):
 
     def _spread(self, t: FloatArray) -> FloatArray:
         """C t."""
-        return (self._conditional * lifted(t, self._sizes, self._keep).T).T
+        return np.asarray((self._conditional * lifted(t, self._sizes, self._keep).T).T)
 
     def matvec(self, theta: FloatArray) -> FloatArray:
         return self.channel.matvec(self._spread(theta))

@@ -33,7 +33,7 @@ class MergedChannel(LikelihoodOperator):
         self.rows_per_report = channel.rows_per_report
         self.log_factors = channel.log_factors
         # The label -1 points to the last entry, a component of weight 0.
-        self._scale = np.append(1 / self.sizes, 0.0)
+        self._scale: FloatArray = np.append(1 / self.sizes, 0.0)
 
     def spread(self, t: FloatArray) -> FloatArray:
         """M t: the shares of the values, (K',) -> (K,) or (K', B) -> (K, B)."""

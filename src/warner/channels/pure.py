@@ -22,7 +22,7 @@ def support_probabilities(theta: FloatArray, q: FloatArray, gap: FloatArray) -> 
     """q_x sum(theta) + gap_x theta_x for every x, of theta (K,) or of the columns of (K, B)."""
     # Values come last here, so that numbers (K,) line up with one vector and with several.
     t = theta.T
-    return (q * t.sum(axis=-1, keepdims=True) + gap * t).T
+    return np.asarray((q * t.sum(axis=-1, keepdims=True) + gap * t).T)
 
 
 def normalized(shares: FloatArray) -> FloatArray:
@@ -73,7 +73,7 @@ class SupportInverse(LikelihoodOperator):
 
     def invert(self, w: FloatArray) -> FloatArray:
         counted = self.support_shares(w).T
-        return ((counted - self.q * w.sum(axis=0, keepdims=True).T) / self.gap).T
+        return np.asarray(((counted - self.q * w.sum(axis=0, keepdims=True).T) / self.gap).T)
 
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         return support_moments(theta, self.q, self.gap)
@@ -142,7 +142,7 @@ class DirectChannel(SupportInverse, Channel):
         truthful = rng.binomial(people, min(self.gap[0], 1.0))
         others = int(people.sum() - truthful.sum())
         noise = rng.multinomial(others, self.q / self.q.sum()) if others else 0
-        return (truthful + noise) / people.sum()
+        return np.asarray((truthful + noise) / people.sum())
 
 
 class SupportChannel(SupportInverse, CompositeChannel):
@@ -307,7 +307,8 @@ def _sample_others(people: IntArray, count: int, rng: np.random.Generator) -> In
     )
     np.fill_diagonal(noise, 0.0)
     noise -= np.where(np.eye(size, dtype=bool), 0.0, noise.sum(axis=1, keepdims=True) / m)
-    return np.clip(np.rint((n - people) * rate + noise.sum(axis=0)), 0, n - people).astype(np.int64)
+    chosen = np.rint((n - people) * rate + noise.sum(axis=0))
+    return np.asarray(np.clip(chosen, 0, n - people).astype(np.int64))
 
 
 class HadamardChannel(SupportInverse, Channel):
@@ -337,14 +338,14 @@ class HadamardChannel(SupportInverse, Channel):
         order, size = self.shape
         padded = np.zeros((order, *theta.shape[1:]))
         padded[1 : size + 1] = theta
-        return (theta.sum(axis=0) + self.contrast * walsh(padded)) / order
+        return np.asarray((theta.sum(axis=0) + self.contrast * walsh(padded)) / order)
 
     def rmatvec(self, r: FloatArray) -> FloatArray:
         order, size = self.shape
-        return (r.sum(axis=0) + self.contrast * walsh(r)[1 : size + 1]) / order
+        return np.asarray((r.sum(axis=0) + self.contrast * walsh(r)[1 : size + 1]) / order)
 
     def support_shares(self, w: FloatArray) -> FloatArray:
-        return (w.sum(axis=0) + walsh(w)[1 : self.shape[1] + 1]) / 2
+        return np.asarray((w.sum(axis=0) + walsh(w)[1 : self.shape[1] + 1]) / 2)
 
     def influence(self, c: FloatArray) -> FloatArray:
         """g = H u / 2, u = c / gap in the rows of its values; the constants 1/2 - q cancel."""
@@ -362,7 +363,7 @@ class HadamardChannel(SupportInverse, Channel):
             supporting = rng.binomial(people[x], (1 + self.contrast) / 2)
             for count, side in ((supporting, sign == 0), (people[x] - supporting, sign == 1)):
                 total[side] += rng.multinomial(count, np.full(order // 2, 2 / order))
-        return total / people.sum()
+        return np.asarray(total / people.sum())
 
 
 def walsh(values: FloatArray) -> FloatArray:

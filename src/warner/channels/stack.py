@@ -200,7 +200,7 @@ class StackedRows(LikelihoodOperator):
             [channel.variance(np.full(size, 1 / size)) for channel in self.channels]
         )
         precision = self.people[:, None] / variances
-        return precision / precision.sum(axis=0)
+        return np.asarray(precision / precision.sum(axis=0))
 
     @cached_property
     def is_inverted_together(self) -> bool:
@@ -252,7 +252,8 @@ class StackedRows(LikelihoodOperator):
 
         Group g contributes n_g of n reports, each with n / n_g times the group's weights. Their
         squares are n / n_g times the group's squares. The squared mean theta^2 counts once, not
-        once for each group. So the groups' variances total - theta^2 are mixed, and theta^2 is added.
+        once for each group. So the groups' variances, total - theta^2, are mixed, and theta^2 is
+        added.
         """
         if self.is_inverted_together:
             return self._complete_stack()._joint_moments(theta)

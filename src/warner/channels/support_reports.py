@@ -73,7 +73,7 @@ class SupportRows(SupportInverse, NearlyConstantRows):
         out = np.zeros(self.shape[0])
         for table, column in zip(tables, self.bits.T, strict=True):
             out += np.take(table, column)
-        return self.base * theta.sum() + self.gain * out
+        return np.asarray(self.base * theta.sum() + self.gain * out)
 
     @one_by_one
     def rmatvec(self, r: FloatArray) -> FloatArray:
@@ -136,7 +136,7 @@ class SupportRows(SupportInverse, NearlyConstantRows):
         def lift(theta: FloatArray) -> FloatArray:
             lifted = theta[-1] * counts / total
             lifted[members] = theta[:-1]
-            return lifted
+            return np.asarray(lifted)
 
         return small, np.append(w[rows], total), lift
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import integer, real, show
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, message
 from warner.channels import summed
 from warner.domains import Product
 from warner.estimators.likelihood_data import LikelihoodData
@@ -18,6 +18,7 @@ from warner.metrics import cramers_v as plain
 from warner.reports.tally import Tally
 from warner.results.association import cramers_v
 from warner.results.from_tally import likelihood_data
+from warner.results.marginals import require_product
 from warner.results.solution import Solution
 
 
@@ -26,9 +27,9 @@ def clusters(
 ) -> tuple[tuple[str, ...], ...]:
     """Groups of attributes that depend on each other, for RR-Clusters, from a pilot study.
 
-    The pairs of attributes are taken in the order of Cramer's V, the largest first. A pair with V of
-    at least ``threshold`` merges the groups of its two attributes, if the values of the merged group
-    have at most ``largest`` combinations. The groups must be known before people randomise.
+    The pairs of attributes are taken in the order of Cramer's V, the largest first. A pair with V
+    of at least ``threshold`` merges the groups of its two attributes, if the values of the merged
+    group have at most ``largest`` combinations. The groups must be known before people randomise.
 
     Args:
         subject: an estimate or its data, on a Product; or a tally of PerAttribute that keeps pairs.
@@ -45,11 +46,9 @@ def clusters(
     Source: Domingo-Ferrer and Soria-Comas (2022), algorithm 1; METHODS 3.
     """
     data = subject.data if isinstance(subject, Solution) else subject
-    domain = from_header(data.header).domain if isinstance(data, Tally) else data.domain
-    if not domain.attributes:
-        raise ArgumentTypeError(
-            message("domain", "must be a Product, of several attributes", type(domain).__name__)
-        )
+    domain = require_product(
+        from_header(data.header).domain if isinstance(data, Tally) else data.domain
+    )
     names = list(domain.attributes)
 
     def dependence(i: int, j: int) -> float:

@@ -22,9 +22,9 @@ def report_weight(mechanism: Mechanism) -> float | None:
     1 / (p - q) where reports support values or not. No mechanism can tell a forged report from an
     honest one. The more private the reports are, the larger the weight of one of them.
 
-    For reports about several attributes, the result is an upper bound of the change of one cell. For
-    keys with values it is the change of the count of a key. For a large hash pool it is 1 / (p - q),
-    with q the average share of the values that a report supports.
+    For reports about several attributes, the result is an upper bound of the change of one cell.
+    For keys with values it is the change of the count of a key. For a large hash pool it is
+    1 / (p - q), with q the average share of the values that a report supports.
 
     Args:
         mechanism: any mechanism.

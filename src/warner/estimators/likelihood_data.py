@@ -12,7 +12,7 @@ from warner.domains import Domain
 class LikelihoodData:
     """The reports of n people, as frequencies of the rows of a likelihood operator.
 
-    The log-likelihood of a distribution theta (K,) is n sum_y w_y log (A theta)_y, up to a constant.
+    The log-likelihood of theta (K,) is n sum_y w_y log (A theta)_y, up to a constant.
 
     Attributes:
         channel: A (m, K).

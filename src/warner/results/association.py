@@ -1,17 +1,18 @@
 """How far two attributes depend on each other: Cramer's V from noisy reports.
 
-    V^2 = sum_ij D_ij^2 / (a_i b_j) / (min(r, c) - 1),   D = T - a b',   a, b the marginals of the joint shares T
+    V^2 = sum_ij D_ij^2 / (a_i b_j) / (min(r, c) - 1),   D = T - a b'
 
-The plain V of an estimate of T is too large, because squares of noise add up. Here
+where a and b are the marginals of the joint shares T. The plain V of an estimate of T is too large,
+because squares of noise add up. Here
 
     V^2 = sum_ij (D_ij^2 - Var D_ij) / (a_i b_j) / (min(r, c) - 1)
 
 with D from the unbiased estimate, negative cells included, and the unbiased variance of its linear
-part. For given a and b, D = (I - a 1') T (I - b 1')' is linear in T. So D_ij is the mean of a number
-g_ij(y) per report, and Var D_ij = (mean of g_ij^2 - D_ij^2) / (n - 1). For answers without noise this
-is nearly Bergsma's correction, (r - 1)(c - 1) / (n - 1). The marginals in the denominator are
-projected on the simplex, and each is at least its standard error, because shares near 0 are mostly
-noise.
+part. For given a and b, D = (I - a 1') T (I - b 1')' is linear in T. So D_ij is the mean of a
+number g_ij(y) per report, and Var D_ij = (mean of g_ij^2 - D_ij^2) / (n - 1). For answers without
+noise this is nearly Bergsma's correction, (r - 1)(c - 1) / (n - 1). The marginals in the
+denominator are projected on the simplex, and each is at least its standard error, because shares
+near 0 are mostly noise.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ import numpy as np
 
 from warner._core.checks import choice, integer, probability
 from warner._core.errors import ArgumentError, EmptyError, message
-from warner.channels import LARGEST_DENSE, FloatArray, LikelihoodOperator, SummedChannel
+from warner.channels import LARGEST_DENSE, FloatArray, LikelihoodOperator, SummedChannel, kron
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import cramers_v as plain
 from warner.metrics.simplex import project
-from warner.results.marginals import places
+from warner.results.marginals import positions, require_product
 
 _ROUNDS = 8  # rounds of the search for an end of the interval
 _LARGEST_FACTOR = 1024.0  # of the estimated dependence, in simulated distributions
@@ -124,7 +125,7 @@ class Pair:
     def square(self, w: FloatArray) -> float:
         """The corrected V^2 of the frequencies w (m,), which noise may make negative."""
         table = self.channel.invert(w).reshape(self.shape)
-        sides = [project(table.sum(axis=1 - side)) for side in (0, 1)]
+        sides: list[FloatArray] = [project(table.sum(axis=1 - side)) for side in (0, 1)]
         # D = (I - a 1') T (I - b 1')'.
         maps = [np.eye(side.size) - side[:, None] for side in sides]
         d = maps[0] @ table @ maps[1].T
@@ -147,8 +148,7 @@ class Pair:
                 for channel, side in zip(factors, maps, strict=True)
             )
             return first.T @ w.reshape(first.shape[0], -1) @ second
-        product: FloatArray = np.asarray(np.kron(maps[0], maps[1]).T, dtype=np.float64)
-        squares = self.channel.influence(product) ** 2
+        squares = self.channel.influence(kron(maps[0], maps[1]).T) ** 2
         means: FloatArray = squares.T @ w
         return means.reshape(self.shape)
 
@@ -211,8 +211,8 @@ def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:
             many possible reports.
         EmptyError: fewer than two reports.
     """
-    domain = data.domain
-    keep = places(domain, [first, second], least=2)
+    domain = require_product(data.domain)
+    keep = positions(domain, [first, second], least=2)
     if data.n < 2:
         raise EmptyError(message("n", "must be at least 2 for an association", str(data.n)))
     channel = data.channel

@@ -20,8 +20,9 @@ def likelihood_data(
     """The data of an estimation problem from a tally, or from several together.
 
     The header of a tally names the mechanism, which gives the channel. Tallies of one mechanism are
-    added. Tallies of different mechanisms or budgets on one domain are stacked: each person's report
-    counts through the channel of the person's mechanism. A mechanism that nobody used is skipped.
+    added. Tallies of different mechanisms or budgets on one domain are stacked: each person's
+    report counts through the channel of the person's mechanism. A mechanism that nobody used is
+    skipped.
 
     Args:
         tally: one tally, or several.

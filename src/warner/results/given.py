@@ -3,13 +3,14 @@
 The share is a ratio of two estimated numbers. With T_v the unbiased estimate of the share of people
 who have the key and the value v, and F that of the key, the interval is
 
-    { r in [0, 1] : (T_v - r F)^2 <= z^2 V_v(r) / n },  V_v(r) = E[g_v^2] - 2 r E[g_v h] + r^2 E[h^2]
+    { r in [0, 1] : (T_v - r F)^2 <= z^2 V_v(r) / n }
+    V_v(r) = E[g_v^2] - 2 r E[g_v h] + r^2 E[h^2]
 
 where g_v and h are the terms that one report adds to T_v and to F. This is Fieller's set [Fieller
 1954]. The expectations are taken at the distribution in which the value's share of the key is r and
-the other values share the rest as estimated. So the variance is the one under the hypothesis that is
-tested, and the interval keeps its width where the share is 0 or 1 and nobody reported the value.
-Without noise it is Wilson's interval.
+the other values share the rest as estimated. So the variance is that under the tested hypothesis.
+The interval keeps its width where the share is 0 or 1 and nobody reported the value. Without noise
+it is Wilson's interval.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def shares_given(
 
 
 def _distributions(plug: FloatArray, block: slice) -> FloatArray:
-    """(K, V + 2): the distribution without the key's people, one for each of its values, uniform."""
+    """(K, V + 2): the estimate without the key, each value of the key alone, and uniform."""
     size = block.stop - block.start
     columns = np.zeros((plug.size, size + 2))
     columns[:, 0] = plug

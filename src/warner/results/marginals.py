@@ -31,8 +31,8 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
         ArgumentError: unknown names, or the same name twice.
         ArgumentTypeError: a domain that is not a Product, or names that are not strings.
     """
-    domain = estimate.domain
-    keep = places(domain, names)
+    domain = require_product(estimate.domain)
+    keep = positions(domain, names)
     if keep == tuple(range(len(domain.shape))) and len(keep) > 1:
         return estimate
     data, fit = estimate.data, estimate.fit
@@ -69,7 +69,23 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     )
 
 
-def places(domain: Domain, names: str | Sequence[str], least: int = 1) -> tuple[int, ...]:
+def require_product(domain: Domain) -> Domain:
+    """The domain, refused where it is not a Product.
+
+    Args:
+        domain: any domain.
+
+    Raises:
+        ArgumentTypeError: the domain is not a Product.
+    """
+    if not domain.attributes:
+        raise ArgumentTypeError(
+            message("domain", "must be a Product, of several attributes", type(domain).__name__)
+        )
+    return domain
+
+
+def positions(domain: Domain, names: str | Sequence[str], least: int = 1) -> tuple[int, ...]:
     """The positions of some attributes in a Product, in the order of their names.
 
     Args:
@@ -79,12 +95,8 @@ def places(domain: Domain, names: str | Sequence[str], least: int = 1) -> tuple[
 
     Raises:
         ArgumentError: unknown names, the same name twice, or too few of them.
-        ArgumentTypeError: a domain that is not a Product, or names that are not strings.
+        ArgumentTypeError: names that are not strings.
     """
-    if not domain.attributes:
-        raise ArgumentTypeError(
-            message("domain", "must be a Product, of several attributes", type(domain).__name__)
-        )
     known = list(domain.attributes)
     if not isinstance(names, str) and (
         not hasattr(names, "__iter__") or not all(isinstance(name, str) for name in names)
