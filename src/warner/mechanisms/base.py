@@ -284,7 +284,7 @@ class Mechanism(ABC):
             raise ArgumentError(
                 message(
                     "ways",
-                    "goes with tuples of reports",
+                    "goes with reports of several attributes",
                     type(self).__name__,
                     "Leave it out",
                 )
