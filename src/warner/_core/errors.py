@@ -32,7 +32,7 @@ def message(name: str, rule: str, got: str | None = None, remedy: str | None = N
         name: the argument, file or place that breaks a rule.
         rule: the rule.
         got: the value or its kind, where that helps.
-        remedy: what the caller can do.
+        remedy: an action that helps the caller.
 
     >>> message("n", "must be positive", "-1", "Pass the number of people")
     'n: must be positive; got -1. Pass the number of people.'

@@ -30,7 +30,7 @@ class Domain(ABC):
         kind: the name of the class in ``spec``, and so in the headers of reports and tallies.
         study: how a study file writes the domain; None where it cannot.
         noun: what answers are called in messages, in the plural.
-        remedy: what a person can do about an answer outside the domain, for messages.
+        remedy: an action that helps against answers outside the domain, for messages.
         is_ordered: whether the index is an order in which neighbouring values are alike.
         is_numeric: whether values are equally spaced numbers, or bins of an interval. Then
             ``position`` works, and mechanisms of numbers take the domain.
@@ -88,7 +88,7 @@ class Domain(ABC):
         """Return the domain that ``spec`` describes.
 
         Args:
-            spec: what the method ``spec`` of this class returned.
+            spec: JSON data from the method ``spec`` of this class.
             build: makes a domain of any kind, for domains made of others.
         """
 

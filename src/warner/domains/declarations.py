@@ -1,4 +1,4 @@
-"""What a domain declares about itself: its text form, its study entry, its cells."""
+"""Declarations of domains: their form in text files and study files, and their cells."""
 
 from __future__ import annotations
 

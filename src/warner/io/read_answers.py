@@ -49,7 +49,8 @@ def read_values(
             ``domains``.
 
     Returns:
-        For each batch {attribute: (rows,) array}: indices of a domain, or what a mechanism takes.
+        For each batch {attribute: (rows,) array}: indices of a domain, or values as a
+        mechanism takes them.
 
     Raises:
         ValuesError: an answer outside its domain, with its column and row.
