@@ -283,12 +283,12 @@ def tallies(rng: np.random.Generator) -> str | None:
             return "refused"
         require(repaired or forged == data, "a damaged tally was taken")
         require(bool((found.counts >= 0).all()), "negative counts were taken")
-        if found.kind == "histogram":
+        if found.kind.name == "histogram":
             require(
                 int(sum(map(int, found.counts.ravel()))) == found.n,
                 "counts that do not add up to n were taken",
             )
-        elif found.kind in ("bitsums", "digits"):
+        elif found.kind.name in ("bitsums", "digits"):
             require(int(found.counts.max()) <= found.n, "more ones than reports were taken")
         _sensible(found, "tally")
     return "taken"

@@ -246,7 +246,7 @@ def test_attributes_come_in_the_order_asked() -> None:
         for names in (["sex", "age"], ["age", "sex"])
     )
     assert a.probabilities.reshape(2, 4) == pytest.approx(b.probabilities.reshape(4, 2).T)
-    assert list(a.domain.domains) == ["sex", "age"] and list(b.domain.domains) == ["age", "sex"]
+    assert list(a.domain.attributes) == ["sex", "age"] and list(b.domain.attributes) == ["age", "sex"]
     assert estimate(tally).domain == BOTH and estimate(tally, attributes=["age"]).domain == AGE
 
 

@@ -42,7 +42,6 @@ from warner.app.terminal import (
 from warner.design.audits import audit as audit_mechanism
 from warner.design.comparison import compare as compare_methods
 from warner.design.planning import plan as make_plan
-from warner.domains import Tagged
 from warner.estimators import METHODS, Estimator, method
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.tally import (
@@ -403,9 +402,7 @@ def estimate(
         click.echo(f"{tally}: reports of a simulation, made with a seed", err=True)
     known = backgrounds(estimates, background)
     tagged = {
-        id(e): redistribute(e, known.get(str(e.attribute)))
-        for e in estimates
-        if isinstance(e.domain, Tagged)
+        id(e): redistribute(e, known.get(str(e.attribute))) for e in estimates if e.domain.tags
     }
     if json_path is not None:
         _write(

@@ -42,9 +42,8 @@ def clusters(
     """
     data = subject.data if isinstance(subject, Solution) else subject
     domain = from_header(data.header).domain if isinstance(data, Tally) else data.domain
-    names = list(getattr(domain, "domains", {"": None}))
+    names = list(domain.attributes)
     places(domain, names)
-    assert isinstance(domain, Product)
 
     def depend(i: int, j: int) -> float:
         pair = [names[i], names[j]]
@@ -63,7 +62,7 @@ def clusters_of(
     def depend(i: int, j: int) -> float:
         return plain(summed(table, shape, [i, j]).reshape(shape[i], shape[j]))
 
-    return grouped(list(domain.domains), shape, depend, threshold, largest)
+    return grouped(list(domain.attributes), shape, depend, threshold, largest)
 
 
 def grouped(

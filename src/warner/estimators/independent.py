@@ -15,7 +15,7 @@ from warner._core.errors import (
     message,
 )
 from warner.channels import Channel, marginal, summed
-from warner.domains import Product
+from warner.domains import Domain
 from warner.estimators.base import Estimator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.inversion import Inversion
@@ -93,7 +93,7 @@ class Independent(Estimator):
 
     def fit(self, data: LikelihoodData) -> Fit:
         domain = data.domain
-        if not isinstance(domain, Product):
+        if not domain.attributes:
             return self.method.fit(data)
         groups = self.places(domain)
         if len(groups) == 1:
@@ -106,9 +106,9 @@ class Independent(Estimator):
         order = np.argsort([axis for keep in groups for axis in keep])
         return Fit(np.ascontiguousarray(table.transpose(order)).ravel(), Status.INDEPENDENT)
 
-    def places(self, domain: Product) -> list[list[int]]:
+    def places(self, domain: Domain) -> list[list[int]]:
         """The groups as places of their attributes, in the order of the domain."""
-        names = list(domain.domains)
+        names = list(domain.attributes)
         groups = [list(group) for group in self.groups or ()]
         unknown = [name for group in groups for name in group if name not in names]
         if unknown:
@@ -123,11 +123,11 @@ class Independent(Estimator):
         groups += [[name] for name in names if name not in named]
         return sorted(sorted(names.index(name) for name in group) for group in groups)
 
-    def _part(self, data: LikelihoodData, domain: Product, keep: list[int]) -> np.ndarray:
+    def _part(self, data: LikelihoodData, domain: Domain, keep: list[int]) -> np.ndarray:
         """The estimated marginal of one group."""
         found: tuple[Channel, Any] | None = marginal(data.channel, data.weights, domain.shape, keep)
         if found is None:
             return summed(self.method.fit(data).shares, domain.shape, keep)
-        attributes = [list(domain.domains.items())[axis] for axis in keep]
-        own = attributes[0][1] if len(keep) == 1 else Product(**dict(attributes))
+        names = list(domain.attributes)
+        own = domain.select([names[axis] for axis in keep])
         return self.method.fit(LikelihoodData(found[0], found[1], data.n, own)).shares

@@ -15,7 +15,7 @@ from warner._core.errors import (
     message,
 )
 from warner.channels import Channel, StackChannel, TiedChannel, groups_of
-from warner.domains import Domain, Interval, Product
+from warner.domains import Domain
 from warner.estimators.base import Estimator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
@@ -53,7 +53,7 @@ def parts_of(
 ) -> tuple[list[tuple[TiedChannel, np.ndarray, int]], Domain, Domain]:
     """The mechanisms' channels, weights and people, and the domains of keys and values; other reports are refused."""
     channel, domain = data.channel, data.domain
-    if not (is_keyed(channel) and isinstance(domain, Product) and len(domain.domains) == 2):
+    if not (is_keyed(channel) and len(domain.attributes) == 2):
         raise ArgumentError(
             message(
                 "method",
@@ -62,7 +62,7 @@ def parts_of(
                 "Collect them with KeyValue, or use another method",
             )
         )
-    keys, values = domain.domains.values()
+    keys, values = domain.attributes.values()
     if isinstance(channel, StackChannel):
         split = zip(
             channel.channels,
@@ -117,7 +117,7 @@ def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
     Several mechanisms are mixed by the inverse variance of f at even frequencies, which depends on no report.
     """
     parts, _, values = parts_of(data, name)
-    if values.points is None or values.points.shape[1] != 1:
+    if values.points is None or values.dimension != 1:
         raise ArgumentTypeError(
             message(
                 "values",
@@ -142,13 +142,8 @@ def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
         mean = law @ both
         squares = np.einsum("ky,yi,yj->kij", law, both, both) - np.einsum("ki,kj->kij", mean, mean)
         variance = variance + share**2 * squares / n
-    low, high = (
-        (values.low, values.high)
-        if isinstance(values, Interval)
-        else (float(points.min()), float(points.max()))
-    )
     assert isinstance(means, np.ndarray) and isinstance(variance, np.ndarray)
-    return Moments(means[:, 1], means[:, 0], variance, (low, high))
+    return Moments(means[:, 1], means[:, 0], variance, values.ends[0])
 
 
 def _even_variance(channel: TiedChannel) -> float:

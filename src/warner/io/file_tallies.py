@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, FileError, ReportError, message
+from warner._core.errors import FileError, ReportError, message
 from warner.domains import Product
 from warner.io.file_columns import file_columns, from_file
 from warner.io.report_file import ReportFile, open_reports
@@ -36,16 +36,16 @@ def tally_file(
         path: a file that ``warner randomize``, ReportWriter, write_reports or Reports.save wrote;
             or the result of open_reports.
         progress: called with (done, total) while the file is counted.
-        ways: keep marginal tables of so many attributes together. A file of one attribute must
-            hold reports of PerAttribute. In a file of several, the reports in a row are one
-            person's, and the only tally is called ``joint``.
+        ways: how many attributes a marginal table has; None for separate tallies. A file of one
+            attribute must hold reports of PerAttribute. In a file of several, the reports in a
+            row are one person's, and the only tally is called ``joint``.
 
     Returns:
         {attribute: Tally}.
 
     Raises:
-        ArgumentError: a suffix of no format; or tables that would be too large, where the message
-            says which ``ways`` fit.
+        ArgumentError: a suffix of no format; ``ways`` for reports of one attribute; or tables that
+            would be too large, where the message says which ``ways`` fit.
         FileError: no report file, or one that is truncated or was altered.
         ReportError: a report that its mechanism cannot have sent.
     """
@@ -73,7 +73,7 @@ def _require_affordable(file: ReportFile) -> None:
             f"would need {sum(asked.values())} counts, most of them for {most!r}, "
             f"and a header alone may ask for {LARGEST}"
         )
-        remedy = "Say what made the reports: --study, or open_reports(path).expected(mechanisms)"
+        remedy = "Name the mechanisms: --study, or open_reports(path).expected(mechanisms)"
         raise FileError(message(file.path, rule, None, remedy))
 
 
@@ -120,11 +120,7 @@ def _separately(file: ReportFile) -> dict[str, tuple[Mechanism, _Convert]]:
 def _tally_jointly(file: ReportFile, ways: int, progress: Progress | None) -> dict[str, Tally]:
     """Marginal tables of the attributes of a file."""
     parts = file.mechanisms
-    if len(parts) == 1:
-        ((name, mechanism),) = parts.items()
-        if not isinstance(mechanism, PerAttribute):
-            rule = "takes reports of several attributes"
-            raise ArgumentError(message("ways", rule, name, "Leave it out"))
+    if len(parts) == 1:  # one attribute whose reports may be tuples; other mechanisms refuse ways
         return _tally_batches(file, _separately(file), progress, ways)
     whole = PerAttribute(Product(**{a: m.domain for a, m in parts.items()}), parts)
 

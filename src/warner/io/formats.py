@@ -15,7 +15,8 @@ from warner.io.wire_format import WireFormat
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# The first that recognizes a file reads it: the wire format by its first bytes, others by suffix.
+# The first format that recognizes a file reads it. The wire format comes first, because it also
+# recognizes files by their first bytes.
 FORMATS: tuple[FileFormat, ...] = (
     WireFormat(),
     ParquetFormat(),

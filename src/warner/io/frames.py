@@ -67,7 +67,7 @@ def tally_frame(
 ) -> Tally:
     """Count the reports in a data frame by its own GROUP BY.
 
-    Reports of bits or digits are counted column by column, others as a whole.
+    Reports of bits or digits are counted column by column. Others are counted as whole reports.
 
     Args:
         mechanism: the mechanism that made the reports.

@@ -32,7 +32,9 @@ SCHEMA = 1  # of headers of report files
 
 @dataclass(frozen=True)
 class ReportFile:
-    """A report file whose header and end were read and found intact. Made by :func:`open_reports`.
+    """A report file whose header and end were read. Made by :func:`open_reports`.
+
+    The digest of the file was found to be the one that its end states.
 
     Attributes:
         path: the file.
@@ -40,8 +42,8 @@ class ReportFile:
         headers: {attribute: the header of its mechanism}, as they stand in the file.
         end: the last entry of the file, with the number of reports ``n``.
         simulation: whether the reports were made with a generator that can be repeated.
-        known: mechanisms that the headers were found to be those of; None where the file alone
-            says what it holds.
+        known: {attribute: mechanism}, with which the headers were compared; None where they were
+            not, so that the file alone names its mechanisms.
     """
 
     path: str
@@ -64,7 +66,7 @@ class ReportFile:
         return int(self.end["n"])
 
     def expected(self, known: Mapping[str, Mechanism]) -> ReportFile:
-        """The same file, once its headers are found to be those of ``known`` mechanisms.
+        """The same file, after a comparison of its headers with those of ``known`` mechanisms.
 
         Args:
             known: {attribute: mechanism}.
@@ -151,7 +153,7 @@ class ReportFile:
 
 
 def _checked(column: Any, name: str, size: int) -> np.ndarray:
-    """An Arrow column as an array, found to hold 0..size-1 in the smallest unsigned type."""
+    """An Arrow column as an array; refused unless it holds 0..size-1 in the smallest type."""
     if column.null_count:
         raise ReportError(message("reports", f"{name} has rows without a report"))
     array: np.ndarray = column.to_numpy(zero_copy_only=False)

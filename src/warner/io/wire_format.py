@@ -43,7 +43,7 @@ class WireFormat(FileFormat):
                 return b"", b""
             file.seek(max(len(MAGIC), file.seek(0, os.SEEK_END) - DIGEST_BYTES))
             digest = file.read().hex()
-        if _digest(path) != digest:  # what the head of an altered file says is not to be read
+        if _digest(path) != digest:  # the head of an altered file may say anything
             return canonical(_header({}, False)).encode(), b""
         head = read_wire_head(path)
         end = {"n": head.n, "sha256": digest}

@@ -6,12 +6,15 @@ This module imports no channel and no tally, so it can run where only answers an
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from warner._core.errors import ArgumentError, message
 from warner._core.sampling import Source
+from warner.domains import Domain
 from warner.mechanisms.description import Description
 from warner.reports.reports import Reports
 
@@ -19,7 +22,14 @@ _CHUNK = 2**16  # people randomised at a time, which bounds memory and fits the 
 
 
 class Randomizer(Description):
-    """Turns answers into reports, one per person. Abstract: a subclass draws in ``_sample``."""
+    """Turns answers into reports, one per person. Abstract: a subclass draws in ``_sample``.
+
+    Attributes:
+        answer_parts: by column, the domains or randomisers that encode an answer which stands in
+            several columns of a file; empty where it stands in one.
+    """
+
+    answer_parts: Mapping[str, Domain | Randomizer] = MappingProxyType({})
 
     @abstractmethod
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:

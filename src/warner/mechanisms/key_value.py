@@ -26,7 +26,7 @@ from warner._core.errors import (
 from warner._core.exact import ONE, check_representable, divide, exp, rational, up
 from warner._core.sampling import Source
 from warner.channels import TiedChannel
-from warner.domains import Domain, Integers, Padded, Product
+from warner.domains import Domain, Padded, Product
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.direct import direct_sample
 from warner.mechanisms.integer_law import two_widths
@@ -182,7 +182,7 @@ class KeyValue(Mechanism):
             else Piecewise(values, self.value_epsilon, _CELLS if cells is None else cells)
         )
         # The objects that check the two parts of an answer.
-        self.parts: dict[str, Domain | Mechanism] = {_KEY: held, _VALUE: self._value}
+        self.answer_parts = {_KEY: held, _VALUE: self._value}
         self.cells, self.represents_interval = self._value.cells, self._value.represents_interval
         # e^epsilon_1 = e / (M h), with the h that is sampled: so only the roundings below cost
         # epsilon.
@@ -244,14 +244,13 @@ class KeyValue(Mechanism):
 
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
-        if not isinstance(domain, Product) or list(domain.domains) != [_KEY, _VALUE]:
+        if list(domain.attributes) != [_KEY, _VALUE]:
             raise ArgumentError(
                 message("domain", "must be a Product of key and value", type(domain).__name__)
             )
-        held = domain.domains[_KEY]
         return cls(
-            held.domain if isinstance(held, Padded) else held,
-            domain.domains[_VALUE],
+            domain.attributes[_KEY].unpadded,
+            domain.attributes[_VALUE],
             epsilon,
             **parameters,
         )
@@ -281,7 +280,7 @@ class KeyValue(Mechanism):
                         "For people who hold several say KeyValue(..., pairs=how many at most)",
                     )
         columns = self.domain.columns(values)
-        index = self.domain.domains[_KEY].encode(columns[_KEY])
+        index = self.domain.attributes[_KEY].encode(columns[_KEY])
         position = self._value.encode(columns[_VALUE])
         if len(index) != len(position):
             raise ArgumentError(
@@ -355,7 +354,7 @@ class KeyValue(Mechanism):
 
     def _anywhere(self, n: int, source: Source) -> np.ndarray:
         """Positions (n,) of uniform values: between the ends of an Interval, or among Integers."""
-        if isinstance(self.values, Integers):
+        if not self.values.is_binned:
             return source.uniform(self.values.size, n) / (self.values.size - 1)
         return source.words(n, np.uint64) / 2.0**64
 

@@ -67,7 +67,7 @@ class PerAttribute(Combined):
         _check_parts(product, mechanisms)
         super().__init__(
             product,
-            {name: _made(name, mechanisms[name], d) for name, d in product.domains.items()},
+            {name: _made(name, mechanisms[name], d) for name, d in product.attributes.items()},
         )
         masks = [part.sensitive_mask for part in self.parts.values()]
         if any(mask is not None for mask in masks) and product.size <= ENUMERABLE:
@@ -75,7 +75,7 @@ class PerAttribute(Combined):
             # enumeration asks for it.
             full = [
                 np.ones(d.size, dtype=bool) if mask is None else mask
-                for d, mask in zip(product.domains.values(), masks, strict=True)
+                for d, mask in zip(product.attributes.values(), masks, strict=True)
             ]
             self.sensitive_mask = np.logical_and.reduce(np.meshgrid(*full, indexing="ij")).ravel()
 
@@ -236,11 +236,7 @@ class PerAttribute(Combined):
                     "Was the file altered?",
                 )
             )
-        domain = (
-            Product(**{name: self.domain.domains[name] for name in wanted})
-            if len(wanted) > 1
-            else self.domain.domains[wanted[0]]
-        )
+        domain = self.domain.select(wanted)
         if domain.size > LARGEST_SIZE:
             raise ArgumentError(
                 message(
@@ -272,7 +268,7 @@ def _check_parts(product: Product, mechanisms: Mapping[str, Any]) -> None:
                 kind(mechanisms),
             )
         )
-    for name in product.domains:
+    for name in product.attributes:
         if name not in mechanisms:
             raise ArgumentError(
                 message(
@@ -282,13 +278,13 @@ def _check_parts(product: Product, mechanisms: Mapping[str, Any]) -> None:
                 )
             )
     for name in mechanisms:
-        if name not in product.domains:
+        if name not in product.attributes:
             raise ArgumentError(
                 message(
                     "mechanisms",
                     f"names {name!r}, which is no attribute",
                     None,
-                    f"Attributes are {', '.join(product.domains)}",
+                    f"Attributes are {', '.join(product.attributes)}",
                 )
             )
 

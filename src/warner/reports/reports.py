@@ -1,4 +1,4 @@
-"""Reports: what leaves the device, as typed columns and the header that says what made them.
+"""Reports: typed columns, and the header of the mechanism that made them.
 
 The wire format of reports is one byte string: a magic line, the length of the head (4 bytes, little
 endian), the head (JSON), the columns one after the other (C order, little endian), and the SHA-256

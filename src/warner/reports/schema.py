@@ -152,7 +152,7 @@ class ReportSchema(ABC):
 
         Args:
             source: the stored columns.
-            names: what ``source`` calls the columns of :meth:`file_columns`, in their order.
+            names: the names in ``source`` of the columns of :meth:`file_columns`, in their order.
 
         Raises:
             ReportError: reports that the mechanism cannot have sent.
@@ -450,7 +450,7 @@ class BitVector(_OneArray):
 
 @dataclass(frozen=True)
 class DigitVector(_OneArray):
-    """A report is ``width`` digits 0..base-1, one for each of as many keys; 0 stands for no value.
+    """A report is ``width`` digits 0..base-1, one digit per key; 0 stands for no value.
 
     >>> schema = DigitVector(2, 3)
     >>> schema.count(schema.parse([[0, 2], [0, 1]])).counts.tolist()
@@ -516,8 +516,8 @@ class DigitVector(_OneArray):
     def indicators(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """Whether every report has each (key, digit), in C order, (n, width base)."""
         digits = columns["digits"]
-        found = (digits[:, :, None] == np.arange(self.base)).reshape(len(digits), -1)
-        return np.asarray(found.astype(np.uint8))
+        equal = (digits[:, :, None] == np.arange(self.base)).reshape(len(digits), -1)
+        return np.asarray(equal.astype(np.uint8))
 
     @property
     def file_width(self) -> int:

@@ -25,7 +25,6 @@ from warner._core.errors import (
     message,
 )
 from warner.channels import LARGEST_DENSE, Channel, KroneckerChannel, SummedChannel, marginal
-from warner.domains import Product
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import cramers_v as plain
 from warner.metrics.simplex import project
@@ -189,7 +188,6 @@ def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:
     """
     domain = data.domain
     keep = places(domain, [first, second], least=2)
-    assert isinstance(domain, Product)
     if data.n < 2:
         raise EmptyError(message("n", "must be at least 2 for an association", str(data.n)))
     channel = data.channel

@@ -13,7 +13,7 @@ from warner._core.errors import (
     message,
 )
 from warner.channels import StackChannel, SummedChannel, marginal, summed
-from warner.domains import Domain, Product
+from warner.domains import Domain
 from warner.estimators.fit import Status
 from warner.estimators.inversion import Inversion
 from warner.estimators.likelihood_data import LikelihoodData
@@ -25,7 +25,6 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     """See Estimate.marginal."""
     domain = estimate.domain
     keep = places(domain, names)
-    assert isinstance(domain, Product)
     if keep == tuple(range(len(domain.shape))) and len(keep) > 1:
         return estimate
     part = subdomain(domain, keep)
@@ -50,7 +49,7 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     if status is Status.OUTSIDE_SIMPLEX and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-9:
         status, shares = Status.EXACT, shares / shares.sum()
     whole = None if alone else Sums(estimate, domain.shape, keep, usual)
-    named = estimate.attribute if len(keep) > 1 else list(domain.domains)[keep[0]]
+    named = estimate.attribute if len(keep) > 1 else list(domain.attributes)[keep[0]]
     # Draws of shares one by one do not know how the noise of neighbouring cells cancels in their sums.
     return Solution(
         replace(fit, probabilities=shares, status=status, draws=None, by_draws=False, path=None),
@@ -63,11 +62,11 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
 
 def places(domain: Domain, names: str | Sequence[str], least: int = 1) -> tuple[int, ...]:
     """Places of some attributes in a Product, in the order named; refused where they are not distinct names of it."""
-    if not isinstance(domain, Product):
+    if not domain.attributes:
         raise ArgumentTypeError(
             message("domain", "must be a Product, of several attributes", type(domain).__name__)
         )
-    known = list(domain.domains)
+    known = list(domain.attributes)
     if not isinstance(names, str) and (
         not hasattr(names, "__iter__") or not all(isinstance(name, str) for name in names)
     ):
@@ -92,7 +91,7 @@ def places(domain: Domain, names: str | Sequence[str], least: int = 1) -> tuple[
     return tuple(known.index(name) for name in asked)
 
 
-def subdomain(domain: Product, keep: Sequence[int]) -> Domain:
-    """The Product of some attributes, or the one attribute's own domain."""
-    known = list(domain.domains.items())
-    return known[keep[0]][1] if len(keep) == 1 else Product(**dict(known[axis] for axis in keep))
+def subdomain(domain: Domain, keep: Sequence[int]) -> Domain:
+    """The Product of some attributes, or the domain of one, by their places."""
+    names = list(domain.attributes)
+    return domain.select([names[axis] for axis in keep])
