@@ -12,7 +12,7 @@ from warner._core.errors import (
     message,
 )
 from warner.channels import Channel, GeometricChannel, HashChannel, KroneckerChannel, TiedChannel
-from warner.mechanisms import KeyValue, Mechanism
+from warner.mechanisms import Mechanism
 
 _ENTRIES = 2**18  # of an inverse that is formed to be looked at
 
@@ -41,12 +41,7 @@ def report_weight(mechanism: Mechanism) -> float | None:
     try:
         channel = mechanism.channel()
         if isinstance(channel, TiedChannel):
-            times = (
-                mechanism.pairs
-                if isinstance(mechanism, KeyValue) and mechanism.pairs is not None
-                else 1
-            )
-            return times / (channel.keep - channel.sent)
+            return mechanism.slots / (channel.keep - channel.sent)
         found = _extremes(channel)
     except (IdentifiabilityError, ArgumentError):
         return None

@@ -42,12 +42,14 @@ class Description(ABC):
             None where it is for any two values.
         represents_interval: whether a value of the domain stands for an interval of answers.
             Reports distinguish single answers better than the bins of the domain.
+        slots: the number of slots of a person's answer, from which a device draws one.
         version: of the law and of the report format; raised when either changes.
     """
 
     represents_interval = False
     distance_unit: float | None = None
     sensitive_mask: np.ndarray | None = None
+    slots = 1
     version = 1
     # Set by every subclass's constructor:
     domain: Domain

@@ -165,6 +165,7 @@ class KeyValue(Mechanism):
             choice("value", value, ("rounding", "piecewise")),
         )
         self.keys, self.values, self.pairs = keys, values, pairs
+        self.slots = 1 if pairs is None else pairs
         self.has_report_channel = self.key == "direct"
         self.value_epsilon = self._checked_value_epsilon(value_epsilon)
         if cells is not None and value == "rounding":
