@@ -25,7 +25,7 @@ from warner.channels import (
     SupportChannel,
 )
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.results.given import _terms, shares_given
+from warner.results.given import shares_given
 
 PAIR = Product(key=Categorical(["a", "b"]), value=Integers(0, 2))
 SHAPE = (2, 3)
@@ -58,11 +58,11 @@ def test_bits_have_the_moments_of_all_their_reports(ones: int | None) -> None:
     law = is_enumerable[:, 6:] @ _columns()
     h = g[:, 3:].sum(axis=1)
     assert g.T @ law == pytest.approx(_columns())  # the inverse is unbiased, so the list is right
-    found = _terms(channel, channel.matvec(THETA.ravel()), 1, SHAPE, _columns())
+    found = channel.block_moments(channel.matvec(THETA.ravel()), 1, SHAPE, _columns())
     assert found.squares == pytest.approx((g[:, 3:] ** 2).T @ law)
     assert found.mixed == pytest.approx((g[:, 3:] * h[:, None]).T @ law)
-    assert found.keys == pytest.approx(np.tile(h**2 @ law, (3, 1)))
-    assert found.total == pytest.approx(THETA[1]) and found.key == pytest.approx(
+    assert found.block_squares == pytest.approx(np.tile(h**2 @ law, (3, 1)))
+    assert found.total == pytest.approx(THETA[1]) and found.block == pytest.approx(
         np.full(3, THETA[1].sum())
     )
 
@@ -86,11 +86,11 @@ def test_attributes_apart_have_the_moments_of_all_their_reports(second: Channel)
     g = np.multiply.outer(a, b).reshape(-1, 3)
     h = np.repeat(a, len(b))
     channel = KroneckerChannel([first, second])
-    found = _terms(channel, channel.matvec(THETA.ravel()), 1, SHAPE, _columns())
+    found = channel.block_moments(channel.matvec(THETA.ravel()), 1, SHAPE, _columns())
     assert found.squares == pytest.approx((g**2).T @ joint)
     assert found.mixed == pytest.approx((g * h[:, None]).T @ joint)
-    assert found.keys == pytest.approx(np.tile(h**2 @ joint, (3, 1)))
-    assert found.total == pytest.approx(THETA[1]) and found.key == pytest.approx(
+    assert found.block_squares == pytest.approx(np.tile(h**2 @ joint, (3, 1)))
+    assert found.total == pytest.approx(THETA[1]) and found.block == pytest.approx(
         np.full(3, THETA[1].sum())
     )
 

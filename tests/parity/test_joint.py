@@ -17,7 +17,6 @@ from warner.channels import (
     KroneckerChannel,
     SummedChannel,
     lifted,
-    marginal,
     summed,
 )
 from warner.design.theory import expected_loss, inversion_squares
@@ -59,7 +58,7 @@ def test_marginal_channels_are_the_law_of_the_reports_summed(name: str, keep: li
     for seed in range(5):
         theta = np.random.default_rng(seed).dirichlet(np.full(24, 0.3))
         w = channel.dense() @ theta
-        found = marginal(channel, w, SHAPE, keep)
+        found = channel.marginal(w, SHAPE, keep)
         assert found is not None
         assert found[1] == pytest.approx(summed(w, rows, keep))
         assert found[0].dense() @ summed(theta, SHAPE, keep) == pytest.approx(found[1], abs=1e-12)
@@ -68,7 +67,7 @@ def test_marginal_channels_are_the_law_of_the_reports_summed(name: str, keep: li
 
 def test_nothing_falls_away_from_a_channel_without_structure() -> None:
     dense = np.random.default_rng(0).dirichlet(np.ones(24), 24).T
-    assert marginal(DenseChannel(dense), np.ones(24) / 24, SHAPE, [0]) is None
+    assert DenseChannel(dense).marginal(np.ones(24) / 24, SHAPE, [0]) is None
 
 
 @pytest.mark.parametrize("name", ["kronecker", "direct", "direct, utility-optimised"])

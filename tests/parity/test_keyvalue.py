@@ -100,7 +100,7 @@ def test_what_reports_of_a_key_say_is_their_conditional_law(key: str) -> None:
     w = channel.matvec((f[:, None] * rest).ravel())
     data = LikelihoodData(channel, w, 1000, mechanism.domain)
     for k in range(3):
-        seen = channel.each(w)[k, 1:]
+        seen = channel.by_key(w)[k, 1:]
         part = of_values(data, k, float(f[k]))
         assert part is not None and isinstance(part.channel, DilutedChannel)
         assert part.channel.matvec(rest[k]) == pytest.approx(seen / seen.sum(), abs=1e-14)
@@ -230,7 +230,7 @@ def test_ends_of_intervals_of_shares_given_a_key_solve_fiellers_equation(key: st
     found = warner.estimate(mechanism.tally(mechanism.randomize(people, rng)))
     channel, checked = found.data.channel, 0
     plug = project(channel.invert(found.data.weights)).reshape(2, 3)
-    seen = channel.each(found.data.weights)[1]
+    seen = channel.by_key(found.data.weights)[1]
     h = ((np.arange(seen.size) > 0) - channel.sent) / (channel.keep - channel.sent)
     for v, (g, ends) in enumerate(
         zip(channel.per_report, found.conditional("b").interval(), strict=True)
@@ -242,7 +242,7 @@ def test_ends_of_intervals_of_shares_given_a_key_solve_fiellers_equation(key: st
                 r * plug[1].sum(),
                 (1 - r) * plug[1].sum() * plug[1, others] / plug[1, others].sum(),
             )
-            each, law = g - r * h, channel.each(channel.matvec(theta.ravel()))[1]
+            each, law = g - r * h, channel.by_key(channel.matvec(theta.ravel()))[1]
             assert float(law @ each) == pytest.approx(0, abs=1e-12)
             assert float(seen @ each) ** 2 == pytest.approx(
                 1.959963984540054**2 * float(law @ each**2) / found.n, rel=1e-6

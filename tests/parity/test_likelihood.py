@@ -178,7 +178,7 @@ def test_quasi_likelihood_of_support_counts_is_the_oracles(name: str) -> None:
     theta = cp.Variable(size)
     mu = (supported.T @ law) @ theta
     counts = (
-        data.channel.shares(data.weights)
+        data.channel.support_shares(data.weights)
         if name == "SubsetSelection"
         else supported.T @ data.weights
     ) * n

@@ -12,7 +12,7 @@ import pytest
 import warner
 from tests.registry import MECHANISMS
 from warner import Categorical, Domain, Integers, Interval, Mechanism
-from warner.channels import DenseChannel, DirectChannel, MergedChannel, SupportChannel
+from warner.channels import DenseCompositeChannel, DirectChannel, MergedChannel, SupportChannel
 from warner.estimators.em.mixture_reduction import averaged, deviations
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import log_likelihood
@@ -216,7 +216,7 @@ def test_merging_by_mean_counts_is_the_merged_channel(kind: str, seed: int) -> N
     matrix = np.stack(
         [channel.dense()[:, labels == j].mean(axis=1) for j in range(merged.shape[1])], axis=1
     )
-    dense = DenseChannel(matrix, rows_per_report=channel.rows_per_report)
+    dense = DenseCompositeChannel(matrix, rows_per_report=channel.rows_per_report)
     slow = warner.MaximumLikelihood(1e-12).fit(
         LikelihoodData(dense, w, n, _unordered(merged.shape[1]))
     )
@@ -316,7 +316,7 @@ def test_the_filter_is_the_published_one_but_for_the_total(size: int, steps: int
         channel = data.channel
         assert isinstance(channel, DirectChannel | SupportChannel)
         q, p = float(channel.q[0]), float(channel.q[0] + channel.gap[0])
-        published = _published(channel.shares(data.weights), p, q, n, steps)
+        published = _published(channel.support_shares(data.weights), p, q, n, steps)
         ours = warner.WienerFilter(steps, constraint=None).fit(data).probabilities
         assert ours - ours.mean() == pytest.approx(published - published.mean(), abs=1e-12)
         assert ours.sum() == pytest.approx(1, abs=1e-12) and published.sum() == pytest.approx(

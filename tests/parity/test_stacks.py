@@ -157,7 +157,7 @@ def test_the_variance_of_a_stack_is_that_of_its_simulated_estimates() -> None:
 def test_channels_with_inverses_of_their_own_are_mixed_as_before() -> None:
     channels = [warner.RandomizedResponse(DOMAIN, epsilon).channel() for epsilon in (0.5, 2.0)]
     stack = StackChannel(channels, (1000, 2000))
-    assert not stack.together and stack.invert(stack.matvec(SHARES)) == pytest.approx(
+    assert not stack.is_inverted_together and stack.invert(stack.matvec(SHARES)) == pytest.approx(
         SHARES, abs=1e-12
     )
     blind = StackChannel([DenseChannel(CLOAKING), DenseChannel(CLOAKING)], (10, 10))

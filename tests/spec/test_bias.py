@@ -137,7 +137,7 @@ def test_bit_sums_and_kept_reports() -> None:
         assert BiasCorrection(alpha=alpha).fit(sums).shares == pytest.approx(
             [0.25, 0.5, 0.25], abs=0.1
         )
-        with pytest.raises(warner.ArgumentError, match="keeps only those seen"):
+        with pytest.raises(warner.ArgumentError, match="keeps the observed reports alone"):
             BiasCorrection(alpha=alpha).fit(kept)
     assert BiasCorrection(alpha=0.5).fit(kept).shares == pytest.approx([0.25, 0.5, 0.25], abs=0.1)
 

@@ -390,7 +390,7 @@ def test_a_start_from_independence_needs_no_inverse() -> None:
 def test_steps_from_independence_do_not_depend_on_the_order_of_attributes() -> None:
     whole, _ = fitted(warner.ExpectationMaximization("auto", start="independent"))
     order = [2, 0, 1]
-    found = warner.channels.marginal(whole.data.channel, whole.data.weights, SHAPE, order)
+    found = whole.data.channel.marginal(whole.data.weights, SHAPE, order)
     assert found is not None
     names = list(DOMAIN.attributes)
     turned = Product(**{names[axis]: DOMAIN.attributes[names[axis]] for axis in order})

@@ -185,7 +185,7 @@ def test_dummies_that_are_not_taken_out_bias_means() -> None:
     """The mutant that takes every report of a key for the person's own draws means to the middle."""
     data = _facts(_make("unary", "piecewise"))
     channel = data.channel
-    seen = channel.each(data.weights)[0, 1:]
+    seen = channel.by_key(data.weights)[0, 1:]
     naive = MaximumLikelihood().fit(LikelihoodData(channel.inner, seen / seen.sum(), 10**6, PAY))
     honest = PerKey(MaximumLikelihood()).fit(data).shares[:8]
     middle = float(naive.shares @ PAY.points[:, 0])

@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 import warner
 from tests.registry import MECHANISMS, SEEING
-from warner.channels.pure import _others
+from warner.channels.pure import _sample_others
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.results.from_tally import likelihood_data
 from warner.results.intervals import wald
@@ -230,7 +230,7 @@ def test_subsets_of_others_have_the_covariance_of_sampling_without_replacement(
 ) -> None:
     """One by one and by the normal limit: mean, variance and covariance of two values' counts; 1e-9 limits, and a mutant without it."""
     people, rng, runs = np.array([0, n, 0, 0, 0]), np.random.default_rng(0), 3000
-    drawn = np.stack([_others(people, count, rng) for _ in range(runs)])
+    drawn = np.stack([_sample_others(people, count, rng) for _ in range(runs)])
     rate = count / 4
     assert (drawn[:, 1] == 0).all()
     rest = drawn[:, [0, 2, 3, 4]]

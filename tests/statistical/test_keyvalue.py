@@ -70,7 +70,7 @@ def test_wrong_samplers_are_rejected(mutant: str) -> None:
 
 
 def _counts(channel: TiedChannel, w: np.ndarray, n: int) -> np.ndarray:
-    return np.rint(channel.each(w) * n)
+    return np.rint(channel.by_key(w) * n)
 
 
 @pytest.mark.parametrize("name", [name for name in KEYED if "unary" in name])
@@ -88,7 +88,7 @@ def test_simulated_tallies_follow_the_law_of_every_key(name: str, kind: str) -> 
         else (lambda: channel.simulate_from_values(people, rng))
     )
     total = sum((_counts(channel, draw(), n) for _ in range(50)), np.zeros((channel.keys, 1)))
-    law = channel.each(channel.matvec(theta))
+    law = channel.by_key(channel.matvec(theta))
     raised = law + theta.reshape(channel.keys, -1).sum(axis=1, keepdims=True) * np.append(
         -channel.sent, channel.dummy
     )

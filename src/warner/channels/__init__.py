@@ -1,60 +1,86 @@
-"""Channels: the law of reports as a linear operator A (m, K), A[y, x] = Pr(report y | value x), columns summing to one.
+"""Channels: the likelihood of reports as a linear operator A[y, x] = Pr(report y | value x).
 
-A channel multiplies (``matvec``: theta -> A theta), transposes (``rmatvec``: r -> A' r), and knows its unbiased inverse
-(``invert``) and that inverse's variance. It does not know how it is solved; estimators do. Names follow SciPy's
-LinearOperator. Rows are in the order in which a tally's counts are laid out.
+Three concepts stand apart. A :class:`LikelihoodOperator` has rows A (m, K), perhaps those of the
+observed reports alone. A :class:`Channel` has a row for every possible report, so columns sum to
+one, and its tallies can be simulated. A :class:`CompositeChannel` has parts of reports for rows,
+such as single bits.
 
-The pure family (METHODS 1) has rows const * (1 + (e^eps - 1) b): a value is supported by a report or not. With
-p = Pr(support | same value), q = Pr(support | other value) and S_x the share of reports that support x, the unbiased
-estimate is (S_x - q) / (p - q), and one report contributes variance mu (1 - mu) / (p - q)^2, mu = q + (p - q) theta_x.
+An operator multiplies (``matvec``: theta -> A theta), transposes (``rmatvec``: r -> A' r) and has
+an unbiased inverse (``invert``) with a known variance. It does not maximise the likelihood;
+estimators do. Names follow SciPy's LinearOperator. Rows are in the order of a tally's counts.
+
+In the pure family (METHODS 1) a report supports a value or not, and rows are
+const * (1 + (e^eps - 1) b). Let p = Pr(support | same value), q = Pr(support | other value) and
+S_x the share of the reports that support x. The unbiased estimate is (S_x - q) / (p - q). One
+report contributes the variance mu (1 - mu) / (p - q)^2, mu = q + (p - q) theta_x.
 """
 
 from __future__ import annotations
 
+from warner.channels.arrays import FloatArray, IntArray, kron
+from warner.channels.axes import lifted, summed
 from warner.channels.bands import BandChannel, windows, windows_at
-from warner.channels.base import LARGEST_DENSE, Channel
-from warner.channels.dense import DenseChannel
+from warner.channels.base import (
+    LARGEST_DENSE,
+    Channel,
+    CompositeChannel,
+    LikelihoodOperator,
+    NearlyConstantRows,
+)
+from warner.channels.dense import DenseChannel, DenseCompositeChannel
+from warner.channels.descriptions import BlockMoments, HashPool, SupportLaw
 from warner.channels.geometric import GeometricChannel
 from warner.channels.hashed import HashChannel
-from warner.channels.key_value import DilutedChannel, TiedChannel
+from warner.channels.key_value import DilutedChannel, TiedChannel, keyed_groups
 from warner.channels.khatri_rao import KhatriRaoChannel
 from warner.channels.kronecker import KroneckerChannel
-from warner.channels.marginal import SummedChannel, lifted, marginal, summed
+from warner.channels.marginal import SummedChannel
 from warner.channels.merged import MergedChannel
 from warner.channels.planar import PlanarChannel
 from warner.channels.pure import DirectChannel, HadamardChannel, SupportChannel, walsh
 from warner.channels.randomized_rounding import SpreadChannel, rounded, rounded_at, spread_over
 from warner.channels.repeated import RepeatedRows
-from warner.channels.stack import StackChannel, groups_of
+from warner.channels.stack import StackChannel, StackedRows, stacked
 from warner.channels.support_reports import SupportRows
 
 __all__ = [
     "LARGEST_DENSE",
     "BandChannel",
+    "BlockMoments",
     "Channel",
+    "CompositeChannel",
     "DenseChannel",
+    "DenseCompositeChannel",
     "DilutedChannel",
     "DirectChannel",
+    "FloatArray",
     "GeometricChannel",
     "HadamardChannel",
     "HashChannel",
+    "HashPool",
+    "IntArray",
     "KhatriRaoChannel",
     "KroneckerChannel",
+    "LikelihoodOperator",
     "MergedChannel",
+    "NearlyConstantRows",
     "PlanarChannel",
     "RepeatedRows",
     "SpreadChannel",
     "StackChannel",
-    "groups_of",
+    "StackedRows",
     "SummedChannel",
     "SupportChannel",
+    "SupportLaw",
     "SupportRows",
     "TiedChannel",
+    "keyed_groups",
+    "kron",
     "lifted",
-    "marginal",
     "rounded",
     "rounded_at",
     "spread_over",
+    "stacked",
     "summed",
     "walsh",
     "windows",

@@ -1,4 +1,4 @@
-"""Two-level channels: a report is likely from a window of values, and equally unlikely from all others."""
+"""Two-level channels: a report is likely from a window of values and unlikely from others."""
 
 from __future__ import annotations
 
@@ -7,22 +7,29 @@ from typing import Any
 
 import numpy as np
 
+from warner.channels.arrays import FloatArray, IntArray, weighted_counts
 from warner.channels.base import Channel
 from warner.channels.randomized_rounding import rounded, rounded_at
 
 
 class BandChannel(Channel):
-    """A[y, x] = low + gain * W[y, x], W[:, x] the share of a window that covers y, given by where it rises and falls.
+    """A[y, x] = low + gain * W[y, x], W[y, x] the share of the window of x that covers y.
 
-    Windows are sums of few steps down the rows, W = cumsum(D), D sparse: both products are a scatter or a gather of D's
-    entries and one cumulative sum, O(m + K), whatever the width of the windows. Square wave and piecewise mechanisms on bins are such,
-    edges that a bin smears over several rows included [P3 sec V-B].
+    W is a cumulative sum down the rows, W = cumsum(D), of a sparse D that holds where windows rise
+    and fall. Both products are a scatter or a gather of the entries of D and one cumulative sum,
+    O(m + K) for windows of any width. Square wave and piecewise mechanisms on bins have such
+    channels, including windows whose edges cover rows in part [P3 sec V-B].
 
     Args:
         shape: (m, K).
-        low, gain: the level outside, and how much higher it is where W = 1.
-        rows, columns, jumps: the entries of D, (e,) each; jumps down a column sum to W's last row there.
-        nearest: (m,) the value that each row stands for when taken as it is.
+        low: the level outside the window.
+        gain: the level where W = 1, less ``low``.
+        rows, columns, jumps: the entries of D, (e,) each. The jumps of a column sum to W in the
+            last row.
+        nearest: (m,) the value that each report stands for when it is not corrected.
+
+    >>> windows(4, 2, 2, 0.1, 0.3).matvec(np.array([1.0, 0.0])).round(3).tolist()
+    [0.325, 0.4, 0.175, 0.1]
     """
 
     def __init__(
@@ -30,99 +37,103 @@ class BandChannel(Channel):
         shape: tuple[int, int],
         low: float,
         gain: float,
-        rows: np.ndarray,
-        columns: np.ndarray,
-        jumps: np.ndarray,
-        nearest: np.ndarray | None = None,
+        rows: IntArray,
+        columns: IntArray,
+        jumps: FloatArray,
+        nearest: IntArray | None = None,
     ) -> None:
         self.shape = shape
         self._nearest = nearest
         self.low, self.gain = low, gain
         order = np.argsort(columns, kind="stable")
-        self._rows, self._columns, self._jumps = (
-            rows[order],
-            columns[order],
-            jumps[order].astype(np.float64),
-        )
+        self._rows, self._columns = rows[order], columns[order]
+        self._jumps: FloatArray = jumps[order].astype(np.float64)
 
     @cached_property
-    def _steps(self) -> Any:
-        """D as a sparse matrix, for products of many vectors."""
+    def _sparse_jumps(self) -> Any:
+        """D as a sparse matrix, for products with many vectors."""
         from scipy.sparse import csr_array
 
         return csr_array((self._jumps, (self._rows, self._columns)), shape=self.shape)
 
-    def matvec(self, theta: np.ndarray) -> np.ndarray:
+    def matvec(self, theta: FloatArray) -> FloatArray:
+        steps: FloatArray
         if theta.ndim == 1:
-            steps: np.ndarray = np.bincount(
-                self._rows, self._jumps * theta[self._columns], self.shape[0]
-            )
+            steps = weighted_counts(self._rows, self._jumps * theta[self._columns], self.shape[0])
         else:
-            steps = self._steps @ theta
-        return self.low * theta.sum(axis=0) + self.gain * np.cumsum(steps, axis=0)
+            steps = self._sparse_jumps @ theta
+        return np.asarray(self.low * theta.sum(axis=0) + self.gain * np.cumsum(steps, axis=0))
 
-    def columns(self, index: np.ndarray) -> np.ndarray:
-        counts = np.searchsorted(self._columns, index, "right") - (
-            first := np.searchsorted(self._columns, index)
-        )
-        where = np.repeat(np.arange(len(index)), counts)
+    def columns(self, index: IntArray) -> FloatArray:
+        first = np.searchsorted(self._columns, index)
+        counts = np.searchsorted(self._columns, index, "right") - first
+        column = np.repeat(np.arange(len(index)), counts)
         entries = (
-            np.arange(where.size)
+            np.arange(column.size)
             - np.repeat(np.cumsum(counts) - counts, counts)
             + np.repeat(first, counts)
         )
         steps = np.zeros((self.shape[0], len(index)))
-        np.add.at(steps, (self._rows[entries], where), self._jumps[entries])
+        np.add.at(steps, (self._rows[entries], column), self._jumps[entries])
         return self.low + self.gain * np.cumsum(steps, axis=0)
 
-    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+    def rmatvec(self, r: FloatArray) -> FloatArray:
         tails = np.cumsum(r[::-1], axis=0)[::-1]
+        covered: FloatArray
         if r.ndim == 1:
-            covered: np.ndarray = np.bincount(
-                self._columns, self._jumps * tails[self._rows], self.shape[1]
-            )
+            covered = weighted_counts(self._columns, self._jumps * tails[self._rows], self.shape[1])
         else:
-            covered = self._steps.T @ tails
-        return self.low * r.sum(axis=0) + self.gain * covered
+            covered = self._sparse_jumps.T @ tails
+        return np.asarray(self.low * r.sum(axis=0) + self.gain * covered)
 
-    def naive_estimate(self, w: np.ndarray) -> np.ndarray:
-        return (
-            super().naive_estimate(w)
-            if self._nearest is None
-            else np.bincount(self._nearest, w, self.shape[1])
-        )
+    def naive_estimate(self, w: FloatArray) -> FloatArray:
+        if self._nearest is None:
+            return super().naive_estimate(w)
+        return weighted_counts(self._nearest, w, self.shape[1])
 
 
 def windows(outputs: int, width: int, size: int, low: float, gain: float) -> BandChannel:
-    """The channel of a window of ``width`` cells among ``outputs``, its start spread over the first ``outputs - width + 1`` cells.
+    """The channel of bins of values: each report lies in a window that starts near the value.
 
-    A value v in [0, 1] is rounded at random to one of the two starts next to s = v (outputs - width); a bin of values, uniform
-    inside, has the average law: start k with weight integral max(0, 1 - |s - k|) over its s (METHODS 2).
+    The windows have ``width`` cells and start at one of the first ``outputs - width + 1`` cells. A
+    number v in [0, 1] is rounded at random to one of the two starts next to
+    s = v (outputs - width). A bin of numbers, uniform inside, has the average law: start k has the
+    weight of the mean of max(0, 1 - |s - k|) over the bin (METHODS 2).
 
     Args:
-        outputs: m cells of the report.
-        width: cells in a window.
-        size: K bins of values.
-        low, gain: Pr(a cell outside), and Pr(a cell inside) - low.
+        outputs: m, the number of cells of the report.
+        width: the number of cells in a window.
+        size: K, the number of bins of [0, 1].
+        low: Pr(one cell outside the window).
+        gain: Pr(one cell inside the window) - low.
     """
     return _from_starts(outputs, width, size, *rounded(outputs - width, size), low, gain)
+
+
+def windows_at(
+    outputs: int, width: int, positions: FloatArray, low: float, gain: float
+) -> BandChannel:
+    """:func:`windows` for values (K,) that are points, at ``positions`` in [0, 1]."""
+    return _from_starts(
+        outputs, width, len(positions), *rounded_at(outputs - width, positions), low, gain
+    )
 
 
 def _from_starts(
     outputs: int,
     width: int,
     size: int,
-    start: np.ndarray,
-    weight: np.ndarray,
+    start: IntArray,
+    weight: FloatArray,
     low: float,
     gain: float,
 ) -> BandChannel:
-    """Windows that start at start[x, i] with probability weight[x, i]."""
+    """The channel whose window of value x starts at start[x, i] with probability weight[x, i]."""
     centres = (weight * start).sum(axis=1) / weight.sum(axis=1)
     means = (centres[1:] + centres[:-1]) / 2
     bins = np.broadcast_to(np.arange(size)[:, None], start.shape)
-    kept = weight > 0
-    start, weight, bins = start[kept], weight[kept], bins[kept]
+    used = weight > 0
+    start, weight, bins = start[used], weight[used], bins[used]
     ends = start + width
     inside = ends < outputs
     return BandChannel(
@@ -132,15 +143,6 @@ def _from_starts(
         np.concatenate([start, ends[inside]]),
         np.concatenate([bins, bins[inside]]),
         np.concatenate([weight, -weight[inside]]),
-        # A report in the middle of a window that starts at k stands for the value whose windows start there.
+        # A report in the middle of a window stands for the value whose windows start there.
         nearest=np.searchsorted(means, np.arange(outputs) - (width - 1) / 2),
-    )
-
-
-def windows_at(
-    outputs: int, width: int, positions: np.ndarray, low: float, gain: float
-) -> BandChannel:
-    """The same for values (K,) that are points, at ``positions`` in [0, 1]."""
-    return _from_starts(
-        outputs, width, len(positions), *rounded_at(outputs - width, positions), low, gain
     )

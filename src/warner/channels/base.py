@@ -1,114 +1,332 @@
-"""What a channel is."""
+"""What a channel is: the likelihood of reports as a linear operator, with an unbiased inverse."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from warner._core.errors import (
-    ArgumentError,
-    IdentifiabilityError,
-    message,
-)
+from warner._core.errors import ArgumentError, IdentifiabilityError, message
+from warner.channels.arrays import FloatArray, IntArray, weighted_counts
+from warner.channels.descriptions import BlockMoments, HashPool, SupportLaw
 
 _BLOCK = 2**22  # elements of an array of unit vectors
-LARGEST_DENSE = 2**26  # entries of a channel that is made a matrix
+LARGEST_DENSE = 2**26  # entries of an operator that is made a matrix
+_LARGEST_INVERSE = 2**18  # entries of an inverse that is formed for its extremes
 
 
-class Channel(ABC):
-    """A (m, K) operator with an unbiased inverse, by the conventions of SciPy's LinearOperator.
+class LikelihoodOperator(ABC):
+    """Rows A (m, K) of the likelihood l(theta) = sum_y w_y log (A theta)_y of report frequencies w.
 
-    Products take one vector or several side by side, along the last axis. A subclass states ``shape``, ``matvec`` and
-    ``rmatvec``; what follows from a matrix has a default here, made from the matrix, which a subclass with structure replaces.
+    Row y is Pr(report y | value x) for every value x, up to a known factor. The rows may be those
+    of the observed reports alone. The columns then do not sum to one. A :class:`Channel` has a row
+    for every possible report.
+
+    The operator multiplies (:meth:`matvec`), transposes (:meth:`rmatvec`) and inverts
+    (:meth:`invert`). Products take one vector, or several side by side along the last axis, by the
+    conventions of SciPy's LinearOperator. A subclass states ``shape``, ``matvec`` and ``rmatvec``.
+    Every other method has a default, which forms the matrix. A subclass with structure replaces it.
+
+    The questions that estimators ask have a default here too: attributes such as
+    ``reports_are_values``, and methods such as :meth:`support_law` that return None.
 
     Attributes:
         shape: (m, K).
         dtype: float64.
-        copies: how many rows one report counts for: 1, except where a report is taken as several (see SupportChannel).
-        log_factors: (m,) or one number: log Pr(report | value) = log(copies A) + log_factors. It is 0 where a row times
-            ``rows_per_report`` is a probability, and something else where rows are only known up to a factor.
+        rows_per_report: the number of rows in which one report counts. It is 1, except in a
+            composite likelihood (see :class:`CompositeChannel`).
+        log_factors: (m,) or one number,
+            log Pr(report | value) = log(rows_per_report A) + log_factors. It is 0 where a row times
+            ``rows_per_report`` is a probability.
+        has_fast_gram: whether :meth:`gram` avoids the loop over all rows.
+        has_row_blocks: whether :meth:`blocks` avoids forming the whole matrix.
+        has_closed_inverse: whether the inverse is a closed form with the precision of the
+            likelihood or nearly so.
+        has_closed_moments: whether :meth:`inverse_moments` has a closed form.
+        has_moments: whether :meth:`inverse_moments` is known.
+        has_likelihood: whether the likelihood may be maximised.
+        lists_all_reports: whether the rows are few enough, and complete, so that a sum over all of
+            them is an expectation.
+        has_independent_parts: whether a report has several parts that are independent given the
+            value.
+        reports_are_values: whether A = q 1' + gap I, so that a report is a value.
+        rows_are_bit_sums: whether the rows are [P; 1 - P] / K with P = q 1' + diag(gap).
+        is_keyed: whether the reports are about keys with values.
+        tells_means_only: whether the reports about a key determine the mean of its values alone.
     """
 
     shape: tuple[int, int]
     dtype = np.dtype(np.float64)
     rows_per_report: float = 1
-    log_factors: np.ndarray | float = 0.0
+    log_factors: FloatArray | float = 0.0
+    has_fast_gram: bool = False
+    has_row_blocks: bool = False
+    has_closed_inverse: bool = False
+    has_likelihood: bool = True
+    lists_all_reports: bool = True
+    has_independent_parts: bool = False
+    reports_are_values: bool = False
+    rows_are_bit_sums: bool = False
 
-    def log_factors_of(self, rows: np.ndarray) -> np.ndarray | float:
-        """``log_factors`` of some rows, given by number or as booleans."""
-        return (
-            self.log_factors[rows] if isinstance(self.log_factors, np.ndarray) else self.log_factors
-        )
+    @property
+    def has_closed_moments(self) -> bool:
+        return False
+
+    @property
+    def has_moments(self) -> bool:
+        return True
+
+    @property
+    def is_keyed(self) -> bool:
+        return False
+
+    @property
+    def tells_means_only(self) -> bool:
+        return False
+
+    # Products
 
     @abstractmethod
-    def matvec(self, theta: np.ndarray) -> np.ndarray:
+    def matvec(self, theta: FloatArray) -> FloatArray:
         """A theta: the probability of every report, (K,) -> (m,) or (K, B) -> (m, B)."""
 
     @abstractmethod
-    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+    def rmatvec(self, r: FloatArray) -> FloatArray:
         """A' r, (m,) -> (K,) or (m, B) -> (K, B)."""
 
-    def matmat(self, thetas: np.ndarray) -> np.ndarray:
+    def matmat(self, thetas: FloatArray) -> FloatArray:
+        """A thetas, (K, B) -> (m, B), under SciPy's name."""
         return self.matvec(thetas)
 
-    def rmatmat(self, rs: np.ndarray) -> np.ndarray:
+    def rmatmat(self, rs: FloatArray) -> FloatArray:
+        """A' rs, (m, B) -> (K, B), under SciPy's name."""
         return self.rmatvec(rs)
 
-    def invert(self, w: np.ndarray) -> np.ndarray:
-        """The linear unbiased estimate of theta (K,) from report frequencies w (m,); invert(A theta) = theta."""
+    def columns(self, index: IntArray) -> FloatArray:
+        """The columns of A for the values at ``index``, (m, len(index))."""
+        units = np.zeros((self.shape[1], len(index)))
+        units[index, np.arange(len(index))] = 1
+        return self.matvec(units)
+
+    def rows(self, index: IntArray) -> FloatArray:
+        """The rows of A for the reports at ``index``, (len(index), K)."""
+        step = max(1, _BLOCK // self.shape[0])
+        rows = np.empty((len(index), self.shape[1]))
+        for start in range(0, len(index), step):
+            block = index[start : start + step]
+            units = np.zeros((self.shape[0], len(block)))
+            units[block, np.arange(len(block))] = 1
+            rows[start : start + step] = self.rmatvec(units).T
+        return rows
+
+    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+        """A in blocks of rows: pairs of a slice of the rows and an array of them."""
+        yield slice(0, self.shape[0]), self._dense
+
+    def dense(self) -> FloatArray:
+        """A as an array (m, K)."""
+        return self.columns(np.arange(self.shape[1]))
+
+    def gram(self, v: FloatArray) -> FloatArray:
+        """A' diag(v) A, (K, K), of weights v (m,)."""
+        total = np.zeros((self.shape[1],) * 2)
+        for rows, block in self.blocks():
+            total += (block * v[rows, None]).T @ block
+        return total
+
+    def log_factors_of(self, rows: IntArray | np.ndarray) -> FloatArray | float:
+        """``log_factors`` of some rows, given by number or as booleans."""
+        if isinstance(self.log_factors, np.ndarray):
+            factors: FloatArray = self.log_factors[rows]
+            return factors
+        return self.log_factors
+
+    # Equivalent likelihoods
+
+    def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
+        """An operator with the same likelihood and cheap products.
+
+        Args:
+            w: (m,) report frequencies.
+
+        Returns:
+            The operator and the frequencies of its rows. Unobserved rows may be missing.
+        """
+        merged = self.merge_proportional_rows()
+        if merged is None:
+            return self, w
+        operator, new_rows = merged
+        return operator, weighted_counts(new_rows, w, operator.shape[0])
+
+    def merge_proportional_rows(self) -> tuple[Channel, IntArray] | None:
+        """A channel with fewer rows and the same information: proportional rows are added.
+
+        Returns:
+            The channel and the new row number of every row, (m,). None where no rows are merged.
+        """
+        return None
+
+    def merge_unsupported_values(
+        self, w: FloatArray
+    ) -> tuple[LikelihoodOperator, FloatArray, Callable[[FloatArray], FloatArray]] | None:
+        """An equivalent smaller problem: values that few reports distinguish become one value.
+
+        Returns:
+            The operator on K' values, the frequencies of its rows, and a function that lifts its
+            maximiser (K',) to all K values. None where no values are merged.
+        """
+        return None
+
+    def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
+        """The quasi-likelihood of the support counts S_x, as an operator and its weights.
+
+        Raises:
+            ArgumentError: the reports do not support values.
+        """
+        raise ArgumentError(
+            message(
+                "likelihood",
+                "of support counts needs reports that support values or not",
+                None,
+                "Use the likelihood of the reports",
+            )
+        )
+
+    # The unbiased inverse
+
+    def invert(self, w: FloatArray) -> FloatArray:
+        """The linear unbiased estimate L w of theta, (m,) -> (K,), where L A = I.
+
+        Raises:
+            IdentifiabilityError: A has rank below K.
+        """
         return self._inverse @ w
 
-    def influence(self, c: np.ndarray) -> np.ndarray:
-        """What each report adds to a linear function of the unbiased estimate: g (m,) with g'w = c'invert(w), (K,) -> (m,) or (K, B) -> (m, B)."""
+    def influence(self, c: FloatArray) -> FloatArray:
+        """L' c: the term that each report adds to the estimate of c'theta.
+
+        Args:
+            c: (K,) or (K, B).
+
+        Returns:
+            g, (m,) or (m, B), with g'w = c'invert(w).
+        """
         return self._inverse.T @ c
 
-    def report_scores(self) -> np.ndarray:
-        """The numbers that reports carry, (s, m): their own, or one per coordinate."""
-        return np.arange(self.shape[0], dtype=np.float64)[None, :]
+    def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Second moments of the inverse's weights L[x, y] of one report y.
 
-    def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """sum_y L[x, y]^2 (A theta)_y and sum_y L[x, y]^2 A[y, x], each (K,), L the inverse's weights of one report.
+        Both are linear in theta, (K,) or (K, B), whose sum need not be one.
 
-        Linear in theta, (K,) or (K, B), whose sum need not be one.
+        Returns:
+            sum_y L[x, y]^2 (A theta)_y, (K,) or (K, B), and sum_y L[x, y]^2 A[y, x], (K,).
         """
-        self._whole()
+        self._require_whole_reports()
         squares = self._inverse**2
         return squares @ self.matvec(theta), np.einsum("xy,yx->x", squares, self._dense)
 
-    def whole(self) -> Channel:
-        """A channel with a row for every report that there can be: this one, except where rows are those of reports seen."""
-        return self
+    def variance(self, theta: FloatArray) -> FloatArray:
+        """The variance (K,) of :meth:`invert` per report; that of n reports is 1/n of it.
 
-    def placed(self, w: np.ndarray) -> np.ndarray:
-        """Weights (m,) as weights of the rows of ``whole()``."""
-        return w
-
-    def second_moments(self, weights: np.ndarray) -> np.ndarray:
-        """E[g^2 | value], (r, K), of g = the sum of ``weights`` (r, m) over the rows that one report counts for."""
-        self._whole()
-        return np.asarray(weights**2 @ self._dense)
-
-    def variance(self, theta: np.ndarray) -> np.ndarray:
-        """Variance (K,) of ``invert`` per report, for users drawn independently from theta; divide by n."""
+        The people's values are drawn independently from theta (K,).
+        """
         return np.maximum(self.inverse_moments(theta)[0] - theta**2, 0.0)
 
-    def variance_at_zero(self, theta: np.ndarray) -> np.ndarray:
-        """Variance (K,) per report of the inverse at each value if its true share were 0 and theta (K,) held for the rest.
+    def variance_at_zero(self, theta: FloatArray) -> FloatArray:
+        """The variance (K,) of :meth:`invert` at each value x per report, if theta_x were 0.
 
-        With L the inverse's weights: (sum_y L[x, y]^2 (A theta - theta_x A_x)_y) / (1 - theta_x).
+        The other shares keep their proportions:
+        (sum_y L[x, y]^2 (A theta - theta_x A_x)_y) / (1 - theta_x).
         """
-        total, own = self.inverse_moments(theta)
+        total, at_value = self.inverse_moments(theta)
         rest = 1 - theta
         return np.maximum(
-            np.where(rest > 0, (total - theta * own) / np.where(rest > 0, rest, 1.0), total), 0.0
+            np.where(rest > 0, (total - theta * at_value) / np.where(rest > 0, rest, 1.0), total),
+            0.0,
         )
 
-    def naive_estimate(self, w: np.ndarray) -> np.ndarray:
-        """The report histogram itself as a distribution (K,) over values, with no correction at all."""
+    def has_inverse(self) -> bool:
+        """Whether different distributions always make different reports."""
+        try:
+            self.invert(np.full(self.shape[0], 1 / self.shape[0]))
+        except IdentifiabilityError:
+            return False
+        return True
+
+    def has_wald_intervals(self, w: FloatArray) -> bool:
+        """Whether the inverse of the frequencies w (m,) and its variance can be computed."""
+        try:
+            self.invert(w)
+        except IdentifiabilityError:
+            return False
+        return True
+
+    def inverse_range(self) -> tuple[FloatArray, FloatArray] | None:
+        """The least and the largest weight of one report in the estimate of each value.
+
+        Returns:
+            min_y L[x, y] and max_y L[x, y], (K,) each, or bounds of them. None where the inverse
+            is too large to form.
+        """
+        merged = self.merge_proportional_rows()
+        operator = self if merged is None else merged[0]
+        if operator.shape[0] * operator.shape[1] > _LARGEST_INVERSE:
+            return None
+        return extremes(operator._inverse)
+
+    def report_weight(self, values_per_report: int = 1) -> float | None:
+        """The largest change of an estimated count by one report: max L[x, y] - L[x, y'].
+
+        Args:
+            values_per_report: the number of values that each person has, where a report is about
+                one of them that is drawn at random.
+
+        Returns:
+            The weight in people. None where the inverse is too large to form.
+        """
+        bounds = self.inverse_range()
+        return None if bounds is None else float((bounds[1] - bounds[0]).max())
+
+    def block_moments(
+        self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray
+    ) -> BlockMoments:
+        """Unbiased estimates for one block of values, and the second moments of their terms.
+
+        Args:
+            w: (m,) report frequencies.
+            block: the number of the block.
+            shape: the number of blocks and the number V of values in each; K is their product.
+            columns: (K, B) distributions, whose sums need not be one. The last one is uniform.
+        """
+        size = shape[1]
+        members = slice(block * size, (block + 1) * size)
+        total = self.invert(w)[members]
+        unit = np.zeros((self.shape[1], size))
+        unit[members] = np.eye(size)
+        g = self.influence(unit)
+        h = g.sum(axis=1)
+        probabilities = self.matvec(columns)
+        return BlockMoments(
+            total,
+            np.full(size, total.sum()),
+            (g**2).T @ probabilities,
+            (g * h[:, None]).T @ probabilities,
+            np.tile(h**2 @ probabilities, (size, 1)),
+        )
+
+    def report_scores(self) -> FloatArray:
+        """The numbers that the reports carry, (s, m): the report's number, or its coordinates."""
+        return np.arange(self.shape[0], dtype=np.float64)[None, :]
+
+    def naive_estimate(self, w: FloatArray) -> FloatArray:
+        """The report histogram itself as a distribution (K,) over the values, not corrected.
+
+        Raises:
+            ArgumentError: the reports are not values.
+        """
         if self.shape[0] != self.shape[1]:
             raise ArgumentError(
                 message(
@@ -120,174 +338,297 @@ class Channel(ABC):
             )
         return w.copy()
 
-    def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Weights (m,) of n reports from people drawn independently from theta: what a tally would hold, without the people."""
-        self._whole()
-        d = np.maximum(self.matvec(theta), 0.0)
-        return rng.multinomial(n, d / d.sum()) / n
+    # Other data of the same mechanism
 
-    def simulate_from_values(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Weights (m,) of the reports of ``people`` (K,), so many with each value: the values are fixed, the reports are drawn."""
-        self._whole()
-        total = np.zeros(self.shape[0], dtype=np.int64)
-        for x in np.flatnonzero(people):
-            column = np.maximum(self._dense[:, x], 0.0)
-            total += rng.multinomial(people[x], column / column.sum())
-        return total / people.sum()
+    def complete(self) -> Channel:
+        """The channel with a row for every possible report."""
+        raise ArgumentError(message("channel", "does not know the reports that were not observed"))
 
-    def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
-        """What the reports say when only known by how many support each value, as a channel of its own and its weights."""
+    def complete_weights(self, w: FloatArray) -> FloatArray:
+        """Frequencies (m,) as frequencies of the rows of :meth:`complete`."""
+        return w
+
+    def simulate_tally(
+        self,
+        theta: FloatArray,
+        n: int,
+        rng: np.random.Generator,
+        values: IntArray | None = None,
+    ) -> tuple[LikelihoodOperator, FloatArray]:
+        """A simulated tally of n reports.
+
+        Args:
+            theta: (K,) the distribution from which the people's values are drawn.
+            n: number of reports.
+            values: the number of people (K,) with each value, where it is fixed.
+
+        Returns:
+            An operator and the frequencies of its rows.
+
+        Raises:
+            ArgumentError: the rows are those of observed reports alone.
+        """
         raise ArgumentError(
             message(
-                "likelihood",
-                "of support counts needs reports that support values or not",
+                "bootstrap",
+                "needs a tally of all possible reports; this one keeps the observed reports alone",
                 None,
-                "Use the likelihood of the reports",
+                "Use kind='wald', or tally without keep_reports",
             )
         )
 
-    def _whole(self) -> None:
-        """Refuse what only holds where a row is a whole report."""
+    # What the reports say about
+
+    def support_law(self) -> SupportLaw | None:
+        """The exact law of the support counts; None where reports do not support values."""
+        return None
+
+    def sends_true_values(self) -> bool:
+        """Whether every report is the value itself, without noise."""
+        return False
+
+    def average_support_law(self) -> SupportLaw | None:
+        """:meth:`support_law`, averaged over the hash functions of a pool where there is one."""
+        return self.support_law()
+
+    def support_shares(self, w: FloatArray) -> FloatArray:
+        """S (K,): the share of the reports that support each value.
+
+        Raises:
+            ArgumentError: the reports do not support values.
+        """
+        raise ArgumentError(message("channel", "has no reports that support values or not"))
+
+    def hash_pool(self) -> HashPool | None:
+        """The pool of hash functions of local hashing; None for other reports."""
+        return None
+
+    def nearly_constant(self) -> NearlyConstantRows | None:
+        """This operator, if the entries of most rows hardly differ; None otherwise."""
+        return None
+
+    def groups(self) -> tuple[LikelihoodOperator, ...]:
+        """The operators of the groups of people that used different mechanisms or budgets."""
+        return (self,)
+
+    def split_groups(
+        self, w: FloatArray, n: int
+    ) -> list[tuple[LikelihoodOperator, FloatArray, int]]:
+        """For each group its operator, the frequencies of its rows and its number of people.
+
+        Args:
+            w: (m,) report frequencies.
+            n: number of people.
+        """
+        return [(self, w, n)]
+
+    def with_equal_groups(self) -> LikelihoodOperator:
+        """The same operator; :meth:`invert` gives all groups the same weight [P1 eq 13]."""
+        return self
+
+    def factors(self, shape: Sequence[int]) -> tuple[Channel, ...] | None:
+        """The channels of attributes that were randomised separately.
+
+        Args:
+            shape: the number of values of each attribute.
+
+        Returns:
+            One channel for each attribute. None where the attributes were randomised together.
+        """
+        return None
+
+    def marginal(
+        self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
+        """The reports about some attributes alone, as an operator and the frequencies of its rows.
+
+        Attributes that were randomised separately can be left out, since columns sum to one:
+        sum over y2 of A1[y1, x1] A2[y2, x2] = A1[y1, x1]. Randomised response on combinations also
+        has marginals, since its wrong answers do not depend on the true one.
+
+        Args:
+            w: (m,) report frequencies.
+            shape: the number of values of each attribute.
+            keep: the positions of the attributes that are kept, in the order asked for.
+
+        Returns:
+            None where the other attributes cannot be left out.
+        """
+        if list(keep) == list(range(len(shape))):
+            return self, w
+        return self._marginal(w, shape, keep)
+
+    def _marginal(
+        self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
+        """:meth:`marginal` where ``keep`` is not the identity."""
+        return None
+
+    def _require_whole_reports(self) -> None:
+        """Refuse computations that need one row for each report."""
         if self.rows_per_report != 1:
             raise ArgumentError(
                 message(
                     "channel",
-                    "has parts of reports for rows, whose joint law it does not know",
+                    "stores bit sums, which do not determine the joint distribution of the bits"
+                    " of a report",
                     None,
-                    "Keep whole reports, or use another kind",
+                    "Keep whole reports (keep_reports=True), or use another kind",
                 )
             )
 
-    def restrict_to_observed(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
-        """A channel with the same likelihood whose products are cheap for these weights, and its weights."""
-        folded = self.merge_proportional_rows()
-        return (
-            (self, w)
-            if folded is None
-            else (folded[0], np.bincount(folded[1], w, folded[0].shape[0]))
-        )
-
-    def merge_proportional_rows(self) -> tuple[Channel, np.ndarray] | None:
-        """A channel of fewer rows that tells as much, and which of its rows each row goes to, (m,); None where there is none.
-
-        Rows that are proportional to each other tell the same.
-        """
-        return None
-
-    def merge_unsupported_values(
-        self, w: np.ndarray
-    ) -> tuple[Channel, np.ndarray, Callable[[np.ndarray], np.ndarray]] | None:
-        """A smaller channel with the same maximum of the likelihood, its weights, and how its maximiser (K',) is that of all (K,).
-
-        None where values do not lump.
-        """
-        return None
-
-    def columns(self, index: np.ndarray) -> np.ndarray:
-        """The columns of A for some values, (m, len(index))."""
-        chosen = np.zeros((self.shape[1], len(index)))
-        chosen[index, np.arange(len(index))] = 1
-        return self.matvec(chosen)
-
-    def rows(self, index: np.ndarray) -> np.ndarray:
-        """The rows of A for some reports, (len(index), K)."""
-        step = max(1, _BLOCK // self.shape[0])
-        found = np.empty((len(index), self.shape[1]))
-        for start in range(0, len(index), step):
-            part = index[start : start + step]
-            unit = np.zeros((self.shape[0], len(part)))
-            unit[part, np.arange(len(part))] = 1
-            found[start : start + step] = self.rmatvec(unit).T
-        return found
-
-    def sample_rows(self, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Row numbers (n,) of reports of people with the values at ``index`` (n,), each drawn on its own."""
-        self._whole()
-        out = np.empty(len(index), dtype=np.int64)
-        order = np.argsort(index, kind="stable")
-        values, starts = np.unique(index[order], return_index=True)
-        for x, people in zip(values, np.split(order, starts[1:]), strict=True):
-            column = np.maximum(self.columns(np.array([x]))[:, 0], 0.0)
-            out[people] = rng.choice(len(column), len(people), p=column / column.sum())
-        return out
-
-    def simulate_tally(
-        self, theta: np.ndarray, n: int, rng: np.random.Generator, values: np.ndarray | None = None
-    ) -> tuple[Channel, np.ndarray]:
-        """A simulated tally: a channel and its weights. This channel and :meth:`simulate`, except where rows are those of reports seen.
-
-        ``values``: how many people (K,) have each value, where that is fixed.
-        """
-        return self, self.simulate(theta, n, rng) if values is None else self.simulate_from_values(
-            values, rng
-        )
-
-    def dense(self) -> np.ndarray:
-        """A as an array (m, K)."""
-        return self.columns(np.arange(self.shape[1]))
-
-    def gram(self, v: np.ndarray) -> np.ndarray:
-        """A' diag(v) A, (K, K)."""
-        total = np.zeros((self.shape[1],) * 2)
-        for rows, block in self.blocks():
-            total += (block * v[rows, None]).T @ block
-        return total
-
-    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """A in blocks of rows: (which rows, array)."""
-        yield slice(0, self.shape[0]), self._dense
-
     @cached_property
-    def _dense(self) -> np.ndarray:
+    def _dense(self) -> FloatArray:
+        """:meth:`dense`, kept; refused where it is too large."""
         if self.shape[0] * self.shape[1] > LARGEST_DENSE:
             raise ArgumentError(
                 message(
                     "channel",
                     f"is made a matrix up to {LARGEST_DENSE} entries",
                     f"{self.shape[0]} reports and {self.shape[1]} values",
-                    "Use a method that only multiplies by it, such as ExpectationMaximization, or a coarser domain",
+                    "Use a method that only multiplies by it, such as ExpectationMaximization, "
+                    "or a coarser domain",
                 )
             )
         return self.dense()
 
     @cached_property
-    def _inverse(self) -> np.ndarray:
-        """A left inverse (K, m): weighted least squares with the weights that are right at the uniform distribution."""
-        if (folded := self.merge_proportional_rows()) is not None:
-            return folded[0]._inverse[:, folded[1]]
+    def _inverse(self) -> FloatArray:
+        """A left inverse (K, m): weighted least squares, optimal at the uniform distribution."""
+        if (merged := self.merge_proportional_rows()) is not None:
+            columns: FloatArray = merged[0]._inverse[:, merged[1]]
+            return columns
         matrix = self._dense
-        spread = matrix.mean(axis=1)
-        rows = spread > 0
-        scaled = matrix[rows] / np.sqrt(spread[rows, None])
+        mean = matrix.mean(axis=1)
+        rows = mean > 0
+        scaled = matrix[rows] / np.sqrt(mean[rows, None])
         if np.linalg.matrix_rank(scaled) < self.shape[1]:
             raise IdentifiabilityError(
                 message(
                     "channel",
-                    f"has rank below the number of values, {self.shape[1]}: different distributions make the same reports",
+                    f"has rank below the number of values, {self.shape[1]}: different "
+                    "distributions make the same reports",
                     None,
-                    "Use a mechanism whose channel has full column rank, or a method that does not invert it (for the mean of numbers SampleMean)",
+                    "Use a mechanism whose channel has full column rank, or a method that does "
+                    "not invert it (for the mean of numbers SampleMean)",
                 )
             )
         inverse = np.zeros(self.shape[::-1])
-        inverse[:, rows] = np.linalg.pinv(scaled) / np.sqrt(spread[rows])
+        inverse[:, rows] = np.linalg.pinv(scaled) / np.sqrt(mean[rows])
         return inverse
 
 
-def has_inverse(channel: Channel) -> bool:
-    """Whether distributions are told apart by the reports that they make through this channel."""
-    try:
-        channel.invert(np.full(channel.shape[0], 1 / channel.shape[0]))
-    except IdentifiabilityError:
-        return False
-    return True
+class NearlyConstantRows(LikelihoodOperator):
+    """Rows base + gain * b with few different entries, b a vector of bits.
+
+    A theta then hardly depends on theta, which Newton's method uses: one Hessian serves all steps.
+
+    Attributes:
+        steady: (m,) booleans, the rows with base > 0. Each other row names one value alone.
+    """
+
+    steady: np.ndarray
+
+    @abstractmethod
+    def named_gram(self, v: FloatArray) -> FloatArray:
+        """The diagonal (K,) of A' diag(v) A over the rows that name one value alone."""
+
+
+class Channel(LikelihoodOperator):
+    """A[y, x] = Pr(report y | value x) for every possible report y: columns sum to one.
+
+    Where ``rows_per_report`` is above 1, rows are parts of reports (see :class:`CompositeChannel`),
+    and methods that need one row for each report refuse.
+    """
+
+    def complete(self) -> Channel:
+        return self
+
+    def second_moments(self, weights: FloatArray) -> FloatArray:
+        """E[g^2 | value], where g is the sum of the weights of the rows in which one report counts.
+
+        Args:
+            weights: (r, m).
+
+        Returns:
+            (r, K).
+        """
+        self._require_whole_reports()
+        return weights**2 @ self._dense
+
+    def simulate(self, theta: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+        """Simulated report frequencies (m,) of n people whose values are drawn from theta (K,)."""
+        self._require_whole_reports()
+        d = np.maximum(self.matvec(theta), 0.0)
+        return rng.multinomial(n, d / d.sum()) / n
+
+    def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Simulated report frequencies (m,) when people[x] people hold value x."""
+        self._require_whole_reports()
+        total = np.zeros(self.shape[0], dtype=np.int64)
+        for x in np.flatnonzero(people):
+            column = np.maximum(self._dense[:, x], 0.0)
+            total += rng.multinomial(people[x], column / column.sum())
+        return np.asarray(total / people.sum())
+
+    def simulate_tally(
+        self,
+        theta: FloatArray,
+        n: int,
+        rng: np.random.Generator,
+        values: IntArray | None = None,
+    ) -> tuple[LikelihoodOperator, FloatArray]:
+        if values is None:
+            return self, self.simulate(theta, n, rng)
+        return self, self.simulate_from_values(values, rng)
+
+    def sample_rows(self, index: IntArray, rng: np.random.Generator) -> IntArray:
+        """The row numbers (n,) of the reports of n people with the values at ``index`` (n,)."""
+        self._require_whole_reports()
+        rows = np.empty(len(index), dtype=np.int64)
+        order = np.argsort(index, kind="stable")
+        values, starts = np.unique(index[order], return_index=True)
+        for x, people in zip(values, np.split(order, starts[1:]), strict=True):
+            column = np.maximum(self.columns(np.array([x]))[:, 0], 0.0)
+            rows[people] = rng.choice(len(column), len(people), p=column / column.sum())
+        return rows
+
+    def sample_marks(self, index: IntArray, rng: np.random.Generator) -> FloatArray:
+        """The rows in which simulated reports count, (n, m) zeros and ones.
+
+        Args:
+            index: (n,) the people's values.
+        """
+        return np.eye(self.shape[0])[self.sample_rows(index, rng)]
+
+
+class CompositeChannel(Channel):
+    """A channel whose rows are parts of reports, such as single bits.
+
+    Each report counts in ``rows_per_report`` > 1 rows, so the likelihood of the rows is a composite
+    likelihood: it treats the parts of one report as independent. Times ``rows_per_report``, it is
+    in nats per report. Simulated tallies draw the people's values first, because the parts of one
+    report belong together.
+    """
+
+    def simulate(self, theta: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+        return self.simulate_from_values(rng.multinomial(n, theta / theta.sum()), rng)
+
+
+def extremes(inverse: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The least and the largest entry of every row."""
+    return inverse.min(axis=1), inverse.max(axis=1)
 
 
 def one_by_one(
-    product: Callable[[Any, np.ndarray], np.ndarray],
-) -> Callable[[Any, np.ndarray], np.ndarray]:
-    """A product of one vector made one of several, column by column, where working on all at once gains nothing."""
+    product: Callable[[Any, FloatArray], FloatArray],
+) -> Callable[[Any, FloatArray], FloatArray]:
+    """A product with one vector as a product with several, column by column.
 
-    def several(self: Any, array: np.ndarray) -> np.ndarray:
+    It serves products that gain nothing from several vectors at once.
+    """
+
+    def several(self: Any, array: FloatArray) -> FloatArray:
         if array.ndim == 1:
             return product(self, array)
         return np.stack([product(self, column) for column in np.ascontiguousarray(array.T)], axis=1)

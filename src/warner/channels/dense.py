@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from warner._core.errors import (
-    ArgumentError,
-    message,
-)
-from warner.channels.base import Channel
+from warner._core.errors import ArgumentError, message
+from warner.channels.arrays import FloatArray, IntArray, weighted_counts
+from warner.channels.base import Channel, CompositeChannel
 
 
 class DenseChannel(Channel):
@@ -16,15 +14,20 @@ class DenseChannel(Channel):
 
     Args:
         matrix: A.
-        copies: how many of its rows one report counts for.
-        nearest: (m,) the value that each row stands for when taken as it is, where there is one.
+        nearest: (m,) the value that each report stands for when it is not corrected, where there
+            is such a value.
+
+    Raises:
+        ArgumentError: not a matrix of probabilities.
+
+    >>> channel = DenseChannel(np.array([[0.8, 0.3], [0.2, 0.7]]))
+    >>> channel.invert(np.array([0.5, 0.5])).round(3).tolist()
+    [0.4, 0.6]
     """
 
-    def __init__(
-        self, matrix: np.ndarray, rows_per_report: float = 1, nearest: np.ndarray | None = None
-    ) -> None:
+    def __init__(self, matrix: FloatArray, nearest: IntArray | None = None) -> None:
         self._nearest = nearest
-        self.matrix = np.array(matrix, dtype=np.float64)
+        self.matrix: FloatArray = np.array(matrix, dtype=np.float64)
         if self.matrix.ndim != 2 or not self.matrix.size:
             raise ArgumentError(
                 message("matrix", "must have shape (reports, values)", str(self.matrix.shape))
@@ -37,24 +40,35 @@ class DenseChannel(Channel):
             raise ArgumentError(
                 message("matrix", "must have entries >= 0 and columns that sum to 1")
             )
-        self.shape = self.matrix.shape
-        self.rows_per_report = rows_per_report
+        self.shape = (self.matrix.shape[0], self.matrix.shape[1])
 
-    def matvec(self, theta: np.ndarray) -> np.ndarray:
+    def matvec(self, theta: FloatArray) -> FloatArray:
         return self.matrix @ theta
 
-    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+    def rmatvec(self, r: FloatArray) -> FloatArray:
         return self.matrix.T @ r
 
-    def naive_estimate(self, w: np.ndarray) -> np.ndarray:
-        return (
-            super().naive_estimate(w)
-            if self._nearest is None
-            else np.bincount(self._nearest, w, self.shape[1])
-        )
+    def naive_estimate(self, w: FloatArray) -> FloatArray:
+        if self._nearest is None:
+            return super().naive_estimate(w)
+        return weighted_counts(self._nearest, w, self.shape[1])
 
-    def columns(self, index: np.ndarray) -> np.ndarray:
-        return self.matrix[:, index]
+    def columns(self, index: IntArray) -> FloatArray:
+        columns: FloatArray = self.matrix[:, index]
+        return columns
 
-    def dense(self) -> np.ndarray:
+    def dense(self) -> FloatArray:
         return self.matrix.copy()
+
+
+class DenseCompositeChannel(DenseChannel, CompositeChannel):
+    """A matrix whose rows are parts of reports.
+
+    Args:
+        matrix: A (m, K), columns sum to one.
+        rows_per_report: the number of rows in which one report counts.
+    """
+
+    def __init__(self, matrix: FloatArray, rows_per_report: float) -> None:
+        super().__init__(matrix)
+        self.rows_per_report = rows_per_report

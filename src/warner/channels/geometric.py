@@ -1,27 +1,32 @@
-"""Exponential channels: the probability of a report falls by one factor with every step away from the value."""
+"""Exponential channels: every step away from the value divides the probability by one factor."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from warner._core.errors import (
-    ArgumentError,
-    message,
-)
-from warner.channels.base import Channel
+from warner._core.errors import ArgumentError, message
+from warner.channels.arrays import FloatArray, IntArray
+from warner.channels.base import Channel, extremes
 
 
 class GeometricChannel(Channel):
-    """A[z, x] = c_z a^|z - x| on whole numbers, c = (1 - a) / (1 + a) inside and 1 / (1 + a) at the two ends of the reports.
+    """A[z, x] = c_z a^|z - x| on whole numbers, with the tails collected at the two end reports.
 
-    The ends collect the tails beyond them, so this is the truncated geometric mechanism where reports range like values
-    [P4 eq 22], and where they range wider the geometric one as far as it is recorded [P4 eq 21]. Both products are two
-    one-pole recursions, O(m), and the inverse of a^|z - x| has three diagonals.
+    c = (1 - a) / (1 + a) inside and 1 / (1 + a) at both ends. This is the truncated geometric
+    mechanism where reports have the range of the values [P4 eq 22]. Where their range is wider, it
+    is the geometric mechanism as far as it is recorded [P4 eq 21]. Both products are two recursions
+    with one coefficient, O(m). The inverse of a^|z - x| has three diagonals.
 
     Args:
-        size: K values 0..K-1.
+        size: K; the values are 0..K-1.
         ratio: a, in (0, 1).
-        before, after: how far reports reach beyond the first and the last value.
+        before, after: how far reports reach below the first and above the last value.
+
+    Raises:
+        ArgumentError: a ratio outside (0, 1), or a single report.
+
+    >>> GeometricChannel(3, 0.5).matvec(np.array([1.0, 0.0, 0.0])).round(3).tolist()
+    [0.667, 0.167, 0.167]
     """
 
     def __init__(self, size: int, ratio: float, before: int = 0, after: int = 0) -> None:
@@ -42,77 +47,88 @@ class GeometricChannel(Channel):
         self._values = slice(before, before + size)
         self._gap = gap
 
-    def _smear(self, v: np.ndarray) -> np.ndarray:
+    @property
+    def has_closed_moments(self) -> bool:
+        return True
+
+    def _convolve(self, v: FloatArray) -> FloatArray:
         """sum_x a^|z - x| v_x for every z, along the first axis."""
         from scipy.signal import lfilter
 
         denominator = [1.0, -self.ratio]
         forward = lfilter([1.0], denominator, v, axis=0)
         backward = lfilter([1.0], denominator, v[::-1], axis=0)[::-1]
-        return forward + backward - v
+        return np.asarray(forward + backward - v)
 
-    def _sharpen(self, v: np.ndarray) -> np.ndarray:
-        """The inverse of :meth:`_smear`: (1 + a^2 inside, 1 at the ends; -a beside) / (1 - a^2)."""
+    def _deconvolve(self, v: FloatArray) -> FloatArray:
+        """The inverse of :meth:`_convolve`, three diagonals divided by 1 - a^2.
+
+        The main diagonal is 1 + a^2, or 1 at both ends; the diagonals beside it are -a.
+        """
         a = self.ratio
         out = (1 + a**2) * v
         out[0], out[-1] = v[0], v[-1]
         out[1:] -= a * v[:-1]
         out[:-1] -= a * v[1:]
-        return out / (self._gap * (1 + a))
+        return np.asarray(out / (self._gap * (1 + a)))
 
-    def matvec(self, theta: np.ndarray) -> np.ndarray:
-        placed = np.zeros((self.shape[0], *theta.shape[1:]))
-        placed[self._values] = theta
-        return (self._level * self._smear(placed).T).T
+    def matvec(self, theta: FloatArray) -> FloatArray:
+        padded = np.zeros((self.shape[0], *theta.shape[1:]))
+        padded[self._values] = theta
+        return (self._level * self._convolve(padded).T).T
 
-    def rmatvec(self, r: np.ndarray) -> np.ndarray:
-        return self._smear((self._level * r.T).T)[self._values]
+    def rmatvec(self, r: FloatArray) -> FloatArray:
+        return self._convolve((self._level * r.T).T)[self._values]
 
-    def merge_proportional_rows(self) -> tuple[Channel, np.ndarray] | None:
-        """Reports beyond the values on one side are all proportional to a^x: they tell as much as the end does."""
+    def merge_proportional_rows(self) -> tuple[GeometricChannel, IntArray] | None:
+        """Reports beyond the values on one side are all proportional to a^x: they become one."""
         rows, size = self.shape
         if rows == size or size < 2:
             return None
-        return GeometricChannel(size, self.ratio), np.clip(
-            np.arange(rows) - self.before, 0, size - 1
-        )
+        new_rows = np.clip(np.arange(rows) - self.before, 0, size - 1)
+        return GeometricChannel(size, self.ratio), new_rows
 
-    def _folded(self, w: np.ndarray) -> np.ndarray:
+    def _merged_weights(self, w: FloatArray) -> FloatArray:
+        """Frequencies (K,) with the reports beyond the values added to the two ends."""
         out = w[self._values].copy()
         out[0] += w[: self.before].sum(axis=0)
         out[-1] += w[self.before + self.shape[1] :].sum(axis=0)
         return out
 
-    def invert(self, w: np.ndarray) -> np.ndarray:
-        if (folded := self.merge_proportional_rows()) is not None:
-            return folded[0].invert(self._folded(w))
-        return self._sharpen((w.T / self._level).T)
+    def invert(self, w: FloatArray) -> FloatArray:
+        if (merged := self.merge_proportional_rows()) is not None:
+            return merged[0].invert(self._merged_weights(w))
+        return self._deconvolve((w.T / self._level).T)
 
-    def influence(self, c: np.ndarray) -> np.ndarray:
-        if (folded := self.merge_proportional_rows()) is not None:
-            return folded[0].influence(c)[folded[1]]
-        return (self._sharpen(c).T / self._level).T
+    def influence(self, c: FloatArray) -> FloatArray:
+        if (merged := self.merge_proportional_rows()) is not None:
+            return merged[0].influence(c)[merged[1]]
+        return np.asarray((self._deconvolve(c).T / self._level).T)
 
-    def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Row x of the inverse has three entries, so both sums have three terms."""
-        if (folded := self.merge_proportional_rows()) is not None:
-            return folded[0].inverse_moments(theta)
+        if (merged := self.merge_proportional_rows()) is not None:
+            return merged[0].inverse_moments(theta)
         a, size = self.ratio, self.shape[1]
         scale = self._gap * (1 + a)
-        inner = np.full(size, 1 + a**2)
-        inner[[0, -1]] = 1
-        law = self.matvec(theta)
-        total, own = np.zeros_like(law), np.zeros(size)
-        for shift, weight in ((0, inner), (-1, np.full(size, a)), (1, np.full(size, a))):
+        diagonal = np.full(size, 1 + a**2)
+        diagonal[[0, -1]] = 1
+        probabilities = self.matvec(theta)
+        total, at_value = np.zeros_like(probabilities), np.zeros(size)
+        for shift, weight in ((0, diagonal), (-1, np.full(size, a)), (1, np.full(size, a))):
             z = np.arange(size) + shift
-            there = (z >= 0) & (z < size)
-            z = z[there]
-            # The weight on the diagonal is that of the value, those beside it are equal everywhere.
-            square = (weight[there] / scale / self._level[z]) ** 2
-            total[there] += (square * law[z].T).T
-            own[there] += square * self._level[z] * a ** abs(shift)
-        return total, own
+            inside = (z >= 0) & (z < size)
+            z = z[inside]
+            square = (weight[inside] / scale / self._level[z]) ** 2
+            total[inside] += (square * probabilities[z].T).T
+            at_value[inside] += square * self._level[z] * a ** abs(shift)
+        return total, at_value
 
-    def naive_estimate(self, w: np.ndarray) -> np.ndarray:
-        """Reports beyond the values count for the nearest one."""
-        return self._folded(w)
+    def inverse_range(self) -> tuple[FloatArray, FloatArray]:
+        """An end, the value next to it and one inside have all the weights that there are."""
+        size = min(self.shape[1], 5)
+        return extremes(GeometricChannel(size, self.ratio).influence(np.eye(size)).T)
+
+    def naive_estimate(self, w: FloatArray) -> FloatArray:
+        """Reports beyond the values count for the nearest value."""
+        return self._merged_weights(w)

@@ -1,4 +1,4 @@
-"""Several attributes of one person, each randomised on its own: the Kronecker product of their channels [P5 sec 3.3]."""
+"""Several attributes of one person, each randomised separately [P5 sec 3.3]."""
 
 from __future__ import annotations
 
@@ -8,17 +8,30 @@ from math import prod
 
 import numpy as np
 
-from warner.channels.base import Channel
+from warner.channels.arrays import FloatArray, IntArray, kron
+from warner.channels.axes import summed
+from warner.channels.base import Channel, LikelihoodOperator
+from warner.channels.descriptions import BlockMoments
 from warner.channels.simulated_tables import marked_table, whole_table
 
-_SMALL = 2**10  # entries
+_SMALL = 2**10  # entries up to which the product of the factors is formed
 
 
 class KroneckerChannel(Channel):
-    """A = A_1 x ... x A_d on tuples of values in C order, rows likewise tuples of rows; not formed where that is work.
+    """A = A_1 x ... x A_d on tuples of values in C order; rows are tuples of rows likewise.
 
-    Products, the inverse and its moments work along one axis after the other, O(prod K times sum of the factors' costs / K_i).
-    Where a factor's report counts for several rows, a tuple counts for their product.
+    Products, the inverse and its moments work along one axis after another,
+    O(prod K times the sum of costs of A_i / K_i). A is not formed unless it is small. Where a
+    report counts in several rows of a factor, a tuple of reports counts in their product, and the
+    channel is a composite likelihood.
+
+    Args:
+        channels: A_1 .. A_d.
+
+    >>> from warner.channels import DirectChannel
+    >>> one = DirectChannel(2, 0.25, 0.5)
+    >>> KroneckerChannel([one, one]).invert(np.full(4, 0.25)).round(3).tolist()
+    [0.25, 0.25, 0.25, 0.25]
     """
 
     def __init__(self, channels: Sequence[Channel]) -> None:
@@ -27,16 +40,23 @@ class KroneckerChannel(Channel):
         self.rows_per_report = prod(c.rows_per_report for c in channels)
 
     def _along(
-        self, v: np.ndarray, sizes: list[int], jobs: Sequence[Callable[[np.ndarray], np.ndarray]]
-    ) -> np.ndarray:
-        """Each of ``jobs``, a linear map along the first axis, applied along its own axis of ``v`` (prod of sizes, ...)."""
+        self,
+        v: FloatArray,
+        sizes: list[int],
+        maps: Sequence[Callable[[FloatArray], FloatArray]],
+    ) -> FloatArray:
+        """``v`` (prod of sizes, ...) after each linear map is applied along its axis."""
         trailing = v.shape[1:]
         out = v.reshape(*sizes, -1)
-        for axis, job in enumerate(jobs):
+        for axis, linear in enumerate(maps):
             moved = np.moveaxis(out, axis, 0)
-            flat = job(np.ascontiguousarray(moved).reshape(moved.shape[0], -1))
+            flat = linear(np.ascontiguousarray(moved).reshape(moved.shape[0], -1))
             out = np.moveaxis(flat.reshape(-1, *moved.shape[1:]), 0, axis)
         return np.ascontiguousarray(out).reshape(-1, *trailing)
+
+    @property
+    def has_closed_moments(self) -> bool:
+        return all(channel.has_closed_moments for channel in self.channels)
 
     @property
     def _values(self) -> list[int]:
@@ -47,52 +67,105 @@ class KroneckerChannel(Channel):
         return [c.shape[0] for c in self.channels]
 
     @cached_property
-    def _small(self) -> np.ndarray | None:
-        """The product formed after all, where it is so small that a dozen calls take longer than multiplying by it."""
+    def _small(self) -> FloatArray | None:
+        """The product as a matrix, where it is so small that this is faster."""
         if self.shape[0] * self.shape[1] > _SMALL:
             return None
-        return reduce(np.kron, [channel.dense() for channel in self.channels])
+        return reduce(kron, [channel.dense() for channel in self.channels])
 
-    def matvec(self, theta: np.ndarray) -> np.ndarray:
+    def matvec(self, theta: FloatArray) -> FloatArray:
         if self._small is not None:
             return self._small @ theta
         return self._along(theta, self._values, [c.matvec for c in self.channels])
 
-    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+    def rmatvec(self, r: FloatArray) -> FloatArray:
         if self._small is not None:
             return self._small.T @ r
         return self._along(r, self._reports, [c.rmatvec for c in self.channels])
 
-    def invert(self, w: np.ndarray) -> np.ndarray:
+    def invert(self, w: FloatArray) -> FloatArray:
         return self._along(w, self._reports, [c.invert for c in self.channels])
 
-    def influence(self, c: np.ndarray) -> np.ndarray:
+    def influence(self, c: FloatArray) -> FloatArray:
         return self._along(c, self._values, [channel.influence for channel in self.channels])
 
-    def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The inverse's weights multiply over attributes, and so do their squares' sums."""
+    def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The inverse's weights multiply over attributes, and so do the sums of their squares."""
         firsts = [partial(_first, channel.inverse_moments) for channel in self.channels]
         total = self._along(theta, self._values, firsts)
-        own = np.ones(1)
+        at_value = np.ones(1)
         for channel in self.channels:
-            own = np.multiply.outer(
-                own, channel.inverse_moments(np.full(channel.shape[1], 1 / channel.shape[1]))[1]
-            ).ravel()
-        return total, own
+            even = np.full(channel.shape[1], 1 / channel.shape[1])
+            at_value = np.multiply.outer(at_value, channel.inverse_moments(even)[1]).ravel()
+        return total, at_value
 
-    def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    def inverse_range(self) -> tuple[FloatArray, FloatArray] | None:
+        """The bounds of a product of weights, one from each attribute."""
+        low = high = np.ones(1)
+        for channel in self.channels:
+            bounds = channel.inverse_range()
+            if bounds is None:
+                return None
+            products = np.stack(
+                [
+                    a * b
+                    for a in (low, high)
+                    for b in (bounds[0].min(keepdims=True), bounds[1].max(keepdims=True))
+                ]
+            )
+            low, high = products.min(axis=0), products.max(axis=0)
+        return low, high
+
+    def factors(self, shape: Sequence[int]) -> tuple[Channel, ...] | None:
+        return self.channels if self._values == list(shape) else None
+
+    def _marginal(
+        self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
+        if self.factors(shape) is None:
+            return None
+        kept = [self.channels[axis] for axis in keep]
+        weights = summed(w, self._reports, keep)
+        return (kept[0] if len(kept) == 1 else KroneckerChannel(kept)), weights
+
+    def block_moments(
+        self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray
+    ) -> BlockMoments:
+        """The key is estimated from the reports about it alone.
+
+        g_v = a b_v and h = a, where a and b_v are terms of the two attributes and
+        E[b_v | x] = [x = v].
+        """
+        if self.factors(shape) is None:
+            return super().block_moments(w, block, shape, columns)
+        size = shape[1]
+        first, second = self.channels
+        total = self.invert(w)[block * size : (block + 1) * size]
+        key = first.invert(summed(w, self._reports, [0]))[block]
+        squared = first.inverse_moments(np.eye(shape[0]))[0][block]
+        mixed = np.tensordot(squared, columns.reshape(*shape, -1), axes=1)
+        squares = second.inverse_moments(np.eye(size))[0] @ mixed
+        return BlockMoments(
+            total, np.full(size, key), squares, mixed, np.tile(mixed.sum(axis=0), (size, 1))
+        )
+
+    def simulate(self, theta: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         if self.rows_per_report == 1:
             return super().simulate(theta, n, rng)
         return self.simulate_from_values(rng.multinomial(n, theta / theta.sum()), rng)
 
-    def simulate_from_values(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        draw = whole_table if self.rows_per_report == 1 else marked_table
-        table = draw(self.channels, people.reshape(self._values), rng).ravel()
-        return table / table.sum()
+    def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
+        tuples = people.reshape(self._values)
+        table: FloatArray | IntArray
+        if self.rows_per_report == 1:
+            table = whole_table(self.channels, tuples, rng).ravel()
+        else:
+            table = marked_table(self.channels, tuples, rng).ravel()
+        return np.asarray(table / table.sum())
 
 
 def _first(
-    pair_of: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], vector: np.ndarray
-) -> np.ndarray:
-    """The first of the two arrays that ``pair_of`` makes of a vector."""
+    pair_of: Callable[[FloatArray], tuple[FloatArray, FloatArray]], vector: FloatArray
+) -> FloatArray:
+    """The first of the two arrays that ``pair_of`` returns."""
     return pair_of(vector)[0]

@@ -1,4 +1,4 @@
-"""Fewer components than values: values that share one weight evenly, and values left out [P3 sec IV]."""
+"""Channels of fewer components than values: some values share a component, others have none."""
 
 from __future__ import annotations
 
@@ -6,65 +6,72 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from warner.channels.base import Channel
+from warner.channels.arrays import FloatArray, IntArray, weighted_counts
+from warner.channels.base import LikelihoodOperator
 
 
-class MergedChannel(Channel):
-    """A M for components 0..K'-1: M[x, j] = 1 / h_j for the h_j values x of component j, 0 for the others.
+class MergedChannel(LikelihoodOperator):
+    """A M on components 0..K'-1, where M[x, j] = 1 / h_j for the h_j values x of component j.
 
-    A component's column is the mean of its values' columns, so a weight t_j on it is a share t_j / h_j for each of them. Made of
-    A's own products and one gather or scatter, O(K) more.
+    M is 0 elsewhere. The column of a component is the mean of its values' columns, so the weight
+    t_j of a component gives each of its values the share t_j / h_j [P3 sec IV]. Products cost those
+    of A and O(K) more.
 
     Args:
         channel: A (m, K).
-        labels: (K,) the component of every value, all of 0..K'-1 used; -1 for a value that has none, and so the share 0.
+        labels: (K,) the component of every value; all of 0..K'-1 are used. The label -1 stands for
+            no component, so the share is 0.
     """
 
-    def __init__(self, channel: Channel, labels: np.ndarray) -> None:
+    has_fast_gram = True
+    has_row_blocks = True
+
+    def __init__(self, channel: LikelihoodOperator, labels: IntArray) -> None:
         self.channel, self.labels = channel, labels
         self.sizes = np.bincount(labels[labels >= 0])
         self.shape = (channel.shape[0], self.sizes.size)
         self.rows_per_report = channel.rows_per_report
         self.log_factors = channel.log_factors
-        # One more component of weight 0 at the end is where the label -1 points.
-        self._scale = np.append(1 / self.sizes, 0.0)
+        # The label -1 points to the last entry, a component of weight 0.
+        self._scale: FloatArray = np.append(1 / self.sizes, 0.0)
 
-    def spread(self, t: np.ndarray) -> np.ndarray:
+    def spread(self, t: FloatArray) -> FloatArray:
         """M t: the shares of the values, (K',) -> (K,) or (K', B) -> (K, B)."""
         shares = (t.T * self._scale[:-1]).T
-        return np.concatenate([shares, np.zeros((1, *t.shape[1:]))])[self.labels]
+        padded = np.concatenate([shares, np.zeros((1, *t.shape[1:]))])
+        return np.asarray(padded[self.labels])
 
-    def gather(self, theta: np.ndarray) -> np.ndarray:
-        """The weights of the components, sums over their values, (K,) -> (K',)."""
-        return np.bincount(self.labels + 1, theta, self.shape[1] + 1)[1:]
+    def gather(self, theta: FloatArray) -> FloatArray:
+        """The weights of the components, which are sums over their values, (K,) -> (K',)."""
+        return weighted_counts(self.labels + 1, theta, self.shape[1] + 1)[1:]
 
-    def matvec(self, theta: np.ndarray) -> np.ndarray:
+    def matvec(self, theta: FloatArray) -> FloatArray:
         return self.channel.matvec(self.spread(theta))
 
-    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+    def rmatvec(self, r: FloatArray) -> FloatArray:
         back = self.channel.rmatvec(r)
         if back.ndim == 1:
             return self.gather(back) * self._scale[:-1]
         return np.stack([self.gather(column) for column in back.T], axis=1) * self._scale[:-1, None]
 
-    def gram(self, v: np.ndarray) -> np.ndarray:
-        if type(self.channel).gram is Channel.gram:
+    def gram(self, v: FloatArray) -> FloatArray:
+        if not self.channel.has_fast_gram:
             return super().gram(v)
         matrix = self._matrix
         return matrix.T @ self.channel.gram(v) @ matrix
 
-    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        if type(self.channel).blocks is Channel.blocks:
+    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+        if not self.channel.has_row_blocks:
             yield from super().blocks()
             return
         for rows, block in self.channel.blocks():
             yield rows, block @ self._matrix
 
-    def restrict_to_observed(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
+    def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         rows, weights = self.channel.restrict_to_observed(w)
         return MergedChannel(rows, self.labels), weights
 
     @property
-    def _matrix(self) -> np.ndarray:
+    def _matrix(self) -> FloatArray:
         """M, (K, K')."""
         return self.spread(np.eye(self.shape[1]))

@@ -1,4 +1,4 @@
-"""Planar channels: a displacement on a grid that does not depend on the cell, and a grid that ends."""
+"""Planar channels: a random displacement on a grid that ends."""
 
 from __future__ import annotations
 
@@ -6,34 +6,37 @@ from functools import cached_property
 
 import numpy as np
 
-from warner._core.errors import (
-    ArgumentError,
-    message,
-)
-from warner.channels.base import Channel
+from warner._core.errors import ArgumentError, message
+from warner.channels.arrays import FloatArray
+from warner.channels.base import Channel, LikelihoodOperator
 from warner.channels.dense import DenseChannel
 
-_SMALL = 256  # cells up to which a matrix is the quicker one
+_SMALL = 256  # cells up to which a matrix is faster than transforms
 
 _FEW = 400  # cells up to which one product with the whole matrix is faster than the transforms
 
 
 class PlanarChannel(Channel):
-    """A cell plus a random displacement (i, j), moved to the nearest cell of the grid where it falls outside [P4 app. B].
+    """A cell plus a random displacement (i, j), moved to the nearest cell of the grid [P4 app. B].
 
-    On a rectangle the nearest cell clamps the row and the column each on its own. So a cell inside has the probability of one
-    displacement, a cell of the border that of a half line of them, a corner that of a quarter plane: inside, A is a convolution; on
-    each side, one convolution along it for every row or column; both by FFT, O(K log K). The displacement's law is even in i and in j.
+    On a rectangle the nearest cell clamps the row and the column separately. A cell inside has the
+    probability of one displacement, a cell of the border that of a half line of them, and a corner
+    that of a quarter plane. So A is one convolution inside, and one convolution along each side for
+    every row or column. All are computed by FFT, O(K log K). The distribution of the displacement
+    is even in i and in j.
 
     Args:
         inner: (R, C), Pr(i, j) for i < R, j < C.
         rows: (R, C), Pr(row displacement >= i, column displacement = j).
         columns: (R, C), Pr(row displacement = i, column displacement >= j).
         corner: (R, C), Pr(row displacement >= i, column displacement >= j).
+
+    Raises:
+        ArgumentError: a grid of one row or one column.
     """
 
     def __init__(
-        self, inner: np.ndarray, rows: np.ndarray, columns: np.ndarray, corner: np.ndarray
+        self, inner: FloatArray, rows: FloatArray, columns: FloatArray, corner: FloatArray
     ) -> None:
         height, width = inner.shape
         if height < 2 or width < 2:
@@ -46,10 +49,11 @@ class PlanarChannel(Channel):
                 )
             )
         self.grid = (height, width)
-        self.shape = (height * width,) * 2
-        self._sizes = (_good(2 * height - 1), _good(2 * width - 1))
-        self._inner = np.fft.rfft2(_even(_even(inner, 0, self._sizes[0]), 1, self._sizes[1]))
-        # Along a side, the law of the displacement in its direction, for every distance from the side.
+        self.shape = (height * width, height * width)
+        self._sizes = (_fast_length(2 * height - 1), _fast_length(2 * width - 1))
+        even_rows = _even(inner, 0, self._sizes[0])
+        self._inner = np.fft.rfft2(_even(even_rows, 1, self._sizes[1]))
+        # For every distance from a side, the distribution of the displacement along that side.
         self._sides = (
             np.fft.rfft(_even(rows, 1, self._sizes[1]), axis=1),
             np.fft.rfft(_even(columns, 0, self._sizes[0]), axis=0),
@@ -57,15 +61,15 @@ class PlanarChannel(Channel):
         self._corner = corner
 
     @cached_property
-    def _whole_matrix(self) -> np.ndarray | None:
+    def _whole_matrix(self) -> FloatArray | None:
         """A, (K, K), of a grid of few cells."""
         return self._transformed(np.eye(self.shape[1])) if self.shape[1] <= _FEW else None
 
-    def matvec(self, theta: np.ndarray) -> np.ndarray:
+    def matvec(self, theta: FloatArray) -> FloatArray:
         whole = self._whole_matrix
         return self._transformed(theta) if whole is None else whole @ theta
 
-    def _transformed(self, theta: np.ndarray) -> np.ndarray:
+    def _transformed(self, theta: FloatArray) -> FloatArray:
         """A theta by transforms."""
         height, width = self.grid
         t = np.moveaxis(theta.reshape(height, width, -1), 2, 0)
@@ -89,15 +93,15 @@ class PlanarChannel(Channel):
                     "bij,ij->b", t, corner
                 )
         if (theta >= 0).all():
-            # A transform leaves errors of rounding, of either sign, where a probability is almost 0.
+            # Transforms leave rounding errors of either sign where a probability is almost 0.
             np.maximum(out, 0.0, out=out)
         return np.moveaxis(out, 0, 2).reshape(self.shape[0], *theta.shape[1:])
 
-    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+    def rmatvec(self, r: FloatArray) -> FloatArray:
         whole = self._whole_matrix
         return self._transformed_back(r) if whole is None else whole.T @ r
 
-    def _transformed_back(self, r: np.ndarray) -> np.ndarray:
+    def _transformed_back(self, r: FloatArray) -> FloatArray:
         """A' r by transforms."""
         height, width = self.grid
         v = np.moveaxis(r.reshape(height, width, -1), 2, 0)
@@ -124,13 +128,13 @@ class PlanarChannel(Channel):
                 out += corner[:, None, None] * self._corner[::down, ::right]
         return np.moveaxis(out, 0, 2).reshape(self.shape[1], *r.shape[1:])
 
-    def restrict_to_observed(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
-        """A matrix on small grids, whose products cost less than the transforms' overhead."""
+    def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
+        """A matrix on small grids, where its products cost less than the transforms."""
         return (DenseChannel(self._dense), w) if self.shape[0] <= _SMALL else (self, w)
 
 
-def _good(size: int) -> int:
-    """A length at least ``size`` that transforms quickly: 2^a 3^b 5^c."""
+def _fast_length(size: int) -> int:
+    """The least length of the form 2^a 3^b 5^c that is at least ``size``; it transforms quickly."""
     while True:
         rest = size
         for prime in (2, 3, 5):
@@ -141,7 +145,7 @@ def _good(size: int) -> int:
         size += 1
 
 
-def _even(half: np.ndarray, axis: int, size: int) -> np.ndarray:
+def _even(half: FloatArray, axis: int, size: int) -> FloatArray:
     """An even sequence of period ``size`` from its values at 0, 1, 2, ..., zero in the middle."""
     half = np.moveaxis(half, axis, 0)
     out = np.zeros((size, *half.shape[1:]))

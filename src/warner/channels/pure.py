@@ -1,177 +1,292 @@
-"""Channels of the pure family with fast products: reports that are values, bit sums, Hadamard indices."""
+"""Channels of the pure family with fast products: values, bit sums, Hadamard indices."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from math import prod
+from typing import TypeAlias
 
 import numpy as np
 
-from warner.channels.base import Channel
+from warner.channels.arrays import FloatArray, IntArray
+from warner.channels.axes import summed
+from warner.channels.base import Channel, CompositeChannel, LikelihoodOperator
+from warner.channels.descriptions import BlockMoments, SupportLaw
 
 _DRAWS = 2**19  # random numbers for which subsets are drawn one by one
 
-
-def spread(theta: np.ndarray, q: np.ndarray, gap: np.ndarray) -> np.ndarray:
-    """q_x sum(theta) + gap_x theta_x for every x: support probabilities, of (K,) or of the columns of (K, B)."""
-    t = theta.T  # values last, so that (K,) numbers line up with one vector and with several
-    return (q * t.sum(axis=-1, keepdims=True) + gap * t).T
+Levels: TypeAlias = FloatArray | float
 
 
-def normalized(shares: np.ndarray) -> np.ndarray:
+def support_probabilities(theta: FloatArray, q: FloatArray, gap: FloatArray) -> FloatArray:
+    """q_x sum(theta) + gap_x theta_x for every x, of theta (K,) or of the columns of (K, B)."""
+    # Values come last here, so that numbers (K,) line up with one vector and with several.
+    t = theta.T
+    return np.asarray((q * t.sum(axis=-1, keepdims=True) + gap * t).T)
+
+
+def normalized(shares: FloatArray) -> FloatArray:
     """Support counts as a distribution; uniform where no report supports any value."""
     total = shares.sum()
     return shares / total if total > 0 else np.full(shares.size, 1 / shares.size)
 
 
-def pure_moments(
-    theta: np.ndarray, q: np.ndarray, gap: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The moments (see Channel.moments) of (b_x - q_x) / gap_x, b_x = 1 where a report supports x: b^2 = b."""
+def support_moments(
+    theta: FloatArray, q: FloatArray, gap: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """``inverse_moments`` of L[x] = (b_x - q_x) / gap_x, b_x = 1 where a report supports x.
+
+    They are linear in the probabilities of b_x = 1, because b_x^2 = b_x.
+    """
     t = theta.T
-    total = (spread(theta, q, gap).T * (1 - 2 * q) + q**2 * t.sum(axis=-1, keepdims=True)) / gap**2
+    total = (
+        support_probabilities(theta, q, gap).T * (1 - 2 * q) + q**2 * t.sum(axis=-1, keepdims=True)
+    ) / gap**2
     return total.T, ((q + gap) * (1 - 2 * q) + q**2) / gap**2
 
 
-class _Pure(Channel):
-    """Channels whose inverse is (S_x - q_x) / gap_x, S_x the share of reports that support x.
+class SupportInverse(LikelihoodOperator):
+    """Operators whose unbiased inverse is (S_x - q_x) / gap_x, S_x the share that supports x.
 
-    Args:
-        size: K.
-        q: Pr(support x | another value); one number, or (K,) where values differ, 0 where only x itself makes such reports.
-        gap: Pr(support x | x) - q_x, likewise; passed itself because the difference cancels digits.
+    Attributes:
+        q: (K,), Pr(support x | another value). It is 0 where only x itself makes such reports.
+        gap: (K,), Pr(support x | x) - q_x. It is stored because the difference cancels digits.
+        ones: how many values each report supports, where that number is fixed.
     """
 
-    def _supported(self, size: int, q: Any, gap: Any) -> None:
+    q: FloatArray
+    gap: FloatArray
+    ones: int | None = None
+
+    def _set_support_law(self, size: int, q: Levels, gap: Levels) -> None:
+        """Store q and gap, each one number or (K,), as arrays (K,)."""
         self.q, self.gap = (
             np.broadcast_to(np.asarray(v, dtype=np.float64), (size,)) for v in (q, gap)
         )
 
-    def shares(self, w: np.ndarray) -> np.ndarray:
-        """S (K,): the share of reports that support each value."""
-        raise NotImplementedError
+    @property
+    def has_closed_moments(self) -> bool:
+        return True
 
-    def invert(self, w: np.ndarray) -> np.ndarray:
-        return ((self.shares(w).T - self.q * w.sum(axis=0, keepdims=True).T) / self.gap).T
+    def support_law(self) -> SupportLaw:
+        return SupportLaw(self.q, self.gap, self.ones)
 
-    def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return pure_moments(theta, self.q, self.gap)
+    def invert(self, w: FloatArray) -> FloatArray:
+        counted = self.support_shares(w).T
+        return np.asarray(((counted - self.q * w.sum(axis=0, keepdims=True).T) / self.gap).T)
 
-    def naive_estimate(self, w: np.ndarray) -> np.ndarray:
-        return normalized(self.shares(w))
+    def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return support_moments(theta, self.q, self.gap)
 
-    def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
-        size, shares = self.shape[1], self.shares(w)
-        return SupportChannel(size, self.q, self.gap, getattr(self, "ones", None)), np.concatenate(
-            [shares, 1 - shares]
-        ) / size
+    def inverse_range(self) -> tuple[FloatArray, FloatArray]:
+        return -self.q / self.gap, (1 - self.q) / self.gap
+
+    def naive_estimate(self, w: FloatArray) -> FloatArray:
+        return normalized(self.support_shares(w))
+
+    def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
+        size, shares = self.shape[1], self.support_shares(w)
+        channel = SupportChannel(size, self.q, self.gap, self.ones)
+        return channel, np.concatenate([shares, 1 - shares]) / size
 
 
-class DirectChannel(_Pure):
+class DirectChannel(SupportInverse, Channel):
     """Reports are values: A = q 1' + gap I.
 
-    One q for all values is randomised response. With q_y = 0 a report y can only come from y itself, which is the shape of
-    utility-optimised randomised response [P2 def 4]; columns sum to one, so ``gap`` is one number.
+    With one q for all values it is randomised response. With q_y = 0 a report y can only come from
+    y itself, as in utility-optimised randomised response [P2 def 4].
+
+    Args:
+        size: K.
+        q: one number or (K,).
+        gap: one number, since columns sum to one.
+
+    >>> DirectChannel(2, 0.25, 0.5).invert(np.array([0.6, 0.4])).round(3).tolist()
+    [0.7, 0.3]
     """
 
-    def __init__(self, size: int, q: Any, gap: float) -> None:
+    has_closed_inverse = True
+    reports_are_values = True
+
+    def __init__(self, size: int, q: Levels, gap: float) -> None:
         self.shape = (size, size)
-        self._supported(size, q, gap)
+        self._set_support_law(size, q, gap)
 
-    def matvec(self, theta: np.ndarray) -> np.ndarray:
-        return spread(theta, self.q, self.gap)
+    def matvec(self, theta: FloatArray) -> FloatArray:
+        return support_probabilities(theta, self.q, self.gap)
 
-    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+    def rmatvec(self, r: FloatArray) -> FloatArray:
         t = r.T
         return ((t @ self.q)[..., None] + self.gap * t).T
 
-    def shares(self, w: np.ndarray) -> np.ndarray:
+    def support_shares(self, w: FloatArray) -> FloatArray:
         return w.copy()
 
-    def influence(self, c: np.ndarray) -> np.ndarray:
-        """g = u - q'u, u = c / gap."""
+    def influence(self, c: FloatArray) -> FloatArray:
+        """g = u - q'u with u = c / gap."""
         u = c.T / self.gap
         return (u - (u @ self.q)[..., None]).T
 
-    def simulate_from_values(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """With probability gap a report is the value, else it is drawn from q, whatever the value."""
-        own = rng.binomial(people, min(self.gap[0], 1.0))
-        left = int(people.sum() - own.sum())
-        return (own + (rng.multinomial(left, self.q / self.q.sum()) if left else 0)) / people.sum()
+    def sends_true_values(self) -> bool:
+        return not self.q.any()
+
+    def _marginal(
+        self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
+        size = prod(shape[axis] for axis in keep)
+        channel = DirectChannel(size, summed(self.q, shape, keep), self.gap[0])
+        return channel, summed(w, shape, keep)
+
+    def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
+        """With probability gap a report is the value; else it is drawn from q for any value."""
+        truthful = rng.binomial(people, min(self.gap[0], 1.0))
+        others = int(people.sum() - truthful.sum())
+        noise = rng.multinomial(others, self.q / self.q.sum()) if others else 0
+        return np.asarray((truthful + noise) / people.sum())
 
 
-class SupportChannel(_Pure):
-    """Reports known only by how many of them support each value (bit sums): 2K rows, [P; 1 - P] / K, P = q 1' + diag(gap).
+class SupportChannel(SupportInverse, CompositeChannel):
+    """Bit sums, the number of reports that support each value: A = [P; 1 - P] / K, 2K rows.
 
-    One report is K binary ones, "supports x: yes or no", and a tally of bit sums is their histogram: w = [S; n - S] / (nK).
-    The likelihood of these rows is the quasi-likelihood of METHODS 5, sum_x S_x ln mu_x + (n - S_x) ln(1 - mu_x), divided
-    by nK; ``rows_per_report`` = K turns it back to nats per report.
+    P = q 1' + diag(gap). A report counts as K binary answers "supports x: yes or no". A tally of
+    bit sums is their histogram: w = [S; n - S] / (n K). The likelihood of these rows is the
+    quasi-likelihood of METHODS 5, sum_x S_x ln mu_x + (n - S_x) ln(1 - mu_x), divided by n K;
+    ``rows_per_report`` = K makes it nats per report.
+
+    Args:
+        size: K.
+        q, gap: one number or (K,); see :class:`SupportLaw`.
+        ones: how many values each report supports, where that number is fixed.
+
+    >>> SupportChannel(2, 0.2, 0.5).invert(np.array([0.3, 0.1, 0.2, 0.4])).round(3).tolist()
+    [0.8, 0.0]
     """
 
-    def __init__(self, size: int, q: Any, gap: Any, ones: int | None = None) -> None:
+    has_closed_inverse = True
+    rows_are_bit_sums = True
+
+    def __init__(self, size: int, q: Levels, gap: Levels, ones: int | None = None) -> None:
         self.shape = (2 * size, size)
         self.rows_per_report = self._size = size
         self.ones = ones
-        self._supported(size, q, gap)
+        self._set_support_law(size, q, gap)
 
-    def matvec(self, theta: np.ndarray) -> np.ndarray:
-        mu = spread(theta, self.q, self.gap)
+    def matvec(self, theta: FloatArray) -> FloatArray:
+        mu = support_probabilities(theta, self.q, self.gap)
         return np.concatenate([mu, theta.sum(axis=0) - mu]) / self.rows_per_report
 
-    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+    def rmatvec(self, r: FloatArray) -> FloatArray:
         yes, no = r[: self._size].T, r[self._size :].T
         level = yes @ self.q + no @ (1 - self.q)
         return (level[..., None] + self.gap * (yes - no)).T / self.rows_per_report
 
-    def shares(self, w: np.ndarray) -> np.ndarray:
+    def support_shares(self, w: FloatArray) -> FloatArray:
         return w[: self._size] * self.rows_per_report
 
-    def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
+    def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         return self, w
 
-    def second_moments(self, weights: np.ndarray) -> np.ndarray:
-        """With u the weights of bits that are 1 less those of 0, g = c + sum_j u_j b_j, c the sum of the latter.
+    def second_moments(self, weights: FloatArray) -> FloatArray:
+        """E[g^2 | value v], g = c + sum_j u_j b_j.
 
-        Bits are independent given the value v, with means q_j and p_v = q_v + gap_v. Where k bits of each report are 1, the
-        value's own is one of them with probability p_v, and the others are drawn without replacement.
+        u is the weight of a bit of 1 less that of a bit of 0, and c is the sum of the latter. Bits
+        are independent given v, with means q_j, and p_v = q_v + gap_v for v itself. Where k bits of
+        each report are 1, the bit of v is one of them with probability p_v, and the other bits of 1
+        are drawn without replacement.
         """
         yes, no = weights[:, : self._size], weights[:, self._size :]
         u, c = yes - no, no.sum(axis=1, keepdims=True)
         if self.ones is None:
-            p, own = self.q + self.gap, self.q * (1 - self.q)
+            p, noise = self.q + self.gap, self.q * (1 - self.q)
             mean = c + (u @ self.q)[:, None] + u * self.gap
-            spread_ = (u**2 @ own)[:, None] + u**2 * (p * (1 - p) - own)
-            return np.asarray(mean**2 + spread_)
-        others, total = self._size - 1, 0.0
-        middle = (u.sum(axis=1, keepdims=True) - u) / others
-        around = np.maximum(
-            (u**2).sum(axis=1, keepdims=True) - u**2 - others * middle**2, 0.0
+            variance = (u**2 @ noise)[:, None] + u**2 * (p * (1 - p) - noise)
+            return np.asarray(mean**2 + variance)
+        others, total = self._size - 1, np.zeros(())
+        mean_other = (u.sum(axis=1, keepdims=True) - u) / others
+        scatter = np.maximum(
+            (u**2).sum(axis=1, keepdims=True) - u**2 - others * mean_other**2, 0.0
         ) / max(others - 1, 1)
-        for chance, own_bit in ((self.q + self.gap, 1), (1 - self.q - self.gap, 0)):
-            k = self.ones - own_bit
-            total = total + chance * (
-                (c + own_bit * u + k * middle) ** 2 + k * (1 - k / others) * around
-            )
+        for chance, bit in ((self.q + self.gap, 1), (1 - self.q - self.gap, 0)):
+            k = self.ones - bit
+            mean = c + bit * u + k * mean_other
+            total = total + chance * (mean**2 + k * (1 - k / others) * scatter)
         return np.asarray(total)
 
-    def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-        return self.simulate_from_values(rng.multinomial(n, theta / theta.sum()), rng)
+    def block_moments(
+        self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray
+    ) -> BlockMoments:
+        size = shape[1]
+        members = slice(block * size, (block + 1) * size)
+        total = self.invert(w)[members]
+        squares = self.inverse_moments(columns)[0][members]
+        mixed = squares + self._cross_moments(columns, members)
+        return BlockMoments(
+            total,
+            np.full(size, total.sum()),
+            squares,
+            mixed,
+            np.tile(mixed.sum(axis=0), (size, 1)),
+        )
 
-    def simulate_from_values(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Bits are independent given the value, or a subset of fixed size that is uniform but for the value."""
-        n = int(people.sum())
-        own = rng.binomial(people, np.minimum(self.q + self.gap, 1.0))
+    def _cross_moments(self, columns: FloatArray, members: slice) -> FloatArray:
+        """E[g_v (h - g_v)] (V, B) of a block.
+
+        It is 0 for independent bits, since one of two different bits is not the person's value.
+        Where k of K bits are 1, two bits are both 1 with probability p (k - 1) / (K - 1), if one of
+        them is the person's value and p is its probability of 1. Otherwise the probability is
+        (p (k - 1) (k - 2) + (1 - p) k (k - 1)) / ((K - 1) (K - 2)).
+        """
+        shares = columns[members]
         if self.ones is None:
-            sums = own + rng.binomial(n - people, self.q)
+            return np.zeros(shares.shape)
+        size, k, low, gap = self.shape[1], self.ones, float(self.q[0]), float(self.gap[0])
+        high = low + gap
+        one_is_value = (high * (k - 1) / (size - 1) - low * high) / gap**2
+        both = (high * (k - 1) * (k - 2) + (1 - high) * k * (k - 1)) / (
+            (size - 1) * max(size - 2, 1)
+        )
+        neither = (both - low**2) / gap**2
+        # Over the pairs (v, u) of v, theta_v counts V - 1 times and theta_u once.
+        paired = (len(shares) - 2) * shares + shares.sum(axis=0)
+        return np.asarray(
+            (len(shares) - 1) * neither * columns.sum(axis=0) + (one_is_value - neither) * paired
+        )
+
+    def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Bits are independent given the value, or each report is a random subset of fixed size."""
+        n = int(people.sum())
+        truthful = rng.binomial(people, np.minimum(self.q + self.gap, 1.0))
+        if self.ones is None:
+            sums = truthful + rng.binomial(n - people, self.q)
         else:
-            sums = own + _others(own, self.ones - 1, rng) + _others(people - own, self.ones, rng)
+            sums = (
+                truthful
+                + _sample_others(truthful, self.ones - 1, rng)
+                + _sample_others(people - truthful, self.ones, rng)
+            )
         return np.concatenate([sums, n - sums]) / (n * self._size)
 
+    def sample_marks(self, index: IntArray, rng: np.random.Generator) -> FloatArray:
+        size, everyone = self.shape[1], np.arange(len(index))
+        truthful = rng.random(len(index)) < (self.q + self.gap)[index]
+        if self.ones is None:
+            bits = rng.random((len(index), size)) < self.q
+        else:
+            keys = rng.random((len(index), size))
+            keys[everyone, index] = 2.0
+            rank = np.argsort(np.argsort(keys, axis=1), axis=1)
+            bits = rank < (self.ones - truthful)[:, None]
+        bits[everyone, index] = truthful
+        return np.concatenate([bits, ~bits], axis=1).astype(np.float64)
 
-def _others(people: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """How often each value is chosen where each of people[x] chooses ``count`` values other than x, every such set alike.
 
-    Drawn one by one where that is little work. Else by the normal limit, with the covariance of sampling without replacement:
-    variance r (1 - r) a person, r = count / m of the m others, and -1 / (m - 1) of it between two of them.
+def _sample_others(people: IntArray, count: int, rng: np.random.Generator) -> IntArray:
+    """How often each value is chosen, if people[x] people each choose ``count`` values but x.
+
+    Every such set is equally likely. Sets are drawn one by one where that is little work. Otherwise
+    the normal limit is used, with the covariance of sampling without replacement: per person, the
+    variance r (1 - r) with r = count / m and m = K - 1, and the covariance -1 / (m - 1) times that
+    between two values.
     """
     size, n = people.size, int(people.sum())
     m = size - 1
@@ -192,54 +307,70 @@ def _others(people: np.ndarray, count: int, rng: np.random.Generator) -> np.ndar
     )
     np.fill_diagonal(noise, 0.0)
     noise -= np.where(np.eye(size, dtype=bool), 0.0, noise.sum(axis=1, keepdims=True) / m)
-    return np.clip(np.rint((n - people) * rate + noise.sum(axis=0)), 0, n - people).astype(np.int64)
+    chosen = np.rint((n - people) * rate + noise.sum(axis=0))
+    return np.asarray(np.clip(chosen, 0, n - people).astype(np.int64))
 
 
-class HadamardChannel(_Pure):
-    """Report y in 0..B-1 supports x where row x + 1 of the Hadamard matrix of order B has +1 at y: Pr = 2p/B, else 2(1-p)/B.
+class HadamardChannel(SupportInverse, Channel):
+    """A = (1 + c H) / B with the contrast c = 2p - 1: reports are columns of a Hadamard matrix.
 
-    So A = (1 + c H) / B with the contrast c = 2p - 1, and both products are one fast Walsh-Hadamard transform.
+    Report y in 0..B-1 supports x where row x + 1 of the Hadamard matrix H of order B has +1 at y.
+    Its probability is 2p / B there and 2 (1 - p) / B elsewhere. Both products are one fast
+    Walsh-Hadamard transform, O(B log B).
+
+    Args:
+        size: K.
+        order: B, a power of two above K.
+        contrast: c.
+
+    >>> HadamardChannel(3, 4, 0.5).matvec(np.array([1.0, 0.0, 0.0])).tolist()
+    [0.375, 0.125, 0.375, 0.125]
     """
+
+    has_closed_inverse = True
 
     def __init__(self, size: int, order: int, contrast: float) -> None:
         self.shape = (order, size)
         self.contrast = contrast
-        self._supported(size, 0.5, contrast / 2)
+        self._set_support_law(size, 0.5, contrast / 2)
 
-    def matvec(self, theta: np.ndarray) -> np.ndarray:
+    def matvec(self, theta: FloatArray) -> FloatArray:
         order, size = self.shape
-        placed = np.zeros((order, *theta.shape[1:]))
-        placed[1 : size + 1] = theta
-        return (theta.sum(axis=0) + self.contrast * walsh(placed)) / order
+        padded = np.zeros((order, *theta.shape[1:]))
+        padded[1 : size + 1] = theta
+        return np.asarray((theta.sum(axis=0) + self.contrast * walsh(padded)) / order)
 
-    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+    def rmatvec(self, r: FloatArray) -> FloatArray:
         order, size = self.shape
-        return (r.sum(axis=0) + self.contrast * walsh(r)[1 : size + 1]) / order
+        return np.asarray((r.sum(axis=0) + self.contrast * walsh(r)[1 : size + 1]) / order)
 
-    def shares(self, w: np.ndarray) -> np.ndarray:
-        return (w.sum(axis=0) + walsh(w)[1 : self.shape[1] + 1]) / 2
+    def support_shares(self, w: FloatArray) -> FloatArray:
+        return np.asarray((w.sum(axis=0) + walsh(w)[1 : self.shape[1] + 1]) / 2)
 
-    def influence(self, c: np.ndarray) -> np.ndarray:
-        """g = H u / 2 with u = c / gap in the rows of its values: the constants 1/2 - q cancel."""
+    def influence(self, c: FloatArray) -> FloatArray:
+        """g = H u / 2, u = c / gap in the rows of its values; the constants 1/2 - q cancel."""
         order, size = self.shape
-        placed = np.zeros((order, *c.shape[1:]))
-        placed[1 : size + 1] = (c.T / self.gap).T
-        return walsh(placed) / 2
+        padded = np.zeros((order, *c.shape[1:]))
+        padded[1 : size + 1] = (c.T / self.gap).T
+        return walsh(padded) / 2
 
-    def simulate_from_values(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """A value x is randomised to the B/2 reports that support it, evenly, with probability p, else to the others."""
+    def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
+        """With probability p a report is one of the B/2 that support x, else one of the others."""
         order = self.shape[0]
         total = np.zeros(order, dtype=np.int64)
         for x in np.flatnonzero(people):
             sign = np.bitwise_count(np.arange(order) & (x + 1)) & 1
-            kept = rng.binomial(people[x], (1 + self.contrast) / 2)
-            for count, side in ((kept, sign == 0), (people[x] - kept, sign == 1)):
+            supporting = rng.binomial(people[x], (1 + self.contrast) / 2)
+            for count, side in ((supporting, sign == 0), (people[x] - supporting, sign == 1)):
                 total[side] += rng.multinomial(count, np.full(order // 2, 2 / order))
-        return total / people.sum()
+        return np.asarray(total / people.sum())
 
 
-def walsh(values: np.ndarray) -> np.ndarray:
-    """The Walsh-Hadamard transform along the first axis, (B,) or (B, C), B a power of two: sum_y (-1)^popcount(x & y) values_y.
+def walsh(values: FloatArray) -> FloatArray:
+    """The Walsh-Hadamard transform, sum_y (-1)^popcount(x & y) values_y for every x.
+
+    Args:
+        values: (B,) or (B, C), B a power of two. The transform is along the first axis.
 
     >>> walsh(np.array([1.0, 0.0, 0.0, 2.0])).tolist()
     [3.0, -1.0, -1.0, 3.0]

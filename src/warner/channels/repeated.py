@@ -8,31 +8,42 @@ from math import prod
 
 import numpy as np
 
-from warner._core.errors import (
-    ArgumentError,
-    message,
-)
-from warner.channels.base import Channel, has_inverse, one_by_one
+from warner._core.errors import ArgumentError, message
+from warner.channels.arrays import FloatArray, IntArray, weighted_counts
+from warner.channels.base import Channel, CompositeChannel, LikelihoodOperator, one_by_one
 from warner.channels.dense import DenseChannel
-from warner.channels.stack import StackChannel
+from warner.channels.descriptions import BlockMoments
+from warner.channels.stack import StackedRows
 
-_KEPT = 2**25  # entries
+_KEPT = 2**25  # entries of the rows that are stored
 _LISTED = 2**22  # entries of the channel of all tuples of reports
 _BLOCK = 2**20  # elements of a block of rows that are multiplied at a time
 
 
-class RepeatedRows(Channel):
-    """Row i = prod_t A_t[reports[i, t], :], for the tuples of reports that were seen.
+class RepeatedRows(LikelihoodOperator):
+    """Row i = prod_t A_t[reports[i, t], :], for the observed tuples of reports.
 
-    Only seen tuples are rows: products are right for them, and columns do not sum to one. Each row is divided by its largest
-    entry, or many reports would multiply to nothing; ``log_factors`` has the logarithms of those entries.
+    Only observed tuples are rows, so columns do not sum to one. Each row is divided by its largest
+    entry, because the product of many reports would be 0 in floating point. ``log_factors`` has the
+    logarithms of those entries.
 
     Args:
-        channels: A_1 .. A_T, one per report a person sends.
+        channels: A_1 .. A_T, one for each report of a person.
         reports: (m, T) integers, row numbers of the channels.
+
+    Raises:
+        ArgumentError: ``reports`` does not have T columns.
+
+    >>> from warner.channels import DirectChannel
+    >>> one = DirectChannel(2, 0.25, 0.5)
+    >>> RepeatedRows([one, one], np.array([[0, 0], [0, 1]])).dense().round(3).tolist()
+    [[1.0, 0.111], [1.0, 1.0]]
     """
 
-    def __init__(self, channels: Sequence[Channel], reports: np.ndarray) -> None:
+    has_row_blocks = True
+    lists_all_reports = False
+
+    def __init__(self, channels: Sequence[LikelihoodOperator], reports: IntArray) -> None:
         if reports.ndim != 2 or reports.shape[1] != len(channels):
             raise ArgumentError(
                 message(
@@ -44,16 +55,17 @@ class RepeatedRows(Channel):
         self.channels = tuple(channels)
         self.reports = reports
         self.shape = (len(reports), channels[0].shape[1])
-        self._logs = []
+        # For each report of a person, the logarithms of the rows in use, and which one each has.
+        self._logs: list[tuple[FloatArray, IntArray]] = []
         for channel, column in zip(channels, reports.T, strict=True):
-            used, where = np.unique(column, return_inverse=True)
+            used, row = np.unique(column, return_inverse=True)
             with np.errstate(divide="ignore"):
-                self._logs.append((np.log(np.maximum(channel.rows(used), 0.0)), where.ravel()))
+                self._logs.append((np.log(np.maximum(channel.rows(used), 0.0)), row.ravel()))
 
     @cached_property
-    def log_factors(self) -> np.ndarray:  # type: ignore[override]
+    def log_factors(self) -> FloatArray:  # type: ignore[override]  # a computed attribute
         factors = (
-            np.concatenate([high for _, _, high in self._parts()])
+            np.concatenate([largest for _, _, largest in self._log_blocks()])
             if len(self.reports)
             else np.zeros(0)
         )
@@ -61,56 +73,63 @@ class RepeatedRows(Channel):
             factors = factors + channel.log_factors_of(column)
         return factors
 
-    @cached_property
-    def _kept(self) -> np.ndarray | None:
-        """All rows, where they are few enough to be kept instead of multiplied anew for every product."""
-        return (
-            np.concatenate([block for _, block in self._made()])
-            if self.shape[0] * self.shape[1] <= _KEPT
-            else None
-        )
+    @property
+    def has_closed_moments(self) -> bool:
+        return all(channel.has_closed_moments for channel in self.channels)
 
-    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+    @cached_property
+    def _kept(self) -> FloatArray | None:
+        """All rows, where they are few enough to be stored."""
+        if self.shape[0] * self.shape[1] > _KEPT:
+            return None
+        return np.concatenate([block for _, block in self._multiplied_blocks()])
+
+    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
         if self._kept is None:
-            yield from self._made()
+            yield from self._multiplied_blocks()
         else:
             yield slice(0, self.shape[0]), self._kept
 
-    def _made(self) -> Iterator[tuple[slice, np.ndarray]]:
-        for rows, logs, high in self._parts():
-            yield rows, np.exp(logs - high[:, None])
+    def _multiplied_blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+        """The rows in blocks, multiplied anew."""
+        for rows, logs, largest in self._log_blocks():
+            yield rows, np.exp(logs - largest[:, None])
 
-    def _parts(self) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Blocks of rows: which they are, the logarithms of their entries, and the largest of each row, 0 where none is finite."""
+    def _log_blocks(self) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+        """The rows in blocks: a slice, the logarithms of the entries, and the largest of each row.
+
+        The largest is 0 where all entries of a row are 0.
+        """
         step = max(1, _BLOCK // self.shape[1])
         for start in range(0, self.shape[0], step):
             rows = slice(start, min(start + step, self.shape[0]))
             logs = np.zeros((rows.stop - start, self.shape[1]))
-            for table, where in self._logs:
-                logs += table[where[rows]]
-            highest = logs.max(axis=1)
-            yield rows, logs, np.where(np.isfinite(highest), highest, 0.0)
+            for table, row in self._logs:
+                logs += table[row[rows]]
+            largest = logs.max(axis=1)
+            yield rows, logs, np.where(np.isfinite(largest), largest, 0.0)
 
-    def dense(self) -> np.ndarray:
+    def dense(self) -> FloatArray:
         return np.concatenate([block for _, block in self.blocks()])
 
-    def matvec(self, theta: np.ndarray) -> np.ndarray:
+    def matvec(self, theta: FloatArray) -> FloatArray:
         return np.concatenate([block @ theta for _, block in self.blocks()])
 
-    def rmatvec(self, r: np.ndarray) -> np.ndarray:
-        return np.sum([block.T @ r[rows] for rows, block in self.blocks()], axis=0)
+    def rmatvec(self, r: FloatArray) -> FloatArray:
+        return np.asarray(np.sum([block.T @ r[rows] for rows, block in self.blocks()], axis=0))
 
     @cached_property
-    def _together(self) -> Channel | None:
-        """The channel of a person's reports together, for its inverse, where some report's own channel has none; else None.
+    def _joint_channel(self) -> Channel | None:
+        """The channel of a person's reports together, where a report's own channel has no inverse.
 
-        It is the channel of all tuples of reports where they can be listed. Elsewhere reports stand one below the other.
+        It is the channel of all tuples of reports, where they can be listed. Otherwise the reports
+        stand one below the other. None where every channel has an inverse.
         """
         if len(self.channels) < 2 or all(
-            has_inverse(channel) for channel in dict.fromkeys(self.channels)
+            channel.has_inverse() for channel in dict.fromkeys(self.channels)
         ):
             return None
-        parts = [channel.whole() for channel in self.channels]
+        parts = [channel.complete() for channel in self.channels]
         is_enumerable = all(part.rows_per_report == 1 for part in parts)
         if not is_enumerable or prod(part.shape[0] for part in parts) * self.shape[1] > _LISTED:
             return ParallelChannel(parts)
@@ -119,97 +138,140 @@ class RepeatedRows(Channel):
             table = (table[:, None, :] * part.dense()[None, :, :]).reshape(-1, self.shape[1])
         return DenseChannel(table)
 
-    def whole(self) -> Channel:
-        if self._together is None:
-            return ParallelChannel([channel.whole() for channel in self.channels])
-        return self._together
+    def complete(self) -> Channel:
+        if self._joint_channel is None:
+            return ParallelChannel([channel.complete() for channel in self.channels])
+        return self._joint_channel
 
-    def placed(self, w: np.ndarray) -> np.ndarray:
-        whole = self.whole()
-        if isinstance(whole, ParallelChannel):
-            parts = zip(self.channels, self.reports.T, strict=True)
-            return whole.stack(
+    def complete_weights(self, w: FloatArray) -> FloatArray:
+        complete = self.complete()
+        if isinstance(complete, ParallelChannel):
+            return complete.stack(
                 [
-                    channel.placed(np.bincount(column, w, channel.shape[0]))
-                    for channel, column in parts
+                    channel.complete_weights(column)
+                    for channel, column in zip(self.channels, self._histograms(w), strict=True)
                 ]
             )
         rows = np.ravel_multi_index(
             tuple(self.reports.T), [channel.shape[0] for channel in self.channels]
         )
-        return np.bincount(rows, w, whole.shape[0])
+        return weighted_counts(rows, w, complete.shape[0])
+
+    def _histograms(self, w: FloatArray) -> list[FloatArray]:
+        """For each report of a person, the frequencies of the rows of its channel."""
+        return [
+            weighted_counts(column, w, channel.shape[0])
+            for channel, column in zip(self.channels, self.reports.T, strict=True)
+        ]
 
     @one_by_one
-    def invert(self, w: np.ndarray) -> np.ndarray:
-        """The mean over a person's reports of each one's own inversion; of all reports together where one has none of its own."""
-        if (together := self._together) is not None:
-            return together.invert(self.placed(w))
-        parts = [
-            c.invert(np.bincount(column, w, c.shape[0]))
-            for c, column in zip(self.channels, self.reports.T, strict=True)
-        ]
-        return np.mean(parts, axis=0)
+    def invert(self, w: FloatArray) -> FloatArray:
+        """The mean of the inversions of a person's reports, each by its own channel.
 
-    def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Reports of one person are independent given her value, so E[L_s L_t | x'] = [x = x'] for two of them."""
-        if (together := self._together) is not None:
-            return together.inverse_moments(theta)
+        The reports are inverted together where one of the channels has no inverse.
+        """
+        if (joint := self._joint_channel) is not None:
+            return joint.invert(self.complete_weights(w))
+        estimates = [
+            channel.invert(histogram)
+            for channel, histogram in zip(self.channels, self._histograms(w), strict=True)
+        ]
+        return np.asarray(np.mean(estimates, axis=0))
+
+    def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """A person's reports are independent given the value: E[L_s L_t | x'] = [x = x']."""
+        if (joint := self._joint_channel) is not None:
+            return joint.inverse_moments(theta)
         times = len(self.channels)
         parts = [channel.inverse_moments(theta) for channel in self.channels]
         total = np.sum([total for total, _ in parts], axis=0) + times * (times - 1) * theta
-        own = np.sum([own for _, own in parts], axis=0) + times * (times - 1)
-        return total / times**2, own / times**2
+        at_value = np.sum([at_value for _, at_value in parts], axis=0) + times * (times - 1)
+        return total / times**2, at_value / times**2
+
+    def block_moments(
+        self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray
+    ) -> BlockMoments:
+        """A person's reports are independent given the value: E[g_s g_t | x] = [x = v]."""
+        size = shape[1]
+        times = len(self.channels)
+        parts = [
+            channel.block_moments(histogram, block, shape, columns)
+            for channel, histogram in zip(self.channels, self._histograms(w), strict=True)
+        ]
+        pairs = times * (times - 1) * columns[block * size : (block + 1) * size]
+        return BlockMoments(
+            np.asarray(np.mean([p.total for p in parts], axis=0)),
+            np.asarray(np.mean([p.block for p in parts], axis=0)),
+            (np.sum([p.squares for p in parts], axis=0) + pairs) / times**2,
+            (np.sum([p.mixed for p in parts], axis=0) + pairs) / times**2,
+            (np.sum([p.block_squares for p in parts], axis=0) + pairs.sum(axis=0)) / times**2,
+        )
 
     def simulate_tally(
-        self, theta: np.ndarray, n: int, rng: np.random.Generator, values: np.ndarray | None = None
-    ) -> tuple[Channel, np.ndarray]:
-        """Other people's tuples: a channel of its own."""
+        self,
+        theta: FloatArray,
+        n: int,
+        rng: np.random.Generator,
+        values: IntArray | None = None,
+    ) -> tuple[LikelihoodOperator, FloatArray]:
+        """Simulated tuples of reports, as an operator of their own."""
         people = rng.multinomial(n, theta / theta.sum()) if values is None else values
         index = np.repeat(np.arange(self.shape[1]), people)
-        reports, seen = np.unique(
-            np.stack([c.sample_rows(index, rng) for c in self.channels], axis=1),
-            axis=0,
-            return_counts=True,
-        )
-        return RepeatedRows(self.channels, reports), seen / seen.sum()
+        columns = [channel.sample_rows(index, rng) for channel in self._sampled_channels()]
+        reports, counts = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
+        return RepeatedRows(self.channels, reports), counts / counts.sum()
 
-    def sample_rows(self, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return self.simulate(index, 0, rng)
-
-    def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-        raise ArgumentError(
-            message(
-                "simulate",
-                "needs all possible tuples of reports; these are those seen",
-                None,
-                "Use simulate_tally",
+    def _sampled_channels(self) -> list[Channel]:
+        """The channels, refused where one has the rows of observed reports alone."""
+        channels = [channel for channel in self.channels if isinstance(channel, Channel)]
+        if len(channels) < len(self.channels):
+            raise ArgumentError(
+                message(
+                    "bootstrap",
+                    "needs a tally of all possible reports; this one keeps the observed reports "
+                    "alone",
+                    None,
+                    "Use kind='wald', or tally without keep_reports",
+                )
             )
-        )
-
-    simulate_from_values = simulate  # type: ignore[assignment]
+        return channels
 
 
-class ParallelChannel(StackChannel):
-    """Reports of one person one below the other: each counts for the rows of all its parts, which are independent given the value."""
+class ParallelChannel(StackedRows, CompositeChannel):
+    """Several reports of each person, one below the other.
+
+    A person's reports count in the rows of all parts. The parts are independent given the value.
+
+    Args:
+        channels: one channel for each report of a person.
+    """
+
+    channels: tuple[Channel, ...]
 
     def __init__(self, channels: Sequence[Channel]) -> None:
         super().__init__(channels, [1] * len(channels))
         self.rows_per_report = float(sum(channel.rows_per_report for channel in channels))
 
     @cached_property
-    def together(self) -> bool:
+    def is_inverted_together(self) -> bool:
         return True
 
-    def invert(self, w: np.ndarray) -> np.ndarray:
-        return Channel.invert(self, w)
+    def complete(self) -> ParallelChannel:
+        return self
 
-    def second_moments(self, weights: np.ndarray) -> np.ndarray:
-        """The squares of each part, and the products of the means of any two parts."""
+    def complete_weights(self, w: FloatArray) -> FloatArray:
+        return w
+
+    def invert(self, w: FloatArray) -> FloatArray:
+        return self._inverse @ w
+
+    def second_moments(self, weights: FloatArray) -> FloatArray:
+        """The second moments of each part, and the products of the means of any two parts."""
         total, cross, sums = (np.zeros((len(weights), self.shape[1])) for _ in range(3))
-        for channel, part in zip(
+        for channel, columns in zip(
             self.channels, np.split(weights, self._ends[:-1], axis=1), strict=True
         ):
-            part = np.ascontiguousarray(part)
+            part = np.ascontiguousarray(columns)
             means = channel.rows_per_report * channel.rmatvec(np.ascontiguousarray(part.T)).T
             total, sums, cross = (
                 total + channel.second_moments(part),
@@ -218,6 +280,15 @@ class ParallelChannel(StackChannel):
             )
         return np.asarray(total + sums**2 - cross)
 
-    def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         squares = self.second_moments(self._inverse / self.rows_per_report)
         return squares @ theta, squares.diagonal().copy()
+
+    def simulate_tally(
+        self,
+        theta: FloatArray,
+        n: int,
+        rng: np.random.Generator,
+        values: IntArray | None = None,
+    ) -> tuple[LikelihoodOperator, FloatArray]:
+        return CompositeChannel.simulate_tally(self, theta, n, rng, values)

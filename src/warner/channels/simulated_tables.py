@@ -1,4 +1,4 @@
-"""Simulated tables of tuples of reports, where rows are parts of reports and the joint law of a table is that of people."""
+"""Simulated tables of the reports about several attributes."""
 
 from __future__ import annotations
 
@@ -7,22 +7,20 @@ from math import prod
 
 import numpy as np
 
-from warner._core.errors import (
-    ArgumentError,
-    message,
-)
+from warner._core.errors import ArgumentError, message
+from warner.channels.arrays import FloatArray, IntArray
 from warner.channels.base import Channel
-from warner.channels.pure import SupportChannel
 
 _LARGEST_WORK = 2**36  # people times rows that are multiplied
 
 
 def whole_table(
-    channels: Sequence[Channel], people: np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
-    """Counts (m_1, .., m_d) of the reports of ``people`` (K_1, .., K_d), where every channel's rows are whole reports.
+    channels: Sequence[Channel], people: IntArray, rng: np.random.Generator
+) -> IntArray:
+    """Counts (m_1, .., m_d) of the reports of ``people`` (K_1, .., K_d) about d attributes.
 
-    Attribute after attribute: given their values, people's reports are independent of each other.
+    The rows of every channel are whole reports. One attribute is drawn after another, because a
+    person's reports are independent given the person's values.
     """
     table = people
     for axis, channel in enumerate(channels):
@@ -37,9 +35,15 @@ def whole_table(
 
 
 def marked_table(
-    channels: Sequence[Channel], people: np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
-    """The same where some reports count for several rows: person by person, because rows of one report go together."""
+    channels: Sequence[Channel], people: IntArray, rng: np.random.Generator
+) -> FloatArray:
+    """:func:`whole_table` where some reports count in several rows.
+
+    It draws person by person, because the rows of one report belong together.
+
+    Raises:
+        ArgumentError: too many people.
+    """
     n, shape = int(people.sum()), [c.shape[0] for c in channels]
     if n * prod(shape) > _LARGEST_WORK:
         raise ArgumentError(
@@ -55,27 +59,11 @@ def marked_table(
     step = max(256, 2**22 // max(total.shape))
     for start in range(0, n, step):
         marks = [
-            _marks(c, v[start : start + step], rng) for c, v in zip(channels, values, strict=True)
+            channel.sample_marks(index[start : start + step], rng)
+            for channel, index in zip(channels, values, strict=True)
         ]
         left = marks[0]
-        for part in marks[1:-1]:
-            left = (left[:, :, None] * part[:, None, :]).reshape(len(left), -1)
+        for right in marks[1:-1]:
+            left = (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
         total += left.T @ marks[-1]
     return total.reshape(shape)
-
-
-def _marks(channel: Channel, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Which rows the reports of people with the values ``index`` (n,) count for, (n, m) zeros and ones."""
-    if not isinstance(channel, SupportChannel):
-        return np.eye(channel.shape[0])[channel.sample_rows(index, rng)]
-    size, everyone = channel.shape[1], np.arange(len(index))
-    own = rng.random(len(index)) < (channel.q + channel.gap)[index]
-    if channel.ones is None:
-        bits = rng.random((len(index), size)) < channel.q
-    else:
-        keys = rng.random((len(index), size))
-        keys[everyone, index] = 2.0
-        rank = np.argsort(np.argsort(keys, axis=1), axis=1)
-        bits = rank < (channel.ones - own)[:, None]
-    bits[everyone, index] = own
-    return np.concatenate([bits, ~bits], axis=1).astype(np.float64)

@@ -1,4 +1,7 @@
-"""Several mechanisms or budgets at once: each person reports through one of several channels [P1 sec 3, P4 sec V]."""
+"""Several mechanisms or budgets together: each person uses one of several channels.
+
+[P1 sec 3, P4 sec V]
+"""
 
 from __future__ import annotations
 
@@ -7,43 +10,48 @@ from functools import cached_property
 
 import numpy as np
 
-from warner._core.errors import (
-    ArgumentError,
-    message,
-)
-from warner.channels.base import Channel, has_inverse
+from warner._core.errors import ArgumentError, IdentifiabilityError, message
+from warner.channels.arrays import FloatArray, IntArray
+from warner.channels.base import Channel, LikelihoodOperator
+from warner.channels.descriptions import BlockMoments
 
 _MOST_DEALT = 10**9  # people that numpy deals out without replacement
 
 
-def groups_of(channel: Channel) -> tuple[Channel, ...]:
-    """The channels of a stack, or the one channel there is."""
-    return channel.channels if isinstance(channel, StackChannel) else (channel,)
+class StackedRows(LikelihoodOperator):
+    """Operators A_1 .. A_G on one domain, one below the other; n_g people used A_g.
 
-
-class StackChannel(Channel):
-    """Channels A_1 .. A_G on one domain, of which n_g people used A_g: rows one below the other, A_g times its share of rows.
-
-    A report of group g counts for ``copies_g`` rows, so the share of rows is n_g copies_g / N', N' = sum n_g copies_g, and on
-    average a report counts for N' / n rows, which is ``rows_per_report`` here. Weights are the groups' weights times the same shares.
+    A report of group g counts in r_g = ``rows_per_report`` of its rows. The share of the rows is
+    s_g = n_g r_g / N with N = sum n_g r_g, and the stack holds s_g A_g. A report counts in N / n
+    rows on average, which is ``rows_per_report`` of the stack. The stack's weights are s_g w_g.
 
     Args:
-        channels: one per group.
+        channels: one operator for each group.
         people: n_g, all positive.
-        equal: let every group's inversion count alike in ``invert``, whatever its size and budget [P1 eq 13], instead of by inverse variance.
+        equal: whether :meth:`invert` gives every group the same weight, whatever its size and
+            budget [P1 eq 13]. The default is inverse-variance weights.
+
+    Attributes:
+        shares: s_g, (G,).
     """
 
+    has_fast_gram = True
+    has_row_blocks = True
+    lists_all_reports = False
+    channels: tuple[LikelihoodOperator, ...]
+
     def __init__(
-        self, channels: Sequence[Channel], people: Sequence[int], equal: bool = False
+        self, channels: Sequence[LikelihoodOperator], people: Sequence[int], equal: bool = False
     ) -> None:
         self.channels = tuple(channels)
         self.equal = equal
         self.people = np.asarray(people, dtype=np.float64)
         rows = self.people * np.array([c.rows_per_report for c in channels])
-        self.shares = rows / rows.sum()
+        self.shares: FloatArray = rows / rows.sum()
         self.rows_per_report = float(rows.sum() / self.people.sum())
         self.shape = (sum(c.shape[0] for c in channels), channels[0].shape[1])
-        # Rows of group g times ``copies`` are n_g / n of the probabilities of its own reports.
+        # Rows of group g times ``rows_per_report`` are n_g / n times the probabilities of its
+        # reports.
         factors = [
             c.log_factors - np.log(n / self.people.sum())
             for c, n in zip(self.channels, self.people, strict=True)
@@ -53,37 +61,65 @@ class StackChannel(Channel):
         )
         self._ends = np.cumsum([c.shape[0] for c in channels])
 
-    def equally(self) -> StackChannel:
-        """The same channel, its inverse mixed from the groups' with equal weights."""
-        return StackChannel(self.channels, [int(n) for n in self.people], equal=True)
+    @property
+    def has_closed_moments(self) -> bool:
+        return all(channel.has_closed_moments for channel in self.channels)
 
-    def split(self, w: np.ndarray) -> list[np.ndarray]:
-        """The parts of (m,) that belong to each channel."""
+    @property
+    def is_keyed(self) -> bool:
+        return all(channel.is_keyed for channel in self.channels)
+
+    @property
+    def tells_means_only(self) -> bool:
+        return any(channel.tells_means_only for channel in self.channels)
+
+    @property
+    def _group_sizes(self) -> list[int]:
+        return [int(n) for n in self.people]
+
+    def groups(self) -> tuple[LikelihoodOperator, ...]:
+        return self.channels
+
+    def split_groups(
+        self, w: FloatArray, n: int
+    ) -> list[tuple[LikelihoodOperator, FloatArray, int]]:
+        parts = zip(self.channels, self.split(w), self.shares, self.people, strict=True)
+        return [(channel, part / share, int(people)) for channel, part, share, people in parts]
+
+    def with_equal_groups(self) -> LikelihoodOperator:
+        return stacked(self.channels, self._group_sizes, equal=True)
+
+    def split(self, w: FloatArray) -> list[FloatArray]:
+        """The parts of (m,) that belong to each group."""
         return np.split(w, self._ends[:-1])
 
-    def stack(self, weights: Sequence[np.ndarray]) -> np.ndarray:
-        """Weights of the groups, each summing to one, as weights of the whole."""
+    def stack(self, weights: Sequence[FloatArray]) -> FloatArray:
+        """Weights of the groups, each with the sum 1, as weights (m,) of the stack."""
         return np.concatenate([share * w for share, w in zip(self.shares, weights, strict=True)])
 
-    def matvec(self, theta: np.ndarray) -> np.ndarray:
+    def matvec(self, theta: FloatArray) -> FloatArray:
         return self.stack([channel.matvec(theta) for channel in self.channels])
 
-    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+    def rmatvec(self, r: FloatArray) -> FloatArray:
         parts = zip(self.shares, self.channels, self.split(r), strict=True)
-        return np.sum([share * channel.rmatvec(part) for share, channel, part in parts], axis=0)
+        return np.asarray(
+            np.sum([share * channel.rmatvec(part) for share, channel, part in parts], axis=0)
+        )
 
-    def gram(self, v: np.ndarray) -> np.ndarray:
+    def gram(self, v: FloatArray) -> FloatArray:
         parts = zip(self.shares, self.channels, self.split(v), strict=True)
-        return np.sum([share**2 * channel.gram(part) for share, channel, part in parts], axis=0)
+        return np.asarray(
+            np.sum([share**2 * channel.gram(part) for share, channel, part in parts], axis=0)
+        )
 
-    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
         start = 0
         for share, channel in zip(self.shares, self.channels, strict=True):
             for rows, block in channel.blocks():
                 yield slice(start + rows.start, start + rows.stop), share * block
             start += channel.shape[0]
 
-    def dense(self) -> np.ndarray:
+    def dense(self) -> FloatArray:
         return np.concatenate(
             [
                 share * channel.dense()
@@ -91,77 +127,71 @@ class StackChannel(Channel):
             ]
         )
 
-    def simulate(self, theta: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-        return self.stack(
-            [
-                c.simulate(theta, int(people), rng)
-                for c, people in zip(self.channels, self.people, strict=True)
-            ]
-        )
+    def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
+        return self._map_groups(w, lambda channel, part: channel.supports(part))
 
-    def simulate_from_values(self, people: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Who reported through which channel is drawn without replacement, so that the groups keep their sizes."""
-        if people.sum() >= _MOST_DEALT:
-            raise ArgumentError(
-                message(
-                    "target",
-                    "'respondents' of several mechanisms together takes fewer than 10^9 people",
-                    f"{people.sum():,}",
-                )
-            )
-        left, parts = people.copy(), []
-        for channel, n in zip(self.channels, self.people, strict=True):
-            own = rng.multivariate_hypergeometric(left, int(n), method="marginals")
-            parts.append(channel.simulate_from_values(own, rng))
-            left = left - own
-        return self.stack(parts)
+    def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
+        # The shares do not change, because they count people and not stored rows.
+        return self._map_groups(w, lambda channel, part: channel.restrict_to_observed(part))
+
+    def _map_groups(
+        self,
+        w: FloatArray,
+        change: Callable[[LikelihoodOperator, FloatArray], tuple[LikelihoodOperator, FloatArray]],
+    ) -> tuple[LikelihoodOperator, FloatArray]:
+        """The stack of the groups' operators and weights after a change."""
+        parts = [
+            change(channel, part / share)
+            for channel, part, share in zip(self.channels, self.split(w), self.shares, strict=True)
+        ]
+        changed = stacked([channel for channel, _ in parts], self._group_sizes, self.equal)
+        return changed, changed.stack([weights for _, weights in parts])
+
+    def _marginal(
+        self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
+        parts = []
+        for channel, part, share in zip(self.channels, self.split(w), self.shares, strict=True):
+            marginal = channel.marginal(part / share, shape, keep)
+            if marginal is None:
+                return None
+            parts.append(marginal)
+        stack = stacked([channel for channel, _ in parts], self._group_sizes, self.equal)
+        return stack, stack.stack([weights for _, weights in parts])
 
     def simulate_tally(
-        self, theta: np.ndarray, n: int, rng: np.random.Generator, values: np.ndarray | None = None
-    ) -> tuple[Channel, np.ndarray]:
-        if all(type(c).simulate_tally is Channel.simulate_tally for c in self.channels):
-            return super().simulate_tally(theta, n, rng, values)
+        self,
+        theta: FloatArray,
+        n: int,
+        rng: np.random.Generator,
+        values: IntArray | None = None,
+    ) -> tuple[LikelihoodOperator, FloatArray]:
+        """Every group's own simulated tally, of as many people as it has."""
         if values is not None:
             raise ArgumentError(
                 message(
                     "target",
-                    "'respondents' of several mechanisms is not simulated where tuples of reports are kept",
+                    "'respondents' of several mechanisms is not simulated where whole reports "
+                    "are kept",
+                    None,
+                    "Use target='population'",
                 )
             )
         parts = [
-            c.simulate_tally(theta, int(people), rng)
-            for c, people in zip(self.channels, self.people, strict=True)
+            channel.simulate_tally(theta, people, rng)
+            for channel, people in zip(self.channels, self._group_sizes, strict=True)
         ]
-        stacked = StackChannel(
-            [channel for channel, _ in parts], [int(people) for people in self.people], self.equal
-        )
-        return stacked, stacked.stack([w for _, w in parts])
+        stack = stacked([channel for channel, _ in parts], self._group_sizes, self.equal)
+        return stack, stack.stack([w for _, w in parts])
 
-    def supports(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
-        return self._each(w, lambda channel, part: channel.supports(part))
-
-    def restrict_to_observed(self, w: np.ndarray) -> tuple[Channel, np.ndarray]:
-        # Shares do not change: they are of people, not of rows that are stored.
-        return self._each(w, lambda channel, part: channel.restrict_to_observed(part))
-
-    def _each(
-        self, w: np.ndarray, change: Callable[[Channel, np.ndarray], tuple[Channel, np.ndarray]]
-    ) -> tuple[Channel, np.ndarray]:
-        """The stack of what every channel and its weights become."""
-        parts = [
-            change(c, part / share)
-            for c, part, share in zip(self.channels, self.split(w), self.shares, strict=True)
-        ]
-        changed = StackChannel(
-            [channel for channel, _ in parts], [int(n) for n in self.people], self.equal
-        )
-        return changed, changed.stack([weights for _, weights in parts])
+    # The unbiased inverse
 
     @cached_property
-    def _mixture(self) -> np.ndarray:
-        """(G, K): how much of each group's inversion makes the estimate, by inverse variance at the uniform distribution.
+    def _mixture(self) -> FloatArray:
+        """(G, K): the weight of each group's inversion, by inverse variance at the uniform theta.
 
-        The weights depend on no report, so the mixture of unbiased estimates is unbiased; so are equal ones [P1 eq 13], with more variance.
+        The weights depend on no report, so the mixture of unbiased estimates is unbiased. Equal
+        weights give an unbiased mixture too [P1 eq 13], with more variance.
         """
         size = self.shape[1]
         if self.equal:
@@ -170,113 +200,63 @@ class StackChannel(Channel):
             [channel.variance(np.full(size, 1 / size)) for channel in self.channels]
         )
         precision = self.people[:, None] / variances
-        return precision / precision.sum(axis=0)
+        return np.asarray(precision / precision.sum(axis=0))
 
     @cached_property
-    def together(self) -> bool:
-        """Whether the inverse is that of all rows together, because some group's channel has none of its own.
+    def is_inverted_together(self) -> bool:
+        """Whether all rows are inverted together, because a group's channel has no inverse.
 
-        It is ``Channel._inverse`` of the stack, weighted least squares with weights 1 / d, d = A theta at the uniform theta. A group's
-        frequencies have the covariance (diag d_g - d_g d_g') / n_g. Among weights L with L A = I those of least variance
-        under it are also those of least variance under diag d_g / n_g: adding a constant to the weights of one group and taking it
-        from another's changes neither L A nor the true variance, and the best such constants make L_g d_g = theta n_g / n.
+        The inverse is then that of all rows: weighted least squares with weights 1 / d, d = A theta
+        at the uniform theta. The frequencies of group g have the covariance
+        (diag d_g - d_g d_g') / n_g. The least variance under it, among L with L A = I, is also the
+        least variance under diag d_g / n_g. A constant that is added to the weights of one group
+        and subtracted from another's changes neither L A nor the true variance. The best such
+        constants make L_g d_g = theta n_g / n.
         """
         return (
             not self.equal
             and len(self.channels) > 1
-            and not all(has_inverse(channel) for channel in self.channels)
+            and not all(channel.has_inverse() for channel in self.channels)
         )
 
-    def whole(self) -> Channel:
-        return (
-            self
-            if self._listed
-            else StackChannel(
-                [c.whole() for c in self.channels], [int(n) for n in self.people], self.equal
-            )
-        )
+    def complete(self) -> Channel:
+        return self._complete_stack()
 
-    def placed(self, w: np.ndarray) -> np.ndarray:
-        if self._listed:
-            return w
+    def complete_weights(self, w: FloatArray) -> FloatArray:
         parts = zip(self.shares, self.channels, self.split(w), strict=True)
-        whole = self.whole()
-        assert isinstance(whole, StackChannel)
-        return whole.stack([channel.placed(part / share) for share, channel, part in parts])
-
-    @cached_property
-    def _listed(self) -> bool:
-        return all(channel.whole() is channel for channel in self.channels)
-
-    @cached_property
-    def _everything(self) -> StackChannel:
-        """The stack whose rows are all reports that there can be, which is inverted."""
-        whole = self.whole()
-        assert isinstance(whole, StackChannel)
-        return whole
-
-    def each_weights(self) -> list[np.ndarray]:
-        """Of every group, what the rows of one of its reports add to the estimate times n, (K, m_g)."""
-        return [
-            np.ascontiguousarray(part) / self.rows_per_report
-            for part in np.split(self._inverse, self._ends[:-1], axis=1)
-        ]
-
-    def _moments_together(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of the inverse of all rows together. The mean of a group's reports alone, m_g = G_g theta, is not theta; their sum is.
-
-            V = sum_g [ (n_g / n) E_g l^2 - (n / n_g) m_g^2 ]
-
-        Where x has the share t and the rest is as in theta, m_g is linear in t, and V is what Channel.null_variance takes it for.
-        """
-        if theta.ndim > 1:
-            parts = [self._moments_together(column) for column in theta.T]
-            return np.stack([total for total, _ in parts], axis=1), np.stack(
-                [own for _, own in parts], axis=1
-            )
-        if not self._listed:
-            return self._everything._moments_together(theta)
-        rest = np.where(theta < 1, 1 - theta, 1.0)
-        n = self.people.sum()
-        variance, none, some, bend = (np.zeros(theta.size) for _ in range(4))
-        for channel, weights, people in zip(
-            self.channels, self.each_weights(), self.people, strict=True
-        ):
-            share = people / n
-            squares = channel.second_moments(weights)
-            # The mean of one report's weights by value, times the group's share.
-            means = (
-                share * channel.rows_per_report * channel.rmatvec(np.ascontiguousarray(weights.T)).T
-            )
-            second, own = share * (squares @ theta), share * squares.diagonal()
-            first, at_one = means @ theta, means.diagonal()
-            at_none = (first - theta * at_one) / rest
-            variance += second - first**2 / share
-            none += (second - theta * own) / rest - at_none**2 / share
-            some += own - at_one**2 / share
-            bend += (at_one - at_none) ** 2 / share
-        total = np.maximum(variance, 0.0) + theta**2
-        # V(t) = (1 - t) none + t some + t (1 - t) bend.
-        return total, some + 1 + (1 - theta) * (bend - 1)
-
-    def invert(self, w: np.ndarray) -> np.ndarray:
-        if self.together:
-            return Channel.invert(self._everything, self.placed(w))
-        parts = zip(self._mixture, self.channels, self.split(w), self.shares, strict=True)
-        return np.sum(
-            [(mixed * channel.invert(part / share).T).T for mixed, channel, part, share in parts],
-            axis=0,
+        return self._complete_stack().stack(
+            [channel.complete_weights(part / share) for share, channel, part in parts]
         )
 
-    def inverse_moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """For theta (K,) that sums to one.
+    def _complete_stack(self) -> StackChannel:
+        """The stack of the groups' complete channels."""
+        return self._completed
 
-        Per report of the whole, group g's part of the estimate is n_g of n reports, each with n / n_g times its weight. The squares
-        of that are n / n_g times the group's, and its mean share theta is squared once, not once a group: each group's variance,
-        total - theta^2, is mixed, and theta^2 added back.
+    @cached_property
+    def _completed(self) -> StackChannel:
+        return StackChannel([c.complete() for c in self.channels], self._group_sizes, self.equal)
+
+    def invert(self, w: FloatArray) -> FloatArray:
+        if self.is_inverted_together:
+            return self._complete_stack()._inverse @ self.complete_weights(w)
+        parts = zip(self._mixture, self.channels, self.split(w), self.shares, strict=True)
+        return np.asarray(
+            np.sum(
+                [(mix * channel.invert(part / share).T).T for mix, channel, part, share in parts],
+                axis=0,
+            )
+        )
+
+    def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The moments of the mixture, for theta (K,) that sums to one.
+
+        Group g contributes n_g of n reports, each with n / n_g times the group's weights. Their
+        squares are n / n_g times the group's squares. The squared mean theta^2 counts once, not
+        once for each group. So the groups' variances, total - theta^2, are mixed, and theta^2 is
+        added.
         """
-        if self.together:
-            return self._moments_together(theta)
+        if self.is_inverted_together:
+            return self._complete_stack()._joint_moments(theta)
         parts = [channel.inverse_moments(theta) for channel in self.channels]
         scale = self._mixture**2 * (self.people.sum() / self.people)[:, None]
         excess = 1 - scale.sum(axis=0)
@@ -284,18 +264,184 @@ class StackChannel(Channel):
             np.sum([s * total for s, (total, _) in zip(scale, parts, strict=True)], axis=0)
             + excess * theta**2
         )
-        own = (
-            np.sum([s * own for s, (_, own) in zip(scale, parts, strict=True)], axis=0)
+        at_value = (
+            np.sum([s * at_value for s, (_, at_value) in zip(scale, parts, strict=True)], axis=0)
             + excess * theta
         )
-        return total, own
+        return total, at_value
 
-    def naive_estimate(self, w: np.ndarray) -> np.ndarray:
-        parts = zip(self.people, self.channels, self.split(w), self.shares, strict=True)
-        return (
-            np.sum(
-                [n * channel.naive_estimate(part / share) for n, channel, part, share in parts],
-                axis=0,
+    def group_weights(self) -> list[FloatArray]:
+        """For each group, n times what the rows of one report add to the estimate, (K, m_g)."""
+        return [
+            np.ascontiguousarray(part) / self.rows_per_report
+            for part in np.split(self._inverse, self._ends[:-1], axis=1)
+        ]
+
+    def _joint_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The moments of the inverse of all rows, in a stack of complete channels.
+
+        The mean of a group's terms, m_g = G_g theta, is not theta, but the means sum to theta:
+
+            V = sum_g [ (n_g / n) E_g l^2 - (n / n_g) m_g^2 ]
+
+        Where x has the share t and the other shares keep their proportions, m_g is linear in t.
+        The result makes ``variance_at_zero`` right for that V.
+        """
+        if theta.ndim > 1:
+            parts = [self._joint_moments(column) for column in theta.T]
+            return np.stack([total for total, _ in parts], axis=1), np.stack(
+                [at_value for _, at_value in parts], axis=1
             )
-            / self.people.sum()
+        rest = np.where(theta < 1, 1 - theta, 1.0)
+        n = self.people.sum()
+        variance, at_zero, at_one, bend = (np.zeros(theta.size) for _ in range(4))
+        for channel, weights, people in zip(
+            self.channels, self.group_weights(), self.people, strict=True
+        ):
+            share = people / n
+            squares = channel.complete().second_moments(weights)
+            # The mean of one report's weights by value, times the group's share.
+            means = (
+                share * channel.rows_per_report * channel.rmatvec(np.ascontiguousarray(weights.T)).T
+            )
+            second, second_at_one = share * (squares @ theta), share * squares.diagonal()
+            first, first_at_one = means @ theta, means.diagonal()
+            first_at_zero = (first - theta * first_at_one) / rest
+            variance += second - first**2 / share
+            at_zero += (second - theta * second_at_one) / rest - first_at_zero**2 / share
+            at_one += second_at_one - first_at_one**2 / share
+            bend += (first_at_one - first_at_zero) ** 2 / share
+        total = np.maximum(variance, 0.0) + theta**2
+        # V(t) = (1 - t) at_zero + t at_one + t (1 - t) bend.
+        return total, at_one + 1 + (1 - theta) * (bend - 1)
+
+    def has_wald_intervals(self, w: FloatArray) -> bool:
+        try:
+            self.invert(w)
+            if self.is_inverted_together:
+                self.variance(np.full(self.shape[1], 1 / self.shape[1]))
+        except (IdentifiabilityError, ArgumentError):
+            return False
+        return True
+
+    def block_moments(
+        self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray
+    ) -> BlockMoments:
+        """The groups' moments, mixed by the inverse variance of T at the uniform distribution.
+
+        T and F have the same mixture, so T - r F is a mixture too. Groups without an inverse are
+        left out.
+        """
+        groups: list[tuple[float, BlockMoments]] = []
+        problem = None
+        for channel, part, share, people in zip(
+            self.channels, self.split(w), self.shares, self.people, strict=True
+        ):
+            try:
+                moments = channel.block_moments(part / share, block, shape, columns)
+                groups.append((float(people), moments))
+            except IdentifiabilityError as error:
+                problem = error
+        if problem is not None and not groups:
+            raise problem
+        sizes = np.array([n for n, _ in groups])[:, None]
+        moments_of = [moments for _, moments in groups]
+        variance = np.stack([m.squares[:, -1] for m in moments_of]) - 1 / self.shape[1] ** 2
+        mix = sizes / np.maximum(variance, 1e-300)
+        mix = mix / mix.sum(axis=0)
+        scale = (self.people.sum() / sizes * mix**2)[:, :, None]
+        return BlockMoments(
+            _weighted_sum(mix, [m.total for m in moments_of]),
+            _weighted_sum(mix, [m.block for m in moments_of]),
+            _weighted_sum(scale, [m.squares for m in moments_of]),
+            _weighted_sum(scale, [m.mixed for m in moments_of]),
+            _weighted_sum(scale, [m.block_squares for m in moments_of]),
         )
+
+    def naive_estimate(self, w: FloatArray) -> FloatArray:
+        parts = zip(self.people, self.channels, self.split(w), self.shares, strict=True)
+        total = np.sum(
+            [n * channel.naive_estimate(part / share) for n, channel, part, share in parts],
+            axis=0,
+        )
+        return np.asarray(total / self.people.sum())
+
+
+class StackChannel(StackedRows, Channel):
+    """A stack of channels, whose tallies can be simulated.
+
+    Args:
+        channels: one channel for each group.
+        people, equal: as in :class:`StackedRows`.
+
+    >>> from warner.channels import DirectChannel
+    >>> stack = StackChannel([DirectChannel(2, 0.25, 0.5), DirectChannel(2, 0.0, 1.0)], [30, 10])
+    >>> stack.invert(stack.matvec(np.array([0.9, 0.1]))).round(3).tolist()
+    [0.9, 0.1]
+    """
+
+    channels: tuple[Channel, ...]
+
+    def __init__(
+        self, channels: Sequence[Channel], people: Sequence[int], equal: bool = False
+    ) -> None:
+        super().__init__(channels, people, equal)
+
+    def complete(self) -> StackChannel:
+        return self
+
+    def complete_weights(self, w: FloatArray) -> FloatArray:
+        return w
+
+    def _complete_stack(self) -> StackChannel:
+        return self
+
+    def simulate(self, theta: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+        return self.stack(
+            [
+                channel.simulate(theta, people, rng)
+                for channel, people in zip(self.channels, self._group_sizes, strict=True)
+            ]
+        )
+
+    def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
+        """The members of each group are drawn without replacement, so that its size is kept."""
+        if people.sum() >= _MOST_DEALT:
+            raise ArgumentError(
+                message(
+                    "target",
+                    "'respondents' of several mechanisms together takes fewer than 10^9 people",
+                    f"{people.sum():,}",
+                    "Use target='population'",
+                )
+            )
+        left, parts = people.copy(), []
+        for channel, n in zip(self.channels, self._group_sizes, strict=True):
+            members = rng.multivariate_hypergeometric(left, n, method="marginals")
+            parts.append(channel.simulate_from_values(members, rng))
+            left = left - members
+        return self.stack(parts)
+
+    def simulate_tally(
+        self,
+        theta: FloatArray,
+        n: int,
+        rng: np.random.Generator,
+        values: IntArray | None = None,
+    ) -> tuple[LikelihoodOperator, FloatArray]:
+        return Channel.simulate_tally(self, theta, n, rng, values)
+
+
+def stacked(
+    channels: Sequence[LikelihoodOperator], people: Sequence[int], equal: bool = False
+) -> StackedRows:
+    """The stack of the groups' operators: a :class:`StackChannel` where all are channels."""
+    full = [channel for channel in channels if isinstance(channel, Channel)]
+    if len(full) == len(channels):
+        return StackChannel(full, people, equal)
+    return StackedRows(channels, people, equal)
+
+
+def _weighted_sum(weights: FloatArray, arrays: Sequence[FloatArray]) -> FloatArray:
+    """sum_g weights[g] * arrays[g]."""
+    return np.asarray(np.sum([w * a for w, a in zip(weights, arrays, strict=True)], axis=0))

@@ -9,10 +9,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import integer, real, show
-from warner._core.errors import (
-    ArgumentError,
-    message,
-)
+from warner._core.errors import ArgumentError, message
 from warner.channels import summed
 from warner.domains import Product
 from warner.estimators.likelihood_data import LikelihoodData
@@ -21,48 +18,69 @@ from warner.metrics import cramers_v as plain
 from warner.reports.tally import Tally
 from warner.results.association import cramers_v
 from warner.results.from_tally import likelihood_data
-from warner.results.marginals import places
+from warner.results.marginals import require_product
 from warner.results.solution import Solution
 
 
 def clusters(
     subject: Solution | LikelihoodData | Tally, threshold: float = 0.1, largest: int = 100
 ) -> tuple[tuple[str, ...], ...]:
-    """Groups of attributes that depend on each other, for RR-Clusters: from a pilot, since who randomises must know them.
+    """Groups of attributes that depend on each other, for RR-Clusters, from a pilot study.
 
-    Pairs of attributes in order of their Cramer's V, the largest first; a pair with V of at least ``threshold`` brings the groups of its
-    two attributes together if their values have at most ``largest`` combinations.
+    The pairs of attributes are taken in the order of Cramer's V, the largest first. A pair with V
+    of at least ``threshold`` merges the groups of its two attributes, if the values of the merged
+    group have at most ``largest`` combinations. The groups must be known before people randomise.
 
     Args:
-        subject: an estimate, or evidence, on a Product; or a tally of PerAttribute that keeps pairs.
-        threshold: in [0, 1].
-        largest: combinations of values in a group.
+        subject: an estimate or its data, on a Product; or a tally of PerAttribute that keeps pairs.
+        threshold: the least V, in [0, 1].
+        largest: the most combinations of values in a group.
+
+    Returns:
+        The names in each group, in the order of the domain.
+
+    Raises:
+        ArgumentError: a threshold outside [0, 1], or data that do not determine Cramer's V.
+        ArgumentTypeError: a domain that is not a Product.
 
     Source: Domingo-Ferrer and Soria-Comas (2022), algorithm 1; METHODS 3.
     """
     data = subject.data if isinstance(subject, Solution) else subject
-    domain = from_header(data.header).domain if isinstance(data, Tally) else data.domain
+    domain = require_product(
+        from_header(data.header).domain if isinstance(data, Tally) else data.domain
+    )
     names = list(domain.attributes)
-    places(domain, names)
 
-    def depend(i: int, j: int) -> float:
+    def dependence(i: int, j: int) -> float:
         pair = [names[i], names[j]]
         return cramers_v(likelihood_data(data, pair) if isinstance(data, Tally) else data, *pair)
 
-    return grouped(names, domain.shape, depend, threshold, largest)
+    return grouped(names, domain.shape, dependence, threshold, largest)
 
 
 def clusters_of(
     domain: Product, theta: Any, threshold: float = 0.1, largest: int = 100
 ) -> tuple[tuple[str, ...], ...]:
-    """The same from a known joint distribution (K,)."""
+    """:func:`clusters` of a known joint distribution.
+
+    Args:
+        domain: a Product of K combinations of values.
+        theta: (K,) the shares of the combinations.
+        threshold: the least V, in [0, 1].
+        largest: the most combinations of values in a group.
+
+    >>> from warner import Categorical
+    >>> coin = Categorical(["heads", "tails"])
+    >>> clusters_of(Product(a=coin, b=coin, c=coin), np.repeat([0.25, 0, 0, 0.25], 2))
+    (('a', 'b'), ('c',))
+    """
     shape = domain.shape
     table = np.asarray(theta, dtype=np.float64)
 
-    def depend(i: int, j: int) -> float:
+    def dependence(i: int, j: int) -> float:
         return plain(summed(table, shape, [i, j]).reshape(shape[i], shape[j]))
 
-    return grouped(list(domain.attributes), shape, depend, threshold, largest)
+    return grouped(list(domain.attributes), shape, dependence, threshold, largest)
 
 
 def grouped(
@@ -72,21 +90,29 @@ def grouped(
     threshold: float,
     largest: int,
 ) -> tuple[tuple[str, ...], ...]:
-    """Attributes brought together along their dependences, the strongest first."""
+    """Groups of attributes that are merged pair by pair, the strongest dependence first.
+
+    Args:
+        names: of the attributes.
+        sizes: the number of values of each.
+        dependence: the strength of the dependence of the attributes at two positions.
+        threshold: the least dependence, in [0, 1].
+        largest: the most combinations of values in a group.
+    """
     if not 0 <= real("threshold", threshold) <= 1:
         raise ArgumentError(message("threshold", "must lie in [0, 1]", show(threshold)))
     integer("largest", largest, 1)
     pairs = [(dependence(i, j), i, j) for i in range(len(names)) for j in range(i)]
     group = list(range(len(names)))
     for strength, i, j in sorted(pairs, key=lambda pair: (-pair[0], pair[1:])):
-        together = [k for k in range(len(names)) if group[k] in (group[i], group[j])]
+        merged = [k for k in range(len(names)) if group[k] in (group[i], group[j])]
         if (
             strength >= threshold
             and group[i] != group[j]
-            and prod(sizes[k] for k in together) <= largest
+            and prod(sizes[k] for k in merged) <= largest
         ):
-            for k in together:
-                group[k] = min(together)
+            for k in merged:
+                group[k] = min(merged)
     return tuple(
         tuple(names[k] for k in range(len(names)) if group[k] == head)
         for head in sorted(set(group))

@@ -87,7 +87,7 @@ def worst_case_loss(
     sensitive = np.ones(size, dtype=bool)
     if isinstance(mechanism, Mechanism):
         sensitive = sensitive if mechanism.sensitive_mask is None else mechanism.sensitive_mask
-        if not isinstance(getattr(mechanism.channel(), "q", None), np.ndarray):
+        if mechanism.channel().support_law() is None:
             raise ArgumentError(
                 message(
                     "mechanism",

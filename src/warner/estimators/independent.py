@@ -1,20 +1,15 @@
-"""Attributes taken as independent: the product of their marginals (RR-Independent, RR-Clusters)."""
+"""Independent attributes: the product of their marginals (RR-Independent, RR-Clusters)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from warner._core.checks import kind, show
-from warner._core.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    message,
-)
-from warner.channels import Channel, marginal, summed
+from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner.channels import FloatArray, summed
 from warner.domains import Domain
 from warner.estimators.base import Estimator
 from warner.estimators.fit import Fit, Status
@@ -24,19 +19,25 @@ from warner.estimators.likelihood_data import LikelihoodData
 
 @dataclass(frozen=True)
 class Independent(Estimator):
-    """theta(x_1, .., x_d) = theta_1(x_1) .. theta_d(x_d), each marginal estimated from its own reports.
+    """theta(x_1, .., x_d) = theta_1(x_1) .. theta_d(x_d), each marginal estimated separately.
 
-    With d attributes of K values it has d (K - 1) numbers to learn and not K^d - 1, so it errs less where attributes are nearly
-    independent or people few; its bias is their dependence, which more people do not lessen. On attributes that were randomised apart, and on
-    randomised response of all together, marginals come from summed weights, and nothing of the size of the product is worked on but the
-    result. Elsewhere the method estimates the whole, and its sums are taken. A domain of one attribute has one marginal.
+    With d attributes of K values, d (K - 1) numbers are estimated instead of K^d - 1. The error is
+    smaller where attributes are nearly independent, or where there are few people. The bias is the
+    dependence of the attributes, and more people do not reduce it.
+
+    Marginals come from summed report frequencies where the attributes were randomised separately,
+    or together by randomised response. Only the result then has the size of the product. Otherwise
+    the method estimates the joint distribution, and its sums are taken. On a domain that is not a
+    Product, the result is that of ``method``.
 
     Args:
-        groups: attributes that are estimated jointly, such as [["age", "sex"]]; those not named stand alone. None for all apart.
-        method: what estimates each marginal.
+        groups: attributes that are estimated jointly, such as [["age", "sex"]]; the others are
+            groups of one. None for groups of one throughout.
+        method: the estimator of each marginal.
 
     Raises:
         ArgumentError: groups that name an attribute twice, or one that the domain does not have.
+        ArgumentTypeError: groups that are not lists of names, or a method that is no estimator.
 
     Source: [P5 alg 2]; groups: Domingo-Ferrer and Soria-Comas (2022); METHODS 3.
 
@@ -99,15 +100,22 @@ class Independent(Estimator):
         if len(groups) == 1:
             return self.method.fit(data)
         shape = domain.shape
-        parts = [self._part(data, domain, keep) for keep in groups]
         table = np.ones(())
-        for part, keep in zip(parts, groups, strict=True):
-            table = np.multiply.outer(table, part.reshape([shape[axis] for axis in keep]))
+        for keep in groups:
+            marginal = self._marginal(data, domain, keep)
+            table = np.multiply.outer(table, marginal.reshape([shape[axis] for axis in keep]))
         order = np.argsort([axis for keep in groups for axis in keep])
         return Fit(np.ascontiguousarray(table.transpose(order)).ravel(), Status.INDEPENDENT)
 
     def places(self, domain: Domain) -> list[list[int]]:
-        """The groups as places of their attributes, in the order of the domain."""
+        """The groups as positions of their attributes, in the order of the domain.
+
+        Args:
+            domain: a Product with the attributes that the groups name.
+
+        Raises:
+            ArgumentError: a group names an attribute that the domain does not have.
+        """
         names = list(domain.attributes)
         groups = [list(group) for group in self.groups or ()]
         unknown = [name for group in groups for name in group if name not in names]
@@ -123,11 +131,11 @@ class Independent(Estimator):
         groups += [[name] for name in names if name not in named]
         return sorted(sorted(names.index(name) for name in group) for group in groups)
 
-    def _part(self, data: LikelihoodData, domain: Domain, keep: list[int]) -> np.ndarray:
+    def _marginal(self, data: LikelihoodData, domain: Domain, keep: list[int]) -> FloatArray:
         """The estimated marginal of one group."""
-        found: tuple[Channel, Any] | None = marginal(data.channel, data.weights, domain.shape, keep)
-        if found is None:
+        marginal = data.channel.marginal(data.weights, domain.shape, keep)
+        if marginal is None:
             return summed(self.method.fit(data).shares, domain.shape, keep)
         names = list(domain.attributes)
-        own = domain.select([names[axis] for axis in keep])
-        return self.method.fit(LikelihoodData(found[0], found[1], data.n, own)).shares
+        subdomain = domain.select([names[axis] for axis in keep])
+        return self.method.fit(LikelihoodData(*marginal, data.n, subdomain)).shares

@@ -1,20 +1,18 @@
-"""Estimates without a likelihood: inversion of the channel and its post-processing, and two baselines."""
+"""Estimates without a likelihood: inversion of the channel, and two baselines."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from warner._core.checks import choice
-from warner.channels import StackChannel
 from warner.estimators.base import Estimator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import base_cut, normalize, project, threshold
 
-# Established names of the same things.
+# Established names of the constraints.
 SYNONYMS = {
     "norm-sub": "project",
     "projection": "project",
@@ -29,17 +27,23 @@ _CONSTRAINTS = (None, "normalize", "project", "base-cut", "threshold")
 
 @dataclass(frozen=True)
 class Inversion(Estimator):
-    """The unbiased estimate theta = A^-1 w, alone or made into shares.
+    """theta = L w, the linear unbiased estimate with L A = I, with or without a constraint.
 
     Args:
-        constraint: None leaves the estimate unbiased (entries may be negative); ``"project"`` is the Euclidean projection on
-            the simplex (Norm-Sub); ``"normalize"`` clips negatives and divides by the sum; ``"base-cut"`` keeps the largest
-            while their sum is at most 1; ``"threshold"`` keeps what a Bonferroni test at 5 % finds above 0 and spreads the rest.
-        weights: of the groups, where people report by several mechanisms or budgets: ``"inverse-variance"``, or ``"equal"`` for the plain
-            mean of the groups' inversions, as [P1 eq 13] has it. No effect where there is one group.
+        constraint: what is done to the unbiased estimate, whose entries may be negative. None
+            leaves it unbiased. ``"project"`` takes the Euclidean projection on the simplex
+            (Norm-Sub). ``"normalize"`` sets negative entries to 0 and divides by the sum.
+            ``"base-cut"`` keeps the largest entries while their sum is at most 1. ``"threshold"``
+            keeps the entries that a Bonferroni test at 5 % finds above 0, and spreads the rest
+            evenly over the others.
+        weights: of the groups of people, where they use several mechanisms or budgets.
+            ``"inverse-variance"`` has the least variance; ``"equal"`` takes the plain mean of the
+            groups' inversions [P1 eq 13]. A single group is not affected.
 
     Raises:
-        IdentifiabilityError: different distributions make the same reports, so there is nothing to invert.
+        ArgumentError: an unknown constraint or unknown weights.
+        IdentifiabilityError: different distributions make the same reports, so A has no left
+            inverse.
 
     Source: [P1 eqs 12, 13], [P2 sec 6], [P4 sec IX]; METHODS 5.
 
@@ -47,55 +51,45 @@ class Inversion(Estimator):
     Inversion(constraint='project')
     """
 
-    constraint: Any = None
+    constraint: str | None = None
     weights: str = "inverse-variance"
 
     def __post_init__(self) -> None:
-        named = self.constraint.lower() if isinstance(self.constraint, str) else self.constraint
-        object.__setattr__(
-            self,
-            "constraint",
-            choice(
-                "constraint",
-                SYNONYMS.get(named, named) if isinstance(named, str) else named,
-                _CONSTRAINTS,
-            ),
-        )
+        constraint = self.constraint
+        if isinstance(constraint, str):
+            constraint = SYNONYMS.get(constraint.lower(), constraint.lower())
+        object.__setattr__(self, "constraint", choice("constraint", constraint, _CONSTRAINTS))
         choice("weights", self.weights, ("inverse-variance", "equal"))
 
     def __repr__(self) -> str:
-        named = "" if self.weights == "inverse-variance" else f", weights={self.weights!r}"
-        return f"Inversion(constraint={self.constraint!r}{named})"
+        weights = "" if self.weights == "inverse-variance" else f", weights={self.weights!r}"
+        return f"Inversion(constraint={self.constraint!r}{weights})"
 
     def fit(self, data: LikelihoodData) -> Fit:
         channel = data.channel
-        if self.weights == "equal" and isinstance(channel, StackChannel):
-            channel = channel.equally()
+        if self.weights == "equal":
+            channel = channel.with_equal_groups()
         raw = channel.invert(data.weights)
         if self.constraint is None:
-            inside = (raw >= 0).all() and abs(raw.sum() - 1) < 1e-9
-            return (
-                Fit(raw / raw.sum(), Status.EXACT) if inside else Fit(raw, Status.OUTSIDE_SIMPLEX)
-            )
+            if (raw >= 0).all() and abs(raw.sum() - 1) < 1e-9:
+                return Fit(raw / raw.sum(), Status.EXACT)
+            return Fit(raw, Status.OUTSIDE_SIMPLEX)
         if self.constraint == "project":
             return Fit(project(raw), Status.EXACT)
         if self.constraint == "normalize":
             return Fit(normalize(raw), Status.EXACT if (raw > 0).any() else Status.NO_POSITIVE_MASS)
         if self.constraint == "base-cut":
             shares = base_cut(raw)
-            whole = abs(shares.sum() - 1) < 1e-9
-            return (
-                Fit(shares / shares.sum(), Status.EXACT)
-                if whole
-                else Fit(shares, Status.OUTSIDE_SIMPLEX)
-            )
+            if abs(shares.sum() - 1) < 1e-9:
+                return Fit(shares / shares.sum(), Status.EXACT)
+            return Fit(shares, Status.OUTSIDE_SIMPLEX)
         sd = np.sqrt(channel.variance_at_zero(project(raw)) / data.n)
         return Fit(threshold(raw, sd), Status.EXACT)
 
 
 @dataclass(frozen=True)
 class Uniform(Estimator):
-    """The uniform distribution, whatever the reports: the baseline that any estimate should beat.
+    """theta = 1 / K for every value: a baseline that uses no report.
 
     >>> Uniform()
     Uniform()
@@ -108,7 +102,12 @@ class Uniform(Estimator):
 
 @dataclass(frozen=True)
 class Observed(Estimator):
-    """The report histogram itself (ObfDat), uncorrected: which values the reports support, divided by the sum.
+    """The report histogram itself, not corrected (ObfDat): a baseline.
+
+    It is the share of the reports that support each value, divided by the sum of these shares.
+
+    Raises:
+        ArgumentError: reports that are not values and do not support values.
 
     >>> Observed()
     Observed()

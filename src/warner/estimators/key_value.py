@@ -1,59 +1,66 @@
-"""Estimates from pairs of a key and a value: PCKV's own, and any method for values applied to every key."""
+"""Estimates from reports about keys with values.
+
+:class:`KeyMeans` is the published estimator of PCKV. :class:`PerKey` applies an estimator of
+distributions to the values of every key.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from warner._core.checks import choice, kind
-from warner._core.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    message,
+from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner.channels import (
+    FloatArray,
+    LikelihoodOperator,
+    TiedChannel,
+    keyed_groups,
+    stacked,
 )
-from warner.channels import Channel, StackChannel, TiedChannel, groups_of
 from warner.domains import Domain
 from warner.estimators.base import Estimator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.log_spline import LogSpline
 from warner.estimators.mle.objective import finish
-from warner.estimators.sample_mean import carried
+from warner.estimators.sample_mean import unbiased_scores
 from warner.metrics.simplex import project
 
-_MORE = 4  # about z^2 of an interval of 95 %, as by Agresti and Coull (1998)
+_ADDED = 4  # added reports, about z^2 of an interval of 95 %, as by Agresti and Coull (1998)
+
+KeyedGroup: TypeAlias = tuple[TiedChannel, FloatArray, int]
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Unbiased estimates of every key's frequency f and of the sum of its values per person, N = f times their mean.
+    """Unbiased estimates of every key's frequency f, and of N = f times the mean of its values.
 
     Attributes:
-        frequency, total: (d,).
+        frequency: f, (d,).
+        total: N, (d,).
         variance: (d, 2, 2) of (N, f).
         ends: the least and the largest value.
     """
 
-    frequency: np.ndarray
-    total: np.ndarray
-    variance: np.ndarray
+    frequency: FloatArray
+    total: FloatArray
+    variance: FloatArray
     ends: tuple[float, float]
 
 
-def is_keyed(channel: Channel) -> bool:
-    """Whether all reports are of keys and values."""
-    return all(isinstance(part, TiedChannel) for part in groups_of(channel))
+def _groups_of(data: LikelihoodData, name: str) -> tuple[list[KeyedGroup], Domain, Domain]:
+    """The groups of the data, and the domains of keys and of values.
 
-
-def parts_of(
-    data: LikelihoodData, name: str
-) -> tuple[list[tuple[TiedChannel, np.ndarray, int]], Domain, Domain]:
-    """The mechanisms' channels, weights and people, and the domains of keys and values; other reports are refused."""
-    channel, domain = data.channel, data.domain
-    if not (is_keyed(channel) and len(domain.attributes) == 2):
+    Raises:
+        ArgumentError: reports that are not about keys with values.
+    """
+    groups = keyed_groups(data.channel, data.weights, data.n)
+    domain = data.domain
+    if groups is None or len(domain.attributes) != 2:
         raise ArgumentError(
             message(
                 "method",
@@ -63,60 +70,74 @@ def parts_of(
             )
         )
     keys, values = domain.attributes.values()
-    if isinstance(channel, StackChannel):
-        split = zip(
-            channel.channels,
-            channel.split(data.weights),
-            channel.shares,
-            channel.people,
-            strict=True,
-        )
-        return (
-            [(c, w / share, int(n)) for c, w, share, n in split if isinstance(c, TiedChannel)],
-            keys,
-            values,
-        )
-    assert isinstance(channel, TiedChannel)
-    return [(channel, data.weights, data.n)], keys, values
+    return groups, keys, values
 
 
 def of_keys(data: LikelihoodData, name: str = "this") -> LikelihoodData:
-    """What the reports say of keys alone."""
-    parts, keys, _ = parts_of(data, name)
-    return _stacked([(*channel.of_keys(w), n) for channel, w, n in parts], keys)
+    """The reports about keys alone, as data on the domain of keys.
+
+    Args:
+        data: reports about keys with values.
+        name: the method that asks, for the error message.
+    """
+    groups, keys, _ = _groups_of(data, name)
+    return _stacked_data([(*channel.of_keys(w), n) for channel, w, n in groups], keys)
 
 
 def of_values(
     data: LikelihoodData, key: int, frequency: float, name: str = "this"
 ) -> LikelihoodData | None:
-    """What the reports of one key say of its values where its frequency is known; None where there are none."""
-    parts, _, values = parts_of(data, name)
-    found = []
-    for channel, w, n in parts:
-        seen = channel.each(w)[key, 1:]
-        if people := round(n * float(seen.sum())):
-            found.append((channel.of_values(frequency)[0], seen / seen.sum(), people))
-    return _stacked(found, values) if found else None
+    """The reports of the values of one key, as data on the domain of values.
+
+    Args:
+        data: reports about keys with values.
+        key: the position of the key.
+        frequency: the share of people who have the key.
+        name: the method that asks, for the error message.
+
+    Returns:
+        None where no report is about the key.
+    """
+    groups, _, values = _groups_of(data, name)
+    observed: list[tuple[LikelihoodOperator, FloatArray, int]] = []
+    for channel, w, n in groups:
+        reported = channel.by_key(w)[key, 1:]
+        if people := round(n * float(reported.sum())):
+            inner = channel.of_values(frequency)[0]
+            observed.append((inner, reported / reported.sum(), people))
+    return _stacked_data(observed, values) if observed else None
 
 
-def _stacked(parts: list[tuple[Channel, np.ndarray, int]], domain: Domain) -> LikelihoodData:
-    if len(parts) == 1:
-        return LikelihoodData(*parts[0], domain)
-    channel = StackChannel([c for c, _, _ in parts], [n for _, _, n in parts])
-    return LikelihoodData(
-        channel, channel.stack([w for _, w, _ in parts]), sum(n for _, _, n in parts), domain
-    )
+def _stacked_data(
+    groups: list[tuple[LikelihoodOperator, FloatArray, int]], domain: Domain
+) -> LikelihoodData:
+    """The groups' reports together."""
+    if len(groups) == 1:
+        return LikelihoodData(*groups[0], domain)
+    channel = stacked([c for c, _, _ in groups], [n for _, _, n in groups])
+    weights = channel.stack([w for _, w, _ in groups])
+    return LikelihoodData(channel, weights, sum(n for _, _, n in groups), domain)
 
 
 def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
-    """f and N of every key, from the mean of what each report says of it.
+    """f and N of every key, from the mean over the reports.
 
-        f_k = mean of h(z),   h = ([z > 0] - b) / (a - b);   N_k = mean of ([z > 0] G_z - b (1 - h) G_dummy) / a
+        f_k = mean of h(z),   h = ([z > 0] - b) / (a - b)
+        N_k = mean of ([z > 0] G_z - b (1 - h) G_dummy) / a
 
-    z is what the report says of key k, 0 for nothing; G_z the number that value z carries, right on average, G_dummy its mean over dummies.
-    Several mechanisms are mixed by the inverse variance of f at even frequencies, which depends on no report.
+    z is the part of a report about key k, 0 for no such part. G_z is the number that value z
+    carries, which is right on average, and G_dummy is its mean over dummies. Several mechanisms are
+    mixed by the inverse variance of f at equal frequencies, which depends on no report.
+
+    Args:
+        data: reports about keys with numbers.
+        name: the method that asks, for the error message.
+
+    Raises:
+        ArgumentError: reports that are not about keys with values.
+        ArgumentTypeError: values that are not numbers.
     """
-    parts, _, values = parts_of(data, name)
+    groups, _, values = _groups_of(data, name)
     if values.points is None or values.dimension != 1:
         raise ArgumentTypeError(
             message(
@@ -127,57 +148,66 @@ def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
             )
         )
     points = values.points[:, 0]
-    precision = np.array([n / _even_variance(channel) for channel, _, n in parts])
-    means, variance = 0.0, 0.0
-    for (channel, w, n), share in zip(parts, precision / precision.sum(), strict=True):
-        a, b, seen = channel.keep, channel.sent, channel.each(w)
-        numbers = np.append(0.0, carried(channel.inner, points))
+    precision = np.array([n / _even_variance(channel) for channel, _, n in groups])
+    means = np.zeros(())
+    variance = np.zeros(())
+    for (channel, w, n), share in zip(groups, precision / precision.sum(), strict=True):
+        a, b, observed = channel.keep, channel.sent, channel.by_key(w)
+        numbers = np.append(0.0, unbiased_scores(channel.inner, points))
         h = ((np.arange(numbers.size) > 0) - b) / (a - b)
         g = (numbers - (1 - h) * float(channel.dummy @ numbers[1:])) / a
         both = np.stack([g, h], axis=1)
-        means = means + share * (seen @ both)
-        # Few reports that are all alike have no variance of their own, so _MORE are added to them, as a uniform distribution makes them.
-        even = channel.each(channel.matvec(np.full(channel.shape[1], 1 / channel.shape[1])))
-        law = (n * seen + _MORE * even) / (n + _MORE)
-        mean = law @ both
-        squares = np.einsum("ky,yi,yj->kij", law, both, both) - np.einsum("ki,kj->kij", mean, mean)
+        means = means + share * (observed @ both)
+        # A few equal reports have no variance, so reports of a uniform distribution are added.
+        even = channel.by_key(channel.matvec(np.full(channel.shape[1], 1 / channel.shape[1])))
+        frequencies = (n * observed + _ADDED * even) / (n + _ADDED)
+        mean = frequencies @ both
+        squares = np.einsum("ky,yi,yj->kij", frequencies, both, both)
+        squares = squares - np.einsum("ki,kj->kij", mean, mean)
         variance = variance + share**2 * squares / n
-    assert isinstance(means, np.ndarray) and isinstance(variance, np.ndarray)
     return Moments(means[:, 1], means[:, 0], variance, values.ends[0])
 
 
 def _even_variance(channel: TiedChannel) -> float:
-    """Variance per report of a key's frequency where all are alike."""
+    """The variance per report of a key's frequency where all frequencies are equal."""
     share = channel.sent + (channel.keep - channel.sent) / channel.keys
     return share * (1 - share) / (channel.keep - channel.sent) ** 2
 
 
 @dataclass(frozen=True)
 class KeyMeans(Estimator):
-    """Frequencies of keys and means of their values, and nothing else: PCKV's own estimator.
+    """The frequencies of keys and the means of their values, by the estimator of PCKV.
 
         f_k = (n_k / n - b) / (a - b),   m_k = N_k / f_k
 
-    n_k of n reports have key k, kept w.p. a and raised w.p. b; N_k is the unbiased estimate of the values' sum per person: with stochastic
-    rounding to a sign kept w.p. p, N_k = (n_k+ - n_k-) / (n a (2p - 1)). It works for every mechanism for values that tells means.
+    n_k of n reports have key k. A person's own key is reported with probability a, and any other
+    key with probability b. N_k is the unbiased estimate of the sum of the values of key k per
+    person. With stochastic rounding to a sign that is kept with probability p,
+    N_k = (n_k+ - n_k-) / (n a (2p - 1)). The method works for every value mechanism whose reports
+    determine means.
 
-    The estimate has no ``probabilities``; ask for ``frequencies()`` and ``conditional(key).mean()``.
+    The estimate has no ``probabilities``; use ``frequencies()`` and ``conditional(key).mean()``.
 
     Args:
-        clip: as published: f_k into [1/n, 1]; what of f_k is at either end of the range, (f_k +- N_k) / 2 in units of [-1, 1], into [0, f_k]. Without
-            it both are unbiased, f_k and N_k, and a mean can be anywhere; where f_k is 0 or less, the middle of the range stands in for it.
+        clip: whether to clip as published: f_k to [1/n, 1], and the shares of people at the two
+            ends of the range, (f_k +- N_k) / 2 in units of [-1, 1], to [0, f_k]. Without clipping
+            f_k and N_k are unbiased, and a mean can have any value. Where f_k <= 0, the middle of
+            the range is returned as the mean.
 
     Raises:
-        ArgumentError: reports that are not of keys and values.
+        ArgumentError: reports that are not about keys with values.
         IdentifiabilityError: reports do not determine the means without bias.
 
     Source: Gu et al. (2020), sec 5.3; METHODS 2.
 
     >>> from warner import Categorical, Interval, KeyValue, estimate
     >>> pay = KeyValue(Categorical(["a", "b"]), Interval(0, 10, bins=2), 4.0)
-    >>> found = estimate(pay.tally(pay.randomize({"key": ["a", "b"] * 5000, "value": [2.0, 8.0] * 5000})), KeyMeans())
-    >>> bool(abs(found.conditional("a").mean() - 2) < 1), bool(abs(found.frequencies()[1]["estimate"] - 0.5) < 0.1)
-    (True, True)
+    >>> answers = {"key": ["a", "b"] * 5000, "value": [2.0, 8.0] * 5000}
+    >>> result = estimate(pay.tally(pay.randomize(answers)), KeyMeans())
+    >>> bool(abs(result.conditional("a").mean() - 2) < 1)
+    True
+    >>> bool(abs(result.frequencies()[1]["estimate"] - 0.5) < 0.1)
+    True
     """
 
     clip: bool = True
@@ -189,16 +219,16 @@ class KeyMeans(Estimator):
         return "KeyMeans()" if self.clip else "KeyMeans(clip=False)"
 
     def fit(self, data: LikelihoodData) -> Fit:
-        found = key_moments(data, "KeyMeans")
-        low, high = found.ends
-        raw = found.frequency
+        moments = key_moments(data, "KeyMeans")
+        low, high = moments.ends
+        raw = moments.frequency
         if not self.clip:
             means = np.divide(
-                found.total, raw, out=np.full(raw.size, (low + high) / 2), where=raw > 0
+                moments.total, raw, out=np.full(raw.size, (low + high) / 2), where=raw > 0
             )
             return Fit(None, Status.KEY_MEANS, frequencies=raw, key_means=means)
         f = np.clip(raw, 1 / data.n, 1.0)
-        upper = (found.total - low * raw) / (high - low)
+        upper = (moments.total - low * raw) / (high - low)
         upper, lower = np.clip(upper, 0.0, f), np.clip(raw - upper, 0.0, f)
         means = (low + high) / 2 + (high - low) / 2 * (upper - lower) / f
         return Fit(None, Status.KEY_MEANS, frequencies=f, key_means=means)
@@ -206,19 +236,21 @@ class KeyMeans(Estimator):
 
 @dataclass(frozen=True)
 class PerKey(Estimator):
-    """Frequencies first, then the distribution of every key's values by a method of one's choice, as of reports diluted with dummies.
+    """The frequencies of keys, then the distribution of every key's values by another estimator.
 
-        f = projection of the unbiased estimate;   reports of key k: rho_k inner theta_k + (1 - rho_k) dummies,
+        f = projection of the unbiased estimate on the simplex
+        reports about key k: rho_k inner theta_k + (1 - rho_k) dummies
         rho_k = a f_k / (a f_k + b (1 - f_k))
 
-    So the weight of the dummies is tied to the frequency of the key [P3 sec V-C]: ``PerKey(ExpectationMaximization(steps))`` is P3's PCKV-EM and
-    ``PerKey(MixtureReduction())`` its PCKV-MR, which merges values of one key.
+    The weight of the dummies is tied to the frequency of the key [P3 sec V-C].
+    ``PerKey(ExpectationMaximization(steps))`` is PCKV-EM of P3, and ``PerKey(MixtureReduction())``
+    is PCKV-MR, which merges values of one key.
 
     Args:
-        method: an estimator of distributions; None for LogSpline().
+        method: an estimator of distributions.
 
     Raises:
-        ArgumentError: reports that are not of keys and values.
+        ArgumentError: reports that are not about keys with values.
 
     Source: [P3 sec V-C, app. D]; METHODS 2.
 
@@ -226,7 +258,7 @@ class PerKey(Estimator):
     PerKey(method=LogSpline())
     """
 
-    method: Any = field(default_factory=LogSpline)
+    method: Estimator = field(default_factory=LogSpline)
 
     def __post_init__(self) -> None:
         if not isinstance(self.method, Estimator) or isinstance(self.method, PerKey | KeyMeans):
@@ -240,7 +272,13 @@ class PerKey(Estimator):
             )
 
     def alone(self, key: int) -> Estimator:
-        """The same for one key's values, those of all others left even: what replicates of a bootstrap of that key need."""
+        """This method for the values of one key; those of all other keys are left uniform.
+
+        The bootstrap of that key needs no more.
+
+        Args:
+            key: the position of the key.
+        """
         return _OneKey(self, key)
 
     def fit(self, data: LikelihoodData, only: int | None = None) -> Fit:
@@ -253,25 +291,24 @@ class PerKey(Estimator):
         for k in np.flatnonzero(frequencies):
             if only not in (None, k):
                 continue
-            part = of_values(data, int(k), float(frequencies[k]))
-            if part is not None:
-                fits.append(self.method.fit(part))
+            values = of_values(data, int(k), float(frequencies[k]))
+            if values is not None:
+                fits.append(self.method.fit(values))
                 shares = np.maximum(fits[-1].shares, 0.0)
                 theta[k] = frequencies[k] * (
                     shares / shares.sum() if shares.sum() > 0 else 1 / size
                 )
-        fit = finish(
-            data, theta.ravel(), Status.PER_KEY, sum(f.iterations or 0 for f in fits) or None
-        )
-        merged = (
+        steps = sum(f.iterations or 0 for f in fits) or None
+        fit = finish(data, theta.ravel(), Status.PER_KEY, steps)
+        components = (
             sum(f.components or size for f in fits) if any(f.components for f in fits) else None
         )
-        return replace(fit, components=merged, seconds=perf_counter() - start)
+        return replace(fit, components=components, seconds=perf_counter() - start)
 
 
 @dataclass(frozen=True)
 class _OneKey(Estimator):
-    """PerKey of one key's values."""
+    """:class:`PerKey` for the values of one key."""
 
     whole: PerKey
     key: int

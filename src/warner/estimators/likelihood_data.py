@@ -1,29 +1,29 @@
-"""Evidence: what reports say, in the one form that estimators read."""
+"""The data of an estimation problem, in the form that all estimators read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from warner.channels import Channel
+from warner.channels import FloatArray, LikelihoodOperator
 from warner.domains import Domain
 
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodData:
-    """Reports of n people, as frequencies of a channel's rows.
+    """The reports of n people, as frequencies of the rows of a likelihood operator.
+
+    The log-likelihood of theta (K,) is n sum_y w_y log (A theta)_y, up to a constant.
 
     Attributes:
         channel: A (m, K).
-        weights: w (m,), frequencies of the rows, summing to 1.
+        weights: w (m,), frequencies of the rows with the sum 1.
         n: number of reports.
         domain: the K values.
         simulated: whether the reports were made with a generator that can be repeated.
     """
 
-    channel: Channel
-    weights: np.ndarray
+    channel: LikelihoodOperator
+    weights: FloatArray
     n: int
     domain: Domain
     simulated: bool = False

@@ -9,7 +9,7 @@ from time import perf_counter
 
 import numpy as np
 
-from warner.channels import Channel, SupportRows
+from warner.channels import LikelihoodOperator
 from warner.estimators.base import Estimator, require_order
 from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
@@ -78,8 +78,8 @@ class LogSpline(Estimator):
         require_possible(rows, weights)
         likelihood = Likelihood(rows, weights, evidence.n * rows.rows_per_report)
         expand = (
-            isinstance(rows, SupportRows)
-            and bool(rows.steady.all())
+            (steady := rows.nearly_constant()) is not None
+            and bool(steady.steady.all())
             and rows.shape[0] > _MANY_ROWS * rows.shape[1]
         )
         theta = np.full(rows.shape[1], 1 / rows.shape[1])
@@ -119,7 +119,7 @@ class Likelihood:
         steps: how many Newton steps were taken with it.
     """
 
-    rows: Channel
+    rows: LikelihoodOperator
     weights: np.ndarray
     count: float
     steps: int = 0

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from warner.channels import Channel, SupportChannel, SupportRows
+from warner.channels import LikelihoodOperator, SupportChannel, SupportRows
 from warner.mechanisms.base import Mechanism
 from warner.privacy.report_laws import UnsupportedLikelihood
 from warner.reports.counting import unique_rows
@@ -45,7 +45,9 @@ class BitMechanism(Mechanism):
             ones=support.ones,
         )
 
-    def channel_of_reports(self, columns: Mapping[str, np.ndarray]) -> tuple[Channel, np.ndarray]:
+    def channel_of_reports(
+        self, columns: Mapping[str, np.ndarray]
+    ) -> tuple[LikelihoodOperator, np.ndarray]:
         different, place = unique_rows(columns["bits"])
         return self.report_channel(different), place
 

@@ -17,7 +17,7 @@ from warner._core.errors import (
     ReportError,
     message,
 )
-from warner.channels import Channel
+from warner.channels import Channel, LikelihoodOperator
 from warner.domains import Domain
 from warner.mechanisms.description import Description
 from warner.reports.reports import Reports
@@ -135,7 +135,7 @@ class Collector(Description):
             raise ArgumentError(
                 message(
                     "ways",
-                    "goes with tuples of reports",
+                    "goes with reports of several attributes",
                     type(self).__name__,
                     "Leave it out",
                 )
@@ -144,7 +144,7 @@ class Collector(Description):
 
     def channel_for(
         self, tally: Tally, attributes: Sequence[str] | None = None
-    ) -> tuple[Channel, np.ndarray, Domain]:
+    ) -> tuple[LikelihoodOperator, np.ndarray, Domain]:
         """The estimation problem of a tally.
 
         Args:
@@ -180,7 +180,7 @@ class Collector(Description):
             )
         return self.channel(), tally.row_counts, self.domain
 
-    def report_channel(self, rows: np.ndarray) -> Channel:
+    def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:
         """The channel of the distinct reports that a tally keeps, given as bytes (m, width).
 
         Raises:
@@ -190,7 +190,9 @@ class Collector(Description):
             message("tally", f"of single reports does not go with {type(self).__name__}")
         )
 
-    def channel_of_reports(self, columns: Mapping[str, np.ndarray]) -> tuple[Channel, np.ndarray]:
+    def channel_of_reports(
+        self, columns: Mapping[str, np.ndarray]
+    ) -> tuple[LikelihoodOperator, np.ndarray]:
         """A channel whose rows are whole reports, and the row of each report.
 
         Args:

@@ -42,14 +42,12 @@ class Description(ABC):
             None where it is for any two values.
         represents_interval: whether a value of the domain stands for an interval of answers.
             Reports distinguish single answers better than the bins of the domain.
-        slots: the number of slots of a person's answer, from which a device draws one.
         version: of the law and of the report format; raised when either changes.
     """
 
     represents_interval = False
     distance_unit: float | None = None
     sensitive_mask: np.ndarray | None = None
-    slots = 1
     version = 1
     # Set by every subclass's constructor:
     domain: Domain
@@ -97,6 +95,11 @@ class Description(ABC):
             BudgetError: the law of the integer thresholds misses the requested epsilon.
         """
         _ = self.epsilon
+
+    @property
+    def values_per_person(self) -> int:
+        """The number of values that each person has, where a report is about one of them."""
+        return 1
 
     @property
     def guarantee(self) -> Guarantee:

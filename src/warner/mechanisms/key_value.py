@@ -165,7 +165,6 @@ class KeyValue(Mechanism):
             choice("value", value, ("rounding", "piecewise")),
         )
         self.keys, self.values, self.pairs = keys, values, pairs
-        self.slots = 1 if pairs is None else pairs
         self.has_report_channel = self.key == "direct"
         self.value_epsilon = self._checked_value_epsilon(value_epsilon)
         if cells is not None and value == "rounding":
@@ -233,6 +232,10 @@ class KeyValue(Mechanism):
                     "Leave pairs out, or collect these reports apart",
                 )
             )
+
+    @property
+    def values_per_person(self) -> int:
+        return 1 if self.pairs is None else self.pairs
 
     def parameters(self) -> dict[str, Any]:
         return {

@@ -17,7 +17,7 @@ from warner._core.errors import (
     message,
 )
 from warner._core.sampling import Source
-from warner.channels import Channel, KroneckerChannel
+from warner.channels import Channel, KroneckerChannel, LikelihoodOperator
 from warner.domains import LARGEST_SIZE, Domain, Product
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.composite import Combined, with_schema_types
@@ -189,7 +189,7 @@ class PerAttribute(Combined):
 
     def channel_for(
         self, tally: Tally, attributes: Sequence[str] | None = None
-    ) -> tuple[Channel, np.ndarray, Domain]:
+    ) -> tuple[LikelihoodOperator, np.ndarray, Domain]:
         """The estimation problem of some attributes, in the order given.
 
         Args:

@@ -20,7 +20,7 @@ from warner._core.errors import (
     message,
 )
 from warner._core.sampling import Source
-from warner.channels import Channel
+from warner.channels import Channel, LikelihoodOperator
 from warner.domains import Domain, Tagged
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.utility_optimized import UtilityOptimized
@@ -194,10 +194,12 @@ class Personalized(Mechanism):
         """Count reports of any number of devices. See :meth:`Collector.tally`."""
         return self.mechanism.tally(reports, keep_reports)
 
-    def report_channel(self, rows: np.ndarray) -> Channel:
+    def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:
         return self.mechanism.report_channel(rows)
 
-    def channel_of_reports(self, columns: Mapping[str, np.ndarray]) -> tuple[Channel, np.ndarray]:
+    def channel_of_reports(
+        self, columns: Mapping[str, np.ndarray]
+    ) -> tuple[LikelihoodOperator, np.ndarray]:
         return self.mechanism.channel_of_reports(columns)
 
     # For the audit.

@@ -1,15 +1,18 @@
-"""How far two attributes depend on each other, and which to group: Cramer's V from noisy reports.
+"""How far two attributes depend on each other: Cramer's V from noisy reports.
 
-    V^2 = sum_ij D_ij^2 / (a_i b_j) / (min(r, c) - 1),   D = T - a b',   a, b the marginals of the joint shares T
+    V^2 = sum_ij D_ij^2 / (a_i b_j) / (min(r, c) - 1),   D = T - a b'
 
-Of an estimate of T, V is far too large where the noise is: squares of noise add up, and noise is not dependence. So here
+where a and b are the marginals of the joint shares T. The plain V of an estimate of T is too large,
+because squares of noise add up. Here
 
     V^2 = sum_ij (D_ij^2 - Var D_ij) / (a_i b_j) / (min(r, c) - 1)
 
-with D from the unbiased estimate, negative cells and all, and the unbiased variance of its linear part. With a, b given, D = (I - a 1') T (I - b 1')'
-is linear in T, so D_ij is the mean of one number g_ij(y) per report and Var D_ij = (mean of g_ij^2 - D_ij^2) / (n - 1). (For open answers
-this is nearly Bergsma's correction, (r - 1)(c - 1) / (n - 1).) The marginals that divide are the projected ones, and no
-smaller than their standard error: shares that noise cannot tell from 0 would divide by chance.
+with D from the unbiased estimate, negative cells included, and the unbiased variance of its linear
+part. For given a and b, D = (I - a 1') T (I - b 1')' is linear in T. So D_ij is the mean of a
+number g_ij(y) per report, and Var D_ij = (mean of g_ij^2 - D_ij^2) / (n - 1). For answers without
+noise this is nearly Bergsma's correction, (r - 1)(c - 1) / (n - 1). The marginals in the
+denominator are projected on the simplex, and each is at least its standard error, because shares
+near 0 are mostly noise.
 """
 
 from __future__ import annotations
@@ -19,27 +22,25 @@ from math import prod
 import numpy as np
 
 from warner._core.checks import choice, integer, probability
-from warner._core.errors import (
-    ArgumentError,
-    EmptyError,
-    message,
-)
-from warner.channels import LARGEST_DENSE, Channel, KroneckerChannel, SummedChannel, marginal
+from warner._core.errors import ArgumentError, EmptyError, message
+from warner.channels import LARGEST_DENSE, FloatArray, LikelihoodOperator, SummedChannel, kron
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import cramers_v as plain
 from warner.metrics.simplex import project
-from warner.results.marginals import places
+from warner.results.marginals import positions, require_product
 
-_ROUNDS = 8  # until an end of the interval is where its own errors put it
-_MOST = 1024.0  # times the dependence found
+_ROUNDS = 8  # rounds of the search for an end of the interval
+_LARGEST_FACTOR = 1024.0  # of the estimated dependence, in simulated distributions
 
 
 class Association(float):
-    """Cramer's V as estimated, in [0, 1], and how sure it is.
+    """The estimate of Cramer's V, a number in [0, 1] with a confidence interval.
 
     >>> from warner import Categorical, Product, RandomizedResponse, estimate
-    >>> both = RandomizedResponse(Product(a=Categorical(["x", "y"]), b=Categorical(["p", "q"])), 3.0)
-    >>> v = estimate(both.tally(both.randomize([{"a": "x", "b": "p"}, {"a": "y", "b": "q"}] * 500))).cramers_v("a", "b")
+    >>> domain = Product(a=Categorical(["x", "y"]), b=Categorical(["p", "q"]))
+    >>> both = RandomizedResponse(domain, 3.0)
+    >>> answers = [{"a": "x", "b": "p"}, {"a": "y", "b": "q"}] * 500
+    >>> v = estimate(both.tally(both.randomize(answers))).cramers_v("a", "b")
     >>> low, high = v.interval(replicates=50)
     >>> bool(v > 0.8), bool(0.7 < low <= high <= 1)
     (True, True)
@@ -61,60 +62,70 @@ class Association(float):
         target: str = "population",
         replicates: int = 200,
         rng: np.random.Generator | None = None,
-    ) -> np.ndarray:
-        """A confidence interval (2,) for the population's V, by test inversion with a parametric bootstrap.
+    ) -> FloatArray:
+        """A confidence interval (2,) for the population's V.
 
-            { V : quantile(a/2) of V^2* at V <= V^2 found <= quantile(1 - a/2) }
+        It inverts a test with a parametric bootstrap, where V^2_hat is the estimate:
 
-        V^2* from tallies simulated at distributions with that V: the projected estimate with its dependence D scaled.
-        The noise of V^2 grows with V, so each end is judged with its own.
+            { V : quantile(alpha/2) of V^2* at V <= V^2_hat <= quantile(1 - alpha/2) }
+
+        V^2* comes from tallies that are simulated at distributions with that V, which are the
+        projected estimate with its dependence D scaled. The noise of V^2 grows with V, so each end
+        is tested with its own noise.
 
         Args:
-            level: coverage asked for, in (0, 1).
+            level: the coverage 1 - alpha, in (0, 1).
             target: only ``"population"``.
-            replicates: how many simulated tallies for each end, at least 20; on the way there a quarter of that in each of seven rounds.
+            replicates: the number of simulated tallies for each end, at least 20. Each of seven
+                rounds before uses a quarter of it.
             rng: None for fresh randomness.
+
+        Raises:
+            ArgumentError: a level, target or number of replicates outside its range, or reports
+                that cannot be simulated.
         """
         alpha = 1 - probability("level", level)
         choice("target", target, ("population",))
         integer("replicates", replicates, 20)
         rng = np.random.default_rng() if rng is None else rng
-        found = self._pair.square(self._pair.weights)
+        estimate = self._pair.square(self._pair.weights)
         reach = 3 * float(np.ptp(self._pair.errors(float(self), replicates, rng)))
         ends = []
-        # From far outside inwards, to the outermost V that the data allow: from V itself nothing moves where noise left V^2 below 0.
-        for q, square in ((1 - alpha / 2, found - reach), (alpha / 2, max(0.0, found) + reach)):
-            for left in reversed(range(_ROUNDS)):
-                # On the way a rough end will do.
+        # Search from outside the interval: starting at V would stall when noise makes the corrected
+        # V^2 negative.
+        outside = ((1 - alpha / 2, estimate - reach), (alpha / 2, max(0.0, estimate) + reach))
+        for q, square in outside:
+            for rounds_left in reversed(range(_ROUNDS)):
+                # A rough end is enough before the last round.
                 errors = self._pair.errors(
                     float(np.sqrt(np.clip(square, 0.0, 1.0))),
-                    max(20, replicates // 4) if left else replicates,
+                    max(20, replicates // 4) if rounds_left else replicates,
                     rng,
                 )
-                square = found - float(np.quantile(errors, q, method="weibull"))
+                square = estimate - float(np.quantile(errors, q, method="weibull"))
             ends.append(float(np.sqrt(np.clip(square, 0.0, 1.0))))
         return np.array([min(ends), max(ends)])
 
 
 class Pair:
-    """The evidence of two attributes with r and c values, and the corrected V^2 of any weights of its channel.
+    """The reports about two attributes with r and c values, and the corrected V^2 of them.
 
     Args:
         channel: of the pair, (m, r c).
-        weights: (m,).
+        weights: (m,), frequencies of its rows.
         n: number of reports.
         shape: (r, c).
     """
 
     def __init__(
-        self, channel: Channel, weights: np.ndarray, n: int, shape: tuple[int, int]
+        self, channel: LikelihoodOperator, weights: FloatArray, n: int, shape: tuple[int, int]
     ) -> None:
         self.channel, self.weights, self.n, self.shape = channel, weights, n, shape
 
-    def square(self, w: np.ndarray) -> float:
-        """Corrected V^2, which noise may make negative."""
+    def square(self, w: FloatArray) -> float:
+        """The corrected V^2 of the frequencies w (m,), which noise may make negative."""
         table = self.channel.invert(w).reshape(self.shape)
-        sides = [project(table.sum(axis=1 - side)) for side in (0, 1)]
+        sides: list[FloatArray] = [project(table.sum(axis=1 - side)) for side in (0, 1)]
         # D = (I - a 1') T (I - b 1')'.
         maps = [np.eye(side.size) - side[:, None] for side in sides]
         d = maps[0] @ table @ maps[1].T
@@ -125,51 +136,59 @@ class Pair:
         ]
         return float(((d**2 - variance) / np.multiply.outer(*floors)).sum() / (min(self.shape) - 1))
 
-    def _squares(self, w: np.ndarray, maps: list[np.ndarray]) -> np.ndarray:
-        """Means (r, c) over the reports of g_ij^2, whose means are D_ij; for attributes randomised apart g is a product."""
-        if isinstance(self.channel, KroneckerChannel):
-            one, two = (
+    def _squares(self, w: FloatArray, maps: list[FloatArray]) -> FloatArray:
+        """The means (r, c) over the reports of g_ij^2, where the mean of g_ij is D_ij.
+
+        For attributes that were randomised separately, g is a product.
+        """
+        factors = self.channel.factors(self.shape)
+        if factors is not None:
+            first, second = (
                 (channel.influence(side.T)) ** 2
-                for channel, side in zip(self.channel.channels, maps, strict=True)
+                for channel, side in zip(factors, maps, strict=True)
             )
-            return one.T @ w.reshape(one.shape[0], -1) @ two
-        squares = self.channel.influence(np.kron(maps[0], maps[1]).T) ** 2
-        return (squares.T @ w).reshape(self.shape)
+            return first.T @ w.reshape(first.shape[0], -1) @ second
+        squares = self.channel.influence(kron(maps[0], maps[1]).T) ** 2
+        means: FloatArray = squares.T @ w
+        return means.reshape(self.shape)
 
-    def _deviations(self, w: np.ndarray, sides: list[np.ndarray]) -> list[np.ndarray]:
-        """Standard errors of the two marginals."""
-        out = []
+    def _deviations(self, w: FloatArray, sides: list[FloatArray]) -> list[FloatArray]:
+        """The standard errors of the two marginals."""
+        errors = []
         for side, shares in enumerate(sides):
-            found = marginal(self.channel, w, self.shape, [side])
-            channel = (
-                SummedChannel(self.channel, self.shape, [side], np.multiply.outer(*sides).ravel())
-                if found is None
-                else found[0]
-            )
-            out.append(np.sqrt(channel.variance(shares) / self.n))
-        return out
+            separate = self.channel.marginal(w, self.shape, [side])
+            if separate is None:
+                even = np.multiply.outer(*sides).ravel()
+                channel: LikelihoodOperator = SummedChannel(self.channel, self.shape, [side], even)
+            else:
+                channel = separate[0]
+            errors.append(np.sqrt(channel.variance(shares) / self.n))
+        return errors
 
-    def errors(self, v: float, replicates: int, rng: np.random.Generator) -> np.ndarray:
-        """V^2* - V^2 (replicates,) of tallies simulated at a distribution whose V is v, as near as there is one."""
-        centre = self._at(v)
+    def errors(self, v: float, replicates: int, rng: np.random.Generator) -> FloatArray:
+        """V^2* - V^2 (replicates,) of tallies that are simulated at a distribution with V = v.
+
+        The distribution has the V next to v, where none has V = v.
+        """
+        centre = self._distribution_with(v)
         true = plain(centre) ** 2
-        return np.array(
-            [
-                self.square(self.channel.simulate(centre.ravel(), self.n, rng)) - true
-                for _ in range(replicates)
-            ]
-        )
+        squares = []
+        for _ in range(replicates):
+            channel, weights = self.channel.simulate_tally(centre.ravel(), self.n, rng)
+            squares.append(Pair(channel, weights, self.n, self.shape).square(weights) - true)
+        return np.array(squares)
 
-    def _at(self, v: float) -> np.ndarray:
-        """A distribution (r, c) with V = v like the estimate: a b' + s D projected on the simplex, the factor s found by bisection."""
+    def _distribution_with(self, v: float) -> FloatArray:
+        """A distribution (r, c) with V = v: a b' + s D projected on the simplex, s by bisection."""
         table = self.channel.invert(self.weights).reshape(self.shape)
         even = np.multiply.outer(*(project(table.sum(axis=1 - side)) for side in (0, 1)))
 
-        def scaled(s: float) -> np.ndarray:
+        def scaled(s: float) -> FloatArray:
+            """a b' + s D, projected."""
             return project((even + s * (table - even)).ravel()).reshape(self.shape)
 
         low, high = 0.0, 1.0
-        while plain(scaled(high)) < v and high < _MOST:
+        while plain(scaled(high)) < v and high < _LARGEST_FACTOR:
             high *= 2
         for _ in range(30):
             middle = (low + high) / 2
@@ -178,38 +197,42 @@ class Pair:
 
 
 def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:
-    """Cramer's V of two attributes, corrected for the noise, whatever method the shares are estimated by.
+    """Cramer's V of two attributes, corrected for the noise of the reports.
 
-    The plain V of estimated shares is ``metrics.cramers_v(estimate.marginal([a, b]).probabilities.reshape(...))``; it is too large.
+    It does not depend on the method that estimates the shares. The plain V of estimated shares,
+    ``metrics.cramers_v(estimate.marginal([a, b]).probabilities.reshape(...))``, is too large.
+
+    Args:
+        data: reports on a Product.
+        first, second: names of two attributes.
 
     Raises:
-        ArgumentError: not two attributes of the domain, or reports that are known by parts only, or too many.
+        ArgumentError: not two attributes of the domain, bit sums instead of whole reports, or too
+            many possible reports.
         EmptyError: fewer than two reports.
     """
-    domain = data.domain
-    keep = places(domain, [first, second], least=2)
+    domain = require_product(data.domain)
+    keep = positions(domain, [first, second], least=2)
     if data.n < 2:
         raise EmptyError(message("n", "must be at least 2 for an association", str(data.n)))
     channel = data.channel
-    found = marginal(channel, data.weights, domain.shape, keep)
-    if found is None:
+    separate = channel.marginal(data.weights, domain.shape, keep)
+    if separate is None:
         plug = project(channel.invert(data.weights))
-        found = SummedChannel(channel, domain.shape, keep, plug), data.weights
+        pair: LikelihoodOperator = SummedChannel(channel, domain.shape, keep, plug)
+        weights = data.weights
+    else:
+        pair, weights = separate
     shape = (domain.shape[keep[0]], domain.shape[keep[1]])
-    rows = found[0].shape[0]
-    hidden = isinstance(found[0], SummedChannel) and not found[0].has_moments
-    if (
-        found[0].rows_per_report != 1
-        or hidden
-        or (not isinstance(found[0], KroneckerChannel) and rows * prod(shape) > LARGEST_DENSE)
-    ):
-        remedy = "Randomise each attribute by itself, with reports that are values, or take metrics.cramers_v of the shares of their marginal"
+    is_large = pair.factors(shape) is None and pair.shape[0] * prod(shape) > LARGEST_DENSE
+    if pair.rows_per_report != 1 or not pair.has_moments or is_large:
         raise ArgumentError(
             message(
                 "cramers_v",
-                "needs whole reports whose joint law is listed",
+                "needs whole reports, and a list of all possible ones",
                 type(channel).__name__,
-                remedy,
+                "Randomise each attribute by itself, with reports that are values, or take "
+                "metrics.cramers_v of the shares of their marginal",
             )
         )
-    return Association(Pair(found[0], found[1], data.n, shape))
+    return Association(Pair(pair, weights, data.n, shape))

@@ -23,7 +23,7 @@ from warner._core.errors import (
 )
 from warner.domains import Domain
 from warner.estimators.fit import Status
-from warner.estimators.key_value import Moments, PerKey, is_keyed, key_moments, of_keys
+from warner.estimators.key_value import Moments, PerKey, key_moments, of_keys
 from warner.results.given import shares_given
 from warner.results.intervals import TARGETS, holding, interval, normal_quantile, wald
 from warner.results.marginals import marginal_estimate
@@ -153,7 +153,7 @@ class Conditional:
     @cached_property
     def _moments(self) -> Moments | None:
         """Unbiased frequency and sum of values, where reports are of keys with values."""
-        return key_moments(self.estimate.data) if is_keyed(self.estimate.data.channel) else None
+        return key_moments(self.estimate.data) if self.estimate.data.channel.is_keyed else None
 
     def _asked(self, summary: Any, *arguments: Any) -> Quantity:
         """A summary of the key's values alone, its interval by what it does to the shares of all."""
@@ -233,7 +233,7 @@ def frequencies(
     """See Estimate.frequencies. Of people who hold several pairs, how many hold the key: shares of draws times the most pairs."""
     keys, _ = _attributes(estimate)
     shares, times = _shares(estimate), 1
-    if is_keyed(estimate.data.channel):
+    if estimate.data.channel.is_keyed:
         bounds = wald(of_keys(estimate.data), level, target)
     else:
         bounds = interval(
@@ -266,7 +266,7 @@ def key_rows(
     estimate: Solution, level: float = 0.95, target: str = "population"
 ) -> list[dict[str, Any]]:
     """See Estimate.key_rows."""
-    if not is_keyed(estimate.data.channel):
+    if not estimate.data.channel.is_keyed:
         return []
     rows = frequencies(estimate, level, target)
     for index, row in enumerate(rows):

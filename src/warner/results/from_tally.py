@@ -1,20 +1,13 @@
-"""Evidence: what a tally says, in the one form that estimators read: a channel A, weights w and the number of people."""
+"""From tallies to the data of an estimation problem: a channel, frequencies of its rows, and n."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from warner._core.canonical_json import (
-    canonical,
-)
+from warner._core.canonical_json import canonical
 from warner._core.checks import kind
-from warner._core.errors import (
-    ArgumentTypeError,
-    EmptyError,
-    MismatchError,
-    message,
-)
-from warner.channels import StackChannel
+from warner._core.errors import ArgumentTypeError, EmptyError, MismatchError, message
+from warner.channels import stacked
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import from_header
 from warner.reports.reports import Reports
@@ -24,20 +17,33 @@ from warner.reports.tally import Tally, merge, require_same_origin
 def likelihood_data(
     tally: Tally | Iterable[Tally], attributes: Sequence[str] | None = None
 ) -> LikelihoodData:
-    """The evidence in a tally, or in several together; a header names the mechanism, whose law gives the channel.
+    """The data of an estimation problem from a tally, or from several together.
 
-    Tallies of one mechanism are added. Tallies of different mechanisms or budgets on one domain are stacked: each person
-    counts through the channel that she reported with; a mechanism that nobody used is skipped.
+    The header of a tally names the mechanism, which gives the channel. Tallies of one mechanism are
+    added. Tallies of different mechanisms or budgets on one domain are stacked: each person's
+    report counts through the channel of the person's mechanism. A mechanism that nobody used is
+    skipped.
 
     Args:
-        tally: one, or several.
-        attributes: of tallies of tuples, which attributes, in this order; None for all. One alone is as if only it had been asked.
+        tally: one tally, or several.
+        attributes: the attributes to estimate, in this order, of a tally of several; None for all.
+            A single attribute gives the data as if it alone had been collected.
+
+    Returns:
+        The channel A (m, K), the frequencies w (m,) of its rows, the number of reports and the
+        domain.
 
     Raises:
-        ArgumentError: unknown attributes, or more of them than the tally keeps tables of.
+        ArgumentError: unknown attributes, or more of them than the tally has tables of.
         EmptyError: no reports.
-        MismatchError: a header whose law this version of warner does not make, tallies on different domains, or real tallies
-            among simulated ones.
+        MismatchError: a header whose mechanism this version of warner does not make, tallies on
+            different domains, or real tallies among simulated ones.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    >>> data = likelihood_data(coin.tally(coin.randomize(["yes"] * 100)))
+    >>> data.n, data.channel.shape
+    (100, (2, 2))
     """
     if not isinstance(tally, Tally):
         return _several(tally, attributes)
@@ -65,7 +71,7 @@ def likelihood_data(
 
 
 def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> LikelihoodData:
-    """One evidence from tallies of one or more mechanisms."""
+    """The data of tallies of one or more mechanisms."""
     if not isinstance(tallies, Iterable) or isinstance(tallies, Reports):
         raise ArgumentTypeError(
             message(
@@ -76,23 +82,22 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Like
             )
         )
     groups: dict[str, list[Tally]] = {}
-    for part in tallies:
-        if not isinstance(part, Tally):
+    for tally in tallies:
+        if not isinstance(tally, Tally):
             raise ArgumentTypeError(
                 message(
                     "tallies",
                     "must be Tally objects",
-                    kind(part),
+                    kind(tally),
                     "Make one with mechanism.tally(reports)",
                 )
             )
-        groups.setdefault(canonical([part.header, part.kind.name]), []).append(part)
-    require_same_origin([part.simulated for group in groups.values() for part in group], "tallies")
+        groups.setdefault(canonical([tally.header, tally.kind.name]), []).append(tally)
+    require_same_origin([t.simulated for group in groups.values() for t in group], "tallies")
     totals = [merge(group) for group in groups.values()]
-    # A mechanism that nobody used says nothing; where nobody used any, the tally's own error says so.
-    parts = [
-        likelihood_data(total, attributes) for total in [t for t in totals if t.n > 0] or totals
-    ]
+    # A mechanism that nobody used is skipped. If all are empty, the first raises its own error.
+    used = [total for total in totals if total.n > 0] or totals
+    parts = [likelihood_data(total, attributes) for total in used]
     if not parts:
         raise EmptyError(message("tallies", "must not be empty"))
     if len(parts) == 1:
@@ -101,6 +106,6 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Like
         raise MismatchError(
             message("tallies", "are on different domains", None, "Estimate each domain on its own")
         )
-    channel = StackChannel([part.channel for part in parts], [part.n for part in parts])
+    channel = stacked([part.channel for part in parts], [part.n for part in parts])
     weights, n = channel.stack([part.weights for part in parts]), sum(part.n for part in parts)
     return LikelihoodData(channel, weights, n, parts[0].domain, parts[0].simulated)

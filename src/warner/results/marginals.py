@@ -1,4 +1,4 @@
-"""Estimates of several attributes together: what they say of some of them."""
+"""Marginals: estimates of some attributes from an estimate of several together."""
 
 from __future__ import annotations
 
@@ -7,12 +7,8 @@ from dataclasses import replace
 
 from warner._core.checks import kind as kind_of
 from warner._core.checks import show
-from warner._core.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    message,
-)
-from warner.channels import StackChannel, SummedChannel, marginal, summed
+from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner.channels import LikelihoodOperator, SummedChannel, summed
 from warner.domains import Domain
 from warner.estimators.fit import Status
 from warner.estimators.inversion import Inversion
@@ -22,35 +18,48 @@ from warner.results.solution import Solution, Sums
 
 
 def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solution:
-    """See Estimate.marginal."""
-    domain = estimate.domain
-    keep = places(domain, names)
+    """theta'(x') = sum of theta(x) over the tuples x with the kept attributes x'.
+
+    Args:
+        estimate: on a Product.
+        names: the attributes that are kept, in the order asked for; one name keeps one attribute.
+
+    Returns:
+        A solution on the Product of these attributes, or on the domain of the one attribute.
+
+    Raises:
+        ArgumentError: unknown names, or the same name twice.
+        ArgumentTypeError: a domain that is not a Product, or names that are not strings.
+    """
+    domain = require_product(estimate.domain)
+    keep = positions(domain, names)
     if keep == tuple(range(len(domain.shape))) and len(keep) > 1:
         return estimate
-    part = subdomain(domain, keep)
     data, fit = estimate.data, estimate.fit
     shares = summed(fit.shares, domain.shape, keep)
-    found = marginal(data.channel, data.weights, domain.shape, keep)
-    usual = "wald"
-    if found is None:
+    separate = data.channel.marginal(data.weights, domain.shape, keep)
+    if separate is None:
         plug = project(estimate.probabilities)
-        channel = SummedChannel(data.channel, domain.shape, keep, plug)
-        found, usual = (channel, data.weights), "wald" if channel.has_moments else "bootstrap"
-    # The inversion of the summed weights needs nothing of the whole. It is the sum of the inversion where what is summed over adds up to one, and
-    # much less noisy where that is only so on average, as of reports of bits.
-    alone = estimate.estimator == Inversion() and not isinstance(
-        found[0], SummedChannel | StackChannel
+        operator: LikelihoodOperator = SummedChannel(data.channel, domain.shape, keep, plug)
+        weights = data.weights
+    else:
+        operator, weights = separate
+    # For categorical reports, the inversion of the marginal's reports equals the sum of the joint
+    # inversion. For bit reports it has a much lower variance.
+    alone = (
+        estimate.estimator == Inversion() and separate is not None and len(operator.groups()) == 1
     )
-    summed_data = LikelihoodData(found[0], found[1], data.n, part, data.simulated)
+    summed_data = LikelihoodData(operator, weights, data.n, subdomain(domain, keep), data.simulated)
     if alone:
         fit = estimate.estimator.fit(summed_data)
         shares = fit.shares
     status = fit.status
     if status is Status.OUTSIDE_SIMPLEX and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-9:
         status, shares = Status.EXACT, shares / shares.sum()
+    usual = "wald" if operator.has_moments else "bootstrap"
     whole = None if alone else Sums(estimate, domain.shape, keep, usual)
     named = estimate.attribute if len(keep) > 1 else list(domain.attributes)[keep[0]]
-    # Draws of shares one by one do not know how the noise of neighbouring cells cancels in their sums.
+    # Independent draws of shares do not show how the noise of neighbouring cells cancels in sums.
     return Solution(
         replace(fit, probabilities=shares, status=status, draws=None, by_draws=False, path=None),
         summed_data,
@@ -60,12 +69,34 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     )
 
 
-def places(domain: Domain, names: str | Sequence[str], least: int = 1) -> tuple[int, ...]:
-    """Places of some attributes in a Product, in the order named; refused where they are not distinct names of it."""
+def require_product(domain: Domain) -> Domain:
+    """The domain, refused where it is not a Product.
+
+    Args:
+        domain: any domain.
+
+    Raises:
+        ArgumentTypeError: the domain is not a Product.
+    """
     if not domain.attributes:
         raise ArgumentTypeError(
             message("domain", "must be a Product, of several attributes", type(domain).__name__)
         )
+    return domain
+
+
+def positions(domain: Domain, names: str | Sequence[str], least: int = 1) -> tuple[int, ...]:
+    """The positions of some attributes in a Product, in the order of their names.
+
+    Args:
+        domain: a Product.
+        names: one name, or several.
+        least: the least number of names.
+
+    Raises:
+        ArgumentError: unknown names, the same name twice, or too few of them.
+        ArgumentTypeError: names that are not strings.
+    """
     known = list(domain.attributes)
     if not isinstance(names, str) and (
         not hasattr(names, "__iter__") or not all(isinstance(name, str) for name in names)
@@ -92,6 +123,6 @@ def places(domain: Domain, names: str | Sequence[str], least: int = 1) -> tuple[
 
 
 def subdomain(domain: Domain, keep: Sequence[int]) -> Domain:
-    """The Product of some attributes, or the domain of one, by their places."""
+    """The Product of the attributes at ``keep``, or the domain of a single attribute."""
     names = list(domain.attributes)
     return domain.select([names[axis] for axis in keep])

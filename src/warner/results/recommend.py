@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warner.channels import Channel, DirectChannel, KroneckerChannel, TiedChannel, groups_of
+from warner.channels import LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators import (
     EmpiricalBayes,
@@ -17,7 +17,6 @@ from warner.estimators import (
     PerKey,
 )
 from warner.estimators.fit import Fit
-from warner.estimators.key_value import is_keyed
 
 # The number of combinations of values up to which the maximum of the likelihood is recommended.
 _LARGEST_TABLE = 1000
@@ -42,7 +41,7 @@ def rules_out(smooth: Fit, best: Fit) -> bool:
     return rise > free + _ALLOWED * float(np.sqrt(2 * free))
 
 
-def recommended(domain: Domain, channel: Channel | None = None) -> Estimator:
+def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Estimator:
     """Return the estimator that :func:`warner.estimate` uses where none is named.
 
     - Numbers in order (Integers, Interval): ``LogSpline()``, because neighbouring values tell about
@@ -78,19 +77,16 @@ def recommended(domain: Domain, channel: Channel | None = None) -> Estimator:
     >>> recommended(Categorical(["a", "b"])) == EmpiricalBayes()
     True
     """
-    if isinstance(channel, DirectChannel) and not channel.q.any():
+    if channel is not None and channel.sends_true_values():
         return Inversion("project")
-    if channel is not None and is_keyed(channel):
-        # Reports of values in two cells determine the mean and nothing else.
-        means = any(
-            part.inner.shape[0] == 2 for part in groups_of(channel) if isinstance(part, TiedChannel)
-        )
-        return KeyMeans() if means else PerKey()
+    if channel is not None and channel.is_keyed:
+        return KeyMeans() if channel.tells_means_only else PerKey()
     if domain.is_ordered:
         return LogSpline()
     if domain.attributes:
-        parts = () if channel is None else groups_of(channel)
-        if channel is not None and not any(isinstance(part, KroneckerChannel) for part in parts):
+        if channel is not None and all(
+            group.factors(domain.shape) is None for group in channel.groups()
+        ):
             return EmpiricalBayes(order=False)
         if domain.size <= _LARGEST_TABLE:
             return MaximumLikelihood()

@@ -133,8 +133,8 @@ def redistribute(estimate: Solution, background: Mapping[str, Any] | None = None
             )
         )
     r = estimate.probabilities
-    q = getattr(estimate.data.channel, "q", None)
-    if q is None:
+    law = estimate.data.channel.support_law()
+    if law is None:
         raise MismatchError(
             message(
                 "estimate",
@@ -143,7 +143,7 @@ def redistribute(estimate: Solution, background: Mapping[str, Any] | None = None
                 "Estimate from one tally",
             )
         )
-    open_ = np.asarray(q[:size]) == 0  # no one but a value itself makes such reports
+    open_ = law.q[:size] == 0  # no one but a value itself makes such reports
     if not open_.any():
         open_ = np.ones(
             size, dtype=bool

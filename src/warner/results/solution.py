@@ -13,10 +13,9 @@ from warner._core.checks import kind as kind_of
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
-    IdentifiabilityError,
     message,
 )
-from warner.channels import StackChannel, lifted, summed
+from warner.channels import lifted, summed
 from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.estimators.fit import Fit, Status
@@ -92,18 +91,7 @@ class Solution:
     @cached_property
     def has_intervals(self) -> bool:
         """Whether the channel has an inverse that can be formed, which Wald intervals are made from."""
-        channel = self.data.channel
-        try:
-            channel.invert(self.data.weights)
-            if isinstance(channel, StackChannel) and channel.together:
-                channel.variance(np.full(channel.shape[1], 1 / channel.shape[1]))
-        except IdentifiabilityError:
-            return False
-        except ArgumentError:
-            if not isinstance(channel, StackChannel):
-                raise
-            return False
-        return True
+        return self.data.channel.has_wald_intervals(self.data.weights)
 
 
 @dataclass(frozen=True, eq=False)

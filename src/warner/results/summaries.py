@@ -22,7 +22,6 @@ import numpy as np
 
 from warner._core.checks import choice, real, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, message
-from warner.channels import SummedChannel
 from warner.domains import Domain
 from warner.estimators import LogSpline
 from warner.metrics import ROUNDING, cumulative
@@ -134,11 +133,7 @@ class Quantity(float):
         """
         result = self._estimate
         data = result.data
-        if (
-            result.sums is None
-            or isinstance(data.channel, SummedChannel)
-            or not data.domain.is_ordered
-        ):
+        if result.sums is None or not data.channel.has_likelihood or not data.domain.is_ordered:
             return None
         own = Solution(LogSpline().fit(data), data, LogSpline())
         return Quantity(float(np.atleast_1d(self._of(own.probabilities))[0]), own, self._of)

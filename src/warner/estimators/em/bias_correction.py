@@ -20,7 +20,7 @@ from warner._core.errors import (
     ArgumentError,
     message,
 )
-from warner.channels import Channel, DirectChannel, groups_of
+from warner.channels import LikelihoodOperator
 from warner.estimators.base import Estimator, repr_of_changes
 from warner.estimators.em.expectation_maximization import climb
 from warner.estimators.fit import Fit, Status
@@ -147,9 +147,8 @@ class BiasCorrection(Estimator):
             return fit.shares, fit.iterations
         rows, w = channel.restrict_to_observed(data.weights)
         require_possible(rows, w)
-        groups = groups_of(channel)
         # A zero never leaves zero: the maximum is 0 where no report names a value only if reports are values.
-        named = all(isinstance(group, DirectChannel) for group in groups)
+        named = all(group.reports_are_values for group in channel.groups())
         size = channel.shape[1]
         first = channel.naive_estimate(data.weights) if named else np.full(size, 1 / size)
         theta, _, steps, _ = climb(rows, w, data.n, first, self.tolerance, _STEPS)
@@ -157,7 +156,7 @@ class BiasCorrection(Estimator):
 
 
 def second_order(
-    channel: Channel,
+    channel: LikelihoodOperator,
     w: np.ndarray,
     theta: np.ndarray,
     n: float,
@@ -193,7 +192,7 @@ def second_order(
 
 
 def _scores(
-    channel: Channel, w: np.ndarray, theta: np.ndarray
+    channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """s_y = g_y / theta.g_y and w_y of the rows that were seen, in blocks: (b, K), (b,)."""
     for rows, block in channel.blocks():
@@ -212,7 +211,7 @@ def _scores(
         yield part / d[:, None], w[rows][seen]
 
 
-def _histogram(channel: Channel, w: np.ndarray) -> np.ndarray | None:
+def _histogram(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray | None:
     """The report histogram as a distribution over values, None where reports have none."""
     try:
         return channel.naive_estimate(w)

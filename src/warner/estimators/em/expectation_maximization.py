@@ -16,11 +16,7 @@ from warner._core.errors import (
     message,
 )
 from warner.channels import (
-    Channel,
-    DirectChannel,
-    HadamardChannel,
-    SupportChannel,
-    marginal,
+    LikelihoodOperator,
     summed,
 )
 from warner.domains import Domain
@@ -55,11 +51,6 @@ _GAIN, _NOTHING = (
     0.01,
 )  # that many nats; from the uniform start, from _LEAST steps on, ever smaller gains end it too
 _EVEN = 0.01  # of the uniform distribution in a start at the product of marginals: a share that starts at 0 stays there
-_CLOSED = (
-    DirectChannel,
-    SupportChannel,
-    HadamardChannel,
-)  # whose inverse is a closed form and not worse than the reports are
 _STEADY = 1e-8  # and where no step moves a share by more
 _STILL = 1e-3  # in l1, or one report's share if that is less: steps that move theta by less have not moved it
 _ROUNDING = 1e-13  # nats per row, by which rounding may lower a likelihood
@@ -166,7 +157,7 @@ class ExpectationMaximization(Estimator):
         found = (
             None
             if names == sorted(names)
-            else marginal(data.channel, data.weights, domain.shape, order)
+            else data.channel.marginal(data.weights, domain.shape, order)
         )
         if found is None:
             return None
@@ -185,14 +176,14 @@ class _Marginal(Estimator):
     """A marginal to start from: by inversion where each report tells of few values, else by steps of its own."""
 
     def fit(self, data: LikelihoodData) -> Fit:
-        plain = isinstance(data.channel, _CLOSED)
+        plain = data.channel.has_closed_inverse
         return (Inversion("project") if plain else ExpectationMaximization("auto")).fit(data)
 
 
-def _tells_apart(channel: Channel, w: np.ndarray, domain: Domain) -> bool:
+def _tells_apart(channel: LikelihoodOperator, w: np.ndarray, domain: Domain) -> bool:
     """Whether there are marginals to start from, made from reports of one attribute or by a closed form."""
     return bool(domain.attributes) and (
-        isinstance(channel, _CLOSED) or marginal(channel, w, domain.shape, [0]) is not None
+        channel.has_closed_inverse or channel.marginal(w, domain.shape, [0]) is not None
     )
 
 
@@ -203,7 +194,10 @@ def _apart(data: LikelihoodData) -> np.ndarray:
 
 
 def chosen_steps(
-    channel: Channel, w: np.ndarray, n: int, begin: Callable[[np.ndarray], np.ndarray] | None = None
+    channel: LikelihoodOperator,
+    w: np.ndarray,
+    n: int,
+    begin: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> int:
     """The number of EM steps after which held-out reports are likeliest: argmax_t sum_f sum_y c_fy log (A theta_t,-f)_y.
 
@@ -274,7 +268,7 @@ def chosen_steps(
 
 
 def _advanced(
-    channel: Channel,
+    channel: LikelihoodOperator,
     w: np.ndarray,
     thetas: np.ndarray,
     s: np.ndarray,
@@ -296,7 +290,12 @@ def _advanced(
 
 
 def climb(
-    channel: Channel, w: np.ndarray, n: int, theta: np.ndarray, tolerance: float, most: int
+    channel: LikelihoodOperator,
+    w: np.ndarray,
+    n: int,
+    theta: np.ndarray,
+    tolerance: float,
+    most: int,
 ) -> tuple[np.ndarray, float, int, Status]:
     """EM from theta until a step raises the log-likelihood of all n reports by less than ``tolerance``: (theta, l, steps, how it ended)."""
     s, value = assess(channel, w, theta)

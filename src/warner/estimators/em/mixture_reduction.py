@@ -20,7 +20,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     message,
 )
-from warner.channels import Channel, DirectChannel, MergedChannel, SupportChannel
+from warner.channels import LikelihoodOperator, MergedChannel
 from warner.domains import Integers
 from warner.estimators.base import Estimator, repr_of_changes
 from warner.estimators.em.expectation_maximization import climb
@@ -261,7 +261,9 @@ def _sums(v: np.ndarray, width: int) -> np.ndarray:
     return total[width:] - total[:-width]
 
 
-def averaged(channel: Channel, w: np.ndarray, merged: MergedChannel) -> np.ndarray | None:
+def averaged(
+    channel: LikelihoodOperator, w: np.ndarray, merged: MergedChannel
+) -> np.ndarray | None:
     """Weights (m,) under which the channel's own maximiser is the merged one's, value by value; None where there are none.
 
     Randomised response: l = sum_y w_y log(theta_y + a_y) is concave and, where a is one number inside a component, does not
@@ -269,15 +271,14 @@ def averaged(channel: Channel, w: np.ndarray, merged: MergedChannel) -> np.ndarr
     share, and there the log-likelihood is the one of the counts as they were. Bit sums likewise (METHODS 4.1, 5). With count 0
     a value left out gets the share 0 of itself under randomised response, but not where its bits say no.
     """
-    if not isinstance(
-        channel, DirectChannel if (merged.labels < 0).any() else DirectChannel | SupportChannel
-    ):
+    exchangeable = channel.reports_are_values or (
+        channel.rows_are_bit_sums and not (merged.labels < 0).any()
+    )
+    law = channel.support_law()
+    if not exchangeable or law is None:
         return None
     first = np.unique(merged.labels, return_index=True)[1][merged.labels]
-    if not (
-        np.array_equal(channel.q, channel.q[first])
-        and np.array_equal(channel.gap, channel.gap[first])
-    ):
+    if not (np.array_equal(law.q, law.q[first]) and np.array_equal(law.gap, law.gap[first])):
         return None
     parts = w.reshape(-1, channel.shape[1])
     counts = np.concatenate([merged.spread(merged.gather(part)) for part in parts])
@@ -285,17 +286,14 @@ def averaged(channel: Channel, w: np.ndarray, merged: MergedChannel) -> np.ndarr
     return counts / total if total > 0 else None
 
 
-def deviations(data: LikelihoodData, rows: Channel, weights: np.ndarray) -> np.ndarray:
+def deviations(data: LikelihoodData, rows: LikelihoodOperator, weights: np.ndarray) -> np.ndarray:
     """Standard deviations (K,) that the threshold counts in: see MixtureReduction, tau.
 
     The Cramer-Rao bound of one share, all others known, at the uniform distribution u: 1 / sqrt(n I_x) with
     I_x = copies * sum_y w_y A[y, x]^2 / (A u)_y^2.
     """
     channel = data.channel
-    if all(
-        type(part).inverse_moments is not Channel.inverse_moments
-        for part in getattr(channel, "channels", (channel,))
-    ):
+    if channel.has_closed_moments:
         try:
             variance = channel.variance_at_zero(project(channel.invert(data.weights)))
             return np.sqrt(variance / data.n)

@@ -9,7 +9,6 @@ from time import perf_counter
 import numpy as np
 
 from warner._core.checks import choice
-from warner.channels import HashChannel
 from warner.estimators.base import Estimator, repr_of_changes
 from warner.estimators.empirical_bayes.few_values import MOST, Few, lattice
 from warner.estimators.empirical_bayes.noise import Noise, onto_sum, separate
@@ -180,15 +179,16 @@ def _uncrossed(data: LikelihoodData, noise: Noise, posterior: _Posterior) -> Noi
     y = theta + (S - E[S | theta]) / gap. What is left of it is the collisions' of posterior variances, as in ``warner.estimators.empirical_bayes.noise``.
     """
     channel = data.channel
-    if not isinstance(channel, HashChannel) or noise.q is None or noise.gap is None:
+    pool = channel.hash_pool()
+    if pool is None or noise.q is None or noise.gap is None:
         return None
     theta = posterior.shares
     own = float(noise.variance(theta).mean()) * noise.n
-    cross = data.n * float(posterior.variance.sum()) / (channel.seeds * (channel.count - 1))
+    cross = data.n * float(posterior.variance.sum()) / (pool.seeds * (pool.buckets - 1))
     worth = own / (own + cross)
     if worth * data.n <= _GAIN * noise.n:
         return None
-    y = theta + channel.shares(data.weights - channel.matvec(theta)) / noise.gap
+    y = theta + channel.support_shares(data.weights - channel.matvec(theta)) / noise.gap
     return replace(noise, n=data.n * worth, y=y).balanced()
 
 

@@ -6,15 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from warner.channels import (
-    Channel,
-    DirectChannel,
-    HadamardChannel,
-    HashChannel,
-    StackChannel,
-    SupportChannel,
-    SupportRows,
-)
+from warner.channels import HashPool
 from warner.estimators.empirical_bayes.order import Guess, guessed
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
@@ -84,7 +76,7 @@ class Noise:
         """The noise of a tally's unbiased estimates, moved to sum to one."""
         channel, n = data.channel, float(data.n)
         y = channel.invert(data.weights)
-        known = _support_law(channel) if likelihood == "binomial" else None
+        known = channel.average_support_law() if likelihood == "binomial" else None
         if known is None:
             plug = project(y)
             _, own = channel.inverse_moments(plug)
@@ -95,9 +87,9 @@ class Noise:
                 if likelihood == "binomial"
                 else found
             )
-        q, gap = known
-        if isinstance(channel, HashChannel):
-            y, worth = _pooled(channel, data, y, q, gap)
+        q, gap = known.q, known.gap
+        if (pool := channel.hash_pool()) is not None:
+            y, worth = _pooled(pool, data, y, q, gap)
             n *= worth
         return cls(
             n,
@@ -106,7 +98,7 @@ class Noise:
             (1 - 2 * q) / gap,
             q,
             gap,
-            isinstance(channel, DirectChannel),
+            channel.reports_are_values,
         ).balanced()
 
     def balanced(self) -> Noise:
@@ -230,7 +222,7 @@ class Noise:
 
 
 def _pooled(
-    channel: HashChannel, data: LikelihoodData, y: np.ndarray, q: np.ndarray, gap: np.ndarray
+    pool: HashPool, data: LikelihoodData, y: np.ndarray, q: np.ndarray, gap: np.ndarray
 ) -> tuple[np.ndarray, float]:
     """Unbiased estimates (K,) from a pool of seeds, and what share of its reports they are worth: the better of two.
 
@@ -239,18 +231,18 @@ def _pooled(
     covariance, of seeds (g - 1) observations, whose mean diagonal is 1 / (1 - K / (seeds (g - 1))) where the exact one costs too much.
     Left in the estimates, it is more noise, of variance sum theta^2 / (seeds (g - 1)): less, where seeds outnumber reports.
     """
-    size, n = y.size, data.n
+    channel, size, n = data.channel, y.size, data.n
     even = np.full(size, 1 / size)
     mu = q + gap * even
     own = float((mu * (1 - mu) / gap**2).mean())
-    free = channel.seeds * (channel.count - 1)
+    free = pool.seeds * (pool.buckets - 1)
     exact = channel.shape[0] * size**2 <= _EXACT
     inverted = (
         min(1.0, own / float(channel.variance(even).mean()))
         if exact
         else max(1 - size / free, 1 / n)
     )
-    plain = (channel.shares(data.weights) - q) / gap
+    plain = (channel.support_shares(data.weights) - q) / gap
     power = max(float(plain @ plain) - size * own / n, 1 / size)
     crossed = own / (own + n * power / free)
     return (plain, crossed) if crossed > inverted else (y, inverted)
@@ -271,31 +263,17 @@ def _bridged(steps: np.ndarray) -> np.ndarray:
 
 def _groups(data: LikelihoodData, moved: np.ndarray) -> tuple[Counts, ...]:
     """The counts of every mechanism of several, each moved as the estimates (K,) were; none where one does not count support."""
-    channel = data.channel
-    if not isinstance(channel, StackChannel):
+    groups = data.channel.split_groups(data.weights, data.n)
+    if len(groups) < 2:
         return ()
     found = []
-    for part, share, weights, n in zip(
-        channel.channels, channel.shares, channel.split(data.weights), channel.people, strict=True
-    ):
-        known = None if isinstance(part, HashChannel) else _support_law(part)
-        if known is None:
+    for part, weights, n in groups:
+        law = part.support_law()
+        if law is None:
             return ()
-        q, gap = known
-        counted = q + gap * (part.invert(weights / share) + moved)
-        found.append(Counts(float(n), counted, q, gap, isinstance(part, DirectChannel)))
+        counted = law.q + law.gap * (part.invert(weights) + moved)
+        found.append(Counts(float(n), counted, law.q, law.gap, part.reports_are_values))
     return tuple(found)
-
-
-def _support_law(channel: Channel) -> tuple[np.ndarray, np.ndarray] | None:
-    """q and gap (K,) of the counts S_x where reports support values."""
-    if isinstance(channel, DirectChannel | SupportChannel | HadamardChannel | SupportRows):
-        return channel.q, channel.gap
-    if isinstance(channel, HashChannel):
-        # Another value shares the bucket in one seed of g: q' + (p - q') / g.
-        other = np.full(channel.shape[1], 1 / channel.count)
-        return channel.q + channel.gap * other, channel.gap * (1 - other)
-    return None
 
 
 def onto_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from warner.channels import DirectChannel, StackChannel, SupportChannel
+from warner.channels import LikelihoodOperator, SupportLaw
 
 
-def direct(channel: DirectChannel, w: np.ndarray) -> np.ndarray:
+def direct(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
     """Randomised response in closed form, O(K log K), utility-optimised too.
 
     l = sum_y w_y log(theta_y + a_y) with a = q / (p - q), 0 for a report that only y itself makes. Stationarity gives
@@ -15,7 +15,8 @@ def direct(channel: DirectChannel, w: np.ndarray) -> np.ndarray:
     are, their sum 1 = W_k / lambda - a_1 .. - a_k fixes lambda = W_k / (1 + A_k), and k is the largest for which the k-th
     stays positive.
     """
-    a = channel.q / channel.gap
+    law = _support_law(channel)
+    a = law.q / law.gap
     ratio = np.divide(w, a, out=np.where(w > 0, np.inf, 0.0), where=a > 0)
     order = np.argsort(-ratio)
     multiplier = np.cumsum(w[order]) / (1 + np.cumsum(a[order]))
@@ -24,7 +25,7 @@ def direct(channel: DirectChannel, w: np.ndarray) -> np.ndarray:
     return theta / theta.sum()
 
 
-def separable(channel: SupportChannel, w: np.ndarray) -> np.ndarray:
+def separable(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
     """Bit sums: maximise sum_x s_x log(a + theta_x) + (1 - s_x) log(b - theta_x), a = q / (p - q), b = (1 - q) / (p - q), per x.
 
     Each theta_x is explicit in the multiplier lambda of sum theta = 1: with t = a + theta and c = a + b, stationarity
@@ -33,8 +34,9 @@ def separable(channel: SupportChannel, w: np.ndarray) -> np.ndarray:
     """
     from scipy.optimize import brentq
 
-    a, c = channel.q / channel.gap, 1 / channel.gap
-    s = channel.shares(w)
+    law = _support_law(channel)
+    a, c = law.q / law.gap, 1 / law.gap
+    s = channel.support_shares(w)
 
     def theta(multiplier: float) -> np.ndarray:
         slope = 1 + multiplier * c
@@ -64,7 +66,7 @@ def separable(channel: SupportChannel, w: np.ndarray) -> np.ndarray:
     return best / best.sum()
 
 
-def budgets(channel: StackChannel, w: np.ndarray) -> np.ndarray:
+def budgets(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
     """Randomised response with several budgets, infinite ones included [P1]: separable, O(K) a step (METHODS 4.2).
 
     l = sum_x sum_g w_gx log(theta_x + a_g) + const, a_g = q_g / (p_g - q_g). For a multiplier lambda each theta_x solves
@@ -72,8 +74,9 @@ def budgets(channel: StackChannel, w: np.ndarray) -> np.ndarray:
     the left, from the largest root that one term alone gives, rise to the root without passing it; likewise lambda, because
     sum_x theta_x falls and is convex in it.
     """
-    a = np.stack([c.q / c.gap for c in channel.channels if isinstance(c, DirectChannel)])
-    weights = np.stack(channel.split(w))
+    laws = [_support_law(group) for group in channel.groups()]
+    a = np.stack([law.q / law.gap for law in laws])
+    weights = np.stack(np.split(w, len(laws)))
 
     def shares(multiplier: float) -> tuple[np.ndarray, float]:
         """theta at a multiplier, and the derivative of its sum."""
@@ -103,3 +106,10 @@ def budgets(channel: StackChannel, w: np.ndarray) -> np.ndarray:
             break
         multiplier = max(multiplier + step, multiplier / 2)
     return theta / theta.sum()
+
+
+def _support_law(channel: LikelihoodOperator) -> SupportLaw:
+    """The support law of a channel that has one."""
+    law = channel.support_law()
+    assert law is not None
+    return law

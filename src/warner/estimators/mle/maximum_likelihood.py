@@ -17,11 +17,7 @@ from warner._core.errors import (
 )
 from warner.channels import (
     LARGEST_DENSE,
-    Channel,
-    DirectChannel,
-    StackChannel,
-    SupportChannel,
-    SupportRows,
+    LikelihoodOperator,
 )
 from warner.estimators.base import Estimator
 from warner.estimators.fit import Fit, Status
@@ -34,10 +30,6 @@ from warner.estimators.mle.uniqueness import Uniqueness, uniqueness
 
 _Solver = Callable[[Any, np.ndarray, float], tuple[np.ndarray, int, bool]]
 _LARGEST_NEWTON = 4096  # values; beyond, a matrix of their products is not formed
-_EXACT: dict[type[Channel], Callable[..., np.ndarray]] = {
-    DirectChannel: direct,
-    SupportChannel: separable,
-}
 
 
 @dataclass(frozen=True)
@@ -93,11 +85,7 @@ class MaximumLikelihood(Estimator):
                 )
             )
         steps: int | None = None
-        solve = _EXACT.get(type(channel))
-        if isinstance(channel, StackChannel) and all(
-            isinstance(c, DirectChannel) for c in channel.channels
-        ):
-            solve = budgets
+        solve = _closed_form(channel)
         rows, weights = (channel, w) if solve is not None else channel.restrict_to_observed(w)
         require_possible(rows, weights)
         if solve is not None:
@@ -120,12 +108,12 @@ class MaximumLikelihood(Estimator):
         fit = finish(data, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)
         return replace(fit, unique=only.value, seconds=perf_counter() - start)
 
-    def _iterate(self, rows: Channel, weights: np.ndarray) -> tuple[np.ndarray, int, bool]:
+    def _iterate(
+        self, rows: LikelihoodOperator, weights: np.ndarray
+    ) -> tuple[np.ndarray, int, bool]:
         """The solvers that fit the channel in turn, until one reaches the gap."""
-        products = (
-            type(rows).gram is not Channel.gram or rows.shape[0] * rows.shape[1] <= LARGEST_DENSE
-        )
-        solvers: list[_Solver] = [sequential] if isinstance(rows, SupportRows) else [constrained]
+        products = rows.has_fast_gram or rows.shape[0] * rows.shape[1] <= LARGEST_DENSE
+        solvers: list[_Solver] = [constrained] if rows.nearly_constant() is None else [sequential]
         solvers += (
             [interior_point] if products and rows.shape[1] <= _LARGEST_NEWTON else [accelerated]
         )
@@ -138,3 +126,14 @@ class MaximumLikelihood(Estimator):
             if reached:
                 break
         return min(found)[2], steps, reached
+
+
+def _closed_form(channel: LikelihoodOperator) -> Callable[..., np.ndarray] | None:
+    """The closed form or root that maximises the channel's likelihood; None where there is none."""
+    if channel.rows_are_bit_sums:
+        return separable
+    if channel.reports_are_values:
+        return direct
+    if all(group.reports_are_values for group in channel.groups()):
+        return budgets
+    return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warner.channels import Channel, SupportRows
+from warner.channels import LikelihoodOperator, NearlyConstantRows
 from warner.estimators.mle.objective import gap, over
 
 _STEPS = 200  # interior-point steps; 15 to 40 are usual
@@ -20,7 +20,9 @@ _ENTRIES = 2**25  # of the columns in use
 _BOUNDARY = 0.995  # how far a step may go towards the boundary
 
 
-def interior_point(channel: Channel, w: np.ndarray, target: float) -> tuple[np.ndarray, int, bool]:
+def interior_point(
+    channel: LikelihoodOperator, w: np.ndarray, target: float
+) -> tuple[np.ndarray, int, bool]:
     """Any channel: a primal-dual interior-point method, certified; (theta, steps, whether the gap was reached).
 
     With multipliers z, Newton's step for f' = z, theta z = mu solves (A' diag(w / d^2) A + diag(z / theta)) step =
@@ -62,7 +64,9 @@ def interior_point(channel: Channel, w: np.ndarray, target: float) -> tuple[np.n
     return best, steps, best_gap <= target
 
 
-def sequential(channel: SupportRows, w: np.ndarray, target: float) -> tuple[np.ndarray, int, bool]:
+def sequential(
+    channel: NearlyConstantRows, w: np.ndarray, target: float
+) -> tuple[np.ndarray, int, bool]:
     """Pure rows, many of them: sequential quadratic programming with one Hessian, certified; (theta, steps, reached).
 
     Rows are nearly constant, so d = A theta hardly changes and the Hessian at the start serves to the end: one Gram product, then
@@ -104,7 +108,9 @@ def sequential(channel: SupportRows, w: np.ndarray, target: float) -> tuple[np.n
     return best, steps, best_gap <= target
 
 
-def constrained(channel: Channel, w: np.ndarray, target: float) -> tuple[np.ndarray, int, bool]:
+def constrained(
+    channel: LikelihoodOperator, w: np.ndarray, target: float
+) -> tuple[np.ndarray, int, bool]:
     """Any channel, best where few values carry the maximum: Newton's steps on the values that matter (theta, steps, reached).
 
     The maximum over many bins sits on few of them, where the score is 1. So a step takes the values in use and those at which
@@ -231,7 +237,9 @@ def nonnegative_quadratic(
     return None
 
 
-def _halved(channel: Channel, w: np.ndarray, theta: np.ndarray, move: np.ndarray) -> np.ndarray:
+def _halved(
+    channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray, move: np.ndarray
+) -> np.ndarray:
     """theta + step * move on the simplex, the step halved until the likelihood does not fall."""
 
     def at(step: float) -> tuple[np.ndarray, float]:
@@ -257,7 +265,7 @@ def _limit(v: np.ndarray, move: np.ndarray) -> float:
 
 
 def _shorten(
-    channel: Channel, w: np.ndarray, theta: np.ndarray, move: np.ndarray, barrier: float
+    channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray, move: np.ndarray, barrier: float
 ) -> np.ndarray:
     """theta + step * move with the step halved until the barrier function does not rise."""
 

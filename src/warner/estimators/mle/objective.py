@@ -17,7 +17,7 @@ from warner._core.errors import (
     ImpossibleReportError,
     message,
 )
-from warner.channels import Channel
+from warner.channels import LikelihoodOperator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
 
@@ -32,7 +32,9 @@ def over(w: np.ndarray, d: np.ndarray) -> np.ndarray:
     return np.divide(w, d, out=np.zeros_like(d), where=(w > 0) & (d > 0))
 
 
-def assess(channel: Channel, w: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, float]:
+def assess(
+    channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray
+) -> tuple[np.ndarray, float]:
     """The score s = A' (w / A theta), (K,), and l(theta); rows that were not seen do not count.
 
     l is in nats per report, the mean of the logarithms of the reports' own probabilities, and -inf where a seen report has
@@ -65,7 +67,12 @@ def relaxed(theta: np.ndarray, s: np.ndarray, pace: float) -> np.ndarray:
 
 
 def advance(
-    channel: Channel, w: np.ndarray, theta: np.ndarray, s: np.ndarray, value: float, pace: float
+    channel: LikelihoodOperator,
+    w: np.ndarray,
+    theta: np.ndarray,
+    s: np.ndarray,
+    value: float,
+    pace: float,
 ) -> tuple[np.ndarray, np.ndarray, float, float]:
     """One step of EM from theta with score s and likelihood l = value: (theta, s, l, pace) after it.
 
@@ -90,23 +97,23 @@ def moved_or_not(fit: Fit, start: np.ndarray, n: int, least: float) -> Fit:
     return replace(fit, status=Status.NOT_MOVED) if still else fit
 
 
-def score(channel: Channel, w: np.ndarray, theta: np.ndarray) -> np.ndarray:
+def score(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> np.ndarray:
     """s = A' (w / A theta), (K,)."""
     return assess(channel, w, theta)[0]
 
 
-def log_likelihood(channel: Channel, w: np.ndarray, theta: np.ndarray) -> float:
+def log_likelihood(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> float:
     """l(theta) in nats per report: times n, the sum of the logarithms of all reports' probabilities."""
     return assess(channel, w, theta)[1]
 
 
-def gap(channel: Channel, w: np.ndarray, theta: np.ndarray) -> float:
+def gap(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> float:
     """Nats per report by which the maximum can exceed l(theta), theta on the simplex; infinite where l(theta) is -inf."""
     s, value = assess(channel, w, theta)
     return max(0.0, float(s.max()) - 1) * channel.rows_per_report if value > -np.inf else np.inf
 
 
-def name_of(channel: Channel) -> str:
+def name_of(channel: LikelihoodOperator) -> str:
     """Which likelihood the channel's rows give."""
     return SUPPORTS if channel.rows_per_report > 1 else WHOLE
 
@@ -119,7 +126,7 @@ def finish(data: LikelihoodData, theta: np.ndarray, status: Status, iterations: 
     return Fit(theta, status, missing, iterations, data.n * value, name_of(channel))
 
 
-def require_possible(channel: Channel, w: np.ndarray) -> None:
+def require_possible(channel: LikelihoodOperator, w: np.ndarray) -> None:
     """Refuse reports that have probability zero under every value."""
     impossible = (w > 0) & (channel.matvec(np.ones(channel.shape[1])) <= 0)
     if impossible.any():
@@ -133,7 +140,9 @@ def require_possible(channel: Channel, w: np.ndarray) -> None:
         )
 
 
-def sharpen(channel: Channel, w: np.ndarray, theta: np.ndarray, target: float) -> np.ndarray:
+def sharpen(
+    channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray, target: float
+) -> np.ndarray:
     """theta with the shares that a solver left all but 0 at exactly 0, unless that costs more than the gap allowed.
 
     A value is absent at the maximum where its score is below 1 by more than its share. In the degenerate case (METHODS 4.5) both

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from warner.channels import Channel
+from warner.channels import LikelihoodOperator
 from warner.estimators.mle.objective import assess
 
 _PRODUCTS = 5000  # scores that may be computed
 _TINY = 1e-300
 
 
-def accelerated(channel: Channel, w: np.ndarray, target: float) -> tuple[np.ndarray, int, bool]:
+def accelerated(
+    channel: LikelihoodOperator, w: np.ndarray, target: float
+) -> tuple[np.ndarray, int, bool]:
     """EM extrapolated by the squared step length of Varadhan and Roland (2008), SQUAREM; (theta, scores computed, reached).
 
     One EM step is theta * s(theta). With two of them, r the first step and v the second minus the first, the next point is

@@ -10,7 +10,7 @@ from enum import Enum
 
 import numpy as np
 
-from warner.channels import Channel
+from warner.channels import LikelihoodOperator
 
 _NEAR = 1e-4  # a score this close to 1 may be 1 at the maximiser itself
 _EXACT = 1e-7  # a score this close is taken to be 1
@@ -28,7 +28,9 @@ class Uniqueness(Enum):
     NOT_CERTIFIED = "not certified: too close to call at this gap, or too many values to check; ask for a smaller gap"
 
 
-def uniqueness(channel: Channel, w: np.ndarray, theta: np.ndarray, score: np.ndarray) -> Uniqueness:
+def uniqueness(
+    channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray, score: np.ndarray
+) -> Uniqueness:
     """Whether ``theta``, a maximiser up to rounding, is the only one.
 
     First the cheap sufficient test, full column rank of the rows seen on every value that could have score 1; then the linear
@@ -45,7 +47,7 @@ def uniqueness(channel: Channel, w: np.ndarray, theta: np.ndarray, score: np.nda
     seen = np.flatnonzero(w > 0)
     if seen.size * near.size > _ENTRIES and channel.shape[0] * channel.shape[1] > _ENTRIES:
         # Columns that are independent on some of the rows are independent; no verdict where they are not.
-        if type(channel).blocks is Channel.blocks:
+        if not channel.has_row_blocks:
             return Uniqueness.NOT_CERTIFIED
         rows, block = next(channel.blocks())
         some = block[:, near][w[rows] > 0]

@@ -1,0 +1,26 @@
+"""Names of array types."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
+
+
+def kron(left: FloatArray, right: FloatArray) -> FloatArray:
+    """The Kronecker product of two matrices."""
+    return np.asarray(np.kron(left, right), dtype=np.float64)
+
+
+def weighted_counts(index: IntArray, weights: FloatArray, size: int) -> FloatArray:
+    """The sums of the weights with each index, (size,).
+
+    >>> weighted_counts(np.array([0, 2, 2]), np.array([0.5, 1.0, 2.0]), 4).tolist()
+    [0.5, 0.0, 3.0, 0.0]
+    """
+    counts: FloatArray = np.asarray(np.bincount(index, weights, size), dtype=np.float64)
+    return counts

@@ -1,0 +1,57 @@
+"""What operators say about themselves: plain records that estimators read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warner.channels.arrays import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class SupportLaw:
+    """How often reports support each value: Pr(a report supports x) = q_x + gap_x theta_x.
+
+    Attributes:
+        q: (K,), Pr(the report supports x | another value).
+        gap: (K,), Pr(the report supports x | x) - q_x.
+        ones: how many values each report supports, where that number is fixed.
+    """
+
+    q: FloatArray
+    gap: FloatArray
+    ones: int | None = None
+
+
+@dataclass(frozen=True)
+class HashPool:
+    """The public pool of hash functions that reports of local hashing choose from.
+
+    Attributes:
+        seeds: number of hash functions.
+        buckets: number of values of each hash function, g.
+    """
+
+    seeds: int
+    buckets: int
+
+
+@dataclass(frozen=True, eq=False)
+class BlockMoments:
+    """Unbiased estimates for one block of V values, and the second moments of their terms.
+
+    A report y adds g_v(y) to the estimate T_v of the share of value v, and h(y) to the estimate F
+    of the share of the block. The moments are taken at B distributions.
+
+    Attributes:
+        total: T, (V,).
+        block: F, (V,). Its entries differ only where several mechanisms are mixed.
+        squares: E[g_v^2], (V, B).
+        mixed: E[g_v h], (V, B).
+        block_squares: E[h^2], (V, B).
+    """
+
+    total: FloatArray
+    block: FloatArray
+    squares: FloatArray
+    mixed: FloatArray
+    block_squares: FloatArray
