@@ -22,7 +22,7 @@ _CHUNK = 2**16  # people randomised at a time, which bounds memory and fits the 
 
 
 class Randomizer(Description):
-    """Turns answers into reports, one per person. Abstract: a subclass draws them in ``_sample``.
+    """Turns answers into reports, one per person. Abstract: a subclass draws in ``_sample``.
 
     Attributes:
         answer_parts: by column, the domains or randomisers that encode an answer which stands in

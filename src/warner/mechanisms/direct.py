@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from warner._core.canonical_json import canonical
 from warner._core.checks import numbers_of
@@ -154,7 +155,7 @@ class ChannelMechanism(Mechanism):
     def __init__(
         self,
         domain: Domain,
-        matrix: Any,
+        matrix: ArrayLike,
         epsilon: float | None = None,
         sensitive: Sequence[Any] | None = None,
     ) -> None:
@@ -228,7 +229,7 @@ class ChannelMechanism(Mechanism):
         return fractions(self._numerators, ONE)
 
 
-def _checked_matrix(matrix: Any, size: int) -> np.ndarray:
+def _checked_matrix(matrix: ArrayLike, size: int) -> np.ndarray:
     """The matrix as an array (m, size), refused unless it is a channel that can be sampled."""
     array = numbers_of("matrix", matrix, "must be an array of numbers, shape (reports, values)")
     DenseChannel(array)  # checks the shape, the signs and the sums

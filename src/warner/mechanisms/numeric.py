@@ -98,7 +98,8 @@ class Window(Numeric):
         self.width = min(max(1, round(self._share(e) * self.cells)), self.cells - 1)
         outside = divide(1, self.width * e + self.cells - self.width)
         check_representable(self.requested, outside, "each cell outside the window")
-        # As in randomised response: own / other <= e, and what lies beyond all cells is drawn again.
+        # As in randomised response: own / other <= e, and what lies beyond all cells is drawn
+        # again.
         self._true_width, self._other_width = two_widths(outside, e)
         self._total = self.width * self._true_width + (self.cells - self.width) * self._other_width
         self.schema = IntegerColumns(("report",), (self.cells,))

@@ -389,7 +389,7 @@ def _names(domain: Domain) -> list[str]:
     return [repr(label) for label in domain.labels]
 
 
-def _check_limited(epsilon: float, sensitive: Any) -> None:
+def _check_limited(epsilon: float, sensitive: tuple[Any, ...]) -> None:
     """Check the fields of a guarantee that protects some values only."""
     LDP(epsilon)
     if not isinstance(sensitive, tuple) or not sensitive:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from warner._core.checks import numbers_of
 from warner._core.errors import (
@@ -14,7 +13,9 @@ from warner._core.errors import (
 from warner.privacy.likelihood_ratios import ambiguous_report, image
 
 
-def preserves_data_types(matrix: Any, protected: Any, protected_after: Any) -> bool:
+def preserves_data_types(
+    matrix: ArrayLike, protected: ArrayLike, protected_after: ArrayLike
+) -> bool:
     """Whether post-processing keeps protected reports protected and invertible ones invertible.
 
     Args:
@@ -49,7 +50,9 @@ def preserves_data_types(matrix: Any, protected: Any, protected_after: Any) -> b
     return bool((makers.sum(axis=1) == 1).all() and not makers[:, before].any())
 
 
-def post_process(matrix: Any, channel: Any, sensitive: Any, protected_after: Any) -> np.ndarray:
+def post_process(
+    matrix: ArrayLike, channel: ArrayLike, sensitive: ArrayLike, protected_after: ArrayLike
+) -> np.ndarray:
     """The channel of post-processed reports, which keeps its ULDP guarantee [P2 prop 2].
 
     Args:
@@ -94,7 +97,9 @@ def post_process(matrix: Any, channel: Any, sensitive: Any, protected_after: Any
     return np.asarray(_matrix(matrix) @ array)
 
 
-def decompose(channel: Any, sensitive: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def decompose(
+    channel: ArrayLike, sensitive: ArrayLike
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A one-sided mechanism as a utility-optimised one followed by post-processing [P2 prop 13].
 
         channel = post @ uldp
@@ -144,7 +149,7 @@ def decompose(channel: Any, sensitive: Any) -> tuple[np.ndarray, np.ndarray, np.
     return uldp / uldp.sum(axis=0), np.arange(len(uldp)) < inside.size, post / post.sum(axis=0)
 
 
-def _sensitive_mask(sensitive: Any, size: int) -> np.ndarray:
+def _sensitive_mask(sensitive: ArrayLike, size: int) -> np.ndarray:
     """Checked booleans (size,)."""
     try:
         sensitive_mask = np.asarray(sensitive)
@@ -161,7 +166,7 @@ def _sensitive_mask(sensitive: Any, size: int) -> np.ndarray:
     return sensitive_mask
 
 
-def _matrix(value: Any) -> np.ndarray:
+def _matrix(value: ArrayLike) -> np.ndarray:
     """A checked channel as an array."""
     array = numbers_of("matrix", value)
     if (
