@@ -5,12 +5,13 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo test check bench docs lock clean
+.PHONY: demo test attack check bench docs lock clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    set up and run the demonstration on 32,561 real answers"
 	@echo "make test    set up and pass the tests"
+	@echo "make attack  attack privacy and files for five minutes (ATTACK='laws --minutes 1 --seed 7')"
 	@echo "make check   format, lint, types"
 	@echo "make bench   speed against the peers, side by side (sets up their own environment)"
 	@echo "make docs    the command line's manual, docs/cli.md"
@@ -35,6 +36,9 @@ demo: $(READY)
 
 test: $(READY)
 	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+
+attack: $(READY)
+	@$(BIN)/python -m tests.attack $(ATTACK)
 
 check: $(READY)
 	$(BIN)/ruff format --check src tests bench

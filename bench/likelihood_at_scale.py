@@ -153,7 +153,7 @@ def every_mechanism(rng: np.random.Generator) -> None:
                     if k not in ("matrix", "sensitive")
                 )
                 print(
-                    f"  epsilon {epsilon:<4} {name:<42} {tally.kind:<10} gap {result.gap:.1e}, {result.seconds:.3f} s, {result.unique}"[
+                    f"  epsilon {epsilon:<4} {name:<42} {tally.kind!s:<10} gap {result.gap:.1e}, {result.seconds:.3f} s, {result.unique}"[
                         :110
                     ]
                 )

@@ -23,7 +23,7 @@ from warner._core.errors import (
 )
 from warner.app.study import Study
 from warner.design import theory
-from warner.design.auditing import Audit, audit
+from warner.design.audits import Audit, audit
 from warner.design.clusters import clusters
 from warner.design.comparison import compare
 from warner.design.planning import plan
@@ -73,7 +73,8 @@ from warner.mechanisms import (
     UtilityOptimizedRR,
 )
 from warner.privacy import postprocessing as uldp
-from warner.privacy.guarantees import LDP, OSLDP, ULDP, ApproximateLDP, MetricLDP, compose
+from warner.privacy.composition import compose
+from warner.privacy.guarantees import LDP, OSLDP, ULDP, ApproximateLDP, MetricLDP
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate, estimate

@@ -15,6 +15,7 @@ from warner import Domain, Integers
 from warner.domains import from_spec
 from warner.io import tally_file, write_reports
 from warner.reports.tally import Tally, load_tallies
+from warner.reports.tally_kinds import BitSums, Histogram
 
 SECRET = "a-secret-answer-7391"
 
@@ -208,7 +209,7 @@ def test_an_altered_law_is_refused(tmp_path: Path) -> None:
         entry = data["attributes"]["value"]
         entry["header"][key] = value
         forged = Tally(
-            entry["header"], "histogram", np.array(entry["counts"]), entry["n"]
+            entry["header"], Histogram(), np.array(entry["counts"]), entry["n"]
         )  # with a digest that fits
         with pytest.raises(warner.MismatchError):
             warner.estimate(forged)
@@ -226,9 +227,9 @@ def test_a_tally_that_does_not_fit_its_mechanism_is_refused() -> None:
         (np.array([1, 1, 1, 1]), 5),
     ):
         with pytest.raises(warner.MismatchError, match="does not fit"):
-            warner.estimate(Tally(mechanism.header, "histogram", counts, n))
+            warner.estimate(Tally(mechanism.header, Histogram(), counts, n))
     with pytest.raises(warner.EmptyError):
-        warner.estimate(Tally(mechanism.header, "histogram", np.zeros(4, int), 0))
+        warner.estimate(Tally(mechanism.header, Histogram(), np.zeros(4, int), 0))
 
 
 @pytest.mark.parametrize(
@@ -238,7 +239,7 @@ def test_a_tally_that_does_not_fit_its_mechanism_is_refused() -> None:
 )
 def test_forged_headers_are_refused(header: Any) -> None:
     with pytest.raises((warner.MismatchError, warner.ArgumentTypeError)):
-        warner.estimate(Tally(header, "histogram", np.array([1, 2]), 3))
+        warner.estimate(Tally(header, Histogram(), np.array([1, 2]), 3))
 
 
 @pytest.mark.parametrize(
@@ -260,23 +261,23 @@ def test_forged_laws_are_refused(key: str, value: Any) -> None:
     mechanism = smallest("UnaryEncoding symmetric")
     with pytest.raises(warner.MismatchError):
         warner.estimate(
-            Tally({**mechanism.header, key: value}, "bitsums", np.array([1, 2, 1, 0]), 3)
+            Tally({**mechanism.header, key: value}, BitSums(), np.array([1, 2, 1, 0]), 3)
         )
 
 
 @pytest.mark.parametrize(
     "kind, counts, n",
     [
-        ("foo", [1], 1),
-        ("histogram", [1.5], 1),
-        ("histogram", None, 1),
-        ("histogram", [1], 1.0),
-        ("bitsums", [1], 10**30),
-        ("histogram", [1], -1),
+        ("histogram", [1], 1),
+        (Histogram(), [1.5], 1),
+        (Histogram(), None, 1),
+        (Histogram(), [1], 1.0),
+        (BitSums(), [1], 10**30),
+        (Histogram(), [1], -1),
     ],
     ids=repr,
 )
-def test_forged_tallies_are_refused(kind: str, counts: Any, n: Any) -> None:
+def test_forged_tallies_are_refused(kind: Any, counts: Any, n: Any) -> None:
     with pytest.raises(warner.ArgumentTypeError, match="tally"):
         Tally(
             smallest("RandomizedResponse").header,

@@ -30,11 +30,11 @@ from tests.registry import (
 )
 from warner import Mechanism, Reports, Tally
 from warner._core.exact import log_ratio
-from warner.design.auditing import enumerated, hockey_stick
+from warner.design.audits.serialised import enumerated
 from warner.io import read_reports, reports_frame, tally_file, tally_frame, write_reports
 from warner.mechanisms import from_header
 from warner.mechanisms.composite import Combined
-from warner.privacy.report_laws import INFINITE
+from warner.privacy.likelihood_ratios import INFINITE, hockey_stick
 from warner.results.from_tally import likelihood_data
 
 NAMES = list(COMBINED)
@@ -342,7 +342,7 @@ def test_audits_of_two_mechanisms_are_those_of_all_tuples_enumerated(
 ) -> None:
     """Every pair of registered mechanisms. Rejects sums of epsilons that are for different distances: 6 in place of 12 at sensitivity 1/2."""
     # The tuples are enumerated here, by floats; audits go by the parts alone, which is the sum that is tested.
-    monkeypatch.setattr(Combined, "listed", False)
+    monkeypatch.setattr(Combined, "is_enumerable", False)
     a, one, safe_a, inside_a = _enumerated(first)
     for second in PAIRED[PAIRED.index(first) :]:
         b, other, safe_b, inside_b = _enumerated(second)
@@ -355,7 +355,7 @@ def test_audits_of_two_mechanisms_are_those_of_all_tuples_enumerated(
         found = _nats(table[np.logical_and.outer(safe_a, safe_b).ravel()], sensitive)
         assert (
             result.holds
-            and result.distance_unit is None
+            and result.unit is None
             and result.total == result.epsilon <= both.requested
         ), second
         assert found <= result.epsilon * (1 + 1e-12), second
@@ -380,7 +380,7 @@ def test_two_reports_of_noise_at_any_sensitivity(sensitivity: float) -> None:
     total = 3 / sensitivity
     alone = warner.audit(noise)
     assert alone.holds and alone.total == pytest.approx(total, abs=1e-8)
-    assert alone.epsilon == pytest.approx(1.0, abs=1e-9) and alone.distance_unit == (
+    assert alone.epsilon == pytest.approx(1.0, abs=1e-9) and alone.unit == (
         None if sensitivity == 3 else sensitivity
     )
     for several, times in (
@@ -396,14 +396,14 @@ def test_two_reports_of_noise_at_any_sensitivity(sensitivity: float) -> None:
         result = warner.audit(several, samples=1000)
         assert (
             result.holds
-            and "enumerated" in result.how
+            and "enumerated" in result.method
             and result.total == pytest.approx(times * total, abs=1e-8)
         )
         assert _nats(
             several.probabilities().astype(float), np.ones(several.domain.size, dtype=bool)
         ) == pytest.approx(result.total, abs=1e-8)
         if isinstance(several.guarantee, warner.MetricLDP):
-            assert result.distance_unit == 1 and result.epsilon == pytest.approx(
+            assert result.unit == 1 and result.epsilon == pytest.approx(
                 times / sensitivity, abs=1e-9
             ) == pytest.approx(several.requested, abs=1e-8)
 
@@ -432,5 +432,5 @@ def test_audits_of_large_products_go_part_by_part() -> None:
     assert (
         result.holds
         and result.epsilon == mechanism.epsilon == pytest.approx(4.0)
-        and "tuples" not in result.how
+        and "tuples" not in result.method
     )

@@ -11,9 +11,10 @@ import pytest
 import warner
 from tests.registry import ALL, MECHANISMS, METRIC, TIGHT, smallest
 from warner._core.exact import ONE, log_ratio
-from warner.design.auditing import enumerated
+from warner.design.audits.serialised import enumerated
 from warner.mechanisms import from_header
-from warner.privacy.report_laws import INFINITE, OneHotBits
+from warner.privacy.likelihood_ratios import INFINITE
+from warner.privacy.report_laws import OneHotBits
 from warner.reports.reports import Reports
 
 EPSILONS = [1e-3, 0.1, 1.0, math.log(3), 4.0, 10.0]
@@ -91,7 +92,7 @@ def test_realised_epsilon_survives_the_header(name: str) -> None:
 def test_unary_encoding_is_audited_bit_by_bit_at_any_size(size: int, keep: str | float) -> None:
     mechanism = warner.UnaryEncoding(warner.Integers(1, size), 2.0, keep=keep)
     result = warner.audit(mechanism)
-    assert result.holds and "bit by bit" in result.how
+    assert result.holds and "bit by bit" in result.method
     assert 2.0 - 1e-9 <= result.epsilon <= 2.0
 
 
@@ -122,12 +123,12 @@ def test_audit_finds_a_broken_mechanism() -> None:
     worse = warner.audit(Careless(warner.Integers(0, 3), 1.0))
     assert (
         not worse.holds
-        and "larger odds than the law" in str(worse.breaks)
+        and "larger odds than the law" in str(worse.violation)
         and worse.epsilon > 1.001
     )
     greedy = warner.RandomizedResponse(warner.Integers(0, 3), 1.0)
     greedy.requested = 0.5
-    assert not warner.audit(greedy).holds and "exceeds 0.5" in str(warner.audit(greedy).breaks)
+    assert not warner.audit(greedy).holds and "exceeds 0.5" in str(warner.audit(greedy).violation)
     lying = warner.UnaryEncoding(warner.Integers(0, 3), 1.0)
     lying.law = OneHotBits(ONE - 1, lying.law.raised)
     assert not warner.audit(lying).holds and "BROKEN" in str(warner.audit(lying))

@@ -221,7 +221,12 @@ def test_windows_draw_again_what_lies_beyond_all_cells(
 ) -> None:
     """Rejects a sampler that writes new words into those of the system, which it may not, or that takes what lies beyond for a cell."""
     mechanism = make()
-    own, other, wide, cells = mechanism._own, mechanism._other, mechanism.width, mechanism.cells  # type: ignore[attr-defined]
+    own, other, wide, cells = (
+        mechanism._true_width,
+        mechanism._other_width,
+        mechanism.width,
+        mechanism.cells,
+    )  # type: ignore[attr-defined]
     total = wide * own + (cells - wide) * other
     words = _around([own, wide * own, wide * own + other, total - other, total])
     beyond = [w for w in words if w >= total]
@@ -248,7 +253,7 @@ def test_a_value_that_is_not_sensitive_is_drawn_at_the_boundaries_of_the_same_ce
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     mechanism = warner.UtilityOptimizedRR(warner.Integers(0, 4), 1.0, sensitive=[1, 3])
-    own, other = mechanism._own, mechanism._other
+    own, other = mechanism._true_width, mechanism._other_width
     words = _around([other, 2 * other, own + other - 1])
     for value, expected in ((1, [3, 1, 1]), (3, [1, 3, 3]), (0, [1, 3, 0]), (4, [1, 3, 4])):
         beyond = sum(w >= own + other for w in words)

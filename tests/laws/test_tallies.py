@@ -15,6 +15,7 @@ from tests.registry import ALL, BLIND, ESTIMATORS, MECHANISMS, smallest
 from warner import Mechanism, Reports, Tally
 from warner.io import read_reports, reports_frame, tally_file, tally_frame, write_reports
 from warner.reports.tally import load_tallies, save_tallies
+from warner.reports.tally_kinds import DistinctReports
 
 NAMES = ALL
 
@@ -51,7 +52,7 @@ def test_kept_reports_add_up_bit_for_bit(name: str, data: st.DataObject) -> None
     parts = [mechanism.tally(reports[a:b], keep_reports=True) for a, b in pairwise([0, *cuts, 200])]
     whole = mechanism.tally(reports, keep_reports=True)
     assert sum(data.draw(st.permutations(parts))) == whole
-    if whole.kind == "reports":
+    if whole.kind == DistinctReports():
         assert (
             whole.rows is not None
             and len(whole.rows) == len(set(reports.records()))
@@ -73,16 +74,22 @@ def test_kept_reports_travel_in_files_and_are_checked(tmp_path: Path) -> None:
     )
     assert tally.rows is not None
     with pytest.raises(warner.ReportError, match="padding"):
-        warner.estimate(Tally(tally.header, "reports", tally.counts, tally.n, tally.rows | 1))
+        warner.estimate(
+            Tally(tally.header, DistinctReports(), tally.counts, tally.n, tally.rows | 1)
+        )
     with pytest.raises(warner.MismatchError):
         warner.estimate(
             Tally(
-                smallest("RandomizedResponse").header, "reports", tally.counts, tally.n, tally.rows
+                smallest("RandomizedResponse").header,
+                DistinctReports(),
+                tally.counts,
+                tally.n,
+                tally.rows,
             )
         )
     for rows in (None, tally.rows[:-1], tally.rows.astype(int)):
         with pytest.raises(warner.ArgumentTypeError):
-            Tally(tally.header, "reports", tally.counts, tally.n, rows)
+            Tally(tally.header, DistinctReports(), tally.counts, tally.n, rows)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -182,7 +182,9 @@ def test_equal_weights_are_equation_13() -> None:
             values = LABELS.decode(rng.integers(0, 5, max(n, 1)))
             tally = mechanism.tally(mechanism.randomize(values, rng))
             if n == 0:
-                tally = warner.Tally(tally.header, tally.kind, np.zeros(5, dtype=np.int64), 0)
+                tally = warner.Tally(
+                    tally.header, tally.kind, np.zeros(5, dtype=np.int64), 0, None, True
+                )
             else:
                 inverted.append(np.linalg.solve(mechanism.channel().dense(), tally.counts / n))
             tallies.append(tally)

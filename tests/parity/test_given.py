@@ -137,7 +137,7 @@ def test_several_mechanisms_make_a_narrower_interval_than_each(kind: str) -> Non
     """Weights are the expected ones, so that chance plays no part."""
     if kind == "keys":
         parts = [
-            KeyValue(*PAIR.domains.values(), e, value="piecewise", cells=5).channel()
+            KeyValue(*PAIR.attributes.values(), e, value="piecewise", cells=5).channel()
             for e in (3.0, 4.0)
         ]
     else:

@@ -14,8 +14,9 @@ from warner._core.exact import log_ratio
 from warner.channels import DilutedChannel, StackChannel, TiedChannel
 from warner.estimators.key_value import key_moments, of_keys, of_values
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms.key_value import Keyed
 from warner.metrics.simplex import project
-from warner.privacy.report_laws import Keyed, TwoLevel
+from warner.privacy.report_laws import TwoLevel
 
 
 def _ratio(law: Keyed, keys: int) -> Fraction:
@@ -29,13 +30,13 @@ def _ratio(law: Keyed, keys: int) -> Fraction:
     worst = Fraction(1)
     everything = (
         product(range(law.cells + 1), repeat=keys)
-        if law.apart
+        if law.separate
         else product(range(keys), range(law.cells))
     )
     for report in everything:  # a digit of 0 is nothing
         chances = []
         for k, v in answers:
-            if not law.apart:
+            if not law.separate:
                 chances.append(own[v][report[1]] if report[0] == k else dummy)
                 continue
             chance = Fraction(1)

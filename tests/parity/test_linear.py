@@ -17,33 +17,33 @@ from warner.channels import walsh
 from warner.channels.hashed import _collisions
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import base_cut, normalize, project, threshold
+from warner.reports.counting import sum_bits
 from warner.reports.schema import (
     IntegerColumns,
 )
-from warner.reports.tally import bit_sums, count
+from warner.reports.tally_kinds import Histogram
 
 
 @pytest.mark.parametrize("n", [1, 254, 255, 256, 5000])
 @pytest.mark.parametrize("width", [1, 8, 13, 64, 256, 777])
 def test_bit_sums(n: int, width: int) -> None:
     bits = np.random.default_rng(n).integers(0, 2, (n, width), dtype=np.uint8)
-    assert bit_sums(np.packbits(bits, axis=1), width).tolist() == bits.sum(axis=0).tolist()
+    assert sum_bits(np.packbits(bits, axis=1), width).tolist() == bits.sum(axis=0).tolist()
 
 
 def test_bit_sums_of_all_ones_do_not_overflow_their_lanes() -> None:
     packed = np.full((255 * 40 + 7, 4), 255, dtype=np.uint8)
-    assert bit_sums(packed, 32).tolist() == [len(packed)] * 32
-    assert bit_sums(packed[:, ::2], 16).tolist() == [len(packed)] * 16  # not contiguous
+    assert sum_bits(packed, 32).tolist() == [len(packed)] * 32
+    assert sum_bits(packed[:, ::2], 16).tolist() == [len(packed)] * 16  # not contiguous
 
 
 def test_histograms_count_tuples() -> None:
     rng = np.random.default_rng(0)
     seed, bucket = rng.integers(0, 7, 1000), rng.integers(0, 3, 1000)
-    kind, table = count(
-        IntegerColumns(("seed", "bucket"), (7, 3)),
+    kind, table, n, _ = IntegerColumns(("seed", "bucket"), (7, 3)).count(
         {"seed": seed.astype(np.uint8), "bucket": bucket.astype(np.uint8)},
     )
-    assert kind == "histogram"
+    assert kind == Histogram() and n == 1000
     assert table.tolist() == [
         [sum((seed == s) & (bucket == b)) for b in range(3)] for s in range(7)
     ]

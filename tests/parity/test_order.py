@@ -10,7 +10,8 @@ from scipy.stats import dirichlet
 
 from warner import Categorical, EmpiricalBayes, LocalHashing, UnaryEncoding
 from warner.channels import SupportChannel
-from warner.estimators import _few, _order
+from warner.estimators.empirical_bayes import few_values as _few
+from warner.estimators.empirical_bayes import order as _order
 from warner.estimators.empirical_bayes.estimator import _uncrossed
 from warner.estimators.empirical_bayes.few_values import Few
 from warner.estimators.empirical_bayes.noise import Noise

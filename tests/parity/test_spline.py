@@ -89,7 +89,7 @@ def test_evidence_is_the_dense_formula(order: int) -> None:
     assert model.factor @ model.factor.T == pytest.approx(
         hessian, rel=1e-2, abs=1e-2 * np.abs(hessian).max()
     )
-    assert model.data == pytest.approx(
+    assert model.evidence == pytest.approx(
         value(model.phi) + p / 2 * np.log(2 * np.pi) - np.linalg.slogdet(hessian)[1] / 2, abs=0.05
     )
 
@@ -107,7 +107,7 @@ def test_evidence_is_the_integral_where_that_can_be_had() -> None:
     integral = quad(lambda t: np.exp(value(np.array([t])) - top), *around, epsabs=1e-10, limit=200)[
         0
     ]
-    assert model.data == pytest.approx(top + np.log(integral), abs=0.02)
+    assert model.evidence == pytest.approx(top + np.log(integral), abs=0.02)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -190,7 +190,7 @@ def test_a_finer_basis_is_the_same_model_where_the_truth_is_smooth() -> None:
     for basis in (40, 80):
         models = _grid(likelihood, basis)
         thetas.append(posterior(models) @ np.stack([m.theta for m in models]))
-        evidences.append(max(m.data for m in models))
+        evidences.append(max(m.evidence for m in models))
     assert warner.metrics.total_variation(*thetas) < 0.01
     assert evidences[0] == pytest.approx(evidences[1], abs=0.5)
 

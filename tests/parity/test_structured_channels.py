@@ -410,3 +410,16 @@ def test_the_inverse_of_a_tall_matrix_is_the_one_of_least_variance() -> None:
 def test_flat_peaks_count_once_and_values_below_one_do_not() -> None:
     assert _peaks(np.array([1.2, 1.1, 1.3, 1.3, 0.9, 1.05])).tolist() == [0, 3, 5]
     assert _peaks(np.array([0.9, 0.99, 0.5])).tolist() == []
+
+
+@pytest.mark.parametrize("height, width", [(5, 4), (2, 7), (2, 2), (21, 20)])
+def test_products_of_a_planar_channel_are_those_of_its_matrix(height: int, width: int) -> None:
+    """Small grids multiply by the whole matrix, large ones transform; both ways are right for both."""
+    channel, dense = _planar(height, width, 0.7)
+    rng = np.random.default_rng(height)
+    for shape in ((height * width,), (height * width, 3)):
+        theta = rng.random(shape)
+        for forth in (channel.matvec, channel._transformed):
+            assert forth(theta) == pytest.approx(dense @ theta, abs=1e-12)
+        for back in (channel.rmatvec, channel._transformed_back):
+            assert back(theta) == pytest.approx(dense.T @ theta, abs=1e-12)

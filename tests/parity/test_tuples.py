@@ -10,9 +10,9 @@ import pytest
 import warner
 from tests.registry import COMBINED, PER_ATTRIBUTE
 from warner.channels import KroneckerChannel, SupportRows
-from warner.reports.marginal_tables import cells, picked, tables
+from warner.reports.counting import unique_rows
+from warner.reports.marginal_tables import marginal_tables, n_cells, table_of
 from warner.reports.schema import BitVector, IntegerColumns
-from warner.reports.tally import kinds
 from warner.results.from_tally import likelihood_data
 
 PARTS = {
@@ -58,25 +58,26 @@ def test_tables_are_those_of_a_loop_over_people(ways: int, n: int) -> None:
                     1 if weight is None else weight[i]
                 )
             slow.append(table.ravel())
-        fast = tables(PARTS, columns, ways, weight)
-        assert fast.tolist() == np.concatenate(slow).tolist() and fast.size == cells(PARTS, ways)
+        fast = marginal_tables(PARTS, columns, ways, weight)
+        assert fast.tolist() == np.concatenate(slow).tolist() and fast.size == n_cells(PARTS, ways)
 
 
 @pytest.mark.parametrize("ways", [2, 3, 4])
 def test_a_table_of_fewer_is_summed_from_one_of_more(ways: int) -> None:
     columns = _columns(40)
-    counts = tables(PARTS, columns, ways)
+    counts = marginal_tables(PARTS, columns, ways)
     for wanted in (["a"], ["d"], ["c", "a"], ["d", "b"], ["b", "c"]):
-        table = picked(PARTS, counts, ways, wanted)
-        direct = picked(
+        table = table_of(PARTS, counts, ways, wanted)
+        direct = table_of(
             {name: PARTS[name] for name in wanted},
-            tables({name: PARTS[name] for name in wanted}, columns, len(wanted)),
+            marginal_tables({name: PARTS[name] for name in wanted}, columns, len(wanted)),
             len(wanted),
             wanted,
         )
         assert table is not None and direct is not None and table.tolist() == direct.tolist()
     assert (
-        picked(PARTS, counts[:-1], ways, ["a"]) is None and picked(PARTS, counts, 5, ["a"]) is None
+        table_of(PARTS, counts[:-1], ways, ["a"]) is None
+        and table_of(PARTS, counts, 5, ["a"]) is None
     )
 
 
@@ -194,8 +195,8 @@ def test_kinds_of_rows_are_those_of_byte_strings(width: int) -> None:
     rng = np.random.default_rng(width)
     rows = rng.integers(0, 256, (12, width), dtype=np.uint8)[rng.integers(0, 12, 300)]
     rows[:, -1] ^= rng.integers(0, 2, 300, dtype=np.uint8)
-    found, place = kinds(rows)
+    found, place = unique_rows(rows)
     strings = [row.tobytes() for row in rows]
     assert [row.tobytes() for row in found] == sorted(set(strings))
     assert [found[i].tobytes() for i in place] == strings
-    assert [part.shape for part in kinds(rows[:0])] == [(0, width), (0,)]
+    assert [part.shape for part in unique_rows(rows[:0])] == [(0, width), (0,)]

@@ -24,7 +24,7 @@ from warner.io import (
     tally_file,
     write_reports,
 )
-from warner.io.seal import seal
+from warner.io.file_seal import seal
 from warner.reports.tally import load_tallies
 
 STUDY = """

@@ -11,6 +11,7 @@ import pytest
 import warner
 from warner import Categorical, Estimate, Status, metrics
 from warner.estimators import METHODS, method
+from warner.reports.tally_kinds import Histogram
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +121,7 @@ def test_intervals_are_asked_for_by_level_and_target(tally: warner.Tally) -> Non
 def test_wald_intervals_are_the_formula() -> None:
     """k-RR for a population: theta + z sqrt(mu (1 - mu) / n) / (p - q), mu the true report rate."""
     mechanism = warner.RandomizedResponse(warner.Integers(0, 1), np.log(3))
-    tally = warner.Tally(mechanism.header, "histogram", np.array([6000, 4000]), 10_000)
+    tally = warner.Tally(mechanism.header, Histogram(), np.array([6000, 4000]), 10_000)
     half = 1.959963984540054 * np.sqrt(0.6 * 0.4 / 10_000) / 0.5
     assert warner.estimate(tally).interval(kind="wald")[0] == pytest.approx(
         [0.7 - half, 0.7 + half], abs=1e-9

@@ -10,9 +10,9 @@ import pytest
 
 import warner
 from warner import Gaussian, Grid, Integers, Interval, Points
-from warner.design.auditing import hockey_stick
 from warner.mechanisms import from_header
 from warner.mechanisms.gaussian import calibrate, divergence
+from warner.privacy.likelihood_ratios import hockey_stick
 
 
 def test_calibration_is_the_analytic_one() -> None:
@@ -104,14 +104,16 @@ def test_reports_stop_at_the_ends() -> None:
     for widths, expected in (([1 << 64, 0], 0), ([0, 1 << 64], mechanism.n_reports - 1)):
         whole = [0] * len(mechanism.law.masses)
         whole[0], whole[-1] = widths
-        mechanism.__dict__["_edges"] = Edges.of(whole)
+        mechanism.law.__dict__["edges"] = Edges.of(whole)
         assert mechanism._sample(np.array([0.5]), Source(None))["report"].tolist() == [expected]
 
 
 def test_an_audit_finds_a_delta_that_is_too_small() -> None:
     mechanism = Gaussian(Integers(0, 3), 1.0, 1e-2)
     assert warner.audit(mechanism, claim=warner.ApproximateLDP(1.0, 1e-2)).holds
-    assert "delta is" in str(warner.audit(mechanism, claim=warner.ApproximateLDP(1.0, 1e-3)).breaks)
+    assert "delta is" in str(
+        warner.audit(mechanism, claim=warner.ApproximateLDP(1.0, 1e-3)).violation
+    )
     assert not warner.audit(
         mechanism, claim=warner.LDP(3.0)
     ).holds  # normal tails keep no epsilon alone

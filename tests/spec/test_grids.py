@@ -92,7 +92,14 @@ def test_tags_stand_among_cells(here: Path) -> None:
         STUDY.replace("RandomizedResponse", "UtilityOptimizedRR")
         + 'sensitive = [[0, 1]]\ntags = ["home"]\n'
     )
-    run("randomize", "city.toml", "-o", "r.csv", text='place\n"2,1"\n@home\n"[2, 1]"\n')
+    run(
+        "randomize",
+        "city.toml",
+        "-o",
+        "r.csv",
+        "--keep-order",
+        text='place\n"2,1"\n@home\n"[2, 1]"\n',
+    )
     assert read_reports("r.csv")["place"].columns["report"].tolist() == [9, 20, 9]
     run("estimate", "r.csv", "--plot", "p.svg")
 

@@ -88,7 +88,7 @@ def test_a_marginal_is_sums_in_the_order_asked(method: Estimator) -> None:
     assert whole.marginal(["pay", "sex"]).probabilities == pytest.approx(
         table.sum(axis=1).T.ravel()
     )
-    assert list(whole.marginal(["pay", "sex"]).domain.domains) == ["pay", "sex"]  # type: ignore[attr-defined]
+    assert list(whole.marginal(["pay", "sex"]).domain.attributes) == ["pay", "sex"]  # type: ignore[attr-defined]
     assert whole.marginal(["age", "pay", "sex"]).probabilities == pytest.approx(
         np.moveaxis(table, 0, 2).ravel()
     )
@@ -392,8 +392,8 @@ def test_steps_from_independence_do_not_depend_on_the_order_of_attributes() -> N
     order = [2, 0, 1]
     found = whole.data.channel.marginal(whole.data.weights, SHAPE, order)
     assert found is not None
-    names = list(DOMAIN.domains)
-    turned = Product(**{names[axis]: DOMAIN.domains[names[axis]] for axis in order})
+    names = list(DOMAIN.attributes)
+    turned = Product(**{names[axis]: DOMAIN.attributes[names[axis]] for axis in order})
     fit = whole.estimator.fit(LikelihoodData(found[0], found[1], whole.n, turned))
     assert fit.shares == pytest.approx(
         whole.probabilities.reshape(SHAPE).transpose(order).ravel(), rel=1e-9

@@ -126,7 +126,7 @@ def test_epsilon_is_exact_by_enumeration(key: str, value: str, size: int, share:
             **cells,
         )
         found = warner.audit(mechanism)
-        assert found.holds and "enumerated" in found.how
+        assert found.holds and "enumerated" in found.method
         assert epsilon - 1e-9 <= found.epsilon <= epsilon
 
 
@@ -134,7 +134,7 @@ def test_epsilon_is_exact_by_enumeration(key: str, value: str, size: int, share:
 def test_many_keys_are_audited_key_by_key(key: str, value: str) -> None:
     mechanism = KeyValue(Categorical(list(range(5000))), PAY, 1.0, key=key, value=value)
     found = warner.audit(mechanism)
-    assert found.holds and found.how == "key by key, exactly" and 1 - 1e-9 <= found.epsilon <= 1
+    assert found.holds and found.method == "key by key, exactly" and 1 - 1e-9 <= found.epsilon <= 1
 
 
 # Estimates.

@@ -26,8 +26,9 @@ from warner.app.cli import main
 from warner.app.terminal import as_cell, csv_of, show_estimate
 from warner.domains import Tagged, from_spec
 from warner.io import open_reports, write_reports
-from warner.io.seal import seal
+from warner.io.file_seal import seal
 from warner.reports.tally import Tally, canonical, dump_tallies, parse_tallies
+from warner.reports.tally_kinds import Histogram
 
 BAD = [
     "\x00",
@@ -141,7 +142,7 @@ def test_a_foreign_header_or_file_with_such_a_name_is_refused_and_the_message_sa
     header = json.loads(canonical(mechanism.header))
     header["domain"]["values"] = ["x", f"y{bad}"]
     with pytest.raises(warner.MismatchError, match="label 1: must not hold") as caught:
-        warner.estimate(Tally(header, "histogram", np.array([1, 2]), 3))
+        warner.estimate(Tally(header, Histogram(), np.array([1, 2]), 3))
     assert unreadable(str(caught.value)) is None
     # A tally file and a report file whose checksums fit.
     tally = mechanism.tally(mechanism.randomize(["x"]))

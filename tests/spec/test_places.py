@@ -25,7 +25,8 @@ from warner import (
 from warner.channels import DenseChannel, PlanarChannel
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import from_header
-from warner.privacy.report_laws import Displacements, worst_slope
+from warner.mechanisms.planar_law import Displacements
+from warner.privacy.likelihood_ratios import worst_slope
 
 
 def _brute(grid: Grid, epsilon: float, reach: int) -> np.ndarray:
@@ -230,7 +231,7 @@ def test_folded_reports_say_as_much() -> None:
 def test_what_no_law_can_represent_is_refused_with_what_can() -> None:
     with pytest.raises(warner.BudgetError, match="smallest for this grid is"):
         Geometric(Integers(0, 9), 1e-6)
-    with pytest.raises(warner.BudgetError, match=r"smallest whose law is summed exactly is 0\.04"):
+    with pytest.raises(warner.BudgetError, match=r"smallest is 0\.04"):
         PlanarGeometric(Grid(4, 4, 0.5), 0.03)
     assert PlanarGeometric(Grid(4, 4, 0.5), 0.04).epsilon <= 0.04
     with pytest.raises(warner.BudgetError, match="at most 600 nats"):
@@ -307,9 +308,11 @@ def test_probabilities_are_summed_without_seams() -> None:
     for grid, epsilon in ((Grid(4, 101), 5.9), (Grid(3, 140), 4.2), (Grid(3, 150), 1.0)):
         for make in (PlanarLaplace, PlanarGeometric):
             mechanism = make(grid, epsilon)
-            assert mechanism.law.slope() <= epsilon
+            assert mechanism.law.epsilon_per_unit() <= epsilon
             result = warner.audit(mechanism)
-            assert result.holds and "all pairs of cells" in result.how and result.epsilon <= epsilon
+            assert (
+                result.holds and "all pairs of cells" in result.method and result.epsilon <= epsilon
+            )
 
 
 class CityBlock(PlanarGeometric):
@@ -347,7 +350,7 @@ def test_displacements_without_a_common_divisor_bound_all_pairs_of_cells(
         )
         laws.append(Displacements.of(uneven / (uneven * quarters).sum()))
     for law in laws:
-        assert law.few and law.steepest() == pytest.approx(law.slope(), rel=1e-12)
+        assert law.is_small and law.steepest() == pytest.approx(law.epsilon_per_unit(), rel=1e-12)
 
 
 def test_a_planar_law_changed_in_the_tenth_digit_is_not_taken() -> None:

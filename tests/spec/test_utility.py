@@ -25,10 +25,10 @@ from warner import (
 )
 from warner._core.exact import log_ratio
 from warner.app.study import Study
-from warner.design.auditing import enumerated
+from warner.design.audits.serialised import enumerated
 from warner.domains import Tagged, from_spec
 from warner.mechanisms import from_header
-from warner.privacy.report_laws import violation, worst_ratio
+from warner.privacy.likelihood_ratios import ambiguous_report, worst_ratio
 from warner.reports.reports import Reports
 
 DOMAIN = Integers(0, 9)
@@ -124,16 +124,16 @@ class Leaky(UtilityOptimizedRR):
 
 def test_an_audit_names_the_report_that_breaks_the_definition() -> None:
     broken = warner.audit(Leaky(DOMAIN, 1.0, [0, 1]))
-    assert not broken.holds and "report 5" in str(broken.breaks)
+    assert not broken.holds and "report 5" in str(broken.violation)
     # Claims: what is broken is the report, or the report and the pair of values.
     matrix = np.array([[0.5, 0.1], [0.5, 0.9]])
     mixing = warner.ChannelMechanism(Integers(0, 1), matrix, sensitive=[0])
     assert isinstance(mixing.guarantee, ULDP) and mixing.epsilon == pytest.approx(np.log(5))
     assert not warner.audit(mixing, claim=ULDP(1.0, (0,))).holds
     assert "report 0 comes from 0, 5 times as likely as from 1" in str(
-        warner.audit(mixing, claim=ULDP(1.0, (0,))).breaks
+        warner.audit(mixing, claim=ULDP(1.0, (0,))).violation
     )
-    assert "report 0" in str(warner.audit(mixing, claim=LDP(1.0)).breaks)
+    assert "report 0" in str(warner.audit(mixing, claim=LDP(1.0)).violation)
     assert (
         warner.audit(mixing, claim=ULDP(1.7, (0,))).holds
         and warner.audit(mixing, claim=OSLDP(1.7, (0,))).holds
@@ -143,7 +143,7 @@ def test_an_audit_names_the_report_that_breaks_the_definition() -> None:
     )
     assert isinstance(uninvertible.guarantee, OSLDP) and uninvertible.epsilon == np.inf
     assert "unprotected report 2 comes from 1 and from 2" in str(
-        warner.audit(uninvertible, claim=ULDP(9.0, (0,))).breaks
+        warner.audit(uninvertible, claim=ULDP(9.0, (0,))).violation
     )
     one_sided = warner.ChannelMechanism(
         Integers(0, 2), [[1.0, 0.5, 0.5], [0.0, 0.5, 0.5]], sensitive=[0]
@@ -204,7 +204,7 @@ def test_guarantees_compose_where_a_proposition_says_so() -> None:
     pairs = np.array([[x * y for x, y in zip(r, s, strict=True)] for r in a for s in b])
     sensitive_mask = np.array([True, True, False, False])
     protected = np.array([y0 < 2 and y1 < 2 for y0 in range(4) for y1 in range(4)])
-    assert violation(pairs, sensitive_mask, protected) is None
+    assert ambiguous_report(pairs, sensitive_mask, protected) is None
     assert log_ratio(worst_ratio(pairs[protected]), 1) == pytest.approx(1.5, abs=1e-12)
 
 
@@ -287,7 +287,7 @@ def test_one_sided_mechanisms_are_utility_optimised_ones_and_a_post_processing(s
         and post.sum(axis=0) == pytest.approx(np.ones(len(uldp)))
         and (post >= 0).all()
     )
-    assert violation(uldp, sensitive_mask, protected) is None
+    assert ambiguous_report(uldp, sensitive_mask, protected) is None
     assert (
         np.log((uldp[protected].max(axis=1) / uldp[protected].min(axis=1)).max()) <= epsilon + 1e-9
     )
@@ -374,6 +374,40 @@ def test_no_one_else_learns_the_map(
     assert texts[0] == texts[1]
     assert not caplog.text and capsys.readouterr() == ("", "")
     assert city.mechanism.header == from_header_again(city)
+
+
+def test_a_personalized_mechanism_is_a_mechanism_like_any_other() -> None:
+    size = CITY.domain.size
+    assert isinstance(CITY, warner.Mechanism) and size == DOMAIN.size + 2
+    found = warner.audit(CITY)
+    assert found.holds and found.epsilon == warner.audit(CITY.mechanism).epsilon
+    assert warner.audit(CITY, claim=CITY.guarantee).holds
+    p = np.full(size, 1 / size)
+    loss = warner.theory.expected_loss(CITY, p, 100)
+    assert loss == warner.theory.expected_loss(CITY.mechanism, p, 100)
+    ranking = warner.plan(CITY.domain, CITY.requested, 100, CITY.sensitive)
+    assert any(
+        option.mechanism == "UtilityOptimizedRR" or option.name == "UtilityOptimizedRR"
+        for option in ranking.options
+    )
+
+
+def test_a_personalized_mechanism_is_one_attribute_of_several() -> None:
+    smokes = warner.Categorical(["no", "yes"])
+    survey = warner.PerAttribute(
+        warner.Product(place=CITY.domain, smokes=smokes),
+        {"place": CITY, "smokes": lambda d: warner.RandomizedResponse(d, 1.0)},
+    )
+    assert survey.parts["place"] is CITY and warner.audit(survey).holds
+    again = warner.mechanisms.from_header(survey.header)
+    assert again.header == survey.header
+    with pytest.raises(warner.ArgumentTypeError, match=r"go through a device.*city\.device"):
+        survey.randomize([{"place": 3, "smokes": "no"}])
+
+
+def test_real_answers_of_a_personalized_mechanism_go_through_a_device() -> None:
+    with pytest.raises(warner.ArgumentTypeError, match=r"go through a device.*city\.device"):
+        CITY.randomize([3])
 
 
 def from_header_again(city: Personalized) -> dict[str, object]:

@@ -34,12 +34,13 @@ from warner.app import cli
 from warner.app.study import Study
 from warner.io import (
     ReportWriter,
+    csv_format,
     open_reports,
+    read_answers,
     read_reports,
     read_values,
+    report_writer,
     tally_file,
-    values,
-    write,
     write_reports,
 )
 from warner.reports.reports import Reports
@@ -79,9 +80,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few thousand people are as many for this program as some millions for the real one."""
-    monkeypatch.setattr(values, "_BLOCK", 2**14)
-    monkeypatch.setattr(values, "_ROWS", 1000)
-    monkeypatch.setattr(write, "_ROW_GROUP", 700)
+    monkeypatch.setattr(csv_format, "_ANSWER_BLOCK", 2**14)
+    monkeypatch.setattr(read_answers, "ROWS_PER_BATCH", 1000)
+    monkeypatch.setattr(report_writer, "_ROW_GROUP", 700)
     monkeypatch.setattr(_shuffle, "_ROWS", 1500)
     monkeypatch.setattr(_shuffle, "_PERMUTED", 300)
 
@@ -155,7 +156,7 @@ def test_all_but_the_reports_is_the_same_whatever_the_answers(
             sizes = [p.stat().st_size for p in here.iterdir() if p.name.startswith(".")]
             steps.append((done, total, sizes))
 
-        monkeypatch.setattr(write, "Shuffle", Watched)
+        monkeypatch.setattr(report_writer, "Shuffle", Watched)
         monkeypatch.setattr(cli, "progress", lambda _, step=step: contextlib.nullcontext(step))
         said = run("randomize", "study.toml", raw, "-o", f"r.{suffix}", *order)
         if order and suffix == "csv":
@@ -503,11 +504,11 @@ def test_a_column_that_stands_twice_is_refused(here: Path) -> None:
             head + "\n" + ",".join(["no", "3", "no", "no"][: head.count(",") + 1]) + "\n"
         )
         assert (
-            "column 'smokes': stands twice"
+            "column 'smokes': occurs twice"
             in run("randomize", "study.toml", "a.csv", ok=False).stderr
         )
         assert (
-            "column 'smokes': stands twice"
+            "column 'smokes': occurs twice"
             in run("randomize", "study.toml", text=Path("a.csv").read_text(), ok=False).stderr
         )
     Path("a.csv").write_text("smokes,other,age,other\nno,1,3,2\n")
@@ -517,7 +518,7 @@ def test_a_column_that_stands_twice_is_refused(here: Path) -> None:
     )
     pq.write_table(table, "a.parquet")
     assert (
-        "column 'smokes': stands twice"
+        "column 'smokes': occurs twice"
         in run("randomize", "study.toml", "a.parquet", ok=False).stderr
     )
 

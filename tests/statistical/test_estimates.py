@@ -191,19 +191,19 @@ def _covered(
 @pytest.mark.parametrize("target", ["population", "respondents"])
 @pytest.mark.parametrize("name", ["RandomizedResponse", "UnaryEncoding symmetric"])
 def test_bootstrap_intervals_cover_shares_and_linear_functions(name: str, target: str) -> None:
-    """Away from the border: coverage over 300 runs of 4 shares, a mean and a range, within 6 sd of 0.95 (sd 0.0126).
+    """Away from the border: coverage over 150 runs of 4 shares, a mean and a range, within 6 sd of 0.95 (sd 0.018).
 
-    The wrong program that draws the respondents' values anew but measures errors from the centre covers respondents too often.
+    Intervals of half the width cover 0.67. Those of the other target are the subject of a test of their own.
     """
     found = _covered(
         name,
         3.0,
         target,
-        300,
+        150,
         lambda e, rng: e.interval(0.95, target, "bootstrap", LINEAR, replicates=60, rng=rng),
     )
     # Quantiles of 60 replicates cover about 0.01 less than they should.
-    assert (np.abs(found - 0.94) < 6 * 0.0126).all()
+    assert (np.abs(found - 0.94) < 6 * 0.018).all()
 
 
 @pytest.mark.parametrize("size, target", [(2, "population"), (2, "respondents"), (4, "population")])
@@ -260,7 +260,7 @@ def test_bootstraps_for_the_wrong_target_are_caught() -> None:
             "RandomizedResponse",
             3.0,
             "respondents",
-            300,
+            150,
             lambda e, rng: e.interval(
                 0.95, "population", "bootstrap", LINEAR, replicates=60, rng=rng
             ),
@@ -272,17 +272,17 @@ def test_bootstraps_for_the_wrong_target_are_caught() -> None:
 @pytest.mark.parametrize("target", ["population", "respondents"])
 @pytest.mark.parametrize("name", ["LocalHashing optimized", "ChannelMechanism"])
 def test_fisher_intervals_cover_shares_and_linear_functions(name: str, target: str) -> None:
-    """Over 1000 runs: within 6 sd of 0.95 (sd 0.0069). Mutants: the information of half the people, or twice; the other target."""
+    """Over 400 runs: within 6 sd of 0.95 (sd 0.011). Mutants: the information of half the people, or twice; the other target."""
     found = _covered(
-        name, 3.0, target, 1000, lambda e, _: e.interval(0.95, target, "fisher", LINEAR)
+        name, 3.0, target, 400, lambda e, _: e.interval(0.95, target, "fisher", LINEAR)
     )
-    assert (np.abs(found - 0.95) < 6 * 0.0069).all()
+    assert (np.abs(found - 0.95) < 6 * 0.011).all()
     for factor, wrong in ((2**0.5, 0.98), (2**-0.5, 0.88)):
         scaled = _covered(
             name,
             3.0,
             target,
-            200,
+            100,
             lambda e, _, f=factor: _scaled(e.interval(0.95, target, "fisher", LINEAR), f),
         ).mean()
         assert (scaled > wrong) if factor > 1 else (scaled < wrong)

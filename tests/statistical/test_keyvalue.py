@@ -34,14 +34,16 @@ def _keys_at_the_whole_budget(m: Mechanism, index: np.ndarray, s: Source) -> dic
     """epsilon_1 = epsilon: other keys are raised w.p. 1 / (e + 1)."""
     assert isinstance(m, KeyValue)
     greedy = KeyValue(m.keys, m.values, m.requested, value=m.value, cells=m.cells)
-    greedy._other = int(ONE / (np.exp(m.requested) + 1))
+    greedy._other_width = int(ONE / (np.exp(m.requested) + 1))
     return greedy.randomize_index(index, s)
 
 
 def _values_apart_from_keys(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.ndarray]:
     """The key by randomised response, and the person's value with it whatever key was sent."""
     assert isinstance(m, KeyValue)
-    sent = direct_sample(index // m.values.size, m.domain.shape[0], m._keep, m._other, s)
+    sent = direct_sample(
+        index // m.values.size, m.domain.shape[0], m._keep_width, m._other_width, s
+    )
     return {"key": sent, "value": m._value.randomize_index(index % m.values.size, s)["report"]}
 
 

@@ -7,7 +7,9 @@ import pytest
 
 import warner
 from warner import Categorical, EmpiricalBayes
-from warner.estimators import _noise, _order, shrinkage
+from warner.estimators.empirical_bayes import estimator as shrinkage
+from warner.estimators.empirical_bayes import noise as _noise
+from warner.estimators.empirical_bayes import order as _order
 from warner.estimators.empirical_bayes.noise import Noise
 from warner.estimators.likelihood_data import LikelihoodData
 

@@ -18,10 +18,10 @@ from warner import Mechanism
 from warner._core.exact import ONE
 from warner._core.hash_family import buckets
 from warner._core.sampling import Source
-from warner.design.auditing import sampled_bound
+from warner.design.audits.sampled import sampled_bound
 from warner.mechanisms.direct import direct_sample
+from warner.reports.counting import count_rows
 from warner.reports.reports import Reports
-from warner.reports.tally import distinct
 
 N = 200_000
 ALPHA = 1e-9
@@ -49,7 +49,7 @@ def _p_value(mechanism: Mechanism, sampler: Sampler) -> float:
         columns = _typed(
             mechanism, sampler(mechanism, np.full(N, x), Source(np.random.default_rng(x)))
         )
-        seen, counts = distinct(
+        seen, counts = count_rows(
             Reports(mechanism.header, columns).record_array(), np.ones(N, dtype=np.int64)
         )
         observed = np.zeros(len(records))
@@ -164,7 +164,9 @@ def _olh_uses_a_modulo(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, 
     seed = s.uniform(m.seeds, len(index))
     return {
         "seed": seed,
-        "bucket": direct_sample((seed * 31 + index) % m.buckets, m.buckets, m._own, m._other, s),
+        "bucket": direct_sample(
+            (seed * 31 + index) % m.buckets, m.buckets, m._true_width, m._other_width, s
+        ),
     }
 
 
@@ -226,7 +228,9 @@ def test_the_sampled_bound_is_below_the_exact_epsilon(name: str) -> None:
 
 def test_the_sampled_bound_is_close_where_there_is_little_to_see() -> None:
     assert 0.97 < _bound(warner.RandomizedResponse(warner.Integers(0, 1), 1.0), 10**6) <= 1.0
-    assert warner.audit(smallest("RandomizedResponse"), samples=2000).sampled is not None
+    assert (
+        warner.audit(smallest("RandomizedResponse"), samples=2000).sampled_lower_bound is not None
+    )
 
 
 def _audited(name: str, sampler: Sampler, epsilon: float, samples: int = 100_000) -> float:

@@ -8,7 +8,9 @@ import pytest
 import warner
 from warner import EmpiricalBayes, Integers
 from warner.channels import StackChannel
-from warner.estimators import _noise, _prior, shrinkage
+from warner.estimators.empirical_bayes import estimator as shrinkage
+from warner.estimators.empirical_bayes import noise as _noise
+from warner.estimators.empirical_bayes import prior as _prior
 from warner.estimators.likelihood_data import LikelihoodData
 
 

@@ -1,1 +1,1 @@
-"""Foundations that know nothing of privacy: checks, errors, exact arithmetic, sampling, hashing, files."""
+"""Foundations: checks, errors, exact arithmetic, random words, files."""

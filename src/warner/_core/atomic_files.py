@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,22 +11,20 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
-from warner._core.errors import (
-    FileError,
-    message,
-)
-
-SCHEMA = 1
-_MAGIC = b"warner-reports 1\n"
+from warner._core.errors import FileError, message
 
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
-    """A temporary file to write, which becomes ``path`` when the block ends and vanishes when it fails.
+    """Give a temporary file to write, which becomes ``path`` when the block ends without an error.
 
-    A reader sees the old file or all of the new one, also after a power cut: the content reaches the disk before the name does.
-    The temporary file is readable by its owner alone. Links are followed and an existing file keeps its permissions; what is
-    no regular file (a pipe, a device) is written to at the end and not replaced.
+    A reader sees the old file or the whole new file, also after a power cut, because the content
+    reaches the disk before the name. The temporary file is readable by its owner alone, and is
+    removed after an error. Links are followed, and an existing file keeps its permissions. A pipe
+    or a device is not replaced: the content is copied to it at the end.
+
+    Raises:
+        FileError: the file cannot be written.
     """
     target = Path(path).resolve()
     regular = target.is_file() or not target.exists()
@@ -53,7 +51,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
     try:
         yield temporary
         if regular:
-            # mkstemp makes private files; a new result gets what any new file gets.
+            # mkstemp makes private files; a new file gets the usual permissions.
             os.chmod(
                 temporary, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
             )
@@ -68,7 +66,10 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
 
 
 def _to_disk(path: str | Path) -> None:
-    """Wait until a file, or the list of the files in a folder, is on the disk; of folders, where the system can."""
+    """Wait until a file, or the list of files in a folder, is on the disk.
+
+    Some systems cannot do this for folders, so errors for folders are ignored.
+    """
     folder = os.path.isdir(path)
     try:
         handle = os.open(path, os.O_RDONLY if folder else os.O_RDWR)
@@ -83,20 +84,20 @@ def _to_disk(path: str | Path) -> None:
 
 @lru_cache(maxsize=1)
 def _umask() -> int:
-    """The process's mask for new files; it can only be read by setting it, so it is read once."""
+    """The mask of the process for new files. Reading it means setting it, so it is read once."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file whole or not at all: see :func:`whole_file`."""
+    """Write ``data`` to a file completely or not at all: see :func:`whole_file`."""
     with whole_file(path) as temporary:
         Path(temporary).write_bytes(data)
 
 
 def read_whole(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file; FileError where it cannot be opened."""
+    """Return the bytes of a file; FileError where it cannot be opened."""
     try:
         return Path(path).read_bytes()
     except OSError as error:

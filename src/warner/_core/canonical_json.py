@@ -1,16 +1,17 @@
-"""The one text of JSON data, for hashes and comparisons."""
+"""Canonical JSON, for hashes and comparisons."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-# Beyond this many values neither a table of labels nor an estimate per value is sensible on one machine.
-LARGEST_SIZE = 2**26
-
 
 def canonical(value: Any) -> str:
-    """The one JSON text of a value: sorted keys, no spaces. What hashes are taken of."""
+    """Return the only JSON text of a value: sorted keys, no spaces, ASCII.
+
+    >>> canonical({"b": 1, "a": [True, None]})
+    '{"a":[true,null],"b":1}'
+    """
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
     )

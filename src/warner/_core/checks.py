@@ -1,4 +1,4 @@
-"""Checks of arguments."""
+"""Checks of arguments, which return the argument in one type or raise an error."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ from warner._core.text import unreadable
 
 
 def show(value: Any) -> str:
-    """A parameter for a message: its value, shortened, and its type where that is the point."""
+    """Return the ``repr`` of a parameter for a message, at most 60 characters long."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def legible(name: str, text: str) -> str:
-    """``text``, a label or a name, if every page, picture and terminal can show it."""
+    """Return a label or a name, refused where a page or a terminal cannot show it.
+
+    Raises:
+        ArgumentError: a character that cannot be shown.
+    """
     if (found := unreadable(text)) is not None:
         raise ArgumentError(
             message(name, f"must not hold {found}", show(text), "Write it in printable characters")
@@ -36,7 +40,12 @@ def legible(name: str, text: str) -> str:
 def integer(
     name: str, value: Any, low: int, high: int | None = None, remedy: str | None = None
 ) -> int:
-    """``value`` as an int within [low, high]; booleans and floats are refused."""
+    """Return ``value`` as an int within [low, high]; booleans and floats are refused.
+
+    Raises:
+        ArgumentTypeError: another type.
+        ArgumentError: an integer outside [low, high].
+    """
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise ArgumentTypeError(
             message(name, "must be an integer", f"{show(value)} ({kind(value)})", remedy)
@@ -49,7 +58,12 @@ def integer(
 
 
 def real(name: str, value: Any, remedy: str | None = None) -> float:
-    """``value`` as a finite float; booleans, strings and NaN are refused."""
+    """Return ``value`` as a finite float; booleans, strings and NaN are refused.
+
+    Raises:
+        ArgumentTypeError: another type.
+        ArgumentError: infinity or NaN.
+    """
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise ArgumentTypeError(
             message(name, "must be a number", f"{show(value)} ({kind(value)})", remedy)
@@ -61,7 +75,7 @@ def real(name: str, value: Any, remedy: str | None = None) -> float:
 
 
 def as_float(value: Any) -> float:
-    """float(value), infinite where an integer is beyond every float."""
+    """Return float(value); infinity for an integer beyond the range of floats."""
     try:
         return float(value)
     except OverflowError:
@@ -69,7 +83,12 @@ def as_float(value: Any) -> float:
 
 
 def probability(name: str, value: Any) -> float:
-    """``value`` as a float strictly between 0 and 1."""
+    """Return ``value`` as a float strictly between 0 and 1.
+
+    Raises:
+        ArgumentTypeError: another type.
+        ArgumentError: a number outside (0, 1).
+    """
     number = real(name, value)
     if not 0 < number < 1:
         raise ArgumentError(message(name, "must lie strictly between 0 and 1", show(number)))
@@ -77,7 +96,17 @@ def probability(name: str, value: Any) -> float:
 
 
 def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
-    """``value`` as a privacy budget in nats: a positive number, infinite only where that is allowed."""
+    """Return ``value`` as a privacy budget in nats.
+
+    Args:
+        value: a positive number.
+        name: the name of the argument, for messages.
+        infinite: whether infinity is allowed.
+
+    Raises:
+        ArgumentTypeError: no number.
+        BudgetError: a number that is not positive, or not finite where it must be.
+    """
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise ArgumentTypeError(
             message(
@@ -94,7 +123,8 @@ def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
                 name, "must be greater than 0", show(number), "Pass a positive number such as 1.0"
             )
         )
-    if math.isinf(number) and value != number:  # a huge integer: not what is meant by no protection
+    # An integer beyond the range of floats does not mean infinity.
+    if math.isinf(number) and value != number:
         raise BudgetError(
             message(
                 name, "is beyond every float", show(value), "Pass a positive number such as 1.0"
@@ -113,7 +143,7 @@ def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
 
 
 def choice(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
-    """``value`` if it is one of ``allowed``."""
+    """Return ``value`` if it is one of ``allowed``; ArgumentError otherwise."""
     if not any(value is item or (type(value) is type(item) and value == item) for item in allowed):
         raise ArgumentError(
             message(name, f"must be one of {', '.join(map(repr, allowed))}", show(value))
@@ -122,7 +152,15 @@ def choice(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
 
 
 def numbers_of(name: str, value: Any, rule: str = "must be an array of numbers") -> np.ndarray:
-    """``value`` as a float array; masked entries and complex numbers are refused, because the mask and the imaginary part would be lost."""
+    """Return ``value`` as a float array.
+
+    Masked entries and complex numbers are refused, because the mask and the imaginary part would be
+    lost.
+
+    Raises:
+        ArgumentError: masked entries.
+        ArgumentTypeError: no numbers, or complex numbers.
+    """
     try:
         if np.ma.is_masked(value):
             raise ArgumentError(
@@ -150,7 +188,18 @@ def numbers_of(name: str, value: Any, rule: str = "must be an array of numbers")
 def distribution(
     name: str, value: Any, size: int | None = None, tolerance: float = 1e-9
 ) -> np.ndarray:
-    """``value`` as a float array (K,) on the simplex: entries >= 0 that sum to 1 within ``tolerance``."""
+    """Return ``value`` as a distribution (K,): entries >= 0 that sum to 1 within ``tolerance``.
+
+    Args:
+        name: the name of the argument, for messages.
+        value: (K,).
+        size: K; None for any.
+        tolerance: the largest difference of the sum from 1.
+
+    Raises:
+        ArgumentTypeError: no numbers.
+        ArgumentError: another shape, or no distribution.
+    """
     array = numbers_of(name, value)
     if array.ndim != 1 or (size is not None and array.size != size):
         raise ArgumentError(
@@ -166,7 +215,7 @@ def distribution(
 
 
 def kind(value: Any) -> str:
-    """What sort of thing a value is, in words that give nothing of the value away.
+    """Return the kind of a value in words that do not tell the value.
 
     >>> kind(None), kind("secret"), kind(float("nan")), kind(-3)
     ('None', 'a string', 'NaN', 'an integer')

@@ -7,15 +7,15 @@ WarnerError
 ├── ArgumentTypeError (TypeError)       an argument has the wrong type
 ├── ReportError (ValueError)            reports that the mechanism cannot have sent
 │   └── ImpossibleReportError           a report with probability zero under the model
-├── MismatchError (ValueError)          things that do not belong together
-├── FileError (ValueError)              a file that is not whole, not ours or not unaltered
+├── MismatchError (ValueError)          objects that do not belong together
+├── FileError (ValueError)              a file that is truncated, altered or in another format
 ├── StudyError (ValueError)             a study file that breaks a rule
-├── IdentifiabilityError (ValueError)   the reports do not determine what was asked for
-├── EmptyError (ValueError)             nothing to work on
+├── IdentifiabilityError (ValueError)   the reports do not determine the result
+├── EmptyError (ValueError)             no data
 └── MissingExtraError (ImportError)     an optional dependency is not installed
 
-Every message reads "name: rule; got ... . Remedy." Parameters are shown by value. A person's answer never is, because
-messages end up in logs: its position and kind stand for it.
+Every message has the form "name: rule; got ... . Remedy." Parameters are shown by value. A person's
+answer is shown by its position and kind alone, because messages end up in logs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,15 @@ from warner._core.text import visible
 
 
 def message(name: str, rule: str, got: str | None = None, remedy: str | None = None) -> str:
-    """The one message form: ``name: rule; got this. Remedy.`` Parts may come from foreign files, so it is made :func:`visible`.
+    """Return a message in the form ``name: rule; got this. Remedy.``
+
+    Parts may come from files of others, so characters that screens cannot show are escaped.
+
+    Args:
+        name: the argument, file or place that breaks a rule.
+        rule: the rule.
+        got: the value or its kind, where that helps.
+        remedy: what the caller can do.
 
     >>> message("n", "must be positive", "-1", "Pass the number of people")
     'n: must be positive; got -1. Pass the number of people.'
@@ -46,14 +54,14 @@ class ArgumentError(WarnerError, ValueError):
 
 
 class BudgetError(ArgumentError):
-    """A privacy parameter that cannot be honoured."""
+    """A privacy parameter for which no mechanism exists."""
 
 
 class ValuesError(ArgumentError):
-    """An answer outside the domain; the message gives its position and kind, never the answer.
+    """An answer outside the domain; the message has its position and kind, never the answer.
 
     Attributes:
-        position: of the first such answer, from 0.
+        position: the position of the first such answer, from 0.
     """
 
     def __init__(
@@ -69,7 +77,12 @@ class ValuesError(ArgumentError):
         self._parts = (rule, got, remedy)
 
     def moved(self, where: str, offset: int) -> ValuesError:
-        """The same error at another place: ``where`` names it, ``offset`` is added to the position."""
+        """Return the same error for another place.
+
+        Args:
+            where: the name of the place.
+            offset: the number to add to the position.
+        """
         rule, got, remedy = self._parts
         return ValuesError(self.position + offset, rule, got, remedy, where)
 
@@ -99,11 +112,11 @@ class StudyError(WarnerError, ValueError):
 
 
 class IdentifiabilityError(WarnerError, ValueError):
-    """The reports do not determine what was asked for."""
+    """The reports do not determine the requested result."""
 
 
 class EmptyError(WarnerError, ValueError):
-    """There is nothing to work on."""
+    """There are no data."""
 
 
 class MissingExtraError(WarnerError, ImportError):

@@ -1,7 +1,8 @@
-"""Exact arithmetic for privacy laws: probabilities are integers over 2**64, budgets are logarithms of their ratios.
+"""Exact arithmetic: probabilities are integers over 2^64, budgets are logarithms of ratios.
 
-A sampler compares a uniform 64-bit integer U with an integer threshold T, so an event has probability exactly
-T / 2**64. Rounding T to the side that protects more keeps the realised epsilon at or below the one asked for.
+A sampler compares a uniform 64-bit integer U with an integer threshold T, so an event has exactly
+the probability T / 2^64. T is rounded to the side that protects more, so the realised epsilon is at
+most the requested one.
 """
 
 from __future__ import annotations
@@ -12,20 +13,16 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from warner._core.errors import (
-    BudgetError,
-    message,
-)
+from warner._core.errors import BudgetError, message
 
 ONE = 2**64
-# One step of 2**-64 moves ln(probability) by 2**-64 / probability; at 5e-11 that is 1.1e-9 of epsilon, so this is
-# the smallest probability at which "realised equals requested within 1e-9" can still be promised.
+# One step of 2^-64 changes ln(probability) by 2^-64 / probability, which at 5e-11 is 1.1e-9. For
+# smaller probabilities the realised epsilon may differ from the requested one by more than 1e-9.
 SMALLEST = Decimal("5e-11")
 TOLERANCE = 1e-9
-# exp(60) is far beyond 1/SMALLEST: larger budgets are refused before an exponential could overflow.
+# exp(60) is far beyond 1 / SMALLEST. Larger budgets are refused before an exponential overflows.
 LARGEST_EPSILON = 60.0
-# Below it estimates divide by differences of probabilities that double precision does not resolve, and no number of people
-# that live would be enough.
+# For smaller budgets estimates would divide by differences that double precision does not resolve.
 SMALLEST_EPSILON = 1e-9
 
 _CONTEXT = decimal.Context(prec=60)
@@ -33,7 +30,7 @@ _SHORT = decimal.Context(prec=30)
 
 
 def exp(epsilon: float | Fraction) -> Decimal:
-    """e**epsilon to 60 digits.
+    """Return exp(epsilon) to 60 digits.
 
     >>> round(exp(1.0), 10)
     Decimal('2.7182818285')
@@ -42,27 +39,29 @@ def exp(epsilon: float | Fraction) -> Decimal:
 
 
 def divide(a: Decimal | int, b: Decimal | int) -> Decimal:
-    """a / b to 60 digits."""
+    """Return a / b to 60 digits."""
     return _CONTEXT.divide(Decimal(a), Decimal(b))
 
 
 def down(probability: Decimal) -> int:
-    """The largest integer T with T / 2**64 <= probability."""
+    """Return the largest integer T with T / 2^64 <= probability."""
     return int(_CONTEXT.multiply(probability, Decimal(ONE)).to_integral_value(ROUND_FLOOR))
 
 
 def up(probability: Decimal) -> int:
-    """The smallest integer T with T / 2**64 >= probability."""
+    """Return the smallest integer T with T / 2^64 >= probability."""
     return int(_CONTEXT.multiply(probability, Decimal(ONE)).to_integral_value(ROUND_CEILING))
 
 
 def rational(value: Fraction) -> Decimal:
-    """A fraction to 60 digits."""
+    """Return a fraction as a decimal of 60 digits."""
     return _CONTEXT.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def natural(value: int | Fraction) -> float:
-    """ln of a positive exact number that a float may not hold; the same on every machine.
+    """Return ln of a positive exact number, which may be beyond the range of floats.
+
+    The result is the same on every machine.
 
     >>> natural(1)
     0.0
@@ -71,7 +70,10 @@ def natural(value: int | Fraction) -> float:
 
 
 def normal_masses(deviation: float, reach: int) -> list[Decimal]:
-    """exp(-j^2 / (2 deviation^2)) for j = 0..reach, each from the one before, as q^(j^2) / q^((j-1)^2) = q^(2j - 1)."""
+    """Return q^(j^2) for j = 0..reach, with q = exp(-1 / (2 deviation^2)).
+
+    Each mass comes from the previous mass: q^(j^2) = q^((j-1)^2) q^(2j - 1).
+    """
     q = exp(-1 / (2 * Fraction(deviation) ** 2))
     square, step, masses = _CONTEXT.multiply(q, q), q, [Decimal(1)]
     for _ in range(reach):
@@ -81,13 +83,13 @@ def normal_masses(deviation: float, reach: int) -> list[Decimal]:
 
 
 def share_of(part: Decimal, whole: Decimal, total: int) -> int:
-    """part / whole of ``total``, rounded down."""
+    """Return total * part / whole, rounded down."""
     digits = decimal.Context(prec=60 + len(str(total)))
     return int(digits.divide(digits.multiply(part, Decimal(total)), whole))
 
 
 def log_ratio(high: int | Fraction, low: int | Fraction, times: float | Fraction = 1) -> float:
-    """The smallest float that is >= times ln(high / low); infinity where low is 0.
+    """Return the smallest float >= times ln(high / low); infinity where low is 0.
 
     >>> log_ratio(3, 1) >= 1.0986122886681098 and log_ratio(5, 0)
     inf
@@ -100,73 +102,70 @@ def log_ratio(high: int | Fraction, low: int | Fraction, times: float | Fraction
     return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
-def check_representable(epsilon: float, smallest: Decimal, what: str) -> None:
-    """Refuse a law whose smallest probability is too small for 64-bit thresholds (METHODS 8)."""
+def check_representable(epsilon: float, smallest: Decimal, event: str) -> None:
+    """Refuse probabilities that are too small for 64-bit thresholds (METHODS 8).
+
+    Args:
+        epsilon: the requested budget, for the message.
+        smallest: the smallest probability of a mechanism.
+        event: the event with this probability, for the message.
+
+    Raises:
+        BudgetError: ``smallest`` is below 5e-11.
+    """
     if smallest < SMALLEST:
-        raise BudgetError(
-            message(
-                "epsilon",
-                f"is too large for exact 64-bit sampling: {what} would have probability {float(smallest):.3g}, below {float(SMALLEST):.0e}",
-                repr(epsilon),
-                "Pass a smaller epsilon or use a smaller domain",
-            )
-        )
+        rule = f"is too large for exact 64-bit sampling: {event} would have probability"
+        rule = f"{rule} {float(smallest):.3g}, below {float(SMALLEST):.0e}"
+        remedy = "Pass a smaller epsilon or use a smaller domain"
+        raise BudgetError(message("epsilon", rule, repr(epsilon), remedy))
 
 
 def check_epsilon(epsilon: float) -> None:
-    """Refuse a budget whose exponential has no use: so large that it may overflow, or hardly different from 1."""
+    """Refuse a budget outside [1e-9, 60] with BudgetError."""
     if epsilon < SMALLEST_EPSILON:
-        raise BudgetError(
-            message(
-                "epsilon",
-                f"is too small: below {SMALLEST_EPSILON:g} reports tell nothing",
-                repr(epsilon),
-                "Pass a larger epsilon",
-            )
-        )
+        rule = f"is too small: below {SMALLEST_EPSILON:g} reports tell nothing"
+        raise BudgetError(message("epsilon", rule, repr(epsilon), "Pass a larger epsilon"))
     if epsilon > LARGEST_EPSILON:
-        raise BudgetError(
-            message(
-                "epsilon",
-                f"must be at most {LARGEST_EPSILON:g}: beyond it no 64-bit law exists",
-                repr(epsilon),
-                "Pass a smaller epsilon; RandomizedResponse with epsilon=inf is the way to ask for no protection",
-            )
-        )
+        rule = f"must be at most {LARGEST_EPSILON:g}: 64-bit thresholds cannot represent more"
+        remedy = "Pass a smaller epsilon; for no protection use RandomizedResponse with epsilon=inf"
+        raise BudgetError(message("epsilon", rule, repr(epsilon), remedy))
 
 
 def realise(
     requested: float, high: int | Fraction, low: int | Fraction, times: int | Fraction = 1
 ) -> float:
-    """The epsilon of a law whose worst likelihood ratio is (high / low)^times, checked against what was asked."""
+    """Return the realised epsilon, times ln(high / low), rounded up.
+
+    Args:
+        requested: the requested epsilon.
+        high: the numerator of the largest ratio of two probabilities of one report.
+        low: its denominator.
+        times: the power of the ratio.
+
+    Raises:
+        BudgetError: the realised epsilon exceeds the requested one, or is smaller by over 1e-9.
+    """
     if high <= low:
-        raise BudgetError(
-            message(
-                "epsilon",
-                "is too small: on the 64-bit grid the reports would not depend on the value at all",
-                repr(requested),
-                "Pass a larger epsilon or use a smaller domain",
-            )
-        )
+        rule = "is too small: with 64-bit thresholds reports would not depend on the value"
+        remedy = "Pass a larger epsilon or use a smaller domain"
+        raise BudgetError(message("epsilon", rule, repr(requested), remedy))
     epsilon = log_ratio(high, low, times)
     if not requested - TOLERANCE <= epsilon <= requested:
-        raise BudgetError(
-            message(
-                "epsilon",
-                f"cannot be met on the 64-bit grid: the nearest law realises {epsilon!r}",
-                repr(requested),
-                "Pass a larger epsilon",
-            )
-        )
+        rule = f"cannot be met with 64-bit thresholds: the nearest that can is {epsilon!r}"
+        raise BudgetError(message("epsilon", rule, repr(requested), "Pass a larger epsilon"))
     return epsilon
 
 
 @lru_cache(maxsize=512)
 def doubling(ratio: int, digit: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """For G with Pr(G >= k) = a^k, a = ratio / 2**64, and step = 2^digit: Pr(that binary digit of G is 1), and Pr(G >= step).
+    """Return two probabilities for G with Pr(G >= k) = a^k, a = ratio / 2^64, and s = 2^digit.
 
-    a^step / (1 + a^step) and a^step: the digits of G are independent, because a^G is a product over them. As words of 64 bits, most
-    significant first; 256 bits are more than any number of draws will ask for.
+        Pr(the binary digit of G is 1) = a^s / (1 + a^s),   Pr(G >= s) = a^s
+
+    The binary digits of G are independent, because a^G is a product over them.
+
+    Returns:
+        Each probability as four words of 64 bits, the most significant first.
     """
     wide = decimal.Context(prec=120)
     a = wide.divide(Decimal(ratio), Decimal(ONE))
@@ -176,7 +175,7 @@ def doubling(ratio: int, digit: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def words_of(probability: Decimal, count: int) -> tuple[int, ...]:
-    """The first ``count`` words of 64 bits of a probability below 1, most significant first."""
+    """Return the first ``count`` 64-bit words of a probability below 1, most significant first."""
     wide = decimal.Context(prec=len(probability.as_tuple().digits) + 20 * count + 2)
     whole = int(
         wide.multiply(probability, Decimal(ONE**count)).to_integral_value(ROUND_FLOOR, wide)

@@ -1,11 +1,12 @@
-"""The public hash family of local hashing, version 1: 32-bit arithmetic that a browser repeats bit for bit.
+"""The public hash family of local hashing, version 1, in 32-bit arithmetic as browsers have it.
 
     key(s)    = mix(s * 0x9E3779B1 + 0x7F4A7C15)
     h_s(x)    = ((mix(key(s) ^ (x * 0x85EBCA77)) >> 16) * g) >> 16        in 0..g-1
 
-All products are modulo 2**32; ``mix`` is Wellons' lowbias32 finaliser. The last line maps the upper 16 bits to g buckets by
-a multiplication (no modulo, exact in JavaScript's numbers). Buckets are not exactly equally likely over seeds, and need not
-be: the pool's own collision matrix is what estimation uses (METHODS 1). Known answers: tests/laws/hash_vectors.json.
+All products are modulo 2^32, and ``mix`` is Wellons' lowbias32 finaliser. The last line maps the
+upper 16 bits to g buckets by a multiplication, which is exact in JavaScript's numbers. Buckets need
+not be equally likely over seeds, because estimation uses the collision matrix of the actual seeds
+(METHODS 1). Known answers: tests/laws/hash_vectors.json.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _15, _16 = np.uint32(15), np.uint32(16)
 
 
 def _mix(h: np.ndarray) -> np.ndarray:
+    """The lowbias32 finaliser of 32-bit words, in place."""
     h ^= h >> _16
     h *= _M1
     h ^= h >> _15
@@ -30,7 +32,15 @@ def _mix(h: np.ndarray) -> np.ndarray:
 
 
 def buckets(seeds: np.ndarray, index: np.ndarray, count: int) -> np.ndarray:
-    """h_s(x) for broadcastable ``seeds`` and label ``index``, as uint32 in 0..count-1.
+    """Return the buckets h_s(x).
+
+    Args:
+        seeds: s, 32-bit integers.
+        index: x, the indices of values; ``seeds`` and ``index`` are broadcast against each other.
+        count: g, the number of buckets, at most 2^16 - 1.
+
+    Returns:
+        uint32 in 0..g-1, in the broadcast shape.
 
     >>> buckets(np.array([0, 1, 2]), np.array([7, 7, 7]), 4).tolist()
     [0, 0, 1]

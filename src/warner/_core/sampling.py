@@ -1,8 +1,9 @@
-"""Where random bits come from, and the exact samplers made of them.
+"""Sources of random words, and exact samplers.
 
-Every sampler is a function of uniform 64-bit integers U and integer thresholds T: an event has probability exactly
-T / 2**64. Bits are drawn only as far as the comparison needs them. The first 16 bits settle U < T except in one case of
-65,536, where the remaining 48 are drawn: the law is that of the full comparison, at a quarter of the randomness.
+Every sampler compares uniform 64-bit integers U with integer thresholds T, so an event has exactly
+the probability T / 2^64. Bits are drawn only as far as a comparison needs them. The first 16 bits
+decide U < T except in one case of 65,536, where the other 48 are drawn. The probabilities are those
+of the full comparison, at a quarter of the random bits.
 """
 
 from __future__ import annotations
@@ -19,27 +20,30 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import kind
-from warner._core.errors import (
-    ArgumentTypeError,
-    message,
-)
+from warner._core.errors import ArgumentTypeError, message
 from warner._core.exact import doubling
 
 _LOW48 = 2**48 - 1
-_DENSE_STEPS = 5  # binary digits of a threshold that are compared for all bits at once, before the undecided are gathered
+# Binary digits of a threshold that are compared at a time: for all bits, and for undecided bits.
+_DENSE_STEPS = 5
 _SPARSE_STEPS = 3
-_TABLE_BYTES = 2**13  # fewer random bytes than this do not repay their table
-_BYTE_BLOCK = 2**16  # bytes at a time, so that the working arrays stay in the cache
-_TABLE_CELLS = (
-    2**14
-)  # beyond it most 16-bit prefixes straddle two cells and a look-up decides nothing
-_TABLE_DRAWS = 2**12  # fewer draws than this do not repay building the table
-_RARE = 6.0  # nats at which a trial succeeds rarely enough to be repeated
+_TABLE_BYTES = 2**13  # random bytes from which a table is worth building
+_BYTE_BLOCK = 2**16  # bytes at a time, so that the arrays fit the cache
+# With more cells, most 16-bit prefixes belong to two cells, and a table decides little.
+_TABLE_CELLS = 2**14
+_TABLE_DRAWS = 2**12  # draws from which a table is worth building
+_RARE = 6.0  # nats from which successes of a trial are rare enough to repeat the trial
 
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Consecutive cells of 0..2**(64 words): where all but the last end (``exact``), and the upper 64 bits of that."""
+    """Consecutive cells of the integers 0..2^(64 words) - 1.
+
+    Attributes:
+        exact: the end of each cell except the last, and of empty cells at the end.
+        words: the number of 64-bit words of an integer.
+        heads: the upper 64 bits of ``exact``, uint64.
+    """
 
     exact: list[int]
     words: int
@@ -47,11 +51,11 @@ class Edges:
 
     @classmethod
     def of(cls, widths: Sequence[int]) -> Edges:
-        """Cells of the given widths, which sum to a power of 2**64."""
+        """Return cells of the given widths, which sum to a power of 2^64."""
         *exact, total = accumulate(widths)
         words = (total.bit_length() - 1) // 64
         assert total == 1 << 64 * words
-        # Trailing cells of width 0 would begin at the very end.
+        # Empty cells at the end would begin beyond the last integer.
         exact = [edge for edge in exact if edge < total]
         return cls(
             exact, words, np.array([edge >> 64 * (words - 1) for edge in exact], dtype=np.uint64)
@@ -59,7 +63,13 @@ class Edges:
 
 
 class Source:
-    """Uniform random words: the operating system's, or those of a generator given for simulation.
+    """Uniform random words, from the operating system or from a generator for simulations.
+
+    Args:
+        rng: the generator; None for the operating system.
+
+    Raises:
+        ArgumentTypeError: something else.
 
     >>> Source(np.random.default_rng(1)).words(2, np.uint8).shape
     (2,)
@@ -79,22 +89,27 @@ class Source:
 
     @property
     def simulated(self) -> bool:
-        """Whether the words come from a generator, which can be repeated, and not from the operating system."""
+        """Whether the words come from a generator, whose words can be repeated."""
         return self._rng is not None
 
     def words(self, n: int, dtype: Any) -> np.ndarray:
-        """``n`` independent uniform words of an unsigned dtype, shape (n,): an array that may be written to."""
+        """Return ``n`` independent uniform words (n,) of an unsigned dtype, in a writable array."""
         size = np.dtype(dtype).itemsize
         if self._rng is None:
-            # A bytearray, because samplers write into what they draw: bytes would be read-only.
+            # Samplers write into the array, and bytes would be read-only.
             return np.frombuffer(bytearray(os.urandom(n * size)), dtype=dtype)
         whole = -(-n * size // 8)
-        return self._rng.integers(0, 2**64 - 1, whole, dtype=np.uint64, endpoint=True).view(dtype)[
-            :n
-        ]
+        words = self._rng.integers(0, 2**64 - 1, whole, dtype=np.uint64, endpoint=True)
+        return np.asarray(words.view(dtype)[:n])
 
     def below(self, threshold: int, n: int, more: tuple[int, ...] = ()) -> np.ndarray:
-        """Booleans (n,), each true with probability exactly threshold / 2**64, to which ``more`` words of 64 bits can be appended."""
+        """Return booleans (n,), each true with probability exactly threshold / 2^64.
+
+        Args:
+            threshold: 0..2^64 - 1.
+            n: the number of booleans.
+            more: further 64-bit words of the threshold, for a more exact probability.
+        """
         head = self.words(n, np.uint16)
         pivot = threshold >> 48
         result = head < pivot
@@ -108,14 +123,15 @@ class Source:
         return result
 
     def below_each(self, thresholds: np.ndarray) -> np.ndarray:
-        """Booleans (n,), each true with probability exactly its own threshold / 2**64, of thresholds (n,) uint64.
+        """Return booleans (n,), the i-th true with probability exactly thresholds[i] / 2^64.
 
-        The same words are drawn, and the same operations done, whatever the thresholds are.
+        The random words drawn and the operations do not tell the thresholds.
+
+        Args:
+            thresholds: (n,) uint64.
         """
-        head, pivot = (
-            self.words(len(thresholds), np.uint16),
-            (thresholds >> np.uint64(48)).astype(np.uint16),
-        )
+        head = self.words(len(thresholds), np.uint16)
+        pivot = (thresholds >> np.uint64(48)).astype(np.uint16)
         result = head < pivot
         tied = np.flatnonzero(head == pivot)
         if tied.size:
@@ -125,7 +141,7 @@ class Source:
         return result
 
     def among(self, edges: Edges, n: int) -> np.ndarray:
-        """Which cell a uniform number falls in, (n,): cell i with probability exactly its width."""
+        """Return the cells (n,) of uniform integers: each with its share of the width."""
         u = self.words(n, np.uint64)
         found = np.searchsorted(edges.heads, u, side="right")
         for i in (
@@ -138,10 +154,10 @@ class Source:
         return found
 
     def geometric(self, ratio: int, n: int) -> np.ndarray:
-        """Whole numbers G >= 0, int64 (n,), with Pr(G >= k) = (ratio / 2**64)**k.
+        """Return integers G >= 0, int64 (n,), with Pr(G >= k) = a^k and a = ratio / 2^64.
 
-        By binary digits, which are independent, until a^(2^j) is small; what lies beyond is geometric in steps of 2^j, counted by
-        trials that mostly fail at once.
+        The binary digits of G are independent, and are drawn up to the j at which a^(2^j) is small.
+        The rest is geometric in steps of 2^j, and is counted by trials that mostly fail at once.
         """
         total = np.zeros(n, dtype=np.int64)
         digit, nats = 0, -math.log(ratio / 2**64)
@@ -157,7 +173,7 @@ class Source:
         return total
 
     def bits(self, threshold: int, size: int) -> np.ndarray:
-        """``size`` bytes of independent bits, each 1 with probability exactly threshold / 2**64."""
+        """Return ``size`` bytes of independent bits, each 1 with probability threshold / 2^64."""
         if threshold >= 2**64:
             return np.full(size, 0xFF, dtype=np.uint8)
         if threshold <= 0:
@@ -169,10 +185,11 @@ class Source:
         )
 
     def _bits_by_byte(self, threshold: int, size: int) -> np.ndarray:
-        """Eight bits at a time: the cell of a 512-bit number among 256 cells as long as the bytes are likely.
+        """Eight bits at a time: the cell of a 512-bit integer among 256 cells, one for each byte.
 
-        16 bits find the cell by table except in about one case of 250, 64 bits do except in one of 2**56; what is left is
-        compared in whole integers.
+        The width of a cell is the probability of its byte. The first 16 bits find the cell in a
+        table, except in about one case of 250. The first 64 bits find it, except in one case of
+        2^56, where whole integers are compared.
         """
         table, edges, exact = _byte_table(threshold)
         out = np.empty(size, dtype=np.uint8)
@@ -194,11 +211,11 @@ class Source:
         return out
 
     def _bits_by_digit(self, threshold: int, size: int) -> np.ndarray:
-        """Digit by digit, without a table to build: for few bits.
+        """Digit by digit, without a table, for few bits.
 
-        U < T is decided from the most significant binary digit down, for 64 outcomes in one word at a time: a digit
-        where they differ settles an outcome (1 if T has the one), equal digits leave it open. After five digits one
-        outcome in 32 is open; those bytes are gathered and go on alone.
+        U < T is decided from the most significant binary digit down, for 64 outcomes in one word. A
+        digit in which U and T differ decides an outcome; equal digits leave it open. After five
+        digits one outcome in 32 is open, and only the bytes with open outcomes go on.
         """
         words = -(-size // 8)
         value = np.zeros(words, dtype=np.uint64)
@@ -220,9 +237,9 @@ class Source:
     def _compare(
         self, threshold: int, digit: int, steps: int, value: np.ndarray, still: np.ndarray
     ) -> int:
-        """Compare ``steps`` more binary digits in place; the next digit, or -1 when all is decided."""
+        """Compare ``steps`` binary digits in place; return the next digit, or -1 at the end."""
         for _ in range(steps):
-            # No one left in T: outcomes still equal to it so far cannot be below it.
+            # The remaining digits of T are 0, so outcomes equal to T so far cannot be below it.
             if digit < 0 or threshold & ((2 << digit) - 1) == 0:
                 return -1
             equal = still & self.words(still.size, still.dtype)
@@ -235,7 +252,7 @@ class Source:
         return digit
 
     def uniform(self, bound: int, n: int) -> np.ndarray:
-        """Integers (n,) exactly uniform on 0..bound-1, as int64, by rejection."""
+        """Return integers (n,), int64, exactly uniform on 0..bound-1, by rejection."""
         if bound == 1:
             return np.zeros(n, dtype=np.int64)
         dtype, top = (
@@ -252,9 +269,13 @@ class Source:
         return result
 
     def uniform_each(self, bounds: np.ndarray) -> np.ndarray:
-        """Integers (n,), each exactly uniform on 0..bound-1 of its own bound, by rejection; bounds (n,) int64, at least 1.
+        """Return integers (n,), the i-th exactly uniform on 0..bounds[i]-1, by rejection.
 
-        One word is drawn for each, also where the bound is 1, and another one with a probability below bound / 2**64.
+        One word is drawn for each integer, also where the bound is 1. Another word is drawn with a
+        probability below bound / 2^64.
+
+        Args:
+            bounds: (n,) int64, at least 1.
         """
         bounds = bounds.astype(np.uint64)
         width = np.uint64(2**64 - 1) // bounds
@@ -264,9 +285,11 @@ class Source:
         return result.astype(np.int64)
 
     def cells(self, width: int, count: int, last: int, n: int) -> np.ndarray:
-        """Which cell a 64-bit U falls in, int32 (n,): 0..count-1 of ``width`` each, then one of width ``last``, code ``count``.
+        """Return the cells, int32 (n,), of uniform 64-bit integers U.
 
-        U beyond the last cell is drawn again, so that probabilities are widths over count * width + last.
+        Cells 0..count-1 have the width ``width``, and cell ``count`` has the width ``last``. U
+        beyond the last cell is drawn again, so the probability of a cell is its width divided by
+        count * width + last.
         """
         if n < _TABLE_DRAWS or count > _TABLE_CELLS:
             code = _cell(self.words(n, np.uint64), width, count, last)
@@ -288,6 +311,7 @@ _OPEN, _BEYOND = -1, -2
 
 
 def _cell(u: np.ndarray, width: int, count: int, last: int) -> np.ndarray:
+    """The cells of 64-bit integers, _BEYOND after the last cell."""
     code = np.minimum(u // np.uint64(width), np.uint64(count)).astype(np.int32)
     if (total := count * width + last) < 2**64:
         code[u >= np.uint64(total)] = _BEYOND
@@ -296,7 +320,7 @@ def _cell(u: np.ndarray, width: int, count: int, last: int) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def _cell_table(width: int, count: int, last: int) -> np.ndarray:
-    """The cell that a 16-bit prefix settles, _OPEN where it leaves the cell open."""
+    """The cell of all integers with a 16-bit prefix, _OPEN where they are in several cells."""
     first = np.arange(2**16, dtype=np.uint64) << np.uint64(48)
     low, high = (_cell(u, width, count, last) for u in (first, first | np.uint64(_LOW48)))
     table = np.where(low == high, low, _OPEN).astype(np.int32)
@@ -306,10 +330,13 @@ def _cell_table(width: int, count: int, last: int) -> np.ndarray:
 
 @lru_cache(maxsize=16)
 def _byte_table(threshold: int) -> tuple[np.ndarray, np.ndarray, list[int]]:
-    """Bytes of eight bits that are 1 w.p. T / 2**64, as cells of 512 bits: byte b with k ones is T**k (2**64 - T)**(8 - k) long.
+    """Cells of 512-bit integers for bytes whose bits are 1 with probability T / 2^64.
 
-    Returns the byte that a 16-bit prefix settles (-1 where it does not), the upper 64 bits of the 255 inner edges, and
-    those edges whole.
+    The cell of a byte with k ones has the width T^k (2^64 - T)^(8 - k).
+
+    Returns:
+        The byte of all integers with a 16-bit prefix (-1 where there are several), the upper 64
+        bits of the 255 inner edges, and the whole edges.
     """
     exact = list(
         accumulate(
@@ -318,7 +345,7 @@ def _byte_table(threshold: int) -> tuple[np.ndarray, np.ndarray, list[int]]:
         )
     )
     edges = np.array([edge >> 448 for edge in exact], dtype=np.uint64)
-    # A prefix leaves the byte open if an edge lies among the numbers that begin with it, other than at the first of them.
+    # A prefix has several bytes if an edge is among its integers, but not at the first of them.
     heads = np.array([edge >> 496 for edge in exact])
     at_start = np.bincount(
         heads[[edge & (1 << 496) - 1 == 0 for edge in exact]], minlength=2**16 + 1

@@ -1,7 +1,8 @@
-"""Uniform random orders: of rows in memory, and of more rows than memory holds.
+"""Uniform random orders of rows, in memory or on disk.
 
-The order of a file's rows can say whose report is whose, so reports are written in an order that is drawn at random. Every order
-is exactly equally likely. What is drawn, stored and read depends on the number of rows and their width, never on the rows.
+The order of the rows in a file can tell whose report is whose, so reports are written in a random
+order. All orders are exactly equally likely. The random words drawn and the bytes stored and read
+depend on the number of rows and their width, never on their contents.
 """
 
 from __future__ import annotations
@@ -14,26 +15,25 @@ import numpy as np
 from warner._core.sampling import Source
 
 _ROWS = 2**21  # rows in memory at a time
-_PERMUTED = 2**18  # rows permuted at a time, of those that were in a file: what fits the cache
+_PERMUTED = 2**18  # rows from a file that are permuted at a time, so that they fit the cache
 _BYTES = 2**26  # bytes in memory at a time
-_BUCKETS = 2**12  # parts of a file that does not fit into memory
+_BUCKETS = 2**12  # random parts into which the rows of a file are divided
 
 
 def rows_at_a_time(width: int, most: int) -> int:
-    """How many rows of ``width`` bytes are held at a time: a function of the width alone, at most ``most``."""
+    """Return the number of rows of ``width`` bytes to hold at a time, from 1 to ``most``."""
     return max(1, min(most, _BYTES // max(width, 1)))
 
 
 def permutation(source: Source, n: int) -> np.ndarray:
-    """A uniform permutation of 0..n-1, (n,).
+    """Return a uniform permutation of 0..n-1, (n,).
 
-    Every index goes to one of 2**32 places, drawn uniformly. The indices are sorted by place, and those that share one are
-    permuted among themselves.
+    Each index gets one of 2^32 places, drawn uniformly. The indices are sorted by place, and
+    indices with the same place are permuted again.
     """
     low, high = source.words(n, np.uint16), source.words(n, np.uint16)
-    order = np.argsort(
-        low, kind="stable"
-    )  # of 16 bits, by their bytes: in a time that does not depend on them
+    # Integers of 16 bits are sorted by their bytes, in a time that does not depend on them.
+    order = np.argsort(low, kind="stable")
     order = order[np.argsort(high[order], kind="stable")]
     place = (high.astype(np.uint32) << 16 | low)[order]
     shared = np.flatnonzero(place[1:] == place[:-1])
@@ -46,10 +46,16 @@ def permutation(source: Source, n: int) -> np.ndarray:
 
 
 class Pieces:
-    """Passes rows on in pieces of exactly ``rows`` rows, and the rest at the end, however they came in."""
+    """Collects rows and passes them on in pieces of a fixed size, and the rest at the end."""
 
     def __init__(self, rows: int, width: int, take: Callable[[np.ndarray], None]) -> None:
-        """``take`` is called with every piece, (rows, width) uint8, which is overwritten afterwards."""
+        """Make an empty collector.
+
+        Args:
+            rows: the number of rows in a piece.
+            width: the number of bytes in a row.
+            take: called with each piece (rows, width) uint8, which is overwritten afterwards.
+        """
         self._take = take
         self._rows = rows
         self._held = np.empty((0, width), np.uint8)
@@ -57,10 +63,11 @@ class Pieces:
 
     @property
     def rest(self) -> np.ndarray:
-        """The rows that were not passed on yet, fewer than ``rows``."""
+        """The rows that were not passed on yet, fewer than a piece."""
         return self._held[: self._filled]
 
     def add(self, rows: np.ndarray) -> None:
+        """Collect rows, (n, width) uint8."""
         done = 0
         while done < len(rows):
             step = min(self._rows - self._filled, len(rows) - done)
@@ -73,7 +80,7 @@ class Pieces:
                 self._filled = 0
 
     def _grow(self, needed: int) -> None:
-        """Room for ``needed`` rows, by doubling: few rows need little memory."""
+        """Make room for ``needed`` rows, by doubling, so that few rows need little memory."""
         if needed > len(self._held):
             larger = np.empty(
                 (min(self._rows, max(needed, 2 * len(self._held))), self._held.shape[1]), np.uint8
@@ -82,36 +89,45 @@ class Pieces:
             self._held = larger
 
     def flush(self) -> None:
+        """Pass the rest on."""
         if self._filled:
             self._take(self.rest)
             self._filled = 0
 
 
 class Shuffle:
-    """Rows of bytes, taken in one after the other and given back in a uniformly random order.
+    """Takes rows of bytes and gives them back in a uniformly random order.
 
-    A piece that fills the memory goes to an unnamed temporary file, sorted by buckets that are drawn uniformly for its rows. In the
-    end some buckets at a time are read from all pieces, and permuted in memory.
+    Each row of a piece that fills the memory gets a uniformly random bucket. The piece is sorted by
+    bucket and written to an unnamed temporary file. At the end a few buckets at a time are read
+    from all pieces, and their rows are permuted in memory.
     """
 
     def __init__(self, width: int, source: Source, folder: str) -> None:
-        """``folder``: where a temporary file may stand."""
+        """Make an empty shuffle.
+
+        Args:
+            width: the number of bytes in a row.
+            source: the source of random words.
+            folder: the folder for a temporary file.
+        """
         self._width = width
         self._source = source
         self._folder = folder
         self._rows = rows_at_a_time(width, _ROWS)
         self._pieces = Pieces(self._rows, width, self._store)
         self._file: tempfile._TemporaryFileWrapper[bytes] | None = None
-        self._starts: list[int] = []  # where in the file each piece begins
-        self._bounds: list[
-            np.ndarray
-        ] = []  # which rows of each piece belong to which bucket, (buckets + 1,)
+        # The position of each piece in the file.
+        self._starts: list[int] = []
+        # For each piece the first row of each bucket, (buckets + 1,).
+        self._bounds: list[np.ndarray] = []
 
     def add(self, rows: np.ndarray) -> None:
         """Take in rows, (n, width) uint8."""
         self._pieces.add(rows)
 
     def _store(self, rows: np.ndarray) -> None:
+        """Write a piece to the file, sorted by random buckets."""
         if self._file is None:
             self._file = tempfile.TemporaryFile(dir=self._folder, prefix=".warner-")  # type: ignore[assignment]  # noqa: SIM115
         assert self._file is not None
@@ -123,7 +139,7 @@ class Shuffle:
         self._file.write(rows[order].data)
 
     def shuffled(self) -> Iterator[np.ndarray]:
-        """All rows in a uniformly random order, in parts (m, width) uint8 that fit into memory."""
+        """Return all rows in a uniformly random order, in parts (m, width) uint8 for the memory."""
         if self._file is None:
             rest = self._pieces.rest
             if len(rest):
@@ -151,7 +167,7 @@ class Shuffle:
             first = last
 
     def close(self) -> None:
-        """Take the temporary file away."""
+        """Remove the temporary file."""
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -1,21 +1,25 @@
-"""Which characters of labels and names may be shown, and how others are."""
+"""The characters of labels and names that screens can show."""
 
 from __future__ import annotations
 
 import re
 
-# Characters that no page, picture or terminal shows as text: control characters (C0, DEL, C1), separators of lines and paragraphs,
-# marks that turn the direction of text, halves of surrogate pairs, and code points that are no characters. The list is written
-# out, so that it is the same with every version of Python's Unicode tables.
+# Characters that no page, picture or terminal shows as text: control characters (C0, DEL, C1),
+# separators of lines and paragraphs, direction marks, surrogates and noncharacters. The list does
+# not depend on the Unicode tables of a Python version.
 _UNREADABLE = re.compile(
-    "[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff\\ufdd0-\\ufdef"
+    "[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e"
+    "\\u2066-\\u2069\\ud800-\\udfff\\ufdd0-\\ufdef"
     + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
     + "]"
 )
 
 
 def unreadable(text: str) -> str | None:
-    """What ``text`` must not hold and holds, in words for a message; None where every character may be shown.
+    """Return the first character of ``text`` that screens cannot show, in words for a message.
+
+    Returns:
+        The kind and the code of the character; None where all characters can be shown.
 
     >>> unreadable("<b>plain</b>"), unreadable("a\\x1b[2J")
     (None, 'the control character U+001B')
@@ -36,7 +40,7 @@ def unreadable(text: str) -> str | None:
 
 
 def visible(text: str) -> str:
-    """``text`` for a screen: what :func:`unreadable` names is written as an escape. Line ends stay.
+    """Return ``text`` with escapes for the characters that screens cannot show; line ends stay.
 
     >>> visible("a\\x1b[2J\\n")
     'a\\\\x1b[2J\\n'

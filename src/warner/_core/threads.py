@@ -1,7 +1,7 @@
 """Linear algebra on one thread, for fits that make many small products.
 
-OpenBLAS shares a product of a few hundred rows among all cores, and its threads wait for work by
-spinning. Where other processes use the cores, a fit then takes about ten times the processor time.
+OpenBLAS divides a product of a few hundred rows among all cores, and its threads wait for work in a
+busy loop. Where other processes use the cores, a fit then takes about ten times the processor time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
-# Multiplications in one product A' W A, up to which one thread does it in well under a second.
+# The number of multiplications in one product A' W A that one thread does in under a second.
 SMALL = 10**9
 
 _lock = Lock()
@@ -23,7 +23,10 @@ _limit: Any = None
 
 @cache
 def _controller(with_scipy: bool) -> Any:
-    """The libraries of linear algebra that are loaded; SciPy brings one of its own, so they are looked for again then."""
+    """The loaded libraries of linear algebra.
+
+    SciPy loads another one, so the libraries are searched again after SciPy is imported.
+    """
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -31,10 +34,10 @@ def _controller(with_scipy: bool) -> Any:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Within it, linear algebra runs on one thread; the numbers of threads before come back after it.
+    """Run linear algebra on one thread within the block, and restore the number afterwards.
 
-    The number belongs to the whole process. Where several threads of Python are inside, the first to
-    enter sets it and the last to leave restores it.
+    The number of threads belongs to the whole process. Where several Python threads are in such
+    blocks, the first to enter sets the number and the last to leave restores it.
     """
     global _users, _limit
     with _lock:

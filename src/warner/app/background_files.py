@@ -16,7 +16,6 @@ from warner._core.errors import (
     FileError,
     message,
 )
-from warner.domains import Tagged
 from warner.results.solution import Solution
 from warner.results.tables import as_text
 
@@ -24,7 +23,7 @@ from warner.results.tables import as_text
 def backgrounds(estimates: Sequence[Solution], named: tuple[str, ...]) -> dict[str, dict[str, Any]]:
     """What is known of tags, {attribute: {tag: shares}}, from CSV files of value,share; values not named have share 0."""
     found: dict[str, dict[str, Any]] = {}
-    domains = {str(e.attribute): e.domain for e in estimates if isinstance(e.domain, Tagged)}
+    domains = {str(e.attribute): e.domain for e in estimates if e.domain.tags}
     for item in named:
         name, equals, path = item.partition("=")
         attribute, dot, tag = name.rpartition(".")
@@ -39,7 +38,7 @@ def backgrounds(estimates: Sequence[Solution], named: tuple[str, ...]) -> dict[s
                     repr(item),
                 )
             )
-        plain = domains[places[0]].domain
+        plain = domains[places[0]].untagged
         labels = {as_text(value): i for i, value in enumerate(plain.labels)}
         shares = np.full(plain.size, np.nan)
         line, data = 1, read_whole(path)

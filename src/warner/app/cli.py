@@ -39,13 +39,11 @@ from warner.app.terminal import (
     show_plan,
     show_redistributed,
 )
-from warner.design.auditing import audit as audit_mechanism
+from warner.design.audits import audit as audit_mechanism
 from warner.design.comparison import compare as compare_methods
 from warner.design.planning import plan as make_plan
-from warner.domains import Tagged
 from warner.estimators import METHODS, Estimator, method
 from warner.mechanisms import Mechanism, from_header
-from warner.privacy.guarantees import LDP, OSLDP, ULDP, MetricLDP
 from warner.reports.tally import (
     Tally,
     dump_tallies,
@@ -73,7 +71,7 @@ _COMPARED = (
     "uniform",
 )  # what users would try
 _TOGETHER_HELP = (
-    "Of attributes plural together (warner tally --ways): these, jointly; may be repeated."
+    "Of attributes counted together (warner tally --ways): these, jointly; may be repeated."
 )
 _EQUAL_HELP = "Add inputs with equal counts: they are of different people, and equal by chance."
 _SIMULATED_HELP = "Add simulated reports to real ones; the sum counts as simulated."
@@ -133,7 +131,7 @@ def main() -> None:
     "-o",
     "--output",
     default="-",
-    help="Report file, .parquet or .csv; default CSV on standard output.",
+    help=f"Report file, {files.suffixes(writable=True)}; default CSV on standard output.",
 )
 @click.option(
     "--bare", is_flag=True, help="The values have no header line; columns are in the study's order."
@@ -192,7 +190,7 @@ def _spent(study: Study) -> str:
         if m.sensitive_mask is not None and not m.sensitive_mask.all()
     ]
     scope = f" (of {', '.join(some)} only the sensitive values are protected)" if some else ""
-    apart = [name for name, m in study.mechanisms.items() if isinstance(m.guarantee, MetricLDP)]
+    apart = [name for name, m in study.mechanisms.items() if m.guarantee.is_metric]
     scope += (
         f" (of {', '.join(apart)} between the values furthest apart, less between others)"
         if apart
@@ -251,7 +249,7 @@ def _generator(seed: int | None) -> Any:
     return np.random.default_rng(seed)
 
 
-@main.command()
+@main.command(epilog=f"Report files end in {files.suffixes()}.")
 @click.argument("reports", nargs=-1, required=True)
 @click.option("-o", "--output", default="-", help="Tally file (JSON); default standard output.")
 @click.option(
@@ -274,7 +272,7 @@ def tally(
     allow_equal: bool,
     allow_simulated: bool,
 ) -> None:
-    """Count the reports in one or more files (.parquet or .csv; - is CSV on standard input).
+    """Count the reports in one or more files (- is a file on standard input).
 
     Files with the same content or equal counts are refused: they are most likely copies of the same reports.
 
@@ -295,7 +293,7 @@ def tally(
                 raise ArgumentError(
                     message(
                         "reports",
-                        "must not be plural twice",
+                        "must not be counted twice",
                         f"{path}, whose content was given before",
                     )
                 )
@@ -387,9 +385,7 @@ def estimate(
     for path in (json_path, csv_path, plot_path):
         _not_over(path, tally)
     _apart(json=json_path, csv=csv_path, plot=plot_path)
-    tallies = (
-        files.tally_file(tally) if Path(tally).suffix in files.FORMATS else _read_tallies(tally)
-    )
+    tallies = files.tally_file(tally) if files.is_report_file(tally) else _read_tallies(tally)
     for attribute in wanted:
         if attribute not in tallies:
             raise ArgumentError(
@@ -406,9 +402,7 @@ def estimate(
         click.echo(f"{tally}: reports of a simulation, made with a seed", err=True)
     known = backgrounds(estimates, background)
     tagged = {
-        id(e): redistribute(e, known.get(str(e.attribute)))
-        for e in estimates
-        if isinstance(e.domain, Tagged)
+        id(e): redistribute(e, known.get(str(e.attribute))) for e in estimates if e.domain.tags
     }
     if json_path is not None:
         _write(
@@ -545,7 +539,7 @@ def plan(study: str, people: int, error: float | None, loss: str, as_json: bool)
     chosen = Study.load(study).mechanisms
     plans = {}
     for attribute, mechanism in chosen.items():
-        if not isinstance(mechanism.guarantee, LDP | ULDP | OSLDP):
+        if not mechanism.guarantee.bounds_all_pairs:
             click.echo(
                 f"{attribute} is left out: its privacy is {mechanism.guarantee}, which the mechanisms compared here do not have",
                 err=True,
@@ -557,7 +551,7 @@ def plan(study: str, people: int, error: float | None, loss: str, as_json: bool)
                     f"attributes.{attribute}", "is not protected, so there is nothing to choose"
                 )
             )
-        sensitive = getattr(mechanism.guarantee, "sensitive", None)
+        sensitive = mechanism.guarantee.sensitive
         plans[attribute] = make_plan(
             mechanism.domain, mechanism.requested, people, sensitive, error, loss
         )
@@ -602,7 +596,7 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
     if simulated:
         seeded = "the reports are simulated: whoever knows the seed can undo the randomisation"
         results = {
-            attribute: replace(result, holds=False, breaks=seeded)
+            attribute: replace(result, holds=False, violation=seeded)
             for attribute, result in results.items()
         }
     if as_json:
@@ -628,11 +622,11 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
         for attribute, result in results.items():
             seen = (
                 ""
-                if result.sampled is None
-                else f"; {samples:,} samples show at least {result.sampled:.4f}"
+                if result.sampled_lower_bound is None
+                else f"; {samples:,} samples show at least {result.sampled_lower_bound:.4f}"
             )
             mechanism = result.mechanism.partition("(")[0]
-            verdict = "yes" if result.holds else f"NO: {result.breaks}"
+            verdict = "yes" if result.holds else f"NO: {result.violation}"
             numbers = f"{result.requested:.10g}", f"{result.epsilon:.10g}"
             rows.append(
                 [
@@ -642,7 +636,7 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
                     verdict,
                     in_people(result.weight),
                     result.guarantee,
-                    result.how + seen,
+                    result.method + seen,
                 ]
             )
         console().print(grid(columns, rows))
@@ -752,7 +746,7 @@ def _of_study(file: files.ReportFile, study: Study, together: bool) -> files.Rep
 def _mechanisms_of(path: str) -> tuple[dict[str, Mechanism], bool]:
     """The mechanisms that a study, report or tally file names, and whether its reports are simulated."""
     suffix = Path(path).suffix
-    if suffix in files.FORMATS:
+    if files.is_report_file(path):
         opened = files.open_reports(path)
         return opened.mechanisms, opened.simulation
     if (

@@ -52,7 +52,7 @@ def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None
     randomised = time.perf_counter()
     tallies = files.tally_file(str(reports_file))
     save_tallies(tallies, tally_file)
-    plural = time.perf_counter()
+    tallied = time.perf_counter()
     estimates = [replace(estimate(part), attribute=name) for name, part in tallies.items()]
     estimated = time.perf_counter()
 
@@ -83,7 +83,7 @@ def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None
     )
     out.print(
         f"{estimates[0].n:,} people in {estimated - start:.2f} s: randomise and write {randomised - start:.2f} s, "
-        f"read and count {plural - randomised:.2f} s, estimate {estimated - plural:.3f} s."
+        f"read and count {tallied - randomised:.2f} s, estimate {estimated - tallied:.3f} s."
     )
     names = (
         "study.toml",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from warner._core.errors import ArgumentError, message
@@ -9,7 +11,8 @@ from warner.channels.arrays import FloatArray
 from warner.channels.base import Channel, LikelihoodOperator
 from warner.channels.dense import DenseChannel
 
-_SMALL = 256  # cells up to which a matrix is faster than transforms
+_SMALL = 256  # cells up to which estimators get a matrix
+_FEW = 400  # cells up to which a product with the matrix is faster than the transforms
 
 
 class PlanarChannel(Channel):
@@ -56,7 +59,17 @@ class PlanarChannel(Channel):
         )
         self._corner = corner
 
+    @cached_property
+    def _matrix(self) -> FloatArray | None:
+        """A (K, K), where the grid has few cells."""
+        return self._transformed(np.eye(self.shape[1])) if self.shape[1] <= _FEW else None
+
     def matvec(self, theta: FloatArray) -> FloatArray:
+        matrix = self._matrix
+        return self._transformed(theta) if matrix is None else matrix @ theta
+
+    def _transformed(self, theta: FloatArray) -> FloatArray:
+        """A theta by transforms."""
         height, width = self.grid
         t = np.moveaxis(theta.reshape(height, width, -1), 2, 0)
         out = np.fft.irfft2(np.fft.rfft2(t, self._sizes) * self._inner, self._sizes)[
@@ -84,6 +97,11 @@ class PlanarChannel(Channel):
         return np.moveaxis(out, 0, 2).reshape(self.shape[0], *theta.shape[1:])
 
     def rmatvec(self, r: FloatArray) -> FloatArray:
+        matrix = self._matrix
+        return self._transformed_back(r) if matrix is None else matrix.T @ r
+
+    def _transformed_back(self, r: FloatArray) -> FloatArray:
+        """A' r by transforms."""
         height, width = self.grid
         v = np.moveaxis(r.reshape(height, width, -1), 2, 0)
         inside = v.copy()
@@ -110,7 +128,7 @@ class PlanarChannel(Channel):
         return np.moveaxis(out, 0, 2).reshape(self.shape[1], *r.shape[1:])
 
     def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
-        """A matrix on small grids, where its products cost less than the transforms."""
+        """A matrix on small grids, which estimators multiply by many times."""
         return (DenseChannel(self._dense), w) if self.shape[0] <= _SMALL else (self, w)
 
 

@@ -217,7 +217,7 @@ def _measured(
     rng: np.random.Generator,
 ) -> list[SchemeLine]:
     """The lines of one scheme: attributes of each part randomised together, parts apart."""
-    shape, names = domain.shape, list(domain.domains)
+    shape, names = domain.shape, list(domain.attributes)
     axes = [axis for part in parts for axis in part]
     own = [subdomain(domain, part) for part in parts]
     budgets = [epsilon * len(part) / len(axes) for part in parts]

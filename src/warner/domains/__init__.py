@@ -1,6 +1,7 @@
-"""Domains: what a person can answer, and the bijection with indices 0..K-1 that mechanisms work on.
+"""Domains: the possible answers to a question, and their indices 0..K-1 that mechanisms work on.
 
-A domain refuses what is not in it. Its errors name the position and the kind of an answer, never the answer.
+A domain refuses an answer that is not in it. Its messages name the position and the kind of the
+answer, never the answer.
 """
 
 from __future__ import annotations
@@ -8,50 +9,58 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from warner._core.canonical_json import (
-    canonical,
-)
 from warner._core.checks import show
-from warner._core.errors import (
-    ArgumentError,
-    message,
-)
+from warner._core.errors import ArgumentError, message
 from warner.domains.base import LARGEST_SIZE, Domain
-from warner.domains.composite import Padded, Product, Tagged
-from warner.domains.simple import Categorical, Grid, Integers, Interval, Points
+from warner.domains.categorical import Categorical
+from warner.domains.declarations import Raster, StudyEntry, TextForm
+from warner.domains.grid import Grid
+from warner.domains.integers import Integers
+from warner.domains.interval import Interval
+from warner.domains.padded import Padded
+from warner.domains.points import Points
+from warner.domains.product import Product
+from warner.domains.tagged import Tagged
 
-_KINDS: dict[str, Any] = {
-    "padded": lambda s: Padded(from_spec(s["domain"]), s["pairs"]),
-    "tagged": lambda s: Tagged(from_spec(s["domain"]), s["tags"]),
-    "categorical": lambda s: Categorical(s["values"]),
-    "integers": lambda s: Integers(s["low"], s["high"]),
-    "interval": lambda s: Interval(s["low"], s["high"], s["bins"], s.get("clip", False)),
-    "grid": lambda s: Grid(s["rows"], s["columns"], s["side"]),
-    "points": lambda s: Points(s["points"]),
-    "product": lambda s: Product(**{name: from_spec(d) for name, d in s["domains"]}),
-}
+# Every class of domains. Study files list them in this order.
+DOMAINS: tuple[type[Domain], ...] = (
+    Categorical,
+    Integers,
+    Interval,
+    Grid,
+    Points,
+    Product,
+    Tagged,
+    Padded,
+)
+_BY_KIND = {cls.kind: cls for cls in DOMAINS}
 
 
 def from_spec(spec: Mapping[str, Any]) -> Domain:
-    """The domain that ``spec`` describes.
+    """Return the domain that ``spec`` describes.
+
+    Args:
+        spec: JSON data from :meth:`Domain.spec`.
+
+    Raises:
+        ArgumentError: an unknown kind, a missing key, or a value that the domain refuses.
 
     >>> from_spec({"kind": "integers", "low": 0, "high": 3}).size
     4
     """
-    build = _KINDS.get(spec.get("kind", ""))
-    if build is None:
-        raise ArgumentError(
-            message("domain kind", f"must be one of {', '.join(_KINDS)}", show(spec.get("kind")))
-        )
+    cls = _BY_KIND.get(spec.get("kind", ""))
+    if cls is None:
+        rule = f"must be one of {', '.join(_BY_KIND)}"
+        raise ArgumentError(message("domain kind", rule, show(spec.get("kind"))))
     try:
-        return build(spec)
+        return cls.from_spec(spec, from_spec)
     except KeyError as error:
-        raise ArgumentError(
-            message("domain", f"of kind {spec['kind']!r} needs {error.args[0]!r}")
-        ) from None
+        rule = f"of kind {spec['kind']!r} needs {error.args[0]!r}"
+        raise ArgumentError(message("domain", rule)) from None
 
 
 __all__ = [
+    "DOMAINS",
     "LARGEST_SIZE",
     "Categorical",
     "Domain",
@@ -61,7 +70,9 @@ __all__ = [
     "Padded",
     "Points",
     "Product",
+    "Raster",
+    "StudyEntry",
     "Tagged",
-    "canonical",
+    "TextForm",
     "from_spec",
 ]

@@ -1,68 +1,197 @@
-"""What a domain is, and the checks that all of them share."""
+"""The base class of domains: the operations and the capabilities that other rooms rely on."""
 
 from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from warner._core.canonical_json import canonical
-from warner._core.checks import kind, show
-from warner._core.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    EmptyError,
-    ValuesError,
-    message,
-)
+from warner._core.checks import show
+from warner._core.errors import ArgumentError, ArgumentTypeError, ValuesError, message
+from warner.domains.declarations import Raster, StudyEntry, TextForm
 
-# Beyond this many values neither a table of labels nor an estimate per value is sensible on one machine.
+# A table of labels, or an estimate for each value, is not sensible for more values than this.
 LARGEST_SIZE = 2**26
 
 
 class Domain(ABC):
-    """K possible answers. ``encode`` maps answers to indices, ``decode`` back.
+    """The K possible answers to one question, and their indices 0..K-1.
 
-    A domain with a geometry has ``points``, the coordinates of its values, shape (K, d); others have None.
+    A subclass implements ``encode``, ``decode``, ``spec`` and ``from_spec``, and overrides the
+    capabilities that it has. Other rooms ask for a capability and never for a class.
+
+    Attributes:
+        size: K, the number of values.
+        kind: the name of the class in ``spec``, and so in the headers of reports and tallies.
+        study: how a study file writes the domain; None where it cannot.
+        noun: what answers are called in messages, in the plural.
+        remedy: what a person can do about an answer outside the domain, for messages.
+        is_ordered: whether the index is an order in which neighbouring values are alike.
+        is_numeric: whether values are equally spaced numbers, or bins of an interval. Then
+            ``position`` works, and mechanisms of numbers take the domain.
+        is_binned: whether a value stands for a bin of numbers, which numeric mechanisms tell apart.
+        bin_width: the width h of a bin, in the unit of the values; 0 where values are points.
+        dimension: the number d of coordinates of a value; 0 for labels, which have none.
+        raster: rows, columns and side where the values are the cells of a grid; else None.
+        pairs: the most values that one person holds, where an answer is one of several drawn at
+            random; None where a person holds one value.
+        tags: the names of tags, each with a placeholder among the values.
     """
 
     size: int
-    points: np.ndarray | None = None
+    kind: ClassVar[str]
+    study: ClassVar[StudyEntry | None] = None
+    noun: ClassVar[str] = "labels of the domain"
+    remedy: ClassVar[str] = "correct them or add a catch-all value"
+
+    is_ordered: bool = False
+    is_numeric: bool = False
+    is_binned: bool = False
+    dimension: int = 0
+    pairs: int | None = None
+    tags: tuple[str, ...] = ()
 
     @abstractmethod
     def encode(self, values: Any) -> np.ndarray:
-        """Indices (n,) int64 of ``values``; raises ValuesError, EmptyError or ArgumentTypeError."""
+        """Return the indices of answers.
+
+        Args:
+            values: a list or an array of n answers.
+
+        Returns:
+            (n,) int64, each in 0..K-1.
+
+        Raises:
+            ValuesError: an answer outside the domain. The message has its position and kind alone.
+            EmptyError: no answers.
+            ArgumentTypeError: not a list of answers.
+        """
 
     @abstractmethod
     def decode(self, index: Any) -> list[Any]:
-        """The values at ``index`` (n,), as Python objects that ``encode`` accepts."""
-
-    def position(self, values: Any) -> np.ndarray:
-        """Where ``values`` lie between the domain's two ends, (n,) in [0, 1]; for domains of numbers, refused like ``encode``."""
-        raise ArgumentTypeError(
-            message(
-                "domain",
-                "must be Integers or Interval for a numeric mechanism",
-                type(self).__name__,
-            )
-        )
+        """Return the values at ``index`` (n,) as Python objects that ``encode`` accepts."""
 
     @abstractmethod
     def spec(self) -> dict[str, Any]:
-        """The domain as JSON data, from which :func:`from_spec` rebuilds it."""
+        """Return the domain as JSON data; :func:`warner.domains.from_spec` rebuilds it."""
+
+    @classmethod
+    @abstractmethod
+    def from_spec(
+        cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
+    ) -> Self:
+        """Return the domain that ``spec`` describes.
+
+        Args:
+            spec: what the method ``spec`` of this class returned.
+            build: makes a domain of any kind, for domains made of others.
+        """
+
+    @classmethod
+    def from_study(cls, entry: Any) -> Self:
+        """Return the domain for the value of its key in a study file.
+
+        A table becomes the arguments of the constructor by name, a tuple those by position, and
+        anything else the only argument.
+        """
+        if isinstance(entry, dict):
+            return cls(**entry)
+        return cls(*entry) if isinstance(entry, tuple) else cls(entry)  # type: ignore[call-arg]
+
+    def position(self, values: Any) -> np.ndarray:
+        """Return (v - low) / (high - low) for numbers v between the two ends of the domain.
+
+        Args:
+            values: a list or an array of n numbers.
+
+        Returns:
+            (n,) in [0, 1].
+
+        Raises:
+            ArgumentTypeError: the domain is not numeric.
+            ValuesError: a number outside the domain.
+        """
+        rule = "must be Integers or Interval for a numeric mechanism"
+        raise ArgumentTypeError(message("domain", rule, type(self).__name__))
+
+    @property
+    def points(self) -> np.ndarray | None:
+        """The coordinates (K, d) of the values, the centres of bins; None for labels."""
+        return None
+
+    @property
+    def ends(self) -> list[tuple[float, float]]:
+        """The least and the largest number of the domain on each of its d axes; [] for labels."""
+        points = self.points
+        if points is None:
+            return []
+        return [(float(axis.min()), float(axis.max())) for axis in points.T]
+
+    @property
+    def bin_width(self) -> float:
+        return 0.0
+
+    @property
+    def edges(self) -> np.ndarray | None:
+        """The edges (K + 1,) of the bins, increasing; None where values are points or labels."""
+        return None
+
+    @property
+    def raster(self) -> Raster | None:
+        return None
+
+    @property
+    def text(self) -> TextForm | None:
+        """How answers are written in a column of text; None where no text can hold them."""
+        return None
+
+    @property
+    def attributes(self) -> Mapping[str, Domain]:
+        """The domain of each attribute, where answers are of several attributes; else {}."""
+        return {}
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of values of each attribute; (K,) where there is one question."""
+        return (self.size,)
+
+    def select(self, names: Sequence[str]) -> Domain:
+        """Return the Product of the named attributes, in this order; for one name, its domain.
+
+        Raises:
+            ArgumentTypeError: the domain has no attributes.
+        """
+        rule = "must be a Product, of several attributes"
+        raise ArgumentTypeError(message("domain", rule, type(self).__name__))
+
+    @property
+    def placeholders(self) -> Mapping[str, int]:
+        """The index of each value that a device sends in place of an answer, by its label."""
+        return {}
+
+    @property
+    def untagged(self) -> Domain:
+        """The domain of the answers themselves, without the placeholders of tags."""
+        return self
+
+    @property
+    def unpadded(self) -> Domain:
+        """The domain of the answers themselves, without the placeholder of padding."""
+        return self
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the canonical JSON of ``spec``."""
+        """SHA-256 of the canonical JSON of ``spec``, in hexadecimal digits."""
         return hashlib.sha256(canonical(self.spec()).encode()).hexdigest()
 
     @property
     def labels(self) -> list[Any]:
-        """All K values in index order."""
+        """All K values in the order of their indices."""
         return self.decode(np.arange(self.size))
 
     def __eq__(self, other: object) -> bool:
@@ -76,86 +205,22 @@ class Domain(ABC):
         return f"{type(self).__name__}({inside})"
 
     def _index(self, index: Any) -> np.ndarray:
-        """``index`` checked to lie in 0..size-1."""
+        """``index`` as int64, refused where it is outside 0..K-1."""
         try:
             array = np.asarray(index)
         except ValueError:
             array = np.asarray(None)
         if array.dtype.kind not in "iu" and array.size:
-            raise ArgumentTypeError(
-                message("index", "must be an array of integers", str(array.dtype))
-            )
+            rule = "must be an array of integers"
+            raise ArgumentTypeError(message("index", rule, str(array.dtype)))
         if array.size and (array.min() < 0 or array.max() >= self.size):
             raise ArgumentError(message("index", f"must lie in 0..{self.size - 1}"))
         return array.astype(np.int64)
 
-    remedy = "correct them or add a catch-all value"
-
-    def _refuse(self, bad: np.ndarray, what: str) -> None:
-        """Raise for the positions at which ``bad`` (n,) is true."""
-        where = np.flatnonzero(bad)
+    def _refuse(self, outside: np.ndarray, got: str) -> None:
+        """Raise ValuesError for the first position at which ``outside`` (n,) is true."""
+        where = np.flatnonzero(outside)
         if where.size:
-            raise ValuesError(
-                int(where[0]),
-                f"not in the domain of {self.size} values",
-                what,
-                f"Answers outside the domain are refused, not guessed: {self.remedy}",
-            )
-
-
-def sequence(values: Any) -> Any:
-    """``values`` as a list or a one-dimensional array, refused where it is a scalar or empty."""
-    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
-        if hasattr(values, "__iter__") and not isinstance(values, str | bytes | Mapping):
-            values = list(values)
-        else:
-            raise ArgumentTypeError(
-                message(
-                    "values",
-                    "must be a list, an array or a column",
-                    kind(values),
-                    "Wrap a single answer in a list",
-                )
-            )
-    if np.ma.is_masked(values):
-        raise ValuesError(
-            int(np.argmax(np.ma.getmaskarray(values).ravel())), "must not be masked", "no answer"
-        )
-    if not isinstance(values, list | tuple):
-        values = np.asarray(values)
-        if values.ndim == 0:
-            raise ArgumentTypeError(
-                message(
-                    "values",
-                    "must be a list, an array or a column",
-                    "one value",
-                    "Wrap a single answer in a list",
-                )
-            )
-    if len(values) == 0:
-        raise EmptyError(message("values", "must not be empty", None, "Pass at least one answer"))
-    return values
-
-
-def flat(value: Any, width: int) -> bool:
-    """Whether one answer is a list, a tuple or an array of ``width`` single things."""
-    if isinstance(value, np.ndarray):
-        return value.shape == (width,)
-    return isinstance(value, list | tuple) and len(value) == width
-
-
-def wrong_type(values: Sequence[Any], allowed: tuple[type, ...], per: int = 1) -> None:
-    """Refuse the first value whose type is not allowed (``per`` to an answer); booleans never count as integers."""
-    strange = {
-        t
-        for t in set(map(type, values))
-        if not issubclass(t, allowed)
-        or (issubclass(t, bool | np.bool_) and not {bool, np.bool_} & set(allowed))
-    }
-    if strange:
-        where = next(i for i, v in enumerate(values) if type(v) in strange)
-        plain = {"integer": "int", "floating": "float", "bool_": "bool", "str_": "str"}
-        wanted = " or ".join(sorted({plain.get(t.__name__, t.__name__) for t in allowed}))
-        raise ValuesError(
-            where // per, f"must be {wanted}", kind(values[where]), "Convert the answers first"
-        )
+            rule = f"not in the domain of {self.size} values"
+            remedy = f"Answers outside the domain are refused, not guessed: {self.remedy}"
+            raise ValuesError(int(where[0]), rule, got, remedy)

@@ -10,7 +10,7 @@ import numpy as np
 from warner._core.checks import kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, message
 from warner.channels import FloatArray, summed
-from warner.domains import Product
+from warner.domains import Domain
 from warner.estimators.base import Estimator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.inversion import Inversion
@@ -94,7 +94,7 @@ class Independent(Estimator):
 
     def fit(self, data: LikelihoodData) -> Fit:
         domain = data.domain
-        if not isinstance(domain, Product):
+        if not domain.attributes:
             return self.method.fit(data)
         groups = self.places(domain)
         if len(groups) == 1:
@@ -107,7 +107,7 @@ class Independent(Estimator):
         order = np.argsort([axis for keep in groups for axis in keep])
         return Fit(np.ascontiguousarray(table.transpose(order)).ravel(), Status.INDEPENDENT)
 
-    def places(self, domain: Product) -> list[list[int]]:
+    def places(self, domain: Domain) -> list[list[int]]:
         """The groups as positions of their attributes, in the order of the domain.
 
         Args:
@@ -116,7 +116,7 @@ class Independent(Estimator):
         Raises:
             ArgumentError: a group names an attribute that the domain does not have.
         """
-        names = list(domain.domains)
+        names = list(domain.attributes)
         groups = [list(group) for group in self.groups or ()]
         unknown = [name for group in groups for name in group if name not in names]
         if unknown:
@@ -131,11 +131,11 @@ class Independent(Estimator):
         groups += [[name] for name in names if name not in named]
         return sorted(sorted(names.index(name) for name in group) for group in groups)
 
-    def _marginal(self, data: LikelihoodData, domain: Product, keep: list[int]) -> FloatArray:
+    def _marginal(self, data: LikelihoodData, domain: Domain, keep: list[int]) -> FloatArray:
         """The estimated marginal of one group."""
         marginal = data.channel.marginal(data.weights, domain.shape, keep)
         if marginal is None:
             return summed(self.method.fit(data).shares, domain.shape, keep)
-        attributes = [list(domain.domains.items())[axis] for axis in keep]
-        kept = attributes[0][1] if len(keep) == 1 else Product(**dict(attributes))
-        return self.method.fit(LikelihoodData(*marginal, data.n, kept)).shares
+        names = list(domain.attributes)
+        subdomain = domain.select([names[axis] for axis in keep])
+        return self.method.fit(LikelihoodData(*marginal, data.n, subdomain)).shares

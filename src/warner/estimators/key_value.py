@@ -21,7 +21,7 @@ from warner.channels import (
     keyed_groups,
     stacked,
 )
-from warner.domains import Domain, Interval, Product
+from warner.domains import Domain
 from warner.estimators.base import Estimator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
@@ -60,7 +60,7 @@ def _groups_of(data: LikelihoodData, name: str) -> tuple[list[KeyedGroup], Domai
     """
     groups = keyed_groups(data.channel, data.weights, data.n)
     domain = data.domain
-    if groups is None or not isinstance(domain, Product) or len(domain.domains) != 2:
+    if groups is None or len(domain.attributes) != 2:
         raise ArgumentError(
             message(
                 "method",
@@ -69,7 +69,7 @@ def _groups_of(data: LikelihoodData, name: str) -> tuple[list[KeyedGroup], Domai
                 "Collect them with KeyValue, or use another method",
             )
         )
-    keys, values = domain.domains.values()
+    keys, values = domain.attributes.values()
     return groups, keys, values
 
 
@@ -138,7 +138,7 @@ def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
         ArgumentTypeError: values that are not numbers.
     """
     groups, _, values = _groups_of(data, name)
-    if values.points is None or values.points.shape[1] != 1:
+    if values.points is None or values.dimension != 1:
         raise ArgumentTypeError(
             message(
                 "values",
@@ -165,12 +165,7 @@ def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
         squares = np.einsum("ky,yi,yj->kij", frequencies, both, both)
         squares = squares - np.einsum("ki,kj->kij", mean, mean)
         variance = variance + share**2 * squares / n
-    low, high = (
-        (values.low, values.high)
-        if isinstance(values, Interval)
-        else (float(points.min()), float(points.max()))
-    )
-    return Moments(means[:, 1], means[:, 0], variance, (low, high))
+    return Moments(means[:, 1], means[:, 0], variance, values.ends[0])
 
 
 def _even_variance(channel: TiedChannel) -> float:

@@ -1,22 +1,25 @@
-"""Files and frames: values to encode, reports to write and to count."""
+"""Files and frames: answers in, reports in and out, and reports counted where they are stored."""
 
 from __future__ import annotations
 
+from warner.io.file_tallies import tally_file
+from warner.io.formats import FORMATS, is_report_file, suffixes
 from warner.io.frames import frame, reports_frame, tally_frame
 from warner.io.read_answers import read_values
-from warner.io.read_reports import ReportFile, open_reports, read_reports, tally_file
-from warner.io.seal import FORMATS
-from warner.io.write_reports import ReportWriter, write_reports
+from warner.io.report_file import ReportFile, open_reports, read_reports
+from warner.io.report_writer import ReportWriter, write_reports
 
 __all__ = [
     "FORMATS",
     "ReportFile",
     "ReportWriter",
     "frame",
+    "is_report_file",
     "open_reports",
     "read_reports",
     "read_values",
     "reports_frame",
+    "suffixes",
     "tally_file",
     "tally_frame",
     "write_reports",

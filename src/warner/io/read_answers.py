@@ -1,17 +1,19 @@
-"""Answers in: CSV, Parquet or standard input to indices, a batch at a time, without a loop over people."""
+"""Reading answers: CSV, Parquet or standard input as indices, a batch at a time.
+
+There is no loop over people: Arrow does the work on whole columns.
+"""
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from warner._core.errors import (
-    ArgumentError,
     ArgumentTypeError,
     EmptyError,
     FileError,
@@ -20,52 +22,54 @@ from warner._core.errors import (
     message,
 )
 from warner._core.shuffle import rows_at_a_time
-from warner.domains import Categorical, Domain, Grid, Integers, Interval, Tagged
-from warner.mechanisms import KeyValue, Mechanism
-from warner.reports.schema import width
+from warner.domains import Domain, TextForm
+from warner.io.file_format import ROWS_PER_BATCH
+from warner.io.formats import answer_batches
+from warner.mechanisms import Mechanism
+from warner.mechanisms.device import Randomizer
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_ROWS = 2**18  # people per batch, at most
-_BLOCK = 2**24  # bytes of CSV that are read at a time
 
 
 def read_values(
     path: str | BinaryIO, domains: Mapping[str, Domain | Mechanism], bare: bool = False
 ) -> Iterator[dict[str, np.ndarray]]:
-    """The answers in a CSV or Parquet file as indices, or as what mechanisms take, a batch at a time: {attribute: (rows,)}.
+    """Return the answers in a file, a batch of rows at a time.
 
-    All batches but the last have the same number of rows. It depends on ``domains`` alone, never on the file, so that nothing
-    that is done batch by batch says how long the answers are. An empty line of CSV is a row of empty cells.
+    All batches except the last have the same number of rows. The number depends on ``domains``
+    and not on the file, so that batches do not tell how long the answers are. An empty line of CSV
+    is a row of empty cells.
 
     Args:
         path: a file name, an open CSV file, or ``-`` for CSV on standard input.
-        domains: the columns to read, and the domains, or mechanisms with domains, whose values they hold. Of pairs of a key and a value
-            there are two, ``name_key`` and ``name_value``.
-        bare: the file is CSV without a header line, its columns in the order of ``domains``.
+        domains: the domain or the mechanism of each attribute to read. An attribute of pairs of a
+            key and a value has two columns, ``name_key`` and ``name_value``.
+        bare: whether the file is CSV without a header line, with its columns in the order of
+            ``domains``.
+
+    Returns:
+        For each batch {attribute: (rows,) array}: indices of a domain, or what a mechanism takes.
 
     Raises:
-        ValuesError: an answer outside its domain, by column and row.
-        FileError: not CSV or Parquet, or a column is missing or stands twice.
+        ValuesError: an answer outside its domain, with its column and row.
+        EmptyError: no rows.
+        FileError: not CSV or Parquet, or a column is missing or occurs twice.
     """
     import pyarrow as pa
 
     size = rows_at_a_time(
-        sum(width(m.schema) for m in domains.values() if isinstance(m, Mechanism)), _ROWS
+        sum(m.schema.bytes_per_report for m in domains.values() if isinstance(m, Mechanism)),
+        ROWS_PER_BATCH,
     )
     held: dict[str, list[np.ndarray]] = {name: [] for name in domains}
     shown = "standard input" if path == "-" else path if isinstance(path, str) else "the file"
     names = [column for name, taker in domains.items() for column in answer_columns(name, taker)]
-    batches = (
-        _parquet(path, names)
-        if isinstance(path, str) and path.endswith(".parquet")
-        else _csv(path, names, bare)
-    )
+    batches = answer_batches(path, names, bare)
     row, problem = 0, None
     while True:
-        # Arrow's own errors quote what they could not read. They must not hang on ours as its context either, so ours is
-        # raised when theirs is gone.
+        # Arrow's errors quote the file. Ours is raised outside the handler, so that it does not
+        # carry theirs as its context.
         try:
             batch = next(batches, None)
         except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
@@ -90,272 +94,169 @@ def read_values(
 
 
 def _joined(held: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
-    """The parts of each attribute's rows as one array; ``held`` is emptied."""
-    found = {
+    """The rows of each attribute as one array; the lists in ``held`` are emptied."""
+    joined = {
         name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in held.items()
     }
     for parts in held.values():
         parts.clear()
-    return found
-
-
-def _parquet(path: str, names: list[str]) -> Iterator[pa.RecordBatch]:
-    import pyarrow.parquet as pq
-
-    file = pq.ParquetFile(path)
-    _require_columns(path, names, file.schema_arrow.names)
-    _refuse_twice(names, file.schema_arrow.names)
-    yield from file.iter_batches(_ROWS, columns=names)
-
-
-def _csv(path: str | BinaryIO, names: list[str], bare: bool) -> Iterator[pa.RecordBatch]:
-    import sys
-
-    import pyarrow as pa
-    from pyarrow import csv
-
-    source = pa.input_stream(sys.stdin.buffer if path == "-" else path)
-    begin = source.read(_BLOCK)
-    # An empty line holds empty cells, like any other line. Left out, it would shift the numbers of all rows after it.
-    parse = csv.ParseOptions(ignore_empty_lines=False)
-    if begin and not bare:
-        # The reader below takes the first of two columns of one name, so the first line is read on its own.
-        first = re.split(rb"[\r\n]", begin, maxsplit=1)[0]
-        _refuse_twice(
-            names, csv.read_csv(io.BytesIO(first + b"\n"), parse_options=parse).column_names
-        )
-    # Everything is read as text and checked here: Arrow's own conversions would guess.
-    convert = csv.ConvertOptions(
-        include_columns=names,
-        column_types={name: pa.string() for name in names},
-        strings_can_be_null=False,
-        null_values=[],
-    )
-    read = csv.ReadOptions(block_size=_BLOCK, column_names=names if bare else None)
-    whole = pa.PythonFile(_After(begin, source), "r")
-    with csv.open_csv(
-        whole, read_options=read, parse_options=parse, convert_options=convert
-    ) as reader:
-        yield from reader
-
-
-class _After(io.RawIOBase):
-    """A stream from its beginning, of which ``begin`` was read before."""
-
-    def __init__(self, begin: bytes, stream: Any) -> None:
-        self._begin, self._stream = begin, stream
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        if self._begin:
-            taken, self._begin = (
-                self._begin[: size if size >= 0 else None],
-                self._begin[size:] if size >= 0 else b"",
-            )
-            return taken
-        return bytes(self._stream.read(size if size >= 0 else None))
+    return joined
 
 
 def _problem(shown: str, error: Exception, names: list[str]) -> WarnerError:
-    """Why a file cannot be read, in words that hold nothing of what it says."""
+    """The error for a file that cannot be read; its message quotes nothing from the file."""
     if isinstance(error, KeyError):
-        return FileError(
-            message(
-                shown,
-                f"must have the columns {', '.join(names)}",
-                "a first line without (all of) them",
-                "Name them in the first line",
-            )
+        rule, got = (
+            f"must have the columns {', '.join(names)}",
+            "a first line without (all of) them",
         )
+        return FileError(message(shown, rule, got, "Name them in the first line"))
     if isinstance(error, FileNotFoundError | IsADirectoryError | PermissionError):
-        return FileError(
-            message(
-                shown, "cannot be opened", error.strerror or type(error).__name__, "Check the path"
-            )
-        )
+        reason = error.strerror or type(error).__name__
+        return FileError(message(shown, "cannot be opened", reason, "Check the path"))
     if "Empty CSV" in str(error):
         return EmptyError(message(shown, "is empty", None, "Pass at least one row"))
-    return FileError(
-        message(
-            shown,
-            "is not readable as CSV (UTF-8) or Parquet, or is truncated",
-            None,
-            "Every row must have the same columns",
-        )
-    )
+    rule = "is not readable as CSV (UTF-8) or Parquet, or is truncated"
+    return FileError(message(shown, rule, None, "Every row must have the same columns"))
 
 
-def _require_columns(path: str, names: list[str], found: list[str]) -> None:
-    missing = [name for name in names if name not in found]
-    if missing:
-        raise FileError(
-            message(path, f"has no column {missing[0]!r}", None, f"Needed: {', '.join(names)}")
-        )
+def answer_columns(name: str, taker: Domain | Randomizer) -> list[str]:
+    """Return the columns of a file that hold the answers to one attribute.
+
+    Args:
+        name: the name of the attribute.
+        taker: its domain, or its mechanism.
+
+    Returns:
+        The name itself; for answers of several parts ``name_part``, such as ``pay_key, pay_value``.
+    """
+    parts = {} if isinstance(taker, Domain) else taker.answer_parts
+    return [f"{name}_{part}" for part in parts] if parts else [name]
 
 
-def _refuse_twice(names: list[str], found: list[str]) -> None:
-    for name in names:
-        if found.count(name) > 1:
-            raise FileError(
-                message(
-                    f"column {name!r}",
-                    "stands twice in the file",
-                    None,
-                    "Keep the one that holds the answers",
-                )
-            )
-
-
-# What counts as a number in a text column; Arrow casts all of it.
-_INTEGER = r"^-?[0-9]{1,18}$"
-_NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
-# A cell of a grid, as people write it and as estimates name it: 3,5 or [3, 5].
-_CELL = r"^([0-9]{1,9}, ?[0-9]{1,9}|\[[0-9]{1,9}, ?[0-9]{1,9}\])$"
-
-
-def answer_columns(name: str, taker: Domain | Mechanism) -> list[str]:
-    """The columns that hold an attribute's answers: its name, or for pairs one of each."""
-    return [f"{name}_{part}" for part in taker.parts] if isinstance(taker, KeyValue) else [name]
-
-
-def _encoded(taker: Domain | Mechanism, batch: Any, name: str, row: int) -> np.ndarray:
-    if isinstance(taker, KeyValue):
-        parts = zip(answer_columns(name, taker), taker.parts.values(), strict=True)
-        return np.stack(
-            [_encoded(part, batch, column_name, row) for column_name, part in parts], axis=1
-        )
-    column = batch.column(name)
+def _encoded(taker: Domain | Randomizer, batch: pa.RecordBatch, name: str, row: int) -> np.ndarray:
+    """The answers of a batch to one attribute, after ``row`` earlier rows."""
     if isinstance(taker, Domain):
-        return _encode(taker, column, name, row, taker.encode)
-    # What a mechanism makes of numbers; of other answers, their indices.
-    return _encode(
-        taker.domain,
-        column,
-        name,
-        row,
-        taker.encode if isinstance(taker.domain, Integers | Interval) else taker.domain.encode,
-    )
+        return _Column(name, row, taker).encoded(batch.column(name), taker.encode)
+    if taker.answer_parts:
+        columns = zip(answer_columns(name, taker), taker.answer_parts.values(), strict=True)
+        return np.stack([_encoded(part, batch, column, row) for column, part in columns], axis=1)
+    # A mechanism of numbers takes them without bins; other mechanisms take indices.
+    encode = taker.encode if taker.domain.is_numeric else taker.domain.encode
+    return _Column(name, row, taker.domain).encoded(batch.column(name), encode)
 
 
-def _encode(
-    domain: Domain, column: Any, name: str, row: int, encode: Callable[[Any], np.ndarray]
-) -> np.ndarray:
-    """Indices of one Arrow column; ``row`` counts the rows before it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+@dataclass(frozen=True)
+class _Column:
+    """One column of answers in a file.
 
-    where = f"column {name!r}, data row"  # counted from 1, as people count rows
+    Attributes:
+        name: the name of the column.
+        row: the number of rows before this batch.
+        domain: the domain of the answers.
+    """
 
-    def refuse(bad: Any, rule: str, got: str) -> None:
+    name: str
+    row: int
+    domain: Domain
+
+    @property
+    def _where(self) -> str:
+        return f"column {self.name!r}, data row"
+
+    def encoded(self, column: pa.Array, encode: Callable[[Any], np.ndarray]) -> np.ndarray:
+        """Indices, or what else ``encode`` makes of the answers in an Arrow column."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        self._refuse(column, pc.is_null(column), self._outside, "no answer")
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        if is_text and self.domain.tags:
+            return self._with_placeholders(column)
+        form = self.domain.text if is_text else None
+        if form is None:
+            return self._checked(column, column.to_numpy(zero_copy_only=False), encode)
+        if form.labels is not None:
+            return self._labels(column, form.labels, form.any_case)
+        return self._checked(column, self._numbers(column, form), encode)
+
+    @property
+    def _outside(self) -> str:
+        return f"not in the domain of {self.domain.size} values"
+
+    def _with_placeholders(self, column: pa.Array) -> np.ndarray:
+        """Indices where some texts are placeholders of tags: the other texts are answers.
+
+        Some answer stands in for each placeholder meanwhile, so that rows keep their numbers.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        untagged, placeholders = self.domain.untagged, self.domain.placeholders
+        place = pc.index_in(pc.cast(column, pa.string()), value_set=pa.array(list(placeholders)))
+        is_answer, form = pc.is_null(place), untagged.text
+        listed = None if form is None else form.labels
+        some = json.dumps(untagged.decode([0])[0]) if listed is None else listed[0]
+        answers = pc.if_else(is_answer, column, some)
+        index = _Column(self.name, self.row, untagged).encoded(answers, untagged.encode)
+        sent = np.array(list(placeholders.values()))[
+            pc.fill_null(place, 0).to_numpy(zero_copy_only=False)
+        ]
+        return np.where(is_answer, index, sent)
+
+    def _labels(self, column: pa.Array, labels: list[str], any_case: bool) -> np.ndarray:
+        """Indices of texts that must be among ``labels``."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if any_case:
+            column = pc.ascii_lower(column)
+        index = pc.index_in(pc.cast(column, pa.string()), value_set=pa.array(labels))
+        self._refuse(column, pc.is_null(index), self._outside, "a string")
+        return np.asarray(index.to_numpy(zero_copy_only=False).astype(np.int64))
+
+    def _numbers(self, column: pa.Array, form: TextForm) -> np.ndarray:
+        """The numbers (n,) in texts, or (n, d) where an answer is d numbers."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        strange = pc.invert(pc.match_substring_regex(column, form.pattern))
+        self._refuse(column, strange, form.rule, "a string that is none")
+        number = pa.int64() if form.number is int else pa.float64()
+        if form.parts is None:
+            return np.asarray(pc.cast(column, number).to_numpy(zero_copy_only=False))
+        found = pc.extract_regex(column, form.parts)
+        parts = [pc.struct_field(found, part) for part in re.compile(form.parts).groupindex]
+        return np.stack(
+            [pc.cast(part, number).to_numpy(zero_copy_only=False) for part in parts], axis=1
+        )
+
+    def _refuse(self, column: pa.Array, bad: pa.Array, rule: str, got: str) -> None:
+        """Raise ValuesError for the first row at which ``bad`` is true."""
+        import pyarrow.compute as pc
+
         places = np.flatnonzero(bad.to_numpy(zero_copy_only=False))
         if places.size:
-            if got.startswith("a string") and pc.binary_length(column[int(places[0])]).as_py() == 0:
+            first = int(places[0])
+            if got.startswith("a string") and pc.binary_length(column[first]).as_py() == 0:
                 got = "an empty cell"
-            raise ValuesError(
-                int(places[0]) + row + 1,
-                rule,
-                got,
-                domain.remedy[0].upper() + domain.remedy[1:],
-                where,
-            )
+            remedy = self.domain.remedy[0].upper() + self.domain.remedy[1:]
+            # People count rows from 1.
+            raise ValuesError(first + self.row + 1, rule, got, remedy, self._where)
 
-    refuse(pc.is_null(column), f"not in the domain of {domain.size} values", "no answer")
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    if isinstance(domain, Tagged) and text:
-        # Tags are set aside, with any value of the plain domain in their place, so that rows keep their numbers.
-        bots = pc.index_in(
-            pc.cast(column, pa.string()), value_set=pa.array([f"@{tag}" for tag in domain.tags])
-        )
-        some = (
-            text_labels(domain.domain)[0]
-            if isinstance(domain.domain, Categorical)
-            else json.dumps(domain.domain.labels[0])
-        )
-        plain = _encode(
-            domain.domain,
-            pc.if_else(pc.is_null(bots), column, some),
-            name,
-            row,
-            domain.domain.encode,
-        )
-        return np.where(
-            pc.is_null(bots),
-            plain,
-            domain.domain.size + pc.fill_null(bots, 0).to_numpy(zero_copy_only=False),
-        )
-    if isinstance(domain, Categorical) and text:
-        labels = text_labels(domain)
-        if all(isinstance(label, bool) for label in domain.labels):
-            column = pc.ascii_lower(
-                column
-            )  # true and false; bytes that are no text are refused below, as any other value
-        index = pc.index_in(pc.cast(column, pa.string()), value_set=pa.array(labels))
-        refuse(pc.is_null(index), f"not in the domain of {domain.size} values", "a string")
-        return index.to_numpy(zero_copy_only=False).astype(np.int64)
-    if text and isinstance(domain, Integers | Interval):
-        pattern, target, what = (
-            (_INTEGER, pa.int64(), "an integer")
-            if isinstance(domain, Integers)
-            else (_NUMBER, pa.float64(), "a number")
-        )
-        refuse(
-            pc.invert(pc.match_substring_regex(column, pattern)),
-            f"must be {what}",
-            "a string that is none",
-        )
-        column = pc.cast(column, target)
-    cells = text and isinstance(domain, Grid)
-    if cells:
-        refuse(
-            pc.invert(pc.match_substring_regex(column, _CELL)),
-            "must be a cell as row,column",
-            "a string that is none",
-        )
-    problem: WarnerError
-    try:
-        return encode(_cells(column) if cells else column.to_numpy(zero_copy_only=False))
-    except ValuesError as error:
-        problem = error.moved(where, row + 1)
-    except ArgumentTypeError:
-        wanted = {Integers: "integers", Interval: "numbers", Grid: "cells, as row,column"}.get(
-            type(domain), "labels of the domain"
-        )
-        problem = ValuesError(
-            row + 1,
-            f"must hold {wanted}",
-            f"a column of {column.type}",
-            "Convert the column first",
-            where,
-        )
-    raise problem
-
-
-def _cells(column: Any) -> np.ndarray:
-    """Rows and columns (n, 2) of cells written as text."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    parts = pc.extract_regex(column, r"(?P<row>[0-9]+), ?(?P<column>[0-9]+)")
-    return np.stack(
-        [
-            pc.cast(pc.struct_field(parts, part), pa.int64()).to_numpy(zero_copy_only=False)
-            for part in ("row", "column")
-        ],
-        axis=1,
-    )
-
-
-def text_labels(domain: Categorical) -> list[str]:
-    """The labels as they stand in a text file."""
-    labels = [str(v).lower() if isinstance(v, bool) else str(v) for v in domain.labels]
-    if len(set(labels)) < len(labels):
-        raise ArgumentError(
-            message(
-                "values", "labels must differ as text to be read from a file", ", ".join(labels[:6])
-            )
-        )
-    return labels
+    def _checked(
+        self, column: pa.Array, values: np.ndarray, encode: Callable[[Any], np.ndarray]
+    ) -> np.ndarray:
+        """What ``encode`` makes of ``values``; its errors name the row of the file."""
+        problem: WarnerError
+        try:
+            return encode(values)
+        except ValuesError as error:
+            problem = error.moved(self._where, self.row + 1)
+        except ArgumentTypeError:
+            rule, remedy = f"must hold {self.domain.noun}", "Convert the column first"
+            got = f"a column of {column.type}"
+            problem = ValuesError(self.row + 1, rule, got, remedy, self._where)
+        raise problem

@@ -1,9 +1,13 @@
-"""Mechanisms: what runs on the device. Each file declares a family's law once; here they are listed by name."""
+"""Mechanisms: local randomisers, listed here by name.
+
+A file declares one family: schema, law, sampler and channel. The device half of every mechanism is
+:mod:`warner.mechanisms.device`, the collector's half :mod:`warner.mechanisms.collector`.
+"""
 
 from __future__ import annotations
 
 from warner.mechanisms.additive_noise import Geometric, Laplace, TruncatedGeometric
-from warner.mechanisms.base import Mechanism, sensitive_mask
+from warner.mechanisms.base import Mechanism
 from warner.mechanisms.direct import ChannelMechanism, RandomizedResponse
 from warner.mechanisms.exponential import Exponential
 from warner.mechanisms.gaussian import Gaussian
@@ -20,7 +24,7 @@ from warner.mechanisms.subset_selection import SubsetSelection
 from warner.mechanisms.unary_encoding import UnaryEncoding
 from warner.mechanisms.utility_optimized import UtilityOptimizedRappor, UtilityOptimizedRR
 
-# The registration of a mechanism: its name in headers and study files is its class's.
+# The name of a mechanism in headers and study files is the name of its class.
 MECHANISMS.update(
     (cls.__name__, cls)
     for cls in (
@@ -49,4 +53,30 @@ MECHANISMS.update(
 )
 
 
-__all__ = [*MECHANISMS, "MECHANISMS", "Mechanism", "Personalized", "from_header", "sensitive_mask"]
+__all__ = [
+    "ChannelMechanism",
+    "Exponential",
+    "Gaussian",
+    "Geometric",
+    "HadamardResponse",
+    "KeyValue",
+    "Laplace",
+    "LocalHashing",
+    "MECHANISMS",
+    "Mechanism",
+    "PerAttribute",
+    "Personalized",
+    "Piecewise",
+    "PlanarGeometric",
+    "PlanarLaplace",
+    "RandomizedResponse",
+    "Repeated",
+    "SquareWave",
+    "StochasticRounding",
+    "SubsetSelection",
+    "TruncatedGeometric",
+    "UnaryEncoding",
+    "UtilityOptimizedRR",
+    "UtilityOptimizedRappor",
+    "from_header",
+]

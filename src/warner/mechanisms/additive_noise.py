@@ -1,8 +1,12 @@
-"""Whole numbers plus noise: geometric mechanisms, and Laplace's on a grid (METHODS 2).
+"""Integers plus two-sided geometric noise: geometric mechanisms, and Laplace on a grid (METHODS 2).
 
-Noise is the difference of two geometric numbers with Pr(G >= k) = a^k, a = T / 2**64 the integer threshold: it has exactly the law
-(1 - a) / (1 + a) a^|d|, whose logarithm falls by the same number of nats with every step. Reports beyond ``reach`` steps outside the values
-are taken to the last step, which is post-processing: the two ends collect the tails.
+The noise is the difference of two geometric numbers with Pr(G >= k) = a^k, a = T / 2^64 for an
+integer T. So exactly
+
+    Pr(noise of d steps) = (1 - a) / (1 + a) a^|d|
+
+Reports more than ``reach`` steps beyond the values are moved to the last step, which is
+post-processing. The two ends collect the tails.
 """
 
 from __future__ import annotations
@@ -14,39 +18,44 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import integer, real, show
-from warner._core.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    BudgetError,
-    message,
-)
+from warner._core.errors import ArgumentError, ArgumentTypeError, BudgetError, message
 from warner._core.exact import ONE, check_representable, exp, realise, up
 from warner._core.sampling import Source
 from warner.channels import Channel, GeometricChannel, SpreadChannel
-from warner.domains import Domain, Integers
+from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.numeric import Numeric
 from warner.privacy.guarantees import LDP, Guarantee, MetricLDP
 from warner.privacy.report_laws import Steps
-from warner.reports.schema import (
-    IntegerColumns,
-)
+from warner.reports.schema import IntegerColumns
 
 _MOST_REPORTS = 2**22
-_TAIL = 40  # binary digits: noise beyond the default reach has probability below 2^-40
-_FEW = 128  # reports up to which powers of a are fractions that can be added up
-_LATTICE = 2**12  # integers up to so many are points of the grid themselves
+_TAIL = 40  # noise beyond the default reach has probability below 2^-40
+_MOST_FRACTIONS = 128  # reports up to which exact probabilities are computed
+_MOST_EXACT = 2**12  # integers up to which each is a grid point
 
 
 class Noise(Numeric):
-    """A grid of ``steps`` + 1 points, two-sided geometric noise that falls by fall / 2**64 a step, and reports that end ``reach`` beyond."""
+    """Base class of mechanisms with two-sided geometric noise on a grid of ``steps`` + 1 points.
+
+    Attributes:
+        steps: the number of grid steps between the least and the greatest value.
+        reach: the number of steps that reports extend beyond the values, on both sides.
+    """
 
     law: Steps
     schema: IntegerColumns
 
-    def _add(self, steps: int, fall: int, reach: int | None, nats: float) -> None:
-        """Set all up; ``nats`` is what one step costs."""
-        self.steps, self._fall = steps, fall
+    def _set_noise(self, steps: int, decay: int, reach: int | None, nats: float) -> None:
+        """Set the grid and the noise.
+
+        Args:
+            steps: the number of grid steps.
+            decay: T, with a = T / 2^64.
+            reach: the number of steps beyond the values; None for the default.
+            nats: the budget that one step spends, -ln a.
+        """
+        self.steps, self._decay = steps, decay
         if steps + 1 > _MOST_REPORTS:
             raise ArgumentError(
                 message(
@@ -67,32 +76,28 @@ class Noise(Numeric):
             )
         if reach is None and steps + 2 * _TAIL * math.log(2) / nats > _MOST_REPORTS:
             enough = self.requested * 2 * _TAIL * math.log(2) / nats / (_MOST_REPORTS - steps)
-            raise BudgetError(
-                message(
-                    "epsilon",
-                    f"is too small: its noise spreads over more than {_MOST_REPORTS} reports; the smallest for this grid is {enough:.4g}",
-                    repr(self.requested),
-                    "Pass a larger epsilon, fewer cells or a smaller reach",
-                )
-            )
+            rule = f"is too small: its noise spreads over more than {_MOST_REPORTS} reports"
+            rule = f"{rule}; the smallest for this grid is {enough:.4g}"
+            remedy = "Pass a larger epsilon, fewer cells or a smaller reach"
+            raise BudgetError(message("epsilon", rule, repr(self.requested), remedy))
         self.reach = (
             math.ceil(_TAIL * math.log(2) / nats)
             if reach is None
             else integer("reach", reach, 0, _MOST_REPORTS // 2)
         )
         self.schema = IntegerColumns(("report",), (steps + 1 + 2 * self.reach,))
-        self.law = Steps(fall, steps)
+        self.law = Steps(decay, steps)
 
     def thresholds(self) -> dict[str, str]:
-        return {"fall": hex(self._fall), "steps": hex(self.steps), "reach": hex(self.reach)}
+        return {"fall": hex(self._decay), "steps": hex(self.steps), "reach": hex(self.reach)}
 
     def _point(self, encoded: np.ndarray, source: Source) -> np.ndarray:
-        """Where on the grid people stand, (n,)."""
+        """The grid points (n,) of answers that ``encode`` returned."""
         return encoded
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         n = len(index)
-        noise = source.geometric(self._fall, n) - source.geometric(self._fall, n)
+        noise = source.geometric(self._decay, n) - source.geometric(self._decay, n)
         return {
             "report": np.clip(
                 self._point(index, source) + noise + self.reach, 0, self.schema.sizes[0] - 1
@@ -100,14 +105,14 @@ class Noise(Numeric):
         }
 
     def channel(self) -> Channel:
-        return GeometricChannel(self.steps + 1, self._fall / ONE, self.reach, self.reach)
+        return GeometricChannel(self.steps + 1, self._decay / ONE, self.reach, self.reach)
 
     @property
     def is_enumerable(self) -> bool:
-        return super().is_enumerable and self.n_reports <= _FEW
+        return super().is_enumerable and self.n_reports <= _MOST_FRACTIONS
 
     def probabilities(self) -> np.ndarray:
-        a, last = Fraction(self._fall, ONE), self.schema.sizes[0] - 1
+        a, last = Fraction(self._decay, ONE), self.schema.sizes[0] - 1
         powers = [Fraction(1)]
         for _ in range(last):
             powers.append(powers[-1] * a)
@@ -126,23 +131,25 @@ class Noise(Numeric):
         return table
 
     def _where(self, x: int) -> dict[int, Fraction]:
-        """The exact law of the grid point of value x."""
+        """The exact distribution of the grid point of value x."""
         return {x: Fraction(1)}
 
 
 class Geometric(Noise):
-    """Geometric mechanism on integers: the value plus two-sided geometric noise, metric privacy at distance |x - x'|.
+    """Geometric mechanism on integers: metric privacy at distance |x - x'|.
 
         Pr(z | x) = (1 - a) / (1 + a) a^|z - x|,   a = exp(-epsilon)
 
     Args:
         domain: Integers.
         epsilon: nats per unit of distance.
-        reach: how far beyond the domain reports go; what would go further is reported as the last. None for so far that it hardly
-            ever happens (2^-40).
+        reach: the number of integers beyond the domain, on both sides, that reports can be. Reports
+            further out are moved to the last. None for a reach that noise exceeds with probability
+            below 2^-40.
 
     Raises:
-        BudgetError: epsilon so small that noise would spread over more than 2^22 reports.
+        ArgumentTypeError: another domain.
+        BudgetError: an epsilon for which noise would spread over more than 2^22 reports.
 
     Source: Ghosh, Roughgarden, Sundararajan (2009); [P4 eq 21].
 
@@ -153,8 +160,8 @@ class Geometric(Noise):
     """
 
     def __init__(self, domain: Domain, epsilon: float, reach: int | None = None) -> None:
-        Mechanism._start(self, domain, epsilon)
-        if not isinstance(domain, Integers):
+        Mechanism.__init__(self, domain, epsilon)
+        if not domain.is_numeric or domain.is_binned:
             raise ArgumentTypeError(
                 message(
                     "domain",
@@ -165,13 +172,13 @@ class Geometric(Noise):
             )
         e = exp(-self.requested)
         check_representable(self.requested, e, "a step of the noise")
-        self._add(domain.size - 1, up(e), reach, self.requested)
+        self._set_noise(domain.size - 1, up(e), reach, self.requested)
         self._given, self.distance_unit = reach, 1.0
-        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+        self.check_realisable()
 
     @property
     def epsilon(self) -> float:
-        return realise(self.requested, ONE, self._fall)
+        return realise(self.requested, ONE, self._decay)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -185,9 +192,12 @@ class Geometric(Noise):
 
 
 class TruncatedGeometric(Geometric):
-    """Truncated geometric mechanism: geometric noise, and reports no wider than the domain, whose ends collect what lies beyond.
+    """Truncated geometric mechanism: geometric noise with reports in the domain.
 
-        Pr(z | x) = c_z a^|z - x|,   c_z = 1 / (1 + a) at the two ends, (1 - a) / (1 + a) inside,   a = exp(-epsilon)
+        Pr(z | x) = c_z a^|z - x|,   a = exp(-epsilon)
+        c_z = 1 / (1 + a) at the two ends, (1 - a) / (1 + a) between them
+
+    The two ends collect the reports that would be outside the domain.
 
     Args:
         domain: Integers.
@@ -208,24 +218,31 @@ class TruncatedGeometric(Geometric):
 
 
 class Laplace(Noise):
-    """Laplace mechanism: a number plus two-sided noise of scale sensitivity / epsilon, as an exact law on a grid.
+    """Laplace mechanism: a number plus two-sided noise of scale sensitivity / epsilon, on a grid.
 
         Pr(noise of d grid steps) = (1 - a) / (1 + a) a^|d|,   a = exp(-epsilon step / sensitivity)
 
-    With the whole range as sensitivity, which is the default, it is LDP. Integers with a smaller one have metric privacy at
-    epsilon / sensitivity a unit: with sensitivity 1 the degree of a node of a graph is as well hidden as any single edge at
-    it (edge-LDP), and the mechanism is the geometric one.
+    The privacy is LDP with the whole range as sensitivity, which is the default. With a smaller
+    sensitivity it is metric privacy at epsilon / sensitivity nats per unit. For example,
+    sensitivity 1 hides each edge at a node of a graph in the node's degree (edge-LDP); the
+    mechanism is then the geometric one.
 
     Args:
-        domain: Integers, or an Interval; its bins belong to estimation, the device does not see them.
-        epsilon: budget in nats, between two values that lie ``sensitivity`` apart.
-        sensitivity: of Integers, how far apart two values lie that epsilon is for. None for the whole range.
-        cells: how many steps the range is divided into; numbers in between are rounded at random, so that the mean is exact. Integers
-            are steps themselves (None; up to 4096 of them).
-        reach: how many steps beyond the range reports go. None for so many that noise hardly ever goes further (2^-40).
+        domain: Integers or Interval. The device does not see the bins of an Interval.
+        epsilon: the budget in nats, between two values at distance ``sensitivity``.
+        sensitivity: for Integers, the distance of two values that ``epsilon`` is for. None for the
+            whole range.
+        cells: the number of grid steps in the range. Numbers between grid points are rounded at
+            random, so that the mean stays exact. None for 256, and for up to 4096 integers, which
+            are grid points themselves.
+        reach: the number of grid steps beyond the range, on both sides, that reports can be. None
+            for a reach that noise exceeds with probability below 2^-40.
 
     Raises:
-        BudgetError: epsilon so small that noise would spread over more than 2^22 reports; the message says the smallest.
+        ArgumentTypeError: a domain that is not numeric.
+        ArgumentError: a sensitivity without a grid of integers, or outside (0, range].
+        BudgetError: an epsilon for which noise would spread over more than 2^22 reports; the
+            message has the smallest.
 
     Source: Dwork et al. (2006); [P3 sec V-B].
 
@@ -243,12 +260,12 @@ class Laplace(Noise):
         cells: int | None = None,
         reach: int | None = None,
     ) -> None:
-        self._start(domain, epsilon)
+        super().__init__(domain, epsilon)
         self._given = {"sensitivity": sensitivity, "cells": cells, "reach": reach}
         self.lattice = (
-            isinstance(domain, Integers)
+            not domain.is_binned
             and cells is None
-            and (domain.size <= _LATTICE or sensitivity is not None)
+            and (domain.size <= _MOST_EXACT or sensitivity is not None)
         )
         steps = (
             domain.size - 1
@@ -261,7 +278,7 @@ class Laplace(Noise):
                 raise ArgumentError(
                     message(
                         "sensitivity",
-                        "goes with Integers that are steps themselves",
+                        "needs Integers that are grid points themselves",
                         show(sensitivity),
                         "Leave it out, or use Integers without cells",
                     )
@@ -274,19 +291,18 @@ class Laplace(Noise):
             self.sensitivity = self.distance_unit = (
                 None if self.sensitivity == steps else self.sensitivity
             )
-        self._span = Fraction(
-            steps if self.sensitivity is None else self.sensitivity
-        )  # steps that cost epsilon
+        # The number of grid steps that together spend epsilon.
+        self._span = Fraction(steps if self.sensitivity is None else self.sensitivity)
         nats = Fraction(self.requested) / self._span
         e = exp(-nats)
         check_representable(self.requested, e, "a step of the noise")
-        self._add(steps, up(e), reach, float(nats))
-        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+        self._set_noise(steps, up(e), reach, float(nats))
+        self.check_realisable()
 
     @property
     def epsilon(self) -> float:
-        """Between values ``sensitivity`` apart."""
-        return realise(self.requested, ONE, self._fall, self._span)
+        """The realised budget in nats between two values at distance ``sensitivity``."""
+        return realise(self.requested, ONE, self._decay, self._span)
 
     @property
     def guarantee(self) -> Guarantee:

@@ -1,53 +1,47 @@
-"""What mechanisms that send several reports of one person share."""
+"""Mechanisms that send several reports of one person: their common base."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from warner._core.checks import integer
-from warner._core.errors import (
-    ArgumentError,
-    message,
-)
 from warner._core.sampling import Source
 from warner.domains import Domain
-from warner.mechanisms.base import ENUMERABLE, Mechanism
+from warner.mechanisms.base import Mechanism
+from warner.mechanisms.enumeration import ENUMERABLE
 from warner.mechanisms.headers import LARGEST_PARTS
-from warner.mechanisms.key_value import KeyValue
-from warner.privacy.guarantees import ApproximateLDP, Guarantee, MetricLDP
+from warner.privacy.guarantees import Guarantee
 from warner.privacy.report_laws import Independent
+from warner.reports.product_schema import ProductSchema
 from warner.reports.reports import Reports
-from warner.reports.schema import ProductSchema
 from warner.reports.tally import Tally
 
 
 class Combined(Mechanism):
-    """What mechanisms that send several reports share: parts, each with randomness of its own. Abstract.
+    """Several reports of one person, each with independent randomness. Abstract.
+
+    Args:
+        domain: the values that a person answers with.
+        parts: {name: mechanism}, 10,000 reports at most in all.
 
     Attributes:
-        parts: {name: mechanism}; the reports' columns are ``name.column``.
+        parts: {name: mechanism}; the columns of the reports are called ``name.column``.
+
+    Raises:
+        ArgumentError: a part that cannot be combined, or too many reports.
     """
 
     parts: dict[str, Mechanism]
     schema: ProductSchema
     law: Independent
 
-    def _assemble(self, domain: Domain, parts: Mapping[str, Mechanism]) -> None:
+    def __init__(self, domain: Domain, parts: Mapping[str, Mechanism]) -> None:
         for name, part in parts.items():
-            if isinstance(part, KeyValue) and part.pairs is not None:
-                # One pair of hers is drawn per report, and padding with it: neither several reports nor tuples of answers have that draw.
-                rule, remedy = (
-                    "draws one of several pairs of a person, which only goes alone",
-                    "Leave pairs out, or collect these reports apart",
-                )
-                raise ArgumentError(
-                    message(f"mechanisms[{name!r}]", rule, f"pairs={part.pairs}", remedy)
-                )
+            part.check_combinable(f"mechanisms[{name!r}]")
         several = sum(
             len(part.parts) if isinstance(part, Combined) else 1 for part in parts.values()
         )
@@ -56,35 +50,38 @@ class Combined(Mechanism):
         self.schema = ProductSchema({name: part.schema for name, part in parts.items()})
         self.law = Independent(tuple(part.law for part in parts.values()))
         self.represents_interval = any(part.represents_interval for part in parts.values())
-        self._promised = self.spent({name: part.guarantee for name, part in parts.items()})
-        self.requested = self.spent(
-            {name: part.promised_at(part.requested) for name, part in parts.items()}
+        self._guarantee = self.compose_guarantees(
+            {name: part.guarantee for name, part in parts.items()}
+        )
+        self.requested = self.compose_guarantees(
+            {name: part.guarantee_at(part.requested) for name, part in parts.items()}
         ).epsilon
-        # Epsilons were converted to nats per unit of distance before they were added.
-        self.distance_unit = 1.0 if isinstance(self._promised, MetricLDP) else None
+        # guarantee_at converts epsilons to nats per unit of distance before they are added.
+        self.distance_unit = 1.0 if self._guarantee.is_metric else None
 
     @abstractmethod
-    def spent(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
-        """The guarantee of all parts together, from one for each."""
+    def compose_guarantees(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
+        """The guarantee of all parts together, from {name: the guarantee of that part}."""
 
     @abstractmethod
-    def _tabled(self, tables: Sequence[np.ndarray]) -> np.ndarray:
-        """Exact probabilities of tuples from each part's, (m_k, K_k)."""
+    def _joint_probabilities(self, tables: Sequence[np.ndarray]) -> np.ndarray:
+        """Exact probabilities of tuples of reports from those of each part, (m_k, K_k)."""
 
     @property
     def guarantee(self) -> Guarantee:
-        return self._promised
+        return self._guarantee
 
     @property
     def epsilon(self) -> float:
-        if isinstance(self._promised, ApproximateLDP):
+        if self._guarantee.delta is not None:
             raise AttributeError(
-                f"{type(self).__name__} with a delta has no epsilon of its own: see .guarantee for (epsilon, delta)"
+                f"{type(self).__name__} with a delta has no epsilon of its own: "
+                "see .guarantee for (epsilon, delta)"
             )
-        return self._promised.epsilon
+        return self._guarantee.epsilon
 
     def thresholds(self) -> dict[str, str]:
-        return {}  # the parts' are in their headers
+        return {}  # the headers of the parts hold theirs
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         return self.randomize_index(index, source)
@@ -100,27 +97,26 @@ class Combined(Mechanism):
     def n_reports(self) -> int:
         return prod(part.n_reports for part in self.parts.values())
 
-    def _each(self) -> tuple[np.ndarray, ...]:
-        """Which of every part's reports each tuple of them has, (alphabet,) each."""
-        return np.unravel_index(
-            np.arange(self.n_reports), [part.n_reports for part in self.parts.values()]
-        )
+    def _places(self) -> tuple[np.ndarray, ...]:
+        """For each part, which of its reports every tuple holds, (n_reports,)."""
+        sizes = [part.n_reports for part in self.parts.values()]
+        return np.unravel_index(np.arange(self.n_reports), sizes)
 
     def outputs(self) -> Mapping[str, np.ndarray]:
-        found = zip(self.parts.items(), self._each(), strict=True)
+        parts = zip(self.parts.items(), self._places(), strict=True)
         return self.schema.join(
             {
                 name: {c: array[index] for c, array in part.outputs().items()}
-                for (name, part), index in found
+                for (name, part), index in parts
             }
         )
 
     def protected(self) -> np.ndarray:
-        parts = zip(self.parts.values(), self._each(), strict=True)
-        return np.all([part.protected()[index] for part, index in parts], axis=0)
+        parts = zip(self.parts.values(), self._places(), strict=True)
+        return np.asarray(np.all([part.protected()[index] for part, index in parts], axis=0))
 
     def probabilities(self) -> np.ndarray:
-        return self._tabled([part.probabilities() for part in self.parts.values()])
+        return self._joint_probabilities([part.probabilities() for part in self.parts.values()])
 
     def tally(self, reports: Reports, keep_reports: bool = False, ways: int | None = None) -> Tally:
         """Count tuples of reports. Tallies of parts add up to the tally of the whole, bit for bit.
@@ -128,28 +124,38 @@ class Combined(Mechanism):
         Args:
             reports: made by this mechanism.
             keep_reports: keep whole tuples; not for PerAttribute.
-            ways: of PerAttribute, of how many attributes tables are kept.
+            ways: for PerAttribute, of how many attributes tables are kept.
+
+        Returns:
+            Tally: the counts.
 
         Raises:
             MismatchError, ReportError: as for any mechanism.
             ArgumentError: tables that would be too large; the message says which ``ways`` fit.
         """
         self.check(reports)
-        return self.tally_columns(reports.columns, ways=self.kept(ways, keep_reports)).marked(
-            reports.simulated
-        )
+        ways = self.allowed_ways(ways, keep_reports)
+        return self.tally_columns(reports.columns, ways=ways).marked(reports.simulated)
 
-    def kept(self, ways: int | None, keep_reports: bool = False) -> int | None:
-        """Of how many attributes a tally keeps tables that is asked for ``ways``."""
-        raise NotImplementedError
+    @abstractmethod
+    def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
+        """How many attributes the tables of a tally combine, when ``ways`` is asked for.
+
+        Raises:
+            ArgumentError: options that this mechanism does not have, or tables too large.
+        """
 
     @abstractmethod
     def tally_columns(
-        self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any
+        self,
+        columns: Mapping[str, np.ndarray],
+        repeats: np.ndarray | None = None,
+        ways: int | None = None,
     ) -> Tally: ...
 
 
-def typed(part: Mechanism, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def with_schema_types(part: Mechanism, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Columns that a sampler drew, in the dtypes of its schema."""
     return {
         name: np.asarray(columns[name]).astype(empty.dtype, copy=False)
         for name, empty in part.schema.empty(0).items()

@@ -1,4 +1,4 @@
-"""Reports that are values: randomised response, and any channel given as a matrix."""
+"""Randomised response, whose reports are values, and any channel given as a matrix."""
 
 from __future__ import annotations
 
@@ -11,69 +11,79 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._core.canonical_json import (
-    canonical,
-)
+from warner._core.canonical_json import canonical
 from warner._core.checks import numbers_of
-from warner._core.errors import (
-    ArgumentError,
-    BudgetError,
-    message,
-)
-from warner._core.exact import ONE, SMALLEST, check_representable, divide, down, exp
+from warner._core.errors import ArgumentError, BudgetError, message
+from warner._core.exact import ONE, SMALLEST, check_representable, divide, exp
 from warner._core.sampling import Source
 from warner.channels import DenseChannel, DirectChannel
 from warner.domains import Domain
-from warner.mechanisms.base import Mechanism, sensitive_mask
+from warner.mechanisms.base import Mechanism
+from warner.mechanisms.integer_law import two_widths
 from warner.privacy.guarantees import LDP, OSLDP, ULDP, Guarantee
-from warner.privacy.report_laws import Table, TwoLevel, epsilon_of, fractions
-from warner.reports.schema import (
-    IntegerColumns,
-    smallest_dtype,
-)
+from warner.privacy.likelihood_ratios import epsilon_of, fractions
+from warner.privacy.report_laws import Table, TwoLevel
+from warner.privacy.sensitive_values import sensitive_mask
+from warner.reports.schema import IntegerColumns, smallest_dtype
 
 
-def direct_cells(size: int, epsilon: float) -> tuple[int, int]:
-    """Integer law of randomised response over ``size`` symbols: (own, other), the widths of their cells in the 64-bit range.
+def direct_widths(size: int, epsilon: float) -> tuple[int, int]:
+    """Integer law of randomised response over ``size`` symbols.
 
-    other = 2**64 / (e + size - 1) and own = e other, both rounded down, so own / other <= e, and short of it by one part in
-    own at most, whatever the size. The few numbers beyond own + (size - 1) other are drawn again.
+        other_width ~ 2^64 / (e + size - 1),   true_width ~ e other_width,   e = exp(epsilon)
+
+    Both are rounded down, see :func:`~warner.mechanisms.integer_law.two_widths`. An infinite
+    epsilon gives the whole range to the true symbol.
+
+    Returns:
+        true_width, other_width: widths of the symbols' cells in the 64-bit range.
+
+    Raises:
+        BudgetError: an epsilon at which other symbols are too rare for 64 bits.
     """
     if math.isinf(epsilon):
         return ONE, 0
     e = exp(epsilon)
     share = divide(1, e + size - 1)
     check_representable(epsilon, share, "each wrong answer")
-    cell = down(share)
-    return down(divide(cell, ONE) * e), cell
+    return two_widths(share, e)
 
 
-def direct_law(size: int, own: int, other: int) -> TwoLevel:
-    """The law of cells (own, other): probabilities over what is not drawn again."""
-    total = own + (size - 1) * other
-    return TwoLevel(Fraction(own, total), Fraction(other, total))
+def direct_law(size: int, true_width: int, other_width: int) -> TwoLevel:
+    """The law of symbols with these widths, given that a number lies in some cell."""
+    total = true_width + (size - 1) * other_width
+    return TwoLevel(Fraction(true_width, total), Fraction(other_width, total))
 
 
-def direct_sample(index: np.ndarray, size: int, own: int, other: int, source: Source) -> np.ndarray:
-    """Symbols (n,): each of the size - 1 wrong ones is a cell of width ``other`` of the 64-bit range, the true one of width ``own``."""
-    if other == 0:
+def direct_sample(
+    index: np.ndarray, size: int, true_width: int, other_width: int, source: Source
+) -> np.ndarray:
+    """Randomise symbols: the true symbol has a cell of ``true_width``, others of ``other_width``.
+
+    Args:
+        index: (n,) true symbols, 0..size-1.
+        size: the number of symbols.
+        true_width, other_width: from :func:`direct_widths`.
+        source: the randomness.
+    """
+    if other_width == 0:
         return index
-    wrong = source.cells(other, size - 1, own, len(index))
-    # Wrong symbols are numbered without the true one; the last cell (code size - 1) is the true one itself.
+    wrong = source.cells(other_width, size - 1, true_width, len(index))
+    # Wrong symbols are numbered without the true one; code size - 1 is the true symbol itself.
     return np.where(wrong == size - 1, index, wrong + (wrong >= index))
 
 
 class RandomizedResponse(Mechanism):
-    """k-ary randomised response (k-RR, GRR): tell the truth with probability p, else any other value.
+    """k-ary randomised response (k-RR, GRR): the true value with probability p, else another one.
 
         Pr(y | x) = e / (e + K - 1) if y = x, else 1 / (e + K - 1),   e = exp(epsilon)
 
     Args:
         domain: K values.
-        epsilon: budget in nats; ``inf`` sends the value itself, for people who need no protection [P1].
+        epsilon: budget in nats; ``inf`` sends the value itself, without protection [P1].
 
     Raises:
-        BudgetError: epsilon not positive, NaN, or outside what 64-bit sampling represents.
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: Warner (1965); [P1 eq 10], [P3 eq 2].
 
@@ -86,20 +96,24 @@ class RandomizedResponse(Mechanism):
     law: TwoLevel
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
-        self._start(domain, epsilon, infinite=True)
-        self._own, self._other = direct_cells(domain.size, self.requested)
+        super().__init__(domain, epsilon, infinite=True)
+        self._true_width, self._other_width = direct_widths(domain.size, self.requested)
         self.schema = IntegerColumns(("report",), (domain.size,))
-        self.law = direct_law(domain.size, self._own, self._other)
-        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+        self.law = direct_law(domain.size, self._true_width, self._other_width)
+        self.check_realisable()
 
     def parameters(self) -> dict[str, Any]:
         return {}
 
     def thresholds(self) -> dict[str, str]:
-        return {"own": hex(self._own), "other": hex(self._other)}
+        return {"own": hex(self._true_width), "other": hex(self._other_width)}
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        return {"report": direct_sample(index, self.domain.size, self._own, self._other, source)}
+        return {
+            "report": direct_sample(
+                index, self.domain.size, self._true_width, self._other_width, source
+            )
+        }
 
     def channel(self) -> DirectChannel:
         return DirectChannel(
@@ -113,15 +127,17 @@ class RandomizedResponse(Mechanism):
 class ChannelMechanism(Mechanism):
     """Any finite channel given as a matrix: value x is reported as y with probability matrix[y, x].
 
-    The matrix is rounded to integers over 2**64, column by column, so that every column sums to one exactly and a zero
-    stays a zero; ``epsilon`` is that of the rounded law, infinite if some report rules a value out.
+    The matrix is rounded to integers over 2**64, column by column. Every column then sums to one
+    exactly, and a zero stays a zero. ``epsilon`` is that of the rounded law; it is infinite if a
+    report rules a value out.
 
     Args:
         domain: K values.
         matrix: (m, K), columns sum to 1; entries are 0 or at least 5e-11.
         epsilon: if given, the budget that the matrix must keep; else whatever it has.
-        sensitive: the values to protect, None for all. The guarantee is then ULDP where every report that no sensitive value can
-            make names one value, and OSLDP else [P2 defs 2, 6].
+        sensitive: the values to protect; None for all. The guarantee is then ULDP where every
+            report that no sensitive value can make names one value, and OSLDP elsewhere [P2 defs 2,
+            6].
 
     Raises:
         ArgumentError: not a channel, or an entry too small to be sampled exactly.
@@ -142,27 +158,8 @@ class ChannelMechanism(Mechanism):
         epsilon: float | None = None,
         sensitive: Sequence[Any] | None = None,
     ) -> None:
-        self._start(domain, 1.0 if epsilon is None else epsilon, infinite=True)
-        array = numbers_of("matrix", matrix, "must be an array of numbers, shape (reports, values)")
-        DenseChannel(array)  # checks shape, signs and sums
-        if array.shape[1] != domain.size:
-            raise ArgumentError(
-                message(
-                    "matrix", f"must have one column per value, {domain.size}", str(array.shape)
-                )
-            )
-        if array.shape[0] < 2:
-            raise ArgumentError(
-                message("matrix", "must have at least two reports", str(array.shape))
-            )
-        if (array[array > 0] < float(SMALLEST)).any():
-            raise ArgumentError(
-                message(
-                    "matrix",
-                    f"entries must be 0 or at least {float(SMALLEST):.0e}",
-                    f"{array[array > 0].min():.3g}",
-                )
-            )
+        super().__init__(domain, 1.0 if epsilon is None else epsilon, infinite=True)
+        array = _checked_matrix(matrix, domain.size)
         self._matrix = array
         numerators = self._numerators = _integers(array)
         self._cumulative = [_thresholds(column) for column in numerators.T]
@@ -173,7 +170,7 @@ class ChannelMechanism(Mechanism):
             raise ArgumentError(
                 message("matrix", "must make reports that depend on the value", "equal columns")
             )
-        found = self._realised
+        found = self._realised_epsilon
         self.requested = found if epsilon is None else self.requested
         if found > self.requested:
             raise BudgetError(
@@ -186,14 +183,16 @@ class ChannelMechanism(Mechanism):
             )
 
     @cached_property
-    def _realised(self) -> float:
+    def _realised_epsilon(self) -> float:
         return epsilon_of(self.law.ratio())
 
     @property
     def guarantee(self) -> Guarantee:
         if self.sensitive_mask is None:
             return LDP(self.epsilon)
-        return (ULDP if self.law.names_the_rest else OSLDP)(self.epsilon, tuple(self.sensitive))
+        return (ULDP if self.law.unprotected_are_unique else OSLDP)(
+            self.epsilon, tuple(self.sensitive)
+        )
 
     def protected(self) -> np.ndarray:
         return self.law.protected.copy()
@@ -229,12 +228,36 @@ class ChannelMechanism(Mechanism):
         return fractions(self._numerators, ONE)
 
 
+def _checked_matrix(matrix: Any, size: int) -> np.ndarray:
+    """The matrix as an array (m, size), refused unless it is a channel that can be sampled."""
+    array = numbers_of("matrix", matrix, "must be an array of numbers, shape (reports, values)")
+    DenseChannel(array)  # checks the shape, the signs and the sums
+    if array.shape[1] != size:
+        raise ArgumentError(
+            message("matrix", f"must have one column per value, {size}", str(array.shape))
+        )
+    if array.shape[0] < 2:
+        raise ArgumentError(message("matrix", "must have at least two reports", str(array.shape)))
+    if (array[array > 0] < float(SMALLEST)).any():
+        raise ArgumentError(
+            message(
+                "matrix",
+                f"entries must be 0 or at least {float(SMALLEST):.0e}",
+                f"{array[array > 0].min():.3g}",
+            )
+        )
+    return array
+
+
 def _integers(matrix: np.ndarray) -> np.ndarray:
-    """The matrix as integers over 2**64 (object array): columns sum exactly, the largest entry takes the rounding."""
+    """The matrix as integers over 2**64, an object array whose columns sum to 2**64 exactly.
+
+    The largest entry of a column takes the rounding.
+    """
     out = np.empty(matrix.shape, dtype=object)
     for x, column in enumerate(matrix.T):
-        # A float times 2**64 is an integer once it is at least 2**-11, and else rounded to one: exact enough either way,
-        # because the law that counts is the one of these integers.
+        # A float of at least 2**-11 times 2**64 is an integer; a smaller one is rounded. The law
+        # that counts is that of these integers.
         numerators = [round(v * 2.0**64) for v in column.tolist()]
         numerators[int(np.argmax(column))] += ONE - sum(numerators)
         out[:, x] = numerators
@@ -244,7 +267,8 @@ def _integers(matrix: np.ndarray) -> np.ndarray:
 def _thresholds(numerators: np.ndarray) -> tuple[np.ndarray, int]:
     """Upper edges of the reports' ranges of U, and the last report that can occur.
 
-    An edge of 2**64 does not fit 64 bits: it is lowered to 2**64 - 1 and ``last`` catches the one U beyond it.
+    An edge of 2**64 does not fit 64 bits. It is lowered to 2**64 - 1, and the last report catches
+    the only U beyond it.
     """
     edges, total = [], 0
     for value in numerators:

@@ -1,4 +1,4 @@
-"""The exponential mechanism: reports are values, the likelier the nearer."""
+"""The exponential mechanism: nearer values are likelier reports."""
 
 from __future__ import annotations
 
@@ -11,45 +11,51 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import integer
-from warner._core.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    BudgetError,
-    message,
-)
+from warner._core.errors import ArgumentError, ArgumentTypeError, BudgetError, message
 from warner._core.exact import exp, natural, share_of
 from warner._core.sampling import Edges, Source
 from warner.channels import DenseChannel
-from warner.domains import Domain, Grid, Integers, Points
+from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.privacy.guarantees import MetricLDP
-from warner.privacy.report_laws import ROUNDING, Table, apart, floats, fractions
+from warner.privacy.likelihood_ratios import (
+    ROUNDING,
+    euclidean_distances,
+    floats,
+    fractions,
+)
+from warner.privacy.report_laws import Table
 from warner.reports.schema import (
     IntegerColumns,
     smallest_dtype,
 )
 
-_DISTANCES = 2**16  # each is an exponential in decimal arithmetic
-_CLOSE = 1e-9  # nats: closer values would need more digits than are of use
-_MOST = 1024  # values: the law is a table of K x K exact integers
-_LARGEST = 1200.0  # nats across the domain; probabilities must be floats for estimation
+# Each distance takes one exponential in decimal arithmetic.
+_MOST_DISTANCES = 2**16
+# Nats between the closest values; fewer would need thousands of digits.
+_LEAST_NATS = 1e-9
+# The distribution is a table of K x K exact integers.
+_MOST_VALUES = 1024
+# Nats across the domain; estimation needs probabilities that are floats.
+_MOST_NATS = 1200.0
 
 
 class Exponential(Mechanism):
-    """Exponential mechanism on values with coordinates: metric privacy at Euclidean distance, by a law that is nobody's tail.
+    """Exponential mechanism: metric privacy for values with coordinates, at Euclidean distance d.
 
         Pr(z | x) = exp(-epsilon d(x, z) / 2) / sum_z' exp(-epsilon d(x, z') / 2)
 
-    It is not tight: half of epsilon pays for the numerator and the denominators need less than the other half. ``epsilon`` is the exact
-    one, ``requested`` what was asked (4 x 4 cells at 0.5: 0.377).
+    The privacy is not tight: numerators spend half of epsilon, and denominators spend less than the
+    other half. ``epsilon`` is the exact budget, and ``requested`` is the argument. For 4 x 4 cells
+    at 0.5 the exact budget is 0.377.
 
     Args:
-        domain: Integers, Grid or Points, up to 1024 values at 2^16 different distances.
-        epsilon: nats per unit of distance, at most.
+        domain: Integers, Grid or Points, of up to 1024 values at 2^16 different distances.
+        epsilon: an upper bound of the nats per unit of distance.
 
     Raises:
         ArgumentTypeError: values without coordinates.
-        BudgetError: more than 1200 nats across the domain, or values next to nothing apart.
+        BudgetError: more than 1200 nats across the domain, or values less than 1e-9 nats apart.
 
     Source: McSherry, Talwar (2007); [P4 sec IX-C].
 
@@ -63,56 +69,58 @@ class Exponential(Mechanism):
     distance_unit = 1.0
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
-        self._start(domain, epsilon)
-        if not isinstance(domain, Integers | Grid | Points):
+        super().__init__(domain, epsilon)
+        if not domain.dimension or domain.is_binned:
+            rule, remedy = "must have coordinates: Integers, Grid or Points", "For labels use"
             raise ArgumentTypeError(
-                message(
-                    "domain",
-                    "must have coordinates: Integers, Grid or Points",
-                    type(domain).__name__,
-                    "For labels use RandomizedResponse",
-                )
+                message("domain", rule, type(domain).__name__, f"{remedy} RandomizedResponse")
             )
-        integer("number of values", domain.size, 2, _MOST, "Use Geometric or PlanarGeometric")
-        self._distance = apart(domain.points)
-        if self.requested * self._distance.max() > _LARGEST:
+        integer(
+            "number of values", domain.size, 2, _MOST_VALUES, "Use Geometric or PlanarGeometric"
+        )
+        points = domain.points
+        assert points is not None
+        self._distance = euclidean_distances(points)
+        if self.requested * self._distance.max() > _MOST_NATS:
+            most = _MOST_NATS / self._distance.max()
+            rule = "is too large: across this domain it must be at most"
+            rule = f"{rule} {_MOST_NATS:g} nats, here epsilon {most:.4g}"
             raise BudgetError(
-                message(
-                    "epsilon",
-                    f"is too large: across this domain it must be at most {_LARGEST:g} nats, here epsilon {_LARGEST / self._distance.max():.4g}",
-                    repr(self.requested),
-                    "Pass a smaller epsilon",
-                )
+                message("epsilon", rule, repr(self.requested), "Pass a smaller epsilon")
             )
         numerators, self.words = self._integers()
         self.law = Table(numerators)
         self.schema = IntegerColumns(("report",), (domain.size,))
 
     def _integers(self) -> tuple[np.ndarray, int]:
-        """The law as integers over 2**(64 words), by decimal arithmetic, which is the same on every machine; each value takes its rounding."""
+        """The numerators (K, K) of the probabilities over 2^(64 words), and the number of words.
+
+        Decimal arithmetic gives the same integers on every machine. The diagonal takes the
+        rounding, so that each column sums to 2^(64 words).
+        """
         known, place = np.unique(self._distance, return_inverse=True)
         place = place.reshape(self._distance.shape)
-        if known.size > _DISTANCES:
+        if known.size > _MOST_DISTANCES:
             raise ArgumentError(
                 message(
                     "domain",
-                    f"must have at most {_DISTANCES} different distances",
+                    f"must have at most {_MOST_DISTANCES} different distances",
                     str(known.size),
                     "Use fewer points, or a grid",
                 )
             )
         nearest = self.requested * float(known[1])
-        if nearest < _CLOSE:
+        if nearest < _LEAST_NATS:
             raise BudgetError(
                 message(
                     "epsilon",
-                    f"leaves the closest values {nearest:.2g} nats apart, below {_CLOSE:g}",
+                    f"leaves the closest values {nearest:.2g} nats apart, below {_LEAST_NATS:g}",
                     repr(self.requested),
                     "Merge them",
                 )
             )
         size, furthest = len(place), self.requested * float(known[-1])
-        # 64 binary digits for the least likely report, and as many more as the closest values are alike.
+        # 64 binary digits for the least likely report, and more to tell the closest values apart.
         words = math.ceil(
             (64 + (furthest / 2 - math.log(nearest)) / math.log(2) + math.log2(size)) / 64
         )
@@ -123,16 +131,21 @@ class Exponential(Mechanism):
             dtype=object,
         )
         out = np.empty((size, size), dtype=object)
-        for x in range(size):  # one value at a time: the products are long, and many
+        # One value at a time, because the products are long integers.
+        for x in range(size):
             own = weights[place[:, x]]
             out[:, x] = own * total // own.sum()
         out[np.arange(size), np.arange(size)] += total - out.sum(axis=0)
         return out, words
 
     @cached_property
-    def _realised(self) -> float:
-        """Half of it, and what the denominators Z differ by: max over pairs of epsilon / 2 + |ln Z - ln Z'| / d, moved up by what rounding can do."""
-        # max_z d(x', z) - d(x, z) is d(x, x'), taken at z = x: so the worst report of a pair is one of the two, whose mass is 1 / Z.
+    def _realised_epsilon(self) -> float:
+        """max over x, x' of epsilon / 2 + |ln Z_x - ln Z_x'| / d(x, x'), Z the denominators.
+
+        The result is moved up by the largest effect of rounding.
+        """
+        # The maximum over z of d(x', z) - d(x, z) is d(x, x'), at z = x. So the worst report of a
+        # pair is one of the two values, and the probability of reporting x itself is 1 / Z_x.
         log = np.array([natural(column[x]) for x, column in enumerate(self.law.numerators.T)])
         distance = np.where(self._distance > 0, self._distance, np.inf)
         return min(

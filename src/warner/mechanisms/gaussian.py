@@ -1,57 +1,59 @@
-"""The Gaussian mechanism: normal noise on a grid, with the (epsilon, delta) of exactly that."""
+"""The Gaussian mechanism: normal noise on a grid, whose (epsilon, delta) is that of the grid."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from warner._core.checks import integer, probability, real
-from warner._core.errors import (
-    ArgumentTypeError,
-    BudgetError,
-    message,
-)
-from warner._core.sampling import Edges, Source
+from warner._core.errors import ArgumentTypeError, BudgetError, message
+from warner._core.sampling import Source
 from warner.channels import Channel, DenseChannel, KhatriRaoChannel
-from warner.domains import Domain, Integers, Interval
+from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.gaussian_law import Rounded
 from warner.mechanisms.numeric import Numeric
 from warner.privacy.guarantees import ApproximateLDP
-from warner.privacy.report_laws import Rounded, fractions
+from warner.privacy.likelihood_ratios import fractions
 from warner.reports.schema import (
     IntegerColumns,
 )
 
 _MOST_REPORTS = 2**22
-_MOST_VALUES = 2**14  # places whose pairs are compared
-_LEAST_DELTA = 1e-12  # below it sums of double precision say nothing
-_CUT = 1e-4  # of delta: the mass of the noise that reports do not go out to; it is reported as the last
-_FINEST = 2**15  # grid steps in one sigma
-_FINE = (16, 8, 4, 2, 1)  # report cells in one sigma
-_FARTHEST = 16  # pairs of points, from the most distant one down, whose divergence is computed
+_MOST_VALUES = 2**14  # points whose pairs are compared
+_LEAST_DELTA = 1e-12  # smaller than the rounding of sums in double precision
+# The share of delta that may lie in the tails of the noise. The end reports collect the tails.
+_TAILS = 1e-4
+_MOST_STEPS = 2**15  # grid steps in one sigma
+_CELLS_IN_SIGMA = (16, 8, 4, 2, 1)  # widths of a report to try, the finest first
+_FARTHEST = 16  # the most distant pairs of points, whose divergence is computed
 
 
 class Gaussian(Numeric):
-    """Gaussian mechanism: numbers, or points in R^d, plus independent normal noise on every axis, as an exact law on a grid.
+    """Gaussian mechanism: a number, or a point in R^d, plus normal noise on each axis.
 
-        Pr(noise of j grid steps h) proportional to exp(-(j h)^2 / (2 sigma^2));   approximate LDP with
-        delta = max over x, x' of sum_y max(0, Pr(y | x) - exp(epsilon) Pr(y | x'))   (hockey-stick divergence)
+        Pr(noise of j grid steps h) = g(j h) / sum_i g(i h),   g(x) = exp(-x^2 / (2 sigma^2))
 
-    sigma is calibrated to the largest Euclidean distance of two values [Balle and Wang], then moved up until the divergence of the
-    discrete law itself is at most delta. There is no ``epsilon`` without its delta: see ``guarantee``.
+    The privacy is approximate LDP with the hockey-stick divergence
+
+        delta = max over x, x' of sum_y max(0, Pr(y | x) - exp(epsilon) Pr(y | x'))
+
+    sigma is calibrated to the largest Euclidean distance of two values [Balle and Wang]. It is then
+    raised until the divergence of the discrete distribution is at most delta. There is no
+    ``epsilon`` without a delta: see ``guarantee``.
 
     Args:
-        domain: Interval, Integers, or Points (or a Grid) in up to about five dimensions.
-        epsilon: nats.
-        delta: in (0, 1); far below 1 / n, or some people may have no protection at all.
-        sigma: standard deviation of the noise, in the unit of the values, where a larger one than needed is wanted.
+        domain: Interval or Integers; Points or Grid in up to about five dimensions.
+        epsilon: the budget in nats.
+        delta: in (0, 1). It must be far below 1 / n, or some people may have no protection.
+        sigma: the standard deviation of the noise, in the unit of the values. None for the least
+            that keeps (epsilon, delta).
 
     Raises:
-        BudgetError: a sigma that does not keep (epsilon, delta).
+        BudgetError: a sigma that does not keep (epsilon, delta), or a budget that no grid meets.
         ArgumentTypeError: values without coordinates, or too many dimensions.
 
     Source: Balle, Wang (2018); Canonne, Kamath, Steinke (2020); [P3 sec V-B].
@@ -59,7 +61,8 @@ class Gaussian(Numeric):
     >>> from warner import Interval, Points
     >>> print(Gaussian(Interval(0, 100, bins=64), 1.0, delta=1e-6).guarantee.epsilon)
     1.0
-    >>> Gaussian(Points([[0, 0], [1, 0], [0, 1]]), 2.0, delta=1e-6).randomize([(1, 0)]).columns.keys()
+    >>> corners = Gaussian(Points([[0, 0], [1, 0], [0, 1]]), 2.0, delta=1e-6)
+    >>> corners.randomize([(1, 0)]).columns.keys()
     dict_keys(['axis0', 'axis1'])
     """
 
@@ -69,9 +72,9 @@ class Gaussian(Numeric):
     def __init__(
         self, domain: Domain, epsilon: float, delta: float, sigma: float | None = None
     ) -> None:
-        Mechanism._start(self, domain, epsilon)
-        if not isinstance(domain, Integers | Interval):
-            # Distances are of all pairs. Checked before the points of a large grid are made.
+        Mechanism.__init__(self, domain, epsilon)
+        if not domain.is_numeric:
+            # All pairs are compared. The check comes before the points of a large grid are made.
             integer(
                 "number of values",
                 domain.size,
@@ -93,17 +96,14 @@ class Gaussian(Numeric):
             raise BudgetError(
                 message(
                     "delta",
-                    f"must be at least {_LEAST_DELTA:g}, which double precision can tell from 0",
+                    f"must be at least {_LEAST_DELTA:g}, for sums in double precision",
                     repr(delta),
                 )
             )
-        self.numeric = isinstance(domain, Integers | Interval)
-        low, high = (
-            (domain.low, domain.high) if isinstance(domain, Integers | Interval) else (0.0, 0.0)
-        )
-        self._span = float(high - low)
-        self.represents_interval = isinstance(domain, Interval)
-        far = self._span if self.numeric else _diameter(domain.points)
+        self.represents_interval = domain.is_binned
+        ((low, high), *_) = domain.ends
+        self._span = high - low
+        far = self._span if domain.is_numeric else _diameter(domain.points)
         least = far * calibrate(self.requested, self.delta)
         if not math.isfinite(least):
             rule = f"is too wide for its noise to be a float: values lie up to {far:.3g} apart"
@@ -113,7 +113,7 @@ class Gaussian(Numeric):
         if sigma is not None:
             enough = real("sigma", sigma) > 0.99 * least
             if enough:
-                self._lay(float(sigma))
+                self._set_grid(float(sigma))
             if not enough or self._found > self.delta:
                 raise BudgetError(
                     message(
@@ -125,7 +125,7 @@ class Gaussian(Numeric):
                 )
             return
         for _ in range(200):
-            self._lay(least)
+            self._set_grid(least)
             if self._found <= self.delta:
                 return
             least *= 1.001
@@ -138,27 +138,34 @@ class Gaussian(Numeric):
             )
         )
 
-    def _lay(self, sigma: float) -> None:
-        """Lay the grid for noise of standard deviation ``sigma``, and find what it realises."""
+    def _set_grid(self, sigma: float) -> None:
+        """Set the grid for noise of standard deviation ``sigma``, and compute its delta."""
         self.sigma = sigma
-        if self.numeric:
-            # A 64th of the range, or of sigma an eighth; where sigma is many times the range, coarser.
-            fine = max(8 * self._span / sigma, min(64.0, _FINEST * self._span / sigma / 2))
+        if self.domain.is_numeric:
+            # A step is a 64th of the range or an eighth of sigma, and coarser for a large sigma.
+            fine = max(8 * self._span / sigma, min(64.0, _MOST_STEPS * self._span / sigma / 2))
             self.steps = np.array([max(4, math.ceil(fine))])
             deviation = sigma / self._span * int(self.steps[0])
             self._places = None
         else:
             deviation, self._places = self._round(sigma)
             self.steps = self._places.max(axis=0)
-        if deviation > _FINEST:
+        if deviation > _MOST_STEPS:
             raise BudgetError(
-                message("epsilon", f"is too small: its noise has {deviation:.3g} grid steps in one sigma, and at most {_FINEST} are summed exactly",
-                        repr(self.requested), f"Pass an epsilon of about {self.requested * deviation / _FINEST:.2g} or more")
-            )  # fmt: skip
-        # Normal tails beyond z are below exp(-z^2 / 2).
-        self._beyond = math.ceil(math.sqrt(-2 * math.log(_CUT * self.delta)) * deviation)
-        for fine in _FINE:
-            # Reports are told in groups of grid points, which is post-processing: a sixteenth of sigma, or as much as must be.
+                message(
+                    "epsilon",
+                    f"is too small: its noise has {deviation:.3g} grid steps in one sigma, "
+                    f"and at most {_MOST_STEPS} are summed exactly",
+                    repr(self.requested),
+                    f"Pass an epsilon of about {self.requested * deviation / _MOST_STEPS:.2g} "
+                    "or more",
+                )
+            )
+        # The mass of normal noise beyond z standard deviations is below exp(-z^2 / 2).
+        self._beyond = math.ceil(math.sqrt(-2 * math.log(_TAILS * self.delta)) * deviation)
+        for fine in _CELLS_IN_SIGMA:
+            # A report names a group of grid points, which is post-processing. A group is a
+            # sixteenth of sigma, or wider where there would be too many reports.
             self._group = max(1, int(deviation / fine))
             sizes = tuple(-(-(int(c) + 1 + 2 * self._beyond) // self._group) for c in self.steps)
             if math.prod(sizes) <= _MOST_REPORTS:
@@ -174,18 +181,22 @@ class Gaussian(Numeric):
             )
         self.law = Rounded.normal(deviation, int(self.steps.max()) + self._beyond)
         self.schema = IntegerColumns(
-            ("report",) if self.numeric else tuple(f"axis{k}" for k in range(len(sizes))), sizes
+            ("report",) if self.domain.is_numeric else tuple(f"axis{k}" for k in range(len(sizes))),
+            sizes,
         )
-        self.__dict__.pop("_edges", None)
         self._found = _up(self.law.divergence(self.requested, self._shifts()))
 
     def _round(self, sigma: float) -> tuple[float, np.ndarray]:
-        """Points (K, d) on a grid of at most sigma / 8 and a 64th of their extent, finer where they would fall together; sigma in steps."""
+        """Return sigma in grid steps, and the points (K, d) as places on the grid.
+
+        A step is at most sigma / 8 and a 64th of the extent of the points. It is halved until all
+        places are distinct.
+        """
         points = self.domain.points
         assert points is not None
         origin, extent = points.min(axis=0), float(np.ptp(points, axis=0).max())
         step = min(sigma / 8, extent / 64)
-        while sigma / step <= _FINEST:
+        while sigma / step <= _MOST_STEPS:
             places = np.rint((points - origin) / step).astype(np.int64)
             if len(np.unique(places, axis=0)) == len(places):
                 return sigma / step, places
@@ -200,7 +211,10 @@ class Gaussian(Numeric):
         )
 
     def _shifts(self) -> np.ndarray:
-        """Differences of two values in grid steps, (s, d), of the ``_FARTHEST`` most distant pairs: closer ones diverge less."""
+        """Differences (s, d), in grid steps, of the most distant pairs of values.
+
+        Closer pairs have a smaller divergence.
+        """
         if self._places is None:
             return self.steps[None, :]
         found = []
@@ -233,18 +247,14 @@ class Gaussian(Numeric):
         return {"words": hex(self.law.words), "beyond": hex(self._beyond)}
 
     def encode(self, values: Any) -> np.ndarray:
-        return super().encode(values) if self.numeric else self.domain.encode(values)
+        return super().encode(values) if self.domain.is_numeric else self.domain.encode(values)
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         return (
             super().randomize_index(index, source)
-            if self.numeric
+            if self.domain.is_numeric
             else Mechanism.randomize_index(self, index, source)
         )
-
-    @cached_property
-    def _edges(self) -> Edges:
-        return Edges.of(self.law.masses.tolist())
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         places = (
@@ -254,7 +264,7 @@ class Gaussian(Numeric):
         )
         columns = {}
         for name, steps, place in zip(self.schema.names, self.steps, places.T, strict=True):
-            noise = source.among(self._edges, len(index)) - self.law.reach
+            noise = source.among(self.law.edges, len(index)) - self.law.reach
             columns[name] = (
                 np.clip(place + noise + self._beyond, 0, int(steps) + 2 * self._beyond)
                 // self._group
@@ -262,9 +272,11 @@ class Gaussian(Numeric):
         return columns
 
     def _tables(self, masses: np.ndarray) -> list[np.ndarray]:
-        """Per axis, the law of reports, (m_k, places): noise moved to a place, its tails at the two ends, in groups.
+        """Return for each axis the masses (m_k, places) of reports, by the place of a person.
 
-        Numbers may lie at every grid point. Points lie at few of many, and only those have a column.
+        The noise is moved to the place, its tails are added to the two ends, and grid points are
+        summed in groups. Numbers may be at all grid points. Points are at few of them, and only
+        those have a column.
         """
         tables = []
         below, above = np.cumsum(masses), np.cumsum(masses[::-1])[::-1]
@@ -309,12 +321,18 @@ class Gaussian(Numeric):
 
 
 def calibrate(epsilon: float, delta: float) -> float:
-    """The least sigma per unit of sensitivity: delta = Phi(1/(2 s) - epsilon s) - e^epsilon Phi(-1/(2 s) - epsilon s) [Balle and Wang, thm 8].
+    """Return the least sigma s for values at distance 1 [Balle and Wang, theorem 8].
+
+        delta = Phi(1 / (2 s) - epsilon s) - exp(epsilon) Phi(-1 / (2 s) - epsilon s)
+
+    Args:
+        epsilon: the budget in nats.
+        delta: in (0, 1).
 
     >>> round(calibrate(1.0, 1e-5), 3)
     3.731
     """
-    low, high = -20.0, 40.0  # of ln sigma
+    low, high = -20.0, 40.0  # limits of ln sigma
     for _ in range(200):
         middle = (low + high) / 2
         if divergence(epsilon, math.exp(middle)) > delta:
@@ -325,7 +343,7 @@ def calibrate(epsilon: float, delta: float) -> float:
 
 
 def divergence(epsilon: float, sigma: float) -> float:
-    """delta of continuous normal noise at sensitivity 1."""
+    """Return the delta of continuous normal noise for values at distance 1."""
     near, far = (
         (1 / (2 * sigma) - epsilon * sigma) / math.sqrt(2),
         (1 / (2 * sigma) + epsilon * sigma) / math.sqrt(2),
@@ -339,7 +357,7 @@ def _diameter(points: np.ndarray) -> float:
 
 
 def _up(delta: float) -> float:
-    """To nine digits, rounded up: other machines' arithmetic may differ in the last of sixteen."""
+    """delta rounded up to nine digits, because machines may differ in the sixteenth."""
     if delta <= 0:
         return 0.0
     unit = 10.0 ** (math.floor(math.log10(delta)) - 8)

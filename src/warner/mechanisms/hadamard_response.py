@@ -1,4 +1,4 @@
-"""Hadamard response: report an index whose Hadamard bit agrees with the value's row."""
+"""Hadamard response: an index at which the value's row of the Hadamard matrix is preferably +1."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ from warner.channels import HadamardChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.privacy.report_laws import TwoLevel
-from warner.reports.schema import (
-    IntegerColumns,
-)
+from warner.reports.schema import IntegerColumns
 
 
 class HadamardResponse(Mechanism):
-    """Hadamard response: an index y in 0..B-1, B the power of two above K, with (-1)^popcount(y & (x + 1)) = +1 preferred.
+    """Hadamard response: an index y in 0..B-1 whose Hadamard sign is +1 more often than -1.
 
-        Pr(y | x) = 2p / B on the half where the sign is +1, else 2 (1 - p) / B,   p = e / (e + 1), e = exp(epsilon)
+        Pr(y | x) = 2 p / B where (-1)^popcount(y & (x + 1)) = +1, else 2 (1 - p) / B
+        p = e / (e + 1),   e = exp(epsilon)
 
-    Value x uses row x + 1 of the Hadamard matrix; row 0 is constant and tells nothing.
+    B is the power of two above K. Value x uses row x + 1 of the Hadamard matrix, because row 0 is
+    constant.
 
     Args:
         domain: K values.
         epsilon: budget in nats.
+
+    Raises:
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: Acharya, Sun and Zhang (2018), the form for high privacy.
 
@@ -40,7 +43,7 @@ class HadamardResponse(Mechanism):
     law: TwoLevel
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
-        self._start(domain, epsilon)
+        super().__init__(domain, epsilon)
         e = exp(self.requested)
         agree = divide(e, e + 1)
         check_representable(self.requested, 1 - agree, "the half that disagrees")
@@ -51,7 +54,7 @@ class HadamardResponse(Mechanism):
         self.law = TwoLevel(
             Fraction(self._agree, ONE * half), Fraction(ONE - self._agree, ONE * half)
         )
-        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+        self.check_realisable()
 
     def parameters(self) -> dict[str, Any]:
         return {}
@@ -63,7 +66,8 @@ class HadamardResponse(Mechanism):
         row = index + 1
         y = source.uniform(self.order, len(index))
         agrees = np.bitwise_count(y & row) & 1 == 0
-        # Changing the lowest bit of y that the row looks at maps one half onto the other, one to one: y stays uniform.
+        # Flipping the lowest bit of y that the row selects maps either half onto the other one to
+        # one, so y stays uniform within its half.
         flip = agrees != source.below(self._agree, len(index))
         return {"report": np.where(flip, y ^ (row & -row), y)}
 

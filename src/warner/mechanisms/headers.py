@@ -1,4 +1,4 @@
-"""Headers back to mechanisms, by the names that are registered."""
+"""Mechanisms from their headers, by the names that are registered."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from warner._core.canonical_json import (
-    canonical,
-)
+from warner._core.canonical_json import canonical
 from warner._core.checks import show
 from warner._core.errors import (
     MismatchError,
@@ -25,7 +23,10 @@ MECHANISMS: dict[str, type[Mechanism]] = {}  # filled in warner.mechanisms
 
 
 def from_header(header: Mapping[str, Any]) -> Mechanism:
-    """The mechanism that a report's or tally's header describes, with the same law to the last bit.
+    """The mechanism that the header of reports or of a tally describes, with exactly its law.
+
+    Args:
+        header: JSON data, as ``mechanism.header``.
 
     Raises:
         MismatchError: a mechanism, version or law that this version of warner does not make.
@@ -64,7 +65,7 @@ def _parts(header: Mapping[str, Any]) -> int:
 
 @lru_cache(maxsize=64)
 def _from_header(text: str) -> Mechanism:
-    """Mechanisms are immutable, and their headers come again with every file and estimate."""
+    """Build and keep a mechanism: its header comes again with every file and estimate."""
     header = json.loads(text)
     name = header.get("mechanism")
     cls = MECHANISMS.get(name) if isinstance(name, str) else None
@@ -72,7 +73,8 @@ def _from_header(text: str) -> Mechanism:
         raise MismatchError(
             message(
                 "header",
-                f"names a mechanism unknown here: {show(name)}, version {show(header.get('version'))}",
+                f"names a mechanism unknown here: {show(name)}, "
+                f"version {show(header.get('version'))}",
                 None,
                 "Use the version that made it",
             )

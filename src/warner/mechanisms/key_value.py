@@ -1,9 +1,9 @@
-"""Keys with values: which key a person has, and the number that goes with it, in one report (PCKV-UE, PCKV-GRR)."""
+"""A key and the number that goes with it, in one report (PCKV-UE, PCKV-GRR)."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
@@ -23,58 +23,115 @@ from warner._core.errors import (
     ValuesError,
     message,
 )
-from warner._core.exact import ONE, check_representable, divide, down, exp, rational, up
+from warner._core.exact import ONE, check_representable, divide, exp, rational, up
 from warner._core.sampling import Source
 from warner.channels import TiedChannel
-from warner.domains import Domain, Integers, Padded, Product
+from warner.domains import Domain, Padded, Product
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.direct import direct_sample
+from warner.mechanisms.integer_law import two_widths
 from warner.mechanisms.numeric import Piecewise, StochasticRounding, Window
-from warner.privacy.report_laws import Keyed
+from warner.privacy.report_laws import Law, TwoLevel
 from warner.reports.reports import Reports
 from warner.reports.schema import DigitVector, IntegerColumns
 
-_DIGITS = 2**22  # drawn at a time
-_FILLED = 2**20  # pairs up to which every person's list is filled up to one length
-_CELLS = 255  # with "nothing" 256 digits, a byte
+_DIGITS = 2**22  # digits that are drawn at a time
+_FILLED = 2**20  # pairs up to which the lists of all people are filled up to one length
+_CELLS = 255  # with the digit for nothing 256, a byte
 _KEY, _VALUE = "key", "value"
 
 
+@dataclass(frozen=True)
+class Keyed(Law):
+    """A key and a value in one report.
+
+    A person's key is sent with probability ``keep``, together with a report of the value. Every
+    other key is sent with probability ``other``, together with one of ``cells`` dummies.
+
+    Attributes:
+        keep: probability of sending the person's key.
+        other: probability of sending each other key.
+        value: the law of the value's report.
+        cells: M, the number of reports of a value.
+        separate: whether every key is sent or not independently of the others. Else exactly one key
+            is sent, and keep + (d - 1) other = 1.
+    """
+
+    keep: Fraction
+    other: Fraction
+    value: TwoLevel
+    cells: int
+    separate: bool
+
+    @property
+    def audit_method(self) -> str:
+        return "key by key, exactly"
+
+    def ratio(self) -> Fraction:
+        """The worst ratio over answers with equal keys and over answers with different keys.
+
+        With equal keys it is that of the value's law. With different keys the reports of both keys
+        differ, or which of the two is sent.
+        """
+        dummy = self.other / self.cells
+        true_key, other_key = (
+            self.keep * self.value.high / dummy,
+            dummy / (self.keep * self.value.low),
+        )
+        silent = (1 - self.keep) / (1 - self.other)
+        between = (
+            max(true_key, silent) * max(other_key, 1 / silent)
+            if self.separate
+            else max(true_key, other_key)
+        )
+        return max(between, self.value.ratio())
+
+
 class KeyValue(Mechanism):
-    """One (key, value) pair per person: the key is kept or not, and only with the person's own key travels her value (PCKV).
+    """One (key, value) pair per person (PCKV).
 
-    Values are randomised by a numeric mechanism at epsilon_2, ``value_epsilon``, to one of M cells, whose likeliest has probability h. Whatever
-    is sent of a key that is not the person's carries a dummy, each cell alike, which makes keeping a key worth at most M h times more:
+    The person's key is kept with probability a, any other key is sent with probability b. A numeric
+    mechanism at epsilon_2, ``value_epsilon``, randomises the value to one of M cells; the likeliest
+    cell has probability h. The report of any other key carries a dummy, which is uniform over the
+    cells. So keeping a key costs at most ln M h more:
 
-        epsilon = max(epsilon_2, epsilon_1 + ln M h),   so epsilon_1 = epsilon - ln M h,   e_1 = exp(epsilon_1)
+        epsilon = max(epsilon_2, epsilon_1 + ln M h)
+        epsilon_1 = epsilon - ln M h,   e_1 = exp(epsilon_1)
 
-    with stochastic rounding M h = 2 e_2 / (e_2 + 1), with the piecewise mechanism exp(epsilon_2 / 2).
+    M h is 2 e_2 / (e_2 + 1) with stochastic rounding, and exp(epsilon_2 / 2) with the piecewise
+    mechanism.
 
     Args:
         keys: d labels.
         values: Interval (its bins belong to estimation) or Integers.
         epsilon: budget in nats of the whole report.
-        key: ``"unary"``: every key sends something by itself, the person's own w.p. a = 1/2, every other w.p. b = 1 / (e_1 + 1); a report is d
-            digits, 0 for nothing, 1..M. ``"direct"``: one key is sent, the person's own w.p. a = e_1 / (e_1 + d - 1), every other w.p.
-            b = (1 - a) / (d - 1).
-        value: ``"rounding"``, M = 2, which tells means and nothing else, or ``"piecewise"``, which tells distributions too.
-        value_epsilon: epsilon_2, at most epsilon, which is the default.
-        cells: M of the piecewise mechanism, 255 if not given.
-        pairs: l, for people who hold any number of pairs, at most one of a key: one of hers is drawn, and where she holds fewer than l,
-            padding stands in for those that lack, with a value drawn evenly from all. Then an answer is a list of pairs, and a frequency
-            is l times the share of draws. Of people who hold more than l, each pair is drawn w.p. 1 / (how many), and not 1 / l:
-            frequencies come out too low by that.
+        key: ``"unary"``: every key is sent or not, independently; a = 1/2, b = 1 / (e_1 + 1). A
+            report is d digits, 0 for a key that is not sent, else 1..M. ``"direct"``: one key is
+            sent; a = e_1 / (e_1 + d - 1), b = (1 - a) / (d - 1).
+        value: ``"rounding"``, M = 2, from which only means can be estimated; or ``"piecewise"``,
+            from which distributions can be estimated too.
+        value_epsilon: epsilon_2, at most epsilon; None for epsilon.
+        cells: M of the piecewise mechanism; None for 255.
+        pairs: l, for people who hold any number of pairs, at most one of each key. An answer is
+            then a list of pairs. The device draws one of max(l, held) slots; an empty slot sends
+            padding, with a value drawn uniformly from all. A frequency is l times the share of
+            draws. A person who holds more than l pairs sends each of them with probability 1 / held
+            instead of 1 / l, so frequencies are too low by that.
 
-    Answers are pairs like those of a Product: a list of dicts with "key" and "value", or columns of these names.
+    Answers are pairs like those of a Product: a list of dicts with "key" and "value", or columns of
+    these names.
 
     Raises:
-        BudgetError: epsilon or value_epsilon that cannot be honoured.
+        ArgumentError, ArgumentTypeError: keys, values or options that do not go together.
+        BudgetError: epsilon or value_epsilon that 64-bit sampling cannot realise.
 
-    Source: Gu, Li, Cheng, Xiong, Cao (2020); with the piecewise mechanism [P3 sec V-C, app. D], which spends epsilon_1 + epsilon_2 / 2; METHODS 2.
+    Source: Gu, Li, Cheng, Xiong, Cao (2020); with the piecewise mechanism [P3 sec V-C, app. D],
+    which spends epsilon_1 + epsilon_2 / 2; METHODS 2.
 
-    >>> from warner import Categorical, Interval, estimate
+    >>> from warner import Categorical, Interval
     >>> pay = KeyValue(Categorical(["police", "fire", "water"]), Interval(0, 200_000, bins=32), 2.0)
-    >>> reports = pay.randomize([{"key": "police", "value": 90_000.0}, {"key": "water", "value": 61_500.0}])
+    >>> answers = [{"key": "police", "value": 90_000.0}, {"key": "water", "value": 61_500.0}]
+    >>> reports = pay.randomize(answers)
     >>> reports.columns["digits"].shape, round(pay.epsilon, 9)
     ((2, 3), 2.0)
     """
@@ -102,24 +159,14 @@ class KeyValue(Mechanism):
                     )
                 )
         held = keys if pairs is None else Padded(keys, pairs)
-        self._start(Product(key=held, value=values), epsilon)
+        super().__init__(Product(key=held, value=values), epsilon)
         self.key, self.value = (
             choice("key", key, ("unary", "direct")),
             choice("value", value, ("rounding", "piecewise")),
         )
         self.keys, self.values, self.pairs = keys, values, pairs
-        self.value_epsilon = (
-            self.requested if value_epsilon is None else budget(value_epsilon, "value_epsilon")
-        )
-        if self.value_epsilon > self.requested:
-            raise BudgetError(
-                message(
-                    "value_epsilon",
-                    f"must be at most epsilon, {self.requested!r}",
-                    repr(self.value_epsilon),
-                    "Leave it out for all of epsilon",
-                )
-            )
+        self.has_report_channel = self.key == "direct"
+        self.value_epsilon = self._checked_value_epsilon(value_epsilon)
         if cells is not None and value == "rounding":
             raise ArgumentError(
                 message(
@@ -134,28 +181,57 @@ class KeyValue(Mechanism):
             if value == "rounding"
             else Piecewise(values, self.value_epsilon, _CELLS if cells is None else cells)
         )
-        # What takes either part of an answer.
-        self.parts: dict[str, Domain | Mechanism] = {_KEY: held, _VALUE: self._value}
+        # The objects that check the two parts of an answer.
+        self.answer_parts = {_KEY: held, _VALUE: self._value}
         self.cells, self.represents_interval = self._value.cells, self._value.represents_interval
-        # e^epsilon_1 = e / M h, with the h that is really sampled: so only the roundings below cost epsilon, downwards.
+        # e^epsilon_1 = e / (M h), with the h that is sampled: so only the roundings below cost
+        # epsilon.
         odds = divide(exp(self.requested), rational(self.cells * self._value.law.high))
         d = held.size
         if self.key == "unary":
-            self._keep, rare = ONE // 2, divide(1, odds + 1)
-            check_representable(self.requested, rare, "a dummy")
-            self._other = up(rare)
-            keep, other = Fraction(1, 2), Fraction(self._other, ONE)
+            share = divide(1, odds + 1)
+            check_representable(self.requested, share, "a dummy")
+            self._keep_width, self._other_width = ONE // 2, up(share)
+            keep, other = Fraction(1, 2), Fraction(self._other_width, ONE)
             self.schema = DigitVector(d, self.cells + 1)
         else:
             share = divide(1, odds + d - 1)
             check_representable(self.requested, share, "each other key")
-            self._other = down(share)
-            self._keep = down(divide(self._other, ONE) * odds)
-            total = self._keep + (d - 1) * self._other
-            keep, other = Fraction(self._keep, total), Fraction(self._other, total)
+            self._keep_width, self._other_width = two_widths(share, odds)
+            total = self._keep_width + (d - 1) * self._other_width
+            keep, other = Fraction(self._keep_width, total), Fraction(self._other_width, total)
             self.schema = IntegerColumns((_KEY, _VALUE), (d, self.cells))
         self.law = Keyed(keep, other, self._value.law, self.cells, self.key == "unary")
-        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+        self.check_realisable()
+
+    def _checked_value_epsilon(self, value_epsilon: float | None) -> float:
+        """epsilon_2, which is all of epsilon unless given."""
+        if value_epsilon is None:
+            return self.requested
+        checked = budget(value_epsilon, "value_epsilon")
+        if checked > self.requested:
+            raise BudgetError(
+                message(
+                    "value_epsilon",
+                    f"must be at most epsilon, {self.requested!r}",
+                    repr(checked),
+                    "Leave it out for all of epsilon",
+                )
+            )
+        return checked
+
+    def check_combinable(self, argument: str) -> None:
+        # A pair is drawn anew for every report, and padding with it: neither the channel of several
+        # reports nor that of tuples of answers has that draw.
+        if self.pairs is not None:
+            raise ArgumentError(
+                message(
+                    argument,
+                    "draws one of several pairs of a person, which only goes alone",
+                    f"pairs={self.pairs}",
+                    "Leave pairs out, or collect these reports apart",
+                )
+            )
 
     @property
     def values_per_person(self) -> int:
@@ -172,14 +248,13 @@ class KeyValue(Mechanism):
 
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
-        if not isinstance(domain, Product) or list(domain.domains) != [_KEY, _VALUE]:
+        if list(domain.attributes) != [_KEY, _VALUE]:
             raise ArgumentError(
                 message("domain", "must be a Product of key and value", type(domain).__name__)
             )
-        held = domain.domains[_KEY]
         return cls(
-            held.domain if isinstance(held, Padded) else held,
-            domain.domains[_VALUE],
+            domain.attributes[_KEY].unpadded,
+            domain.attributes[_VALUE],
             epsilon,
             **parameters,
         )
@@ -190,15 +265,15 @@ class KeyValue(Mechanism):
 
     def thresholds(self) -> dict[str, str]:
         return {
-            "keep": hex(self._keep),
-            "other": hex(self._other),
+            "keep": hex(self._keep_width),
+            "other": hex(self._other_width),
             **{f"value_{k}": v for k, v in self._value.thresholds().items()},
         }
 
     # On the device.
 
     def encode(self, values: Any) -> np.ndarray:
-        """Pairs as (index of the key, position of the value in [0, 1]), (n, 2)."""
+        """Check pairs; returns (n, 2): index of the key, position of the value in [0, 1]."""
         if self.pairs is None and isinstance(values, list | tuple):
             for i, row in enumerate(values):
                 if isinstance(row, list | tuple):
@@ -209,7 +284,7 @@ class KeyValue(Mechanism):
                         "For people who hold several say KeyValue(..., pairs=how many at most)",
                     )
         columns = self.domain.columns(values)
-        index = self.domain.domains[_KEY].encode(columns[_KEY])
+        index = self.domain.attributes[_KEY].encode(columns[_KEY])
         position = self._value.encode(columns[_VALUE])
         if len(index) != len(position):
             raise ArgumentError(
@@ -222,105 +297,97 @@ class KeyValue(Mechanism):
         return np.stack([index, position], axis=1)
 
     def randomize(self, values: Any, rng: np.random.Generator | None = None) -> Reports:
-        """Reports of n people, one pair each; with ``pairs``, of people with a list of pairs each, which may be empty. See Mechanism.randomize."""
+        """Randomise one pair per person. See Mechanism.randomize.
+
+        Args:
+            values: n pairs; with ``pairs``, n lists of pairs, which may be empty.
+            rng: None for the operating system's randomness; a generator makes a simulation.
+        """
         source = Source(rng)
         encoded = self.encode(values) if self.pairs is None else self._one_each(values, source)
         return Reports(self.header, self.randomize_encoded(encoded, source), source.simulated)
 
     def _one_each(self, values: Any, source: Source) -> np.ndarray:
-        """One pair of every person, drawn among max(l, how many she holds), encoded (n, 2): padding where the draw is beyond hers."""
+        """One pair of every person, encoded (n, 2), drawn among max(l, held) slots.
+
+        An empty slot gives padding.
+        """
         assert self.pairs is not None
-        if not isinstance(values, list | tuple):
-            raise ArgumentTypeError(
-                message("values", "must be a list of people, each a list of pairs", kind(values))
-            )
-        if not values:
-            raise EmptyError(
-                message("values", "must not be empty", None, "Pass at least one answer")
-            )
-        people = [[person] if isinstance(person, Mapping) else person for person in values]
-        for i, person in enumerate(people):
-            if not isinstance(person, list | tuple):
-                raise ValuesError(i, "must be a list of pairs", kind(person))
+        people = _lists_of_pairs(values)
         held = np.array([len(person) for person in people])
-        # A short list is filled up with a pair that stands for none, so that time does not tell how many pairs a person holds.
-        bounds = np.maximum(held, self.pairs)
-        lengths = bounds if int(bounds.sum()) <= _FILLED else held
+        # A short list is filled up with a pair that stands for an empty slot, so that time does not
+        # tell how many pairs a person holds.
+        slots = np.maximum(held, self.pairs)
+        lengths = slots if int(slots.sum()) <= _FILLED else held
+        encoded = self._encode_lists(people, lengths)
         ends = np.cumsum(lengths)
+        owner = np.repeat(np.arange(len(people)), lengths)
+        place = np.arange(len(encoded)) - (ends - lengths)[owner]
+        # Each filler counts as a different key.
+        key = np.where(place < held[owner], encoded[:, 0].astype(np.int64), self.keys.size + place)
+        _refuse_repeated_keys(owner, key)
+        drawn = source.uniform_each(slots)
+        # Padding has a value too, uniform on the domain. Then every draw is a pair that the channel
+        # knows, and reports of padding are a mixture of those in its columns. Padding is drawn for
+        # everybody, so that the random words used do not depend on the number of pairs.
+        padding = np.stack(
+            [np.full(len(people), float(self.keys.size)), self._anywhere(len(people), source)],
+            axis=1,
+        )
+        if not len(encoded):
+            return padding
+        chosen = encoded[ends - lengths + np.minimum(drawn, lengths - 1)]
+        return np.where((drawn < held)[:, None], chosen, padding)
+
+    def _encode_lists(self, people: Sequence[Sequence[Any]], lengths: np.ndarray) -> np.ndarray:
+        """All pairs of all people, encoded (sum of lengths, 2); short lists are filled up."""
         filler = ({_KEY: self.keys.decode([0])[0], _VALUE: self.values.decode([0])[0]},)
         flat = [
             pair
             for person, length in zip(people, lengths.tolist(), strict=True)
             for pair in (*person, *filler * (length - len(person)))
         ]
-        problem = None
-        try:
-            whole = self.encode(flat) if flat else np.zeros((0, 2))
-        except ValuesError as error:
-            person = int(np.searchsorted(ends, error.position, side="right"))
-            problem = error.moved("values: a pair of person", person - error.position)
-        if problem is not None:
-            raise problem
-        owner = np.repeat(np.arange(len(people)), lengths)
-        place = np.arange(len(flat)) - (ends - lengths)[owner]
-        # Each filler counts as a key of its own.
-        key = np.where(place < held[owner], whole[:, 0].astype(np.int64), self.keys.size + place)
-        order = np.lexsort((key, owner))
-        twice = (owner[order][1:] == owner[order][:-1]) & (key[order][1:] == key[order][:-1])
-        if twice.any():
-            person = int(owner[order][1:][np.argmax(twice)])
-            raise ValuesError(
-                person,
-                "must have at most one pair of a key",
-                "a key twice",
-                "Take their mean, or one of them",
-            )
-        drawn = source.uniform_each(bounds)
-        # Padding goes with a value too, drawn evenly from the domain: then every draw is a pair that the channel knows, and
-        # a report of padding is a mixture of those that its column of values describes. It is drawn for everyone, so that
-        # the random words used do not depend on how many pairs a person has.
-        padding = np.stack(
-            [np.full(len(people), float(self.keys.size)), self._anywhere(len(people), source)],
-            axis=1,
-        )
         if not flat:
-            return padding
-        chosen = whole[ends - lengths + np.minimum(drawn, lengths - 1)]
-        return np.where((drawn < held)[:, None], chosen, padding)
+            return np.zeros((0, 2))
+        try:
+            return self.encode(flat)
+        except ValuesError as error:
+            person = int(np.searchsorted(np.cumsum(lengths), error.position, side="right"))
+            problem = error.moved("values: a pair of person", person - error.position)
+        raise problem
 
     def _anywhere(self, n: int, source: Source) -> np.ndarray:
-        """Positions (n,) of values drawn evenly: of Interval between the ends, of Integers among them."""
-        if isinstance(self.values, Integers):
+        """Positions (n,) of uniform values: between the ends of an Interval, or among Integers."""
+        if not self.values.is_binned:
             return source.uniform(self.values.size, n) / (self.values.size - 1)
         return source.words(n, np.uint64) / 2.0**64
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        if not (int(index.min()) >= 0 and int(index.max()) < self.domain.size):
-            raise ArgumentError(message("index", f"must lie in 0..{self.domain.size - 1}"))
+        self.check_index(index)
         key, value = np.unravel_index(index, self.domain.shape)
         position = self._value.encode(self.values.decode(value))
         return self.randomize_encoded(np.stack([key, position], axis=1), source)
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        own = index[:, 0].astype(np.int64)
+        true_key = index[:, 0].astype(np.int64)
         value = self._value._sample(index[:, 1], source)["report"].astype(np.int64)
         if self.key == "direct":
-            sent = direct_sample(own, self.domain.shape[0], self._keep, self._other, source)
-            swapped = np.flatnonzero(sent != own)
+            sent = direct_sample(
+                true_key, self.domain.shape[0], self._keep_width, self._other_width, source
+            )
+            swapped = np.flatnonzero(sent != true_key)
             value[swapped] = source.uniform(self.cells, swapped.size)
             return {_KEY: sent, _VALUE: value}
-        out = self.schema.empty(len(own))["digits"]
+        out = self.schema.empty(len(true_key))["digits"]
         step = max(1, _DIGITS // out.shape[1])
-        for start in range(0, len(own), step):
+        for start in range(0, len(true_key), step):
             part = out[start : start + step]
-            sent = (
-                np.unpackbits(source.bits(self._other, -(-part.size // 8)), count=part.size)
-                .reshape(part.shape)
-                .astype(bool)
-            )
+            words = source.bits(self._other_width, -(-part.size // 8))
+            sent = np.unpackbits(words, count=part.size).reshape(part.shape).astype(bool)
             part[:] = 0
             part[sent] = 1 + source.uniform(self.cells, int(np.count_nonzero(sent)))
-        out[np.arange(len(own)), own] = np.where(source.below(self._keep, len(own)), 1 + value, 0)
+        kept = source.below(self._keep_width, len(true_key))
+        out[np.arange(len(true_key)), true_key] = np.where(kept, 1 + value, 0)
         return {"digits": out}
 
     # At the collector.
@@ -337,35 +404,58 @@ class KeyValue(Mechanism):
             silent,
         )
 
-    @property
-    def n_reports(self) -> int:
-        return (
-            self.schema.base**self.schema.width
-            if isinstance(self.schema, DigitVector)
-            else math.prod(self.schema.sizes)
-        )
-
-    def outputs(self) -> Mapping[str, np.ndarray]:
-        if not isinstance(self.schema, DigitVector):
-            return super().outputs()
-        digits = np.unravel_index(
-            np.arange(self.n_reports), (self.schema.base,) * self.schema.width
-        )
-        return {"digits": np.stack(digits, axis=1).astype(self.schema.empty(0)["digits"].dtype)}
-
     def probabilities(self) -> np.ndarray:
-        (d, size), own = self.domain.shape, self.law.keep * self._value.probabilities()
-        dummy = self.law.other / self.cells
-        if not isinstance(self.schema, DigitVector):
-            table = np.full((d, self.cells, d, size), dummy, dtype=object)
-            for k in range(d):
-                table[k, :, k, :] = own
-            return table.reshape(d * self.cells, d * size)
-        own = np.concatenate([np.full((1, size), 1 - self.law.keep, dtype=object), own])
-        other = np.array([1 - self.law.other, *[dummy] * self.cells], dtype=object)
+        return (
+            self._probabilities_of_one() if self.key == "direct" else self._probabilities_of_all()
+        )
+
+    def _probabilities_of_one(self) -> np.ndarray:
+        """Where one key is sent: (d M, d K)."""
+        d, size = self.domain.shape
+        table = np.full((d, self.cells, d, size), self.law.other / self.cells, dtype=object)
+        for k in range(d):
+            table[k, :, k, :] = self.law.keep * self._value.probabilities()
+        return table.reshape(d * self.cells, d * size)
+
+    def _probabilities_of_all(self) -> np.ndarray:
+        """Where every key sends a digit: ((M + 1)^d, d K)."""
+        d, size = self.domain.shape
+        silent = np.full((1, size), 1 - self.law.keep, dtype=object)
+        true_key = np.concatenate([silent, self.law.keep * self._value.probabilities()])
+        dummies = [self.law.other / self.cells] * self.cells
+        other_key = np.array([1 - self.law.other, *dummies], dtype=object)
         digits = self.outputs()["digits"]
         table = np.full((len(digits), d, size), Fraction(1), dtype=object)
         for k in range(d):
             for j in range(d):
-                table[:, j] *= own[digits[:, k]] if j == k else other[digits[:, k], None]
+                column = digits[:, k]
+                table[:, j] *= true_key[column] if j == k else other_key[column, None]
         return table.reshape(len(digits), d * size)
+
+
+def _lists_of_pairs(values: Any) -> list[list[Any] | tuple[Any, ...]]:
+    """People's answers as lists of pairs; a person may give a single pair."""
+    if not isinstance(values, list | tuple):
+        raise ArgumentTypeError(
+            message("values", "must be a list of people, each a list of pairs", kind(values))
+        )
+    if not values:
+        raise EmptyError(message("values", "must not be empty", None, "Pass at least one answer"))
+    people = [[person] if isinstance(person, Mapping) else person for person in values]
+    for i, person in enumerate(people):
+        if not isinstance(person, list | tuple):
+            raise ValuesError(i, "must be a list of pairs", kind(person))
+    return people
+
+
+def _refuse_repeated_keys(owner: np.ndarray, key: np.ndarray) -> None:
+    """Refuse two pairs with one key of one person, from people (m,) and their keys (m,)."""
+    order = np.lexsort((key, owner))
+    twice = (owner[order][1:] == owner[order][:-1]) & (key[order][1:] == key[order][:-1])
+    if twice.any():
+        raise ValuesError(
+            int(owner[order][1:][np.argmax(twice)]),
+            "must have at most one pair of a key",
+            "a key twice",
+            "Take their mean, or one of them",
+        )

@@ -1,4 +1,4 @@
-"""Local hashing: a public hash sends the K values to g buckets, the device randomises its bucket."""
+"""Local hashing: a public hash maps K values to g buckets, and the device randomises its bucket."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from warner._core.sampling import Source
 from warner.channels import HashChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
-from warner.mechanisms.direct import direct_cells, direct_law, direct_sample
+from warner.mechanisms.direct import direct_law, direct_sample, direct_widths
 from warner.privacy.report_laws import TwoLevel
-from warner.reports.schema import (
-    IntegerColumns,
-)
+from warner.reports.schema import IntegerColumns
 
-_LARGEST_TABLE = 2**26  # counts in a tally, seeds * buckets
+_LARGEST_TABLE = 2**26  # counts of a tally, seeds * buckets
 
 
 class LocalHashing(Mechanism):
-    """Local hashing (OLH, BLH): report a random seed s and the randomised bucket of h_s(x) among g.
+    """Local hashing (OLH, BLH): a random seed s, and the randomised bucket h_s(x) among g.
 
         Pr(b | s, x) = e / (e + g - 1) if b = h_s(x), else 1 / (e + g - 1),   e = exp(epsilon)
 
@@ -32,9 +30,14 @@ class LocalHashing(Mechanism):
         domain: K values.
         epsilon: budget in nats.
         buckets: g; None for the optimised ceil(e + 1) (OLH); 2 is binary local hashing (BLH).
-        seeds: size of the public pool that s is drawn from, uniformly; None for 2**16, or fewer where g is so large that the
-            tally would have more than 2**26 counts. The tally is a table seeds x g that does not grow with n;
-            the pool's own collisions are used in estimation, so a small pool is as unbiased as a large one.
+        seeds: size of the public pool from which s is drawn uniformly. None for 2**16, or fewer
+            where the tally would have more than 2**26 counts. The tally is a table seeds x g, which
+            does not grow with n. Estimation uses the collisions of the pool, so a small pool is
+            unbiased too.
+
+    Raises:
+        ArgumentError: buckets or seeds out of range.
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: Wang et al. (2017); [P3 sec II].
 
@@ -50,7 +53,7 @@ class LocalHashing(Mechanism):
     def __init__(
         self, domain: Domain, epsilon: float, buckets: int | None = None, seeds: int | None = None
     ) -> None:
-        self._start(domain, epsilon)
+        super().__init__(domain, epsilon)
         if buckets is None:
             buckets = min(math.ceil(exp(self.requested) + 1), LARGEST_BUCKETS)
         self.buckets = integer("buckets", buckets, 2, LARGEST_BUCKETS)
@@ -63,23 +66,29 @@ class LocalHashing(Mechanism):
             _LARGEST_TABLE // self.buckets,
             "The tally has seeds * buckets counts",
         )
-        self._own, self._other = direct_cells(self.buckets, self.requested)
+        self._true_width, self._other_width = direct_widths(self.buckets, self.requested)
         self.schema = IntegerColumns(("seed", "bucket"), (self.seeds, self.buckets))
-        self.law = direct_law(self.buckets, self._own, self._other)
-        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+        self.law = direct_law(self.buckets, self._true_width, self._other_width)
+        self.check_realisable()
 
     def parameters(self) -> dict[str, Any]:
         return {"buckets": self.buckets, "seeds": self.seeds}
 
     def thresholds(self) -> dict[str, str]:
-        return {"own": hex(self._own), "other": hex(self._other), "hash_family": str(FAMILY)}
+        return {
+            "own": hex(self._true_width),
+            "other": hex(self._other_width),
+            "hash_family": str(FAMILY),
+        }
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         seed = source.uniform(self.seeds, len(index))
         bucket = buckets(seed, index, self.buckets).astype(np.int64)
         return {
             "seed": seed,
-            "bucket": direct_sample(bucket, self.buckets, self._own, self._other, source),
+            "bucket": direct_sample(
+                bucket, self.buckets, self._true_width, self._other_width, source
+            ),
         }
 
     def channel(self) -> HashChannel:

@@ -1,4 +1,7 @@
-"""Numbers between two ends: a window of likely cells around the value, on the device and without bins (METHODS 2)."""
+"""Mechanisms of numbers whose reports are likelier in a window around the number (METHODS 2).
+
+The device takes the number itself; bins belong to estimation alone.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +13,28 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import integer
-from warner._core.exact import ONE, check_representable, divide, down, exp
+from warner._core.exact import ONE, check_representable, divide, exp
 from warner._core.sampling import Source
 from warner.channels import BandChannel, rounded, rounded_at, spread_over, windows, windows_at
-from warner.domains import Domain, Integers, Interval
+from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.integer_law import two_widths
 from warner.privacy.report_laws import TwoLevel
-from warner.reports.schema import (
-    IntegerColumns,
-)
+from warner.reports.schema import IntegerColumns
 
 
 class Numeric(Mechanism):
-    """What mechanisms of numbers share: numbers reach the sampler without bins, and are rounded at random to a grid of steps + 1 points.
+    """Base class of mechanisms of numbers, which round a number to a grid at random.
 
-    A number at position v in [0, 1] goes to one of the two grid points next to v steps, so that it is right on average.
+    A number at position v in [0, 1] goes to one of the two grid points 0..steps next to v steps.
+    The mean of the rounded number is v steps.
     """
 
-    def _start(self, domain: Any, epsilon: Any, infinite: bool = False) -> None:
-        super()._start(domain, epsilon, infinite)
-        if not isinstance(domain, Integers | Interval):
-            domain.position([])  # refuses, with the reason
-        self.represents_interval = isinstance(domain, Interval)
+    def __init__(self, domain: Domain, epsilon: float, infinite: bool = False) -> None:
+        super().__init__(domain, epsilon, infinite)
+        if not domain.is_numeric:
+            domain.position([])  # raises the error that names the reason
+        self.represents_interval = domain.is_binned
 
     def encode(self, values: Any) -> np.ndarray:
         return self.domain.position(values)
@@ -40,72 +43,83 @@ class Numeric(Mechanism):
         return self.randomize_encoded(self.encode(self.domain.decode(index)), source)
 
     def _rounded(self, position: np.ndarray, steps: int, source: Source) -> np.ndarray:
-        """Grid points (n,) 0..steps of positions in [0, 1]."""
+        """Grid points (n,) in 0..steps for positions (n,) in [0, 1]."""
         s = position * steps
         point = np.minimum(np.floor(s).astype(np.int64), steps - 1)
         point += source.words(len(s), np.uint64) < ((s - point) * 2.0**64).clip(
             max=2.0**64 - 2048
         ).astype(np.uint64)
-        return np.where(s >= steps, steps, point)  # at the upper end for certain
+        # A number at the upper end goes to the last point with probability 1.
+        return np.where(s >= steps, steps, point)
 
     def _spread(self, steps: int) -> Any:
-        """S (steps + 1, K): how likely people with each value stand at each grid point."""
+        """The matrix S (steps + 1, K): Pr(grid point | value)."""
         size = self.domain.size
         places = (
-            rounded_at(steps, np.arange(size) / (size - 1))
-            if isinstance(self.domain, Integers)
-            else rounded(steps, size)
+            rounded(steps, size)
+            if self.domain.is_binned
+            else rounded_at(steps, np.arange(size) / (size - 1))
         )
         return spread_over(steps, *places)
 
     def _points_of(self, x: int, steps: int) -> dict[int, Fraction]:
-        """The exact law of the grid point of value x; a bin stands for numbers spread evenly over it."""
+        """The exact distribution of the grid point of value x; a bin has evenly spread numbers."""
         size = self.domain.size
-        if isinstance(self.domain, Integers):
+        if not self.domain.is_binned:
             s = Fraction(x, size - 1) * steps
             weights = {k: max(Fraction(0), 1 - abs(s - k)) for k in range(steps + 1)}
         else:
             low, high = Fraction(x * steps, size), Fraction((x + 1) * steps, size)
-            weights = {k: (_hat(high - k) - _hat(low - k)) / (high - low) for k in range(steps + 1)}
+            weights = {
+                k: (_triangle_cdf(high - k) - _triangle_cdf(low - k)) / (high - low)
+                for k in range(steps + 1)
+            }
         return {k: weight for k, weight in weights.items() if weight}
 
 
 class Window(Numeric):
-    """M cells, of which the w in a window are e = exp(epsilon) times as likely as the others; the window follows the value.
+    """Base class of mechanisms that report one of M cells, likelier in a window of w cells.
 
-        Pr(cell inside) = e / (w e + M - w), Pr(cell outside) = 1 / (w e + M - w)
+        Pr(cell inside) = e / (w e + M - w),   Pr(cell outside) = 1 / (w e + M - w)
+        with e = exp(epsilon)
 
-    A number at position v in [0, 1] has its window start at one of the two whole numbers next to v (M - w), drawn so that the start
-    is right on average: the mean report is an affine function of the number, exactly. Abstract: a subclass says how wide.
+    The window of a number at position v in [0, 1] starts at one of the two integers next to
+    v (M - w), drawn so that the mean start is v (M - w). So the mean report is exactly an affine
+    function of the number. A subclass states the width.
     """
 
     law: TwoLevel
     schema: IntegerColumns
 
     def __init__(self, domain: Domain, epsilon: float, cells: int = 1024) -> None:
-        self._start(domain, epsilon)
+        super().__init__(domain, epsilon)
         self.cells = integer("cells", cells, 2, 2**20)
         e = exp(self.requested)
         self.width = min(max(1, round(self._share(e) * self.cells)), self.cells - 1)
         outside = divide(1, self.width * e + self.cells - self.width)
         check_representable(self.requested, outside, "each cell outside the window")
         # As in randomised response: own / other <= e, and what lies beyond all cells is drawn again.
-        self._other = down(outside)
-        self._own = down(divide(self._other, ONE) * e)
-        self._total = self.width * self._own + (self.cells - self.width) * self._other
+        self._true_width, self._other_width = two_widths(outside, e)
+        self._total = self.width * self._true_width + (self.cells - self.width) * self._other_width
         self.schema = IntegerColumns(("report",), (self.cells,))
-        self.law = TwoLevel(Fraction(self._own, self._total), Fraction(self._other, self._total))
-        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+        self.law = TwoLevel(
+            Fraction(self._true_width, self._total), Fraction(self._other_width, self._total)
+        )
+        self.check_realisable()
 
     @abstractmethod
     def _share(self, e: Decimal) -> Decimal:
-        """w / M of the continuous law at exp(epsilon)."""
+        """The width w / M of the continuous mechanism at e = exp(epsilon)."""
 
     def parameters(self) -> dict[str, Any]:
         return {"cells": self.cells}
 
     def thresholds(self) -> dict[str, str]:
-        return {"own": hex(self._own), "other": hex(self._other), "width": hex(self.width)}
+        return {
+            "own": hex(self._true_width),
+            "other": hex(self._other_width),
+            "width": hex(self.width),
+        }
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         n = len(index)
@@ -117,17 +131,17 @@ class Window(Numeric):
             else False
         ):
             u[redo] = source.words(redo.size, np.uint64)
-        edge = np.uint64(self.width * self._own)
+        edge = np.uint64(self.width * self._true_width)
         inside = u < edge
         report = np.empty(n, dtype=np.int64)
-        report[inside] = start[inside] + (u[inside] // np.uint64(self._own)).astype(np.int64)
-        other = ((u[~inside] - edge) // np.uint64(self._other)).astype(np.int64)
+        report[inside] = start[inside] + (u[inside] // np.uint64(self._true_width)).astype(np.int64)
+        other = ((u[~inside] - edge) // np.uint64(self._other_width)).astype(np.int64)
         report[~inside] = other + np.where(other >= start[~inside], self.width, 0)
         return {"report": report}
 
     def channel(self) -> BandChannel:
         low, gain = float(self.law.low), float(self.law.high - self.law.low)
-        if isinstance(self.domain, Integers):
+        if not self.domain.is_binned:
             return windows_at(
                 self.cells,
                 self.width,
@@ -145,21 +159,29 @@ class Window(Numeric):
         return table
 
 
-def _hat(s: Fraction) -> Fraction:
+def _triangle_cdf(s: Fraction) -> Fraction:
     """The integral of max(0, 1 - |t|) for t up to s."""
     c = min(max(s, Fraction(-1)), Fraction(1))
     return (1 + c) ** 2 / 2 if c <= 0 else 1 - (1 - c) ** 2 / 2
 
 
 class SquareWave(Window):
-    """Square wave (SW): the window is as wide as makes reports tell the most about a number, for estimating its distribution.
+    """Square wave (SW): for estimating the distribution of numbers.
 
-        b = (epsilon e - e + 1) / (2 e (e - 1 - epsilon)), w / M = 2b / (1 + 2b)
+        w / M = 2b / (1 + 2b),   b = (epsilon e - e + 1) / (2 e (e - 1 - epsilon))
+        with e = exp(epsilon)
+
+    This width maximises a bound of the mutual information between a number and its report.
+    ``Window`` has the probabilities.
 
     Args:
-        domain: Integers, or an Interval; its bins belong to estimation, the device does not see them.
-        epsilon: budget in nats.
-        cells: M, how many different reports there are.
+        domain: Integers or Interval. The device does not see the bins of an Interval.
+        epsilon: the budget in nats.
+        cells: M, the number of different reports, 2 to 2^20.
+
+    Raises:
+        ArgumentTypeError: a domain that is not numeric.
+        BudgetError: an epsilon that 64-bit thresholds cannot represent.
 
     Source: [P3 sec II]; Li et al. (2020).
 
@@ -176,14 +198,20 @@ class SquareWave(Window):
 
 
 class Piecewise(Window):
-    """Piecewise mechanism (PM): the window is as wide as makes the mean of the reports least uncertain.
+    """Piecewise mechanism (PM): for estimating the mean of numbers at larger epsilon.
 
-        w / M = 1 / (e^(epsilon / 2) + 1)
+        w / M = 1 / (exp(epsilon / 2) + 1)
+
+    This width minimises the variance of the mean. ``Window`` has the probabilities.
 
     Args:
-        domain: Integers, or an Interval; its bins belong to estimation, the device does not see them.
-        epsilon: budget in nats.
-        cells: M, how many different reports there are.
+        domain: Integers or Interval. The device does not see the bins of an Interval.
+        epsilon: the budget in nats.
+        cells: M, the number of different reports, 2 to 2^20.
+
+    Raises:
+        ArgumentTypeError: a domain that is not numeric.
+        BudgetError: an epsilon that 64-bit thresholds cannot represent.
 
     Source: [P3 sec II]; Wang et al. (2019).
 
@@ -197,21 +225,27 @@ class Piecewise(Window):
 
 
 class StochasticRounding(Window):
-    """Stochastic rounding (SR; Duchi's mechanism): one of two reports, the upper one the likelier the larger the number.
+    """Stochastic rounding (SR, Duchi's mechanism): for estimating the mean of numbers.
 
-        Pr(upper | x) = (e - 1) x / (2 (e + 1)) + 1/2,   x in [-1, 1], e = exp(epsilon)
+        Pr(upper | x) = (e - 1) x / (2 (e + 1)) + 1/2,   x in [-1, 1],   e = exp(epsilon)
 
-    Its channel has rank 2: reports determine the mean and nothing else (see SampleMean); every estimate of a distribution from them
-    says that other distributions are as likely. At small epsilon no mechanism tells the mean better.
+    A report is one of two, and the upper one is likelier for larger numbers. The channel has rank
+    2, so reports determine the mean and nothing else (see SampleMean). Every distribution with the
+    same mean is equally likely. At small epsilon no mechanism estimates the mean better.
 
     Args:
-        domain: Integers, or an Interval; its bins belong to estimation, the device does not see them.
-        epsilon: budget in nats.
+        domain: Integers or Interval. The device does not see the bins of an Interval.
+        epsilon: the budget in nats.
+
+    Raises:
+        ArgumentTypeError: a domain that is not numeric.
+        BudgetError: an epsilon that 64-bit thresholds cannot represent.
 
     Source: [P3 sec II]; Duchi, Jordan, Wainwright (2013).
 
     >>> from warner import Interval
-    >>> StochasticRounding(Interval(-1, 1, bins=2), 1.0).randomize([0.3, -1.0]).columns["report"].dtype
+    >>> mood = StochasticRounding(Interval(-1, 1, bins=2), 1.0)
+    >>> mood.randomize([0.3, -1.0]).columns["report"].dtype
     dtype('uint8')
     """
 

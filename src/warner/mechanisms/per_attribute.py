@@ -1,4 +1,4 @@
-"""Several attributes of one person, each randomised on its own [P5 sec 3]."""
+"""Several attributes of one person, randomised independently [P5 sec 3]."""
 
 from __future__ import annotations
 
@@ -19,26 +19,30 @@ from warner._core.errors import (
 from warner._core.sampling import Source
 from warner.channels import Channel, KroneckerChannel, LikelihoodOperator
 from warner.domains import LARGEST_SIZE, Domain, Product
-from warner.mechanisms.base import ENUMERABLE, Mechanism
-from warner.mechanisms.composite import Combined, typed
+from warner.mechanisms.base import Mechanism
+from warner.mechanisms.composite import Combined, with_schema_types
+from warner.mechanisms.enumeration import ENUMERABLE
 from warner.mechanisms.headers import from_header
-from warner.privacy.guarantees import Guarantee, side_by_side
-from warner.reports.marginal_tables import affordable, named, picked, tables
+from warner.privacy.composition import side_by_side
+from warner.privacy.guarantees import Guarantee
+from warner.reports.marginal_tables import affordable_ways, attribute_names, table_of
 from warner.reports.tally import Tally
 
 
 class PerAttribute(Combined):
-    """Several attributes of one person, each randomised on its own; budgets add (RR-Independent, RR-Ind-Joint).
+    """Several attributes of one person, randomised independently (RR-Independent, RR-Ind-Joint).
 
         Pr(y_1, .., y_d | x_1, .., x_d) = A_1[y_1, x_1] .. A_d[y_d, x_d]
 
     Args:
         product: the attributes and their domains.
-        mechanisms: {attribute: a mechanism on its domain, or a function that makes one of the domain}.
+        mechanisms: {attribute: a mechanism on its domain, or a function that makes one of the
+            domain}.
 
-    Answers are a list of dicts, a dict of columns, or a frame; numbers reach mechanisms of numbers as they are. A tally keeps tables of all
-    subsets of ``ways`` attributes, and ``estimate(tally, attributes=[...])`` the joint distribution of some. The guarantee is the sum
-    of the parts', for people who differ in every attribute.
+    Answers are a list of dicts, a dict of columns, or a frame. Numbers reach mechanisms of numbers
+    unbinned. A tally keeps tables of all subsets of ``ways`` attributes, and
+    ``estimate(tally, attributes=[...])`` gives the joint distribution of some. Budgets add: the
+    guarantee is the sum of those of the parts, for people who differ in every attribute.
 
     Raises:
         ArgumentError: an attribute without a mechanism, or a mechanism without an attribute.
@@ -48,7 +52,8 @@ class PerAttribute(Combined):
 
     >>> from warner import Categorical, Integers, RandomizedResponse, UnaryEncoding
     >>> people = Product(smokes=Categorical(["no", "yes"]), age=Integers(18, 99))
-    >>> survey = PerAttribute(people, {"smokes": lambda d: RandomizedResponse(d, 1.0), "age": lambda d: UnaryEncoding(d, 0.5)})
+    >>> smokes, age = (lambda d: RandomizedResponse(d, 1.0)), (lambda d: UnaryEncoding(d, 0.5))
+    >>> survey = PerAttribute(people, {"smokes": smokes, "age": age})
     >>> reports = survey.randomize([{"smokes": "no", "age": 31}, {"smokes": "yes", "age": 64}])
     >>> list(reports.columns), round(survey.epsilon, 9), survey.tally(reports).ways
     (['smokes.report', 'age.bits'], 1.5, 2)
@@ -59,66 +64,28 @@ class PerAttribute(Combined):
     def __init__(
         self, product: Product, mechanisms: Mapping[str, Mechanism | Callable[[Domain], Mechanism]]
     ) -> None:
-        if not isinstance(product, Product):
-            raise ArgumentTypeError(
-                message(
-                    "product",
-                    "must be a Product",
-                    kind(product),
-                    "For one attribute use its mechanism alone",
-                )
-            )
-        if not isinstance(mechanisms, Mapping):
-            raise ArgumentTypeError(
-                message(
-                    "mechanisms",
-                    "must be a dict of attributes and their mechanisms",
-                    kind(mechanisms),
-                )
-            )
-        for name in product.domains:
-            if name not in mechanisms:
-                raise ArgumentError(
-                    message(
-                        "mechanisms",
-                        f"has none for {name!r}",
-                        ", ".join(map(str, mechanisms)) or "none",
-                    )
-                )
-        for name in mechanisms:
-            if name not in product.domains:
-                raise ArgumentError(
-                    message(
-                        "mechanisms",
-                        f"names {name!r}, which is no attribute",
-                        None,
-                        f"Attributes are {', '.join(product.domains)}",
-                    )
-                )
-        self._assemble(
+        _check_parts(product, mechanisms)
+        super().__init__(
             product,
-            {
-                name: _made(name, mechanisms[name], domain)
-                for name, domain in product.domains.items()
-            },
+            {name: _made(name, mechanisms[name], d) for name, d in product.attributes.items()},
         )
-        sensitive_mask = [part.sensitive_mask for part in self.parts.values()]
-        if any(mask is not None for mask in sensitive_mask) and product.size <= ENUMERABLE:
-            # Whoever has a sensitive value in each attribute that has any. Only listed laws ask for it.
-            masks = [
-                np.ones(d.size, dtype=bool) if m is None else m
-                for d, m in zip(product.domains.values(), sensitive_mask, strict=True)
+        masks = [part.sensitive_mask for part in self.parts.values()]
+        if any(mask is not None for mask in masks) and product.size <= ENUMERABLE:
+            # The people who hold a sensitive value in every attribute that has any. Only the
+            # enumeration asks for it.
+            full = [
+                np.ones(d.size, dtype=bool) if mask is None else mask
+                for d, mask in zip(product.attributes.values(), masks, strict=True)
             ]
-            self.sensitive_mask = np.logical_and.reduce(np.meshgrid(*masks, indexing="ij")).ravel()
+            self.sensitive_mask = np.logical_and.reduce(np.meshgrid(*full, indexing="ij")).ravel()
 
-    def spent(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
-        found: Guarantee = side_by_side(guarantees)
-        return found
+    def compose_guarantees(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
+        return side_by_side(guarantees)
 
-    def distances(self, index: Any = None) -> np.ndarray | None:
+    def distances(self, index: np.ndarray | None = None) -> np.ndarray | None:
         if self.distance_unit is None:
             return None
-        # Only a single attribute keeps its metric guarantee; several are bounded for any two values.
+        # Only a single attribute keeps a metric guarantee; of several, any two values are bounded.
         (part,) = self.parts.values()
         assert part.distance_unit is not None
         found = part.distances(index)
@@ -142,7 +109,7 @@ class PerAttribute(Combined):
         return f"PerAttribute({', '.join(f'{name}={part!r}' for name, part in self.parts.items())})"
 
     def encode(self, values: Any) -> Any:
-        """Answers, checked, {attribute: what its mechanism's sampler takes}."""
+        """Check answers; returns {attribute: the form that its mechanism's sampler takes}."""
         columns = self.domain.columns(values)
         found = {}
         problem = None
@@ -156,12 +123,11 @@ class PerAttribute(Combined):
         return found
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        if not (int(index.min()) >= 0 and int(index.max()) < self.domain.size):
-            raise ArgumentError(message("index", f"must lie in 0..{self.domain.size - 1}"))
+        self.check_index(index)
         places = zip(self.parts.items(), np.unravel_index(index, self.domain.shape), strict=True)
         return self.schema.join(
             {
-                name: typed(part, part.randomize_index(place, source))
+                name: with_schema_types(part, part.randomize_index(place, source))
                 for (name, part), place in places
             }
         )
@@ -183,7 +149,7 @@ class PerAttribute(Combined):
             )
         return columns
 
-    def _tabled(self, tables: Sequence[np.ndarray]) -> np.ndarray:
+    def _joint_probabilities(self, tables: Sequence[np.ndarray]) -> np.ndarray:
         out = np.full((1, 1), Fraction(1), dtype=object)
         for table in tables:
             out = (
@@ -197,10 +163,11 @@ class PerAttribute(Combined):
         return self._channel_of(list(self.parts))
 
     def _channel_of(self, names: Sequence[str]) -> Channel:
+        """The channel of tuples of some attributes' reports."""
         channels = [self.parts[name].channel() for name in names]
         return channels[0] if len(channels) == 1 else KroneckerChannel(channels)
 
-    def kept(self, ways: int | None, keep_reports: bool = False) -> int | None:
+    def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
         if keep_reports:
             raise ArgumentError(
                 message(
@@ -210,47 +177,56 @@ class PerAttribute(Combined):
                     "Leave it out: tables of bits are kept by co-occurrence",
                 )
             )
-        return affordable(self.schema.parts, ways)
+        return affordable_ways(self.schema.parts, ways)
 
     def tally_columns(
-        self, columns: Mapping[str, np.ndarray], seen: np.ndarray | None = None, **how: Any
+        self,
+        columns: Mapping[str, np.ndarray],
+        repeats: np.ndarray | None = None,
+        ways: int | None = None,
     ) -> Tally:
-        kept = affordable(self.schema.parts, how.get("ways"))
-        counts = tables(self.schema.parts, self.schema.split(columns), kept, seen)
-        return Tally(
-            self.header,
-            f"{kept}-way",
-            counts,
-            len(next(iter(columns.values()))) if seen is None else int(seen.sum()),
-        )
+        return Tally(self.header, *self.schema.count(columns, repeats, ways))
 
     def channel_for(
-        self, tally: Tally, attributes: Any = None
+        self, tally: Tally, attributes: Sequence[str] | None = None
     ) -> tuple[LikelihoodOperator, np.ndarray, Domain]:
-        """Of the attributes asked for, in their order: all for None, where the tally keeps tables of all."""
+        """The estimation problem of some attributes, in the order given.
+
+        Args:
+            tally: of this mechanism.
+            attributes: their names; None for all, where the tally keeps tables of all.
+
+        Raises:
+            MismatchError: a tally of another kind.
+            ArgumentError: more attributes than the tally's tables combine, or too many values.
+        """
         ways, known = tally.ways, list(self.parts)
         if ways is None:
             raise MismatchError(
                 message(
                     "tally",
-                    f"of kind {tally.kind!r} does not go with PerAttribute",
+                    f"of kind {tally.kind.name!r} does not go with PerAttribute",
                     None,
                     "Tally the reports again",
                 )
             )
-        wanted = known if attributes is None else named(attributes, known)
+        wanted = known if attributes is None else attribute_names(attributes, known)
         if len(wanted) > ways:
             got = "all" if attributes is None else ", ".join(wanted)
-            example = f"Pass attributes=[...], at most {ways} of them, or tally with ways={len(wanted)} (--ways {len(wanted)})"
+            example = (
+                f"Pass attributes=[...], at most {ways} of them, "
+                f"or tally with ways={len(wanted)} (--ways {len(wanted)})"
+            )
             raise ArgumentError(
                 message(
                     "attributes",
-                    f"can be {ways} together of {', '.join(known)}: the tally keeps no larger tables",
+                    f"can be {ways} together of {', '.join(known)}: "
+                    "the tally keeps no larger tables",
                     got,
                     example,
                 )
             )
-        table = picked(self.schema.parts, tally.counts, ways, wanted)
+        table = table_of(self.schema.parts, tally.counts, ways, wanted)
         if table is None:
             raise MismatchError(
                 message(
@@ -260,11 +236,7 @@ class PerAttribute(Combined):
                     "Was the file altered?",
                 )
             )
-        domain = (
-            Product(**{name: self.domain.domains[name] for name in wanted})
-            if len(wanted) > 1
-            else self.domain.domains[wanted[0]]
-        )
+        domain = self.domain.select(wanted)
         if domain.size > LARGEST_SIZE:
             raise ArgumentError(
                 message(
@@ -277,10 +249,52 @@ class PerAttribute(Combined):
         return self._channel_of(wanted), table.ravel(), domain
 
 
+def _check_parts(product: Product, mechanisms: Mapping[str, Any]) -> None:
+    """Refuse mechanisms that are not one for each attribute."""
+    if not isinstance(product, Product):
+        raise ArgumentTypeError(
+            message(
+                "product",
+                "must be a Product",
+                kind(product),
+                "For one attribute use its mechanism alone",
+            )
+        )
+    if not isinstance(mechanisms, Mapping):
+        raise ArgumentTypeError(
+            message(
+                "mechanisms",
+                "must be a dict of attributes and their mechanisms",
+                kind(mechanisms),
+            )
+        )
+    for name in product.attributes:
+        if name not in mechanisms:
+            raise ArgumentError(
+                message(
+                    "mechanisms",
+                    f"has none for {name!r}",
+                    ", ".join(map(str, mechanisms)) or "none",
+                )
+            )
+    for name in mechanisms:
+        if name not in product.attributes:
+            raise ArgumentError(
+                message(
+                    "mechanisms",
+                    f"names {name!r}, which is no attribute",
+                    None,
+                    f"Attributes are {', '.join(product.attributes)}",
+                )
+            )
+
+
 def _made(name: str, mechanism: Any, domain: Domain) -> Mechanism:
-    # A class wants a budget too.
-    makes = callable(mechanism) and not isinstance(mechanism, type)
-    made = mechanism if isinstance(mechanism, Mechanism) else mechanism(domain) if makes else None
+    """The mechanism of one attribute: as given, or made by a function of the domain."""
+    made = mechanism
+    # A class is no such function: its constructor needs a budget too.
+    if callable(mechanism) and not isinstance(mechanism, Mechanism | type):
+        made = mechanism(domain)
     if not isinstance(made, Mechanism):
         raise ArgumentTypeError(
             message(
@@ -302,9 +316,9 @@ def _made(name: str, mechanism: Any, domain: Domain) -> Mechanism:
         raise ArgumentError(
             message(
                 f"mechanisms[{name!r}]",
-                "sends several reports of bits, of which a table of tuples has no rows",
+                "sends several reports of bits, which a table of tuples has no rows for",
                 None,
-                "Use one report, or not of bits",
+                "Use a single report, or a mechanism whose reports are not bits",
             )
         )
     return made

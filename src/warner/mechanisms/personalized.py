@@ -1,6 +1,7 @@
-"""Personalised protection: what is sensitive for one person alone stays her secret [P2 sec 5].
+"""Personalised protection: values that are sensitive for one person only stay secret [P2 sec 5].
 
-This is the device's half; the collector's, which knows only the common mechanism, is warner.results.redistribution.
+This is the device's half. The collector knows only the common mechanism; its half is
+:mod:`warner.results.redistribution`.
 """
 
 from __future__ import annotations
@@ -19,38 +20,53 @@ from warner._core.errors import (
     message,
 )
 from warner._core.sampling import Source
+from warner.channels import LikelihoodOperator
 from warner.domains import Domain, Tagged
+from warner.mechanisms.base import Mechanism
 from warner.mechanisms.utility_optimized import UtilityOptimized
+from warner.privacy.guarantees import Guarantee
 from warner.reports.reports import Reports
+from warner.reports.tally import Tally
 
 _TABLE = 2**16  # values up to which a device looks answers up in a table
 
 
-class Personalized:
-    """A utility-optimised mechanism common to all, and tags that stand in for what is sensitive for one person.
+class Personalized(Mechanism):
+    """A utility-optimised mechanism common to all people, with tags for individual secrets.
 
-    Each device maps its own secret values to the bot of their tag, "@home" say, and sends that through the common mechanism over
-    values and bots, whose sensitive values are the common ones and the bots. Reports, tallies and headers are those of this
-    common mechanism: they say what tags there are, and nothing of any map.
+    Each device replaces its owner's secret values by the placeholder of their tag, "@home" for
+    example. It sends the result through the common mechanism over values and placeholders, whose
+    sensitive values are the common ones and the placeholders. Reports, tallies and headers are
+    those of this common mechanism: they contain the tags, and nothing of any person's map.
 
     Args:
-        common: UtilityOptimizedRR or UtilityOptimizedRappor on the plain domain, with what is sensitive for everyone. Where nothing
-            is, there is no such mechanism: use :meth:`of`.
+        common: UtilityOptimizedRR or UtilityOptimizedRappor on the plain domain, with the values
+            that are sensitive for everybody. Where no value is, use :meth:`of`.
         tags: names, such as "home", "work", "other".
 
     Attributes:
-        mechanism: the common mechanism over values and bots, for its ``channel``, ``header`` and audit. It knows no map: real answers
-            go through a ``device``.
-        common: the mechanism on the plain domain, None where nothing is sensitive for everyone.
-        guarantee: ULDP of the common sensitive values and the bots; for each person also of her own secret values [P2 prop 11].
+        domain: the plain values and the placeholders; channel, audit and estimates are over it.
+        plain_domain: the values that people answer with.
+        tags: the names of the tags.
+        mechanism: the common mechanism over values and placeholders. It knows no map.
+        common: the mechanism on the plain domain; None where no value is sensitive for everybody.
+        guarantee: ULDP of the common sensitive values and the placeholders, and for each person
+            also of that person's secret values [P2 prop 11].
+
+    ``randomize`` is refused: real answers go through a :meth:`device`, which knows its owner's
+    secrets.
+
+    Raises:
+        ArgumentTypeError: a common mechanism of another kind.
 
     Source: [P2 sec 5.1, 5.2].
 
-    >>> from warner import Integers, UtilityOptimizedRR
-    >>> city = Personalized(UtilityOptimizedRR(Integers(0, 99), 1.0, sensitive=[13]), ["home", "work"])
-    >>> phone = city.device({"home": [42], "work": [7, 8]})
-    >>> city.tally(phone.randomize([42, 99, 8])).n
-    3
+    >>> from warner import Integers, UtilityOptimizedRR, audit
+    >>> common = UtilityOptimizedRR(Integers(0, 9), 1.0, sensitive=[3])
+    >>> city = Personalized(common, ["home", "work"])
+    >>> phone = city.device({"home": [4], "work": [7, 8]})
+    >>> city.tally(phone.randomize([4, 9, 8])).n, audit(city).holds
+    (3, True)
     """
 
     def __init__(self, common: UtilityOptimized, tags: Sequence[str]) -> None:
@@ -60,15 +76,15 @@ class Personalized:
                     "common", "must be UtilityOptimizedRR or UtilityOptimizedRappor", kind(common)
                 )
             )
-        self.common: UtilityOptimized | None = common
-        self._extend(
+        mechanism = _with_placeholders(
             type(common),
             common.domain,
             common.requested,
             tags,
             list(common.sensitive),
-            common.common(),
+            common.options(),
         )
+        self._describe(mechanism, common)
 
     @classmethod
     def of(
@@ -77,20 +93,25 @@ class Personalized:
         domain: Domain,
         epsilon: float,
         tags: Sequence[str],
-        sensitive: Any = (),
+        sensitive: Sequence[Any] = (),
         **options: Any,
     ) -> Personalized:
-        """Personalised protection by a class of mechanism: with no ``sensitive`` values, only what a person declares secret is protected.
+        """Personalised protection by a class of mechanism.
+
+        With no ``sensitive`` values, only the values that a person declares secret are protected.
 
         Args:
             mechanism: UtilityOptimizedRR or UtilityOptimizedRappor, the class.
             domain: the plain domain.
             epsilon: nats.
             tags: at least one.
-            sensitive: what is sensitive for everyone, if anything.
+            sensitive: the values that are sensitive for everybody, if any.
             options: further arguments of ``mechanism``, such as ``keep``.
 
-        Source: [P2 sec 5.1], where the values that are sensitive for everyone may be none.
+        Raises:
+            ArgumentTypeError: another class of mechanism.
+
+        Source: [P2 sec 5.1], where no value need be sensitive for everybody.
 
         >>> from warner import Integers, UtilityOptimizedRR
         >>> city = Personalized.of(UtilityOptimizedRR, Integers(0, 99), 1.0, ["home"])
@@ -107,138 +128,163 @@ class Personalized:
             )
         if not isinstance(sensitive, str) and hasattr(sensitive, "__len__") and len(sensitive) == 0:
             made = cls.__new__(cls)
-            made.common = None
-            made._extend(mechanism, domain, epsilon, tags, [], options)
+            made._describe(_with_placeholders(mechanism, domain, epsilon, tags, [], options), None)
             return made
-        return cls(mechanism(domain, epsilon, sensitive=sensitive, **options), tags)  # type: ignore[call-arg]
+        return cls(mechanism(domain, epsilon, sensitive=sensitive, **options), tags)
 
-    def _extend(
-        self,
-        made_by: type[UtilityOptimized],
-        domain: Domain,
-        epsilon: float,
-        tags: Sequence[str],
-        sensitive: list[Any],
-        options: Mapping[str, Any],
-    ) -> None:
-        """Make the common mechanism over values and bots."""
-        extended = Tagged(domain, tags)
-        bots = extended.decode(np.arange(domain.size, extended.size))
-        self.mechanism = made_by(extended, epsilon, sensitive=[*sensitive, *bots], **options)  # type: ignore[call-arg]
-        self.domain, self.tags = domain, extended.tags
-
-    @property
-    def guarantee(self) -> Any:
-        return self.mechanism.guarantee
+    def _describe(self, mechanism: UtilityOptimized, common: UtilityOptimized | None) -> None:
+        """Take over the facts of the mechanism over values and placeholders."""
+        assert isinstance(mechanism.domain, Tagged)
+        self.mechanism, self.common = mechanism, common
+        self.domain, self.requested = mechanism.domain, mechanism.requested
+        self.plain_domain, self.tags = mechanism.domain.domain, mechanism.domain.tags
+        self.schema, self.law = mechanism.schema, mechanism.law
+        self.sensitive_mask = mechanism.sensitive_mask
+        self.header = mechanism.header
 
     @property
     def epsilon(self) -> float:
         return self.mechanism.epsilon
 
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.mechanism.guarantee
+
+    def parameters(self) -> dict[str, Any]:
+        return self.mechanism.parameters()
+
+    def thresholds(self) -> dict[str, str]:
+        return self.mechanism.thresholds()
+
+    # On the device.
+
     def device(self, secret: Mapping[str, Iterable[Any]] | None = None) -> Device:
-        """One person's device, with what is secret to her: {tag: values}; None for a person without secrets.
+        """One person's device.
+
+        Args:
+            secret: {tag: the owner's secret values}; None for a person without secrets.
 
         Raises:
-            ArgumentError: an unknown tag, a value outside the domain, under two tags, or sensitive for everyone anyway. The
-                message names the tag, never the value.
+            ArgumentError: an unknown tag, or a value that is outside the domain, under two tags, or
+                sensitive for everybody. The message names the tag, never the value.
         """
         return Device(self, {} if secret is None else secret)
 
-    def tally(self, reports: Reports, keep_reports: bool = False) -> Any:
-        """Count reports of any number of devices."""
+    def encode(self, values: Any) -> NoReturn:
+        """Refused: only a :meth:`device` knows which answers of its owner are secret."""
+        raise ArgumentTypeError(
+            message(
+                "values",
+                "of a Personalized mechanism go through a device, which knows its owner's secrets",
+                None,
+                "Use city.device({tag: secret values}).randomize(values), or city.device() for a "
+                "person without secrets",
+            )
+        )
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        return self.mechanism._sample(index, source)
+
+    # At the collector.
+
+    def channel(self) -> LikelihoodOperator:
+        return self.mechanism.channel()
+
+    def tally(self, reports: Reports, keep_reports: bool = False) -> Tally:
+        """Count reports of any number of devices. See :meth:`Collector.tally`."""
         return self.mechanism.tally(reports, keep_reports)
 
-    def channel(self) -> Any:
-        """The channel over values and bots."""
-        return self.mechanism.channel()
+    def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:
+        return self.mechanism.report_channel(rows)
+
+    def channel_of_reports(
+        self, columns: Mapping[str, np.ndarray]
+    ) -> tuple[LikelihoodOperator, np.ndarray]:
+        return self.mechanism.channel_of_reports(columns)
+
+    # For the audit.
+
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        return self.mechanism.outputs()
+
+    def probabilities(self) -> np.ndarray:
+        return self.mechanism.probabilities()
+
+    def protected(self) -> np.ndarray:
+        return self.mechanism.protected()
+
+    @property
+    def n_reports(self) -> int:
+        return self.mechanism.n_reports
 
     def __repr__(self) -> str:
         if self.common is not None:
             return f"Personalized({self.common!r}, {list(self.tags)!r})"
         made = self.mechanism
-        options = "".join(f", {name}={value!r}" for name, value in made.common().items())
-        return f"Personalized.of({type(made).__name__}, {self.domain!r}, {made.requested!r}, {list(self.tags)!r}{options})"
+        options = "".join(f", {name}={value!r}" for name, value in made.options().items())
+        return (
+            f"Personalized.of({type(made).__name__}, {self.plain_domain!r}, {made.requested!r}, "
+            f"{list(self.tags)!r}{options})"
+        )
+
+
+def _with_placeholders(
+    mechanism: type[UtilityOptimized],
+    domain: Domain,
+    epsilon: float,
+    tags: Sequence[str],
+    sensitive: list[Any],
+    options: Mapping[str, Any],
+) -> UtilityOptimized:
+    """The common mechanism over values and placeholders, all placeholders sensitive."""
+    extended = Tagged(domain, tags)
+    placeholders = extended.decode(np.arange(domain.size, extended.size))
+    return mechanism(extended, epsilon, sensitive=[*sensitive, *placeholders], **options)
 
 
 class Device:
-    """One person's secret map and the sampler. It shows nothing of the map, and is refused by everything that writes objects."""
+    """One person's secret map, and the sampler of that person's reports.
+
+    No attribute shows the map, and a device is refused by everything that writes or copies objects.
+
+    Args:
+        personalized: the mechanism common to all people.
+        secret: {tag: the owner's secret values}.
+
+    Raises:
+        ArgumentError, ArgumentTypeError: see :meth:`Personalized.device`.
+    """
 
     __slots__ = ("__encode", "_mechanism")
 
     def __init__(self, personalized: Personalized, secret: Mapping[str, Iterable[Any]]) -> None:
-        domain, tags = personalized.domain, personalized.tags
-        if not isinstance(secret, Mapping):
-            raise ArgumentTypeError(
-                message("secret", "must be a dict of tags and their values", kind(secret))
-            )
-        bots: dict[int, int] = {}
-        for tag, values in secret.items():
-            if tag not in tags:
-                raise ArgumentError(
-                    message(
-                        "secret",
-                        "names a tag that is not there",
-                        None,
-                        f"Tags are {', '.join(tags)}",
-                    )
-                )
-            if (
-                isinstance(values, str)
-                or not hasattr(values, "__iter__")
-                or (isinstance(values, np.ndarray) and not values.ndim)
-            ):
-                raise ArgumentTypeError(
-                    message(f"secret {tag}", "must be a list of values", kind(values))
-                )
-            problem = None
-            try:
-                index = domain.encode(list(values))
-            except EmptyError:
-                continue  # a tag that this person has no use for
-            except (ValuesError, ArgumentTypeError):
-                problem = message(f"secret {tag}", "has values that are not in the domain")
-            if problem is None and personalized.mechanism.sensitive_mask[index].any():
-                problem = message(
-                    f"secret {tag}",
-                    "has a value that is sensitive for everyone",
-                    None,
-                    "It is protected already: leave it out",
-                )
-            if problem is None and any(x in bots for x in index.tolist()):
-                problem = message(
-                    f"secret {tag}",
-                    "shares a value with another tag",
-                    None,
-                    "Give each value one tag",
-                )
-            if problem is not None:
-                raise ArgumentError(problem)
-            bots |= dict.fromkeys(index.tolist(), domain.size + tags.index(tag))
-
-        # Secrets in order, and what is sent for each; after them a place for all other values, which stay themselves.
-        hidden = np.array([*sorted(bots), domain.size], dtype=np.int64)
-        sent = np.array([*(bots[value] for value in sorted(bots)), 0], dtype=np.int64)
+        domain, placeholders = personalized.plain_domain, _placeholders(personalized, secret)
+        # Secrets in order, and the value sent for each. A last place stands for all other values.
+        hidden = np.array([*sorted(placeholders), domain.size], dtype=np.int64)
+        sent = np.array([*(placeholders[x] for x in sorted(placeholders)), 0], dtype=np.int64)
         small = domain.size <= _TABLE
         table = np.arange(domain.size if small else 0, dtype=np.int64)
-        if small and bots:
+        if small and placeholders:
             table[hidden[:-1]] = sent[:-1]
 
         def encode(answers: Any) -> np.ndarray:
             index = domain.encode(answers)
-            # The same operations for a secret answer as for any other, so that time does not tell them apart.
+            # The operations are the same for secret answers, so time does not reveal them.
             if small:
-                return table[index]
+                return np.asarray(table[index])
             place = np.searchsorted(hidden, index)
             return np.where(hidden[place] == index, sent[place], index)
 
-        # In a closure, where no listing of attributes shows it.
+        # A closure, which no listing of attributes shows.
         self.__encode = encode
         self._mechanism = personalized.mechanism
 
     def randomize(self, values: Any, rng: np.random.Generator | None = None) -> Reports:
-        """Reports of this person's answers, each on its own, the plain values: what is secret is replaced here.
+        """Randomise this person's answers, each independently. See Mechanism.randomize.
 
-        See Mechanism.randomize.
+        Args:
+            values: answers in the plain domain; secret values are replaced here.
+            rng: None for the operating system's randomness; a generator makes a simulation.
         """
         source = Source(rng)
         columns = self._mechanism.randomize_index(self.__encode(values), source)
@@ -254,3 +300,60 @@ class Device:
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         self.__getstate__()
+
+
+def _placeholders(
+    personalized: Personalized, secret: Mapping[str, Iterable[Any]]
+) -> dict[int, int]:
+    """{index of a secret value: index of the placeholder of its tag}, checked."""
+    if not isinstance(secret, Mapping):
+        raise ArgumentTypeError(
+            message("secret", "must be a dict of tags and their values", kind(secret))
+        )
+    size, tags = personalized.plain_domain.size, personalized.tags
+    found: dict[int, int] = {}
+    for tag, values in secret.items():
+        if tag not in tags:
+            raise ArgumentError(
+                message(
+                    "secret", "names a tag that is not there", None, f"Tags are {', '.join(tags)}"
+                )
+            )
+        index, problem = _secret_index(personalized, tag, values)
+        if problem is None and any(x in found for x in index):
+            problem = message(
+                f"secret {tag}",
+                "shares a value with another tag",
+                None,
+                "Give each value one tag",
+            )
+        if problem is not None:
+            raise ArgumentError(problem)
+        found |= dict.fromkeys(index, size + tags.index(tag))
+    return found
+
+
+def _secret_index(
+    personalized: Personalized, tag: str, values: Iterable[Any]
+) -> tuple[list[int], str | None]:
+    """The indices of one tag's secret values, or an error that names none of them."""
+    if (
+        isinstance(values, str)
+        or not hasattr(values, "__iter__")
+        or (isinstance(values, np.ndarray) and not values.ndim)
+    ):
+        raise ArgumentTypeError(message(f"secret {tag}", "must be a list of values", kind(values)))
+    try:
+        index = personalized.plain_domain.encode(list(values))
+    except EmptyError:
+        return [], None  # a tag that this person does not use
+    except (ValuesError, ArgumentTypeError):
+        return [], message(f"secret {tag}", "has values that are not in the domain")
+    if personalized.mechanism.sensitive_mask[index].any():
+        return [], message(
+            f"secret {tag}",
+            "has a value that is sensitive for everyone",
+            None,
+            "It is protected already: leave it out",
+        )
+    return index.tolist(), None

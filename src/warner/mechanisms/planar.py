@@ -1,7 +1,8 @@
-"""Cells of a grid moved by a random displacement: planar geometric and planar Laplace mechanisms (geo-indistinguishability).
+"""Mechanisms that move a cell of a grid by a random displacement (geo-indistinguishability).
 
-A displacement beyond the grid is moved to the nearest cell, row and column each on its own, so a displacement of R - 1 rows or more is as
-good as one of R - 1: the law is a table of (2R - 1)(2C - 1) integers over a power of 2**64, whose outermost entries hold the tails.
+A cell that would be outside the grid is replaced by the nearest cell, separately for rows and
+columns. So a displacement of R - 1 rows or more has the effect of R - 1 rows. The distribution is a
+table of (2R - 1)(2C - 1) integers over a power of 2^64, whose outermost entries hold the tails.
 """
 
 from __future__ import annotations
@@ -9,48 +10,52 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from warner._core.checks import integer
-from warner._core.errors import (
-    ArgumentTypeError,
-    BudgetError,
-    MismatchError,
-    message,
-)
-from warner._core.sampling import Edges, Source
+from warner._core.errors import ArgumentTypeError, BudgetError, MismatchError, message
+from warner._core.sampling import Source
 from warner.channels import PlanarChannel
-from warner.domains import Domain, Grid
+from warner.domains import Domain, Raster
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.planar_law import Displacements
 from warner.privacy.guarantees import MetricLDP
-from warner.privacy.report_laws import Displacements, fractions
-from warner.reports.schema import (
-    IntegerColumns,
-)
+from warner.privacy.likelihood_ratios import fractions
+from warner.reports.schema import IntegerColumns
 
-# Nats per cell: below, the tails to sum reach over more than 2^11 cells; above, over the whole grid, they are no floats.
-_LEAST, _MOST = 0.02, 600.0
-_LARGEST = 2**16  # cells
-_TAIL = 40.0  # nats: tails are summed until what is left is e^-40 of them
-_SLACK = 1e-11  # nats: more than the rounding of sums and tables moves any log-probability ratio
-_NEAR = 4  # cells: displacements that are compared whenever a large law is made
-# Another machine's table may differ from this one's by so much, relatively: a ratio of two entries then moves by less than _SLACK.
-_ALIKE = 4e-12
+# Nats from cell to cell; with fewer, tails would be sums over more than 2^11 cells.
+_LEAST_NATS = 0.02
+# Nats across the grid; with more, probabilities would be no floats.
+_MOST_NATS = 600.0
+_MOST_CELLS = 2**16
+# Tails are summed until the rest is exp(-40) of them.
+_TAIL = 40.0
+# Nats by which rounding can change the logarithm of a ratio of probabilities, rounded up.
+_SLACK = 1e-11
+# Displacements of up to this many cells are compared in each large table.
+_NEAR = 4
+# The largest relative difference between the tables of two machines: less than _SLACK nats.
+_TOLERANCE = 4e-12
 
 
 class Planar(Mechanism):
-    """A displacement that does not depend on the cell and is even in rows and in columns. Abstract: a subclass says how likely each is."""
+    """Base class of mechanisms that add a random displacement to a cell.
+
+    The displacement does not depend on the cell, and has the same probability with either sign of
+    its rows and of its columns. A subclass states the probabilities.
+    """
 
     law: Displacements
+    _raster: Raster
     schema: IntegerColumns
     distance_unit = 1.0
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
-        self._start(domain, epsilon)
-        if not isinstance(domain, Grid) or domain.rows < 2 or domain.columns < 2:
+        super().__init__(domain, epsilon)
+        cells = domain.raster
+        if cells is None or cells.rows < 2 or cells.columns < 2:
             raise ArgumentTypeError(
                 message(
                     "domain",
@@ -59,43 +64,33 @@ class Planar(Mechanism):
                     "For a line use Integers and Geometric",
                 )
             )
-        integer("number of cells", domain.size, 4, _LARGEST, "Use larger cells")
-        nats, diameter = (
-            self.requested * domain.side,
-            math.hypot(domain.rows - 1, domain.columns - 1),
-        )
-        if nats < _LEAST:
-            raise BudgetError(
-                message(
-                    "epsilon",
-                    f"is too small for cells of side {domain.side:g}: the smallest whose law is summed exactly is {_LEAST / domain.side:.4g}",
-                    repr(self.requested),
-                    "Pass a larger epsilon or a grid of larger cells",
-                )
-            )
-        if nats * diameter > _MOST:
-            raise BudgetError(
-                message(
-                    "epsilon",
-                    f"is too large: across this grid it must be at most {_MOST:g} nats, here epsilon {_MOST / diameter / domain.side:.4g}",
-                    repr(self.requested),
-                    "Pass a smaller epsilon or a smaller grid",
-                )
-            )
-        # Rounding can move a ratio of two neighbours' probabilities by _SLACK nats, so that much less is used.
-        self._table = self._masses(domain.rows, domain.columns, nats - _SLACK)
+        integer("number of cells", domain.size, 4, _MOST_CELLS, "Use larger cells")
+        self._raster, nats = cells, self.requested * cells.side
+        diameter = math.hypot(cells.rows - 1, cells.columns - 1)
+        if nats < _LEAST_NATS:
+            rule = f"is too small for cells of side {cells.side:g}: the smallest is"
+            rule = f"{rule} {_LEAST_NATS / cells.side:.4g}"
+            remedy = "Pass a larger epsilon or a grid of larger cells"
+            raise BudgetError(message("epsilon", rule, repr(self.requested), remedy))
+        if nats * diameter > _MOST_NATS:
+            rule = f"is too large: across this grid it must be at most {_MOST_NATS:g} nats"
+            rule = f"{rule}, here epsilon {_MOST_NATS / diameter / cells.side:.4g}"
+            remedy = "Pass a smaller epsilon or a smaller grid"
+            raise BudgetError(message("epsilon", rule, repr(self.requested), remedy))
+        # Rounding can add up to _SLACK nats from cell to cell.
+        self._table = self._masses(cells.rows, cells.columns, nats - _SLACK)
         self.schema = IntegerColumns(("report",), (domain.size,))
-        self._settle()
+        self._set_law()
 
-    def _settle(self) -> None:
-        """What follows from the table."""
-        assert isinstance(self.domain, Grid)
+    def _set_law(self) -> None:
+        """Set the exact distribution and its budget from the table."""
         self.law = Displacements.of(self._table)
-        found = self.law.slope() / self.domain.side if self.law.few else self.requested
-        if not self.law.few and self.law.steepest(_NEAR) > self.requested * self.domain.side:
-            found = (
-                math.inf
-            )  # never by the derivation, which this watches; the audit compares all pairs
+        found = (
+            self.law.epsilon_per_unit() / self._raster.side if self.law.is_small else self.requested
+        )
+        if not self.law.is_small and self.law.steepest(_NEAR) > self.requested * self._raster.side:
+            # The derivation excludes this case. The audit compares all pairs.
+            found = math.inf
         self._found = math.nextafter(found, math.inf) if found < self.requested else found
         if self._found > self.requested:
             raise BudgetError(
@@ -106,15 +101,27 @@ class Planar(Mechanism):
                     "Pass another epsilon",
                 )
             )
-        self.__dict__.pop("_edges", None)
 
     @abstractmethod
     def _cell(self, rows: np.ndarray, columns: np.ndarray, nats: float) -> np.ndarray:
-        """How likely each displacement is, up to a factor: rows (r, 1), columns (1, c) -> (r, c)."""
+        """Return the mass of each displacement, up to a common factor.
+
+        Args:
+            rows: (r, 1), at least 0.
+            columns: (1, c), at least 0.
+            nats: the budget from cell to cell.
+
+        Returns:
+            (r, c).
+        """
 
     def _masses(self, height: int, width: int, nats: float) -> np.ndarray:
-        """Shares of displacements (i, j), i < R, j < C, tails included in the last of each; all quarters together sum to one."""
-        # From (i, j), t more rows lengthen the way by at least t^2 / (2 D + t): t at which that costs _TAIL nats.
+        """The probability (R, C) of each displacement of i < R rows and j < C columns.
+
+        The last row and column include the tails. The sum over both signs of i and j is 1.
+        """
+        # From (i, j), t more rows lengthen the distance by at least t^2 / (2 D + t). The sums stop
+        # at the t for which this is _TAIL nats.
         diameter, half = math.hypot(height, width), _TAIL / nats / 2
         reach = math.ceil(half + math.sqrt(half**2 + 4 * half * diameter))
         columns = np.arange(width + reach, dtype=np.float64)[None, :]
@@ -124,34 +131,37 @@ class Planar(Mechanism):
             part = self._cell(rows, columns, nats)
             part[:, width - 1] = part[:, width - 1 :].sum(axis=1)
             np.add.at(out, np.minimum(rows[:, 0].astype(np.int64), height - 1), part[:, :width])
-        return out / (out * quarters(height, width)).sum()
+        return np.asarray(out / (out * multiplicities(height, width)).sum())
 
     @property
     def epsilon(self) -> float:
-        """Per unit of distance: exact for grids of up to 400 cells, beyond that the one asked for, which bounds it."""
+        """Nats per unit of distance: exact up to 400 cells, and beyond that an upper bound."""
         return self._found
 
     @property
     def guarantee(self) -> MetricLDP:
-        assert isinstance(self.domain, Grid)
-        return MetricLDP(
-            self.epsilon,
-            math.hypot(self.domain.rows - 1, self.domain.columns - 1) * self.domain.side,
-        )
+        rows, columns, side = self._raster
+        return MetricLDP(self.epsilon, math.hypot(rows - 1, columns - 1) * side)
+
+    def epsilon_of_law(self) -> float:
+        """Found anew from all pairs of cells where the grid is large."""
+        if self.law.is_small:
+            return self.epsilon
+        return math.nextafter(self.law.epsilon_per_unit() / self._raster.side, math.inf)
 
     def parameters(self) -> dict[str, Any]:
-        """The table, which other machines' arithmetic would round otherwise in the last place."""
+        """The table of probabilities, which other machines may round differently."""
         return {"table": self._table.tolist()}
 
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
         own, table = cls(domain, epsilon), np.array(parameters["table"], dtype=np.float64)
         if table.shape != own._table.shape or not np.allclose(
-            table, own._table, rtol=_ALIKE, atol=0
+            table, own._table, rtol=_TOLERANCE, atol=0
         ):
             raise MismatchError(message("header", f"does not hold the law of {cls.__name__}"))
         own._table = table
-        own._settle()
+        own._set_law()
         return own
 
     def __repr__(self) -> str:
@@ -160,13 +170,9 @@ class Planar(Mechanism):
     def thresholds(self) -> dict[str, str]:
         return {"words": hex(self.law.words)}
 
-    @cached_property
-    def _edges(self) -> Edges:
-        return Edges.of(self.law.whole().ravel().tolist())
-
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         height, width = self._table.shape
-        down, right = np.divmod(source.among(self._edges, len(index)), 2 * width - 1)
+        down, right = np.divmod(source.among(self.law.edges, len(index)), 2 * width - 1)
         row = np.clip(index // width + down - (height - 1), 0, height - 1)
         return {"report": row * width + np.clip(index % width + right - (width - 1), 0, width - 1)}
 
@@ -190,16 +196,20 @@ class Planar(Mechanism):
 
 
 class PlanarGeometric(Planar):
-    """Planar geometric mechanism on a grid: a cell moved by a displacement that falls with Euclidean distance, metric privacy.
+    """Planar geometric mechanism on a grid: metric privacy at Euclidean distance d.
 
-        Pr(z | x) proportional to exp(-epsilon d(x, z)) over the infinite grid; what falls outside goes to the nearest cell
+        Pr(z | x) = exp(-epsilon d(x, z)) / sum_z' exp(-epsilon d(x, z')),   z' in the infinite grid
+
+    A cell outside the grid is replaced by the nearest cell of the grid.
 
     Args:
-        domain: a Grid; distances are in the unit of its ``side``.
+        domain: a Grid of at least 2 rows and 2 columns. Distances are in the unit of its ``side``.
         epsilon: nats per unit of distance.
 
     Raises:
-        BudgetError: less than 0.02 nats from cell to cell, or more than 600 across the grid; the message says which epsilon would do.
+        ArgumentTypeError: another domain.
+        BudgetError: fewer than 0.02 nats from cell to cell, or more than 600 across the grid. The
+            message has the nearest epsilon that is possible.
 
     Source: [P4 app. B], [P4 sec IX-B].
 
@@ -210,22 +220,25 @@ class PlanarGeometric(Planar):
     """
 
     def _cell(self, rows: np.ndarray, columns: np.ndarray, nats: float) -> np.ndarray:
-        return np.exp(-nats * np.sqrt(rows**2 + columns**2))
+        return np.asarray(np.exp(-nats * np.sqrt(rows**2 + columns**2)))
 
 
 class PlanarLaplace(Planar):
-    """Planar Laplace mechanism on a grid: the centre of a cell moved by a continuous displacement, then the nearest cell.
+    """Planar Laplace mechanism on a grid: the nearest cell to a point with Laplace noise.
 
-        density of the displacement epsilon^2 / (2 pi) exp(-epsilon d); Pr(z | x) is its integral over a cell
+        Pr(z | x) = integral over the cell of z of epsilon^2 / (2 pi) exp(-epsilon |u - x|) du
 
-    It is not quite tight: ``epsilon`` is the exact one of the cells' law on grids of up to 400 cells.
+    The point is the centre of the cell x plus the noise. A cell outside the grid is replaced by the
+    nearest cell of the grid. The privacy is not quite tight: ``epsilon`` is the exact budget up to
+    400 cells.
 
     Args:
-        domain: a Grid; distances are in the unit of its ``side``.
-        epsilon: nats per unit of distance.
+        domain: a Grid of at least 2 rows and 2 columns. Distances are in the unit of its ``side``.
+        epsilon: an upper bound of the nats per unit of distance.
 
     Raises:
-        BudgetError: less than 0.02 nats from cell to cell, or more than 600 across the grid.
+        ArgumentTypeError: another domain.
+        BudgetError: fewer than 0.02 nats from cell to cell, or more than 600 across the grid.
 
     Source: Andres et al. (2013); METHODS 2.
 
@@ -236,9 +249,11 @@ class PlanarLaplace(Planar):
     """
 
     def _cell(self, rows: np.ndarray, columns: np.ndarray, nats: float) -> np.ndarray:
-        """Gauss-Legendre over the unit square: more nodes near the cusp at distance 0, and where a cell spans more nats.
+        """The integral of exp(-nats r) over each unit square, by Gauss-Legendre quadrature.
 
-        Relative errors: exp(-nats u) over half a cell at most (nats / 2)^2k / (2k)! with k nodes, and r itself (1 / 4r)^2k: below 1e-12.
+        More nodes are used near the cusp at r = 0, and where a cell spans more nats. With k nodes
+        the relative error is at most (nats / 2)^2k / (2k)! from exp(-nats u) over half a cell, and
+        (1 / 4r)^2k from r itself. Both are below 1e-12.
         """
         out = np.zeros((rows.size, columns.size))
         near = np.hypot(rows, columns)
@@ -259,9 +274,12 @@ class PlanarLaplace(Planar):
 
 
 def _middle(nats: float) -> float:
-    """The integral of exp(-nats r) over the unit square around 0, in polar coordinates: eight times 0 <= angle <= pi / 4.
+    """The integral of exp(-nats r) over the unit square around 0, in polar coordinates.
 
-    Along the radius to R = 1 / (2 cos angle) it is (1 - e^-x (1 + x)) / nats^2 with x = nats R, = R^2 sum_k (-x)^k (k + 1) / (k + 2)!.
+    It is eight times the integral over 0 <= angle <= pi / 4. Along the radius to
+    R = 1 / (2 cos angle), with x = nats R, it is
+
+        (1 - exp(-x) (1 + x)) / nats^2 = R^2 sum_k (-x)^k (k + 1) / (k + 2)!
     """
     at, weights = np.polynomial.legendre.leggauss(40)
     angle = (at + 1) * (math.pi / 8)
@@ -272,8 +290,8 @@ def _middle(nats: float) -> float:
     return float(weights @ (radius**2 * np.where(x < 1, series, closed))) * math.pi
 
 
-def quarters(height: int, width: int) -> np.ndarray:
-    """In how many quarters of the plane each displacement (i, j) >= 0 occurs: 1, 2 or 4."""
+def multiplicities(height: int, width: int) -> np.ndarray:
+    """Return the number of sign combinations (R, C) of displacements (i, j) >= 0: 1, 2 or 4."""
     return (
         np.where(np.arange(height) > 0, 2, 1)[:, None]
         * np.where(np.arange(width) > 0, 2, 1)[None, :]

@@ -1,4 +1,4 @@
-"""Subset selection: report a random subset of d values that favours those containing the true one."""
+"""Subset selection: a random subset of d values, which prefers subsets with the true value."""
 
 from __future__ import annotations
 
@@ -15,24 +15,30 @@ from warner._core.exact import ONE, check_representable, divide, down, exp
 from warner._core.sampling import Source
 from warner.channels import SupportChannel
 from warner.domains import Domain
-from warner.mechanisms.base import ENUMERABLE, Mechanism
+from warner.mechanisms.bits import BitMechanism
+from warner.mechanisms.enumeration import ENUMERABLE
 from warner.privacy.report_laws import TwoLevel
-from warner.reports.schema import (
-    BitVector,
-)
+from warner.reports.schema import BitVector
 
 
-class SubsetSelection(Mechanism):
-    """Subset selection: a d-subset of the K values, each subset with the true value e times as likely as each without.
+class SubsetSelection(BitMechanism):
+    """Subset selection: a subset of d of the K values.
 
-        Pr(true value in the subset) = d e / (d e + K - d),   e = exp(epsilon); given that, subsets are uniform
+        Pr(true value in the subset) = d e / (d e + K - d),   e = exp(epsilon)
+
+    Given that, subsets are uniform: a subset with the true value is e times as likely as one
+    without it.
 
     Args:
         domain: K values.
         epsilon: budget in nats.
         size: d in 1..K-1; None for the optimal round(K / (e + 1)), at least 1.
 
-    A report is the set as K bits, so that the order in which members were drawn cannot be seen.
+    A report is the subset as K bits, which do not show the order in which members were drawn.
+
+    Raises:
+        ArgumentError: a size outside 1..K-1.
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: Ye and Barg (2018).
 
@@ -46,7 +52,7 @@ class SubsetSelection(Mechanism):
     law: TwoLevel
 
     def __init__(self, domain: Domain, epsilon: float, size: int | None = None) -> None:
-        self._start(domain, epsilon)
+        super().__init__(domain, epsilon)
         e, total = exp(self.requested), domain.size
         self.subset = (
             max(1, round(divide(total, e + 1)))
@@ -57,11 +63,17 @@ class SubsetSelection(Mechanism):
         check_representable(self.requested, min(include, 1 - include), "leaving the true value out")
         self._include = down(include)
         self.schema = BitVector(total, ones=self.subset)
-        # Up to the common factor of ``probabilities``: with many values its binomials take longer than all else.
-        self.law = TwoLevel(
-            Fraction(self._include, self.subset), Fraction(ONE - self._include, total - self.subset)
+        # The factor d / (2**64 C(K - 1, d - 1)) of all probabilities is kept as a logarithm,
+        # because its binomial takes long for many values.
+        log_binomial = (
+            math.lgamma(total) - math.lgamma(self.subset) - math.lgamma(total - self.subset + 1)
         )
-        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+        self.law = TwoLevel(
+            Fraction(self._include, self.subset),
+            Fraction(ONE - self._include, total - self.subset),
+            math.log(self.subset) - math.log(ONE) - log_binomial,
+        )
+        self.check_realisable()
 
     def parameters(self) -> dict[str, Any]:
         return {"size": self.subset}
@@ -70,20 +82,23 @@ class SubsetSelection(Mechanism):
         return {"include": hex(self._include)}
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        """Floyd's algorithm on the other K - 1 values, for all people at once: d (or d - 1) steps, exactly uniform."""
+        """Floyd's algorithm on the other K - 1 values, for all people at once; exactly uniform.
+
+        It takes d steps, or d - 1 for people whose subset includes the true value.
+        """
         n, others = len(index), self.domain.size - 1
         include = source.below(self._include, n)
         packed = np.zeros((n, self.schema.bytes), dtype=np.uint8)
         _set_bits(packed, np.flatnonzero(include), index[include])
         everyone = np.arange(n)
         for step in range(self.subset):
-            # Those who include their own value draw one member less: they sit out the first step.
+            # People whose subset includes the true value draw one member less: they skip a step.
             rows = np.flatnonzero(~include) if step == 0 else everyone
             top = others - self.subset + step
-            own = index[rows]
+            true_value = index[rows]
             drawn = source.uniform(top + 1, len(rows))
-            drawn += drawn >= own
-            last = top + (top >= own)
+            drawn += drawn >= true_value
+            last = top + (top >= true_value)
             taken = packed[rows, drawn >> 3] & (128 >> (drawn & 7)).astype(np.uint8) != 0
             _set_bits(packed, rows, np.where(taken, last, drawn))
         return {"bits": packed}
@@ -96,7 +111,7 @@ class SubsetSelection(Mechanism):
 
     @property
     def is_enumerable(self) -> bool:
-        # There are at least K subsets: with more than 2^8 values their number need not be worked out.
+        # There are at least K subsets, so beyond 2^8 values the binomial need not be computed.
         return self.domain.size**2 <= ENUMERABLE and super().is_enumerable
 
     @property
@@ -104,6 +119,7 @@ class SubsetSelection(Mechanism):
         return math.comb(self.domain.size, self.subset)
 
     def _members(self) -> np.ndarray:
+        """All subsets, (m, K) zeros and ones."""
         chosen = list(combinations(range(self.domain.size), self.subset))
         members = np.zeros((len(chosen), self.domain.size), dtype=np.uint8)
         np.put_along_axis(members, np.array(chosen), 1, axis=1)
@@ -121,4 +137,5 @@ class SubsetSelection(Mechanism):
 
 
 def _set_bits(packed: np.ndarray, rows: np.ndarray, bit: np.ndarray) -> None:
+    """Set one bit in each of some rows of packed bits, in place."""
     packed[rows, bit >> 3] |= (128 >> (bit & 7)).astype(np.uint8)

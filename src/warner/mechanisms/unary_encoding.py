@@ -1,4 +1,4 @@
-"""Unary encoding: one bit per value, each randomised on its own (RAPPOR's basic form, SUE, OUE)."""
+"""Unary encoding: one bit per value, randomised independently (RAPPOR's basic form, SUE, OUE)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,20 @@ from warner._core.exact import ONE, check_representable, divide, down, exp, up
 from warner._core.sampling import Source
 from warner.channels import SupportChannel
 from warner.domains import Domain
-from warner.mechanisms.base import Mechanism
+from warner.mechanisms.bits import BitMechanism, all_patterns, independent_bit_table
 from warner.privacy.report_laws import OneHotBits
-from warner.reports.schema import (
-    BitVector,
-)
+from warner.reports.schema import BitVector
 
 
-def keep_probability(keep: Any, epsilon: float) -> tuple[str | float, Decimal]:
-    """``keep`` as it is written again, and the probability t it stands for."""
+def keep_probability(keep: str | float, epsilon: float) -> tuple[str | float, Decimal]:
+    """The probability t that a set bit is kept, from the argument ``keep``.
+
+    Returns:
+        ``keep`` as headers write it, and t.
+
+    Raises:
+        ArgumentError, ArgumentTypeError: neither a known name nor a probability.
+    """
     if isinstance(keep, str):
         if keep in ("optimised", "optimized"):
             return "optimized", Decimal("0.5")
@@ -44,10 +49,20 @@ def keep_probability(keep: Any, epsilon: float) -> tuple[str | float, Decimal]:
     return probability("keep", keep), Decimal(keep)
 
 
-def bit_thresholds(keep: Any, epsilon: float) -> tuple[str | float, int, int]:
-    """``keep`` as it is written again, and the thresholds over 2**64 of a set bit that stays and of a clear one that is raised.
+def bit_thresholds(keep: str | float, epsilon: float) -> tuple[str | float, int, int]:
+    """Thresholds over 2**64 of a one-hot bit vector.
 
-    q goes with the t that is really sampled, so that only one rounding costs epsilon: up, towards p.
+        q = t / ((1 - t) e + t),   e = exp(epsilon)
+
+    q follows from the t that is sampled, so only the rounding of q costs epsilon. q is rounded up,
+    towards t, which protects more.
+
+    Returns:
+        ``keep`` as headers write it; the threshold of a set bit to stay 1; and the threshold of a
+        clear bit to become 1.
+
+    Raises:
+        BudgetError: an outcome that is too rare for 64 bits.
     """
     written, t = keep_probability(keep, epsilon)
     kept = down(t)
@@ -57,18 +72,24 @@ def bit_thresholds(keep: Any, epsilon: float) -> tuple[str | float, int, int]:
     return written, kept, up(q)
 
 
-class UnaryEncoding(Mechanism):
-    """The value as K bits, one of them set; a set bit is kept with probability t, a clear one raised with probability q.
+class UnaryEncoding(BitMechanism):
+    """Unary encoding (RAPPOR's basic form, SUE, OUE): K bits, one for each value.
 
+        Pr(bit j is 1 | x) = t if j = x, else q
         q = t / ((1 - t) e + t),   e = exp(epsilon),   so that [t / q] [(1 - q) / (1 - t)] = e
 
     Args:
         domain: K values.
         epsilon: budget in nats.
-        keep: t: ``"symmetric"`` for e^(epsilon/2) / (e^(epsilon/2) + 1) (SUE, basic one-time RAPPOR), ``"optimized"`` for 1/2
-            (OUE), or any number strictly between 0 and 1.
+        keep: t. ``"symmetric"`` for e^(epsilon/2) / (e^(epsilon/2) + 1) (SUE, basic one-time
+            RAPPOR), ``"optimized"`` for 1/2 (OUE), or any number strictly between 0 and 1.
 
-    A report is K bits, packed 8 to a byte. Its tally is the K bit sums.
+    A report is K bits, packed 8 to a byte. Its tally is the K bit sums, or whole reports with
+    ``keep_reports=True``.
+
+    Raises:
+        ArgumentError, ArgumentTypeError: a ``keep`` that is no probability.
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: generalised RAPPOR [P2 sec 2.4]; Wang et al. (2017) for the optimised form.
 
@@ -79,55 +100,49 @@ class UnaryEncoding(Mechanism):
     """
 
     schema: BitVector
+    law: OneHotBits
 
     def __init__(self, domain: Domain, epsilon: float, keep: str | float = "symmetric") -> None:
-        self._start(domain, epsilon)
-        self.keep, self._keep, self._raised = bit_thresholds(keep, self.requested)
+        super().__init__(domain, epsilon)
+        self.keep, self._keep_threshold, self._raise_threshold = bit_thresholds(
+            keep, self.requested
+        )
         self.schema = BitVector(domain.size)
-        self.law = OneHotBits(self._keep, self._raised)
-        self.epsilon  # noqa: B018 - refuses here what the grid cannot represent
+        self.law = OneHotBits(self._keep_threshold, self._raise_threshold)
+        self.check_realisable()
 
     def parameters(self) -> dict[str, Any]:
         return {"keep": self.keep}
 
     def thresholds(self) -> dict[str, str]:
-        return {"keep": hex(self._keep), "raised": hex(self._raised)}
+        return {"keep": hex(self._keep_threshold), "raised": hex(self._raise_threshold)}
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         n, size = len(index), self.schema.bytes
-        packed = source.bits(self._raised, n * size).reshape(n, size)
+        packed = source.bits(self._raise_threshold, n * size).reshape(n, size)
         rows, byte = np.arange(n), index >> 3
         mask = (np.uint8(128) >> (index & 7).astype(np.uint8)).astype(np.uint8)
-        kept = source.below(self._keep, n)
+        kept = source.below(self._keep_threshold, n)
         packed[rows, byte] = (packed[rows, byte] & ~mask) | np.where(kept, mask, np.uint8(0))
         packed[:, -1] &= np.array(256 - 2**self.schema.padding, np.uint8)
         return {"bits": packed}
 
     def channel(self) -> SupportChannel:
         return SupportChannel(
-            self.domain.size, self._raised / ONE, (self._keep - self._raised) / ONE
+            self.domain.size,
+            self._raise_threshold / ONE,
+            (self._keep_threshold - self._raise_threshold) / ONE,
         )
 
     @property
     def n_reports(self) -> int:
-        return 2**self.domain.size
+        return 1 << self.domain.size
 
     def outputs(self) -> Mapping[str, np.ndarray]:
-        return {"bits": np.packbits(self._patterns(), axis=1)}
-
-    def _patterns(self) -> np.ndarray:
-        size = self.domain.size
-        return (np.arange(2**size)[:, None] >> np.arange(size - 1, -1, -1) & 1).astype(np.uint8)
+        return {"bits": np.packbits(all_patterns(self.domain.size), axis=1)}
 
     def probabilities(self) -> np.ndarray:
-        own = (Fraction(ONE - self._keep, ONE), Fraction(self._keep, ONE))
-        other = (Fraction(ONE - self._raised, ONE), Fraction(self._raised, ONE))
-        patterns = self._patterns()
-        table = np.empty((len(patterns), self.domain.size), dtype=object)
-        for y, pattern in enumerate(patterns.tolist()):
-            for x in range(self.domain.size):
-                value = Fraction(1)
-                for j, bit in enumerate(pattern):
-                    value *= own[bit] if j == x else other[bit]
-                table[y, x] = value
-        return table
+        size = self.domain.size
+        chance = np.full((size, size), Fraction(self._raise_threshold, ONE), dtype=object)
+        np.fill_diagonal(chance, Fraction(self._keep_threshold, ONE))
+        return independent_bit_table(all_patterns(size), chance)

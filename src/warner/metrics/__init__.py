@@ -1,4 +1,4 @@
-"""Losses between distributions, summaries of one, and the projection on the simplex: pure functions of arrays."""
+"""Pure functions of arrays: losses between distributions, quantiles, and projections."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Distances between distributions, defined once: pure functions of arrays.
+"""Losses between distributions, as pure functions of arrays.
 
-Shapes: ``p`` and ``q`` are (K,), in the same order of values. Nothing here assumes that an estimate sums to one.
+``p`` and ``q`` are (K,), in the same order of values. An estimate need not sum to 1 unless a
+function says so. All functions raise ArgumentTypeError for arguments that are no numbers, and
+ArgumentError for other shapes, NaN and infinity.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from warner._core.errors import (
 
 
 def _pair(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Two arrays (K,) of finite floats."""
     arrays = []
     for name, value in (("p", p), ("q", q)):
         try:
@@ -48,7 +51,7 @@ def _pair(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def l1(p: Any, q: Any) -> float:
-    """sum_x |p_x - q_x|.
+    """Return sum_x |p_x - q_x|.
 
     >>> l1([0.5, 0.5], [1.0, 0.0])
     1.0
@@ -58,7 +61,7 @@ def l1(p: Any, q: Any) -> float:
 
 
 def total_variation(p: Any, q: Any) -> float:
-    """l1 / 2: the largest difference in probability of any event (for distributions).
+    """Return l1(p, q) / 2, for distributions the largest difference in probability of any event.
 
     >>> total_variation([0.5, 0.5], [1.0, 0.0])
     0.5
@@ -67,7 +70,7 @@ def total_variation(p: Any, q: Any) -> float:
 
 
 def sum_of_squares(p: Any, q: Any) -> float:
-    """sum_x (p_x - q_x)^2: what [P1] and [P2] call the mean squared error.
+    """Return sum_x (p_x - q_x)^2, which [P1] and [P2] call the mean squared error.
 
     >>> sum_of_squares([0.5, 0.5], [1.0, 0.0])
     0.5
@@ -77,7 +80,7 @@ def sum_of_squares(p: Any, q: Any) -> float:
 
 
 def mean_squared_error(p: Any, q: Any) -> float:
-    """(1/K) sum_x (p_x - q_x)^2, as in [P3] and [P5].
+    """Return (1/K) sum_x (p_x - q_x)^2, as in [P3] and [P5].
 
     >>> mean_squared_error([0.5, 0.5], [1.0, 0.0])
     0.25
@@ -87,9 +90,13 @@ def mean_squared_error(p: Any, q: Any) -> float:
 
 
 def mean_absolute_error(truth: Any, estimate: Any, top: float | None = None) -> float:
-    """(1/K) sum_x |truth_x - estimate_x|; with ``top``, over that share of values with the largest truth [P3].
+    """Return (1/K) sum_x |truth_x - estimate_x|, over all values or the most frequent ones [P3].
 
-    The number of values is rounded up, so that ``top`` never selects none.
+    Args:
+        truth: (K,).
+        estimate: (K,).
+        top: the share of values, those with the largest truth, to average over, in (0, 1). The
+            number of values is rounded up. None for all values.
 
     >>> mean_absolute_error([0.75, 0.25], [0.5, 0.5], top=0.5)
     0.25
@@ -103,9 +110,9 @@ def mean_absolute_error(truth: Any, estimate: Any, top: float | None = None) -> 
 
 
 def jensen_shannon(p: Any, q: Any) -> float:
-    """JS(p, q) = (KL(p | m) + KL(q | m)) / 2 with m = (p + q) / 2, natural logarithm, in 0..ln 2.
+    """Return JS(p, q) = (KL(p | m) + KL(q | m)) / 2 with m = (p + q) / 2, in 0..ln 2.
 
-    Both must be non-negative.
+    Logarithms are natural, and entries must not be negative.
 
     >>> round(jensen_shannon([1.0, 0.0], [0.0, 1.0]), 6)  # ln 2
     0.693147
@@ -129,9 +136,12 @@ def jensen_shannon(p: Any, q: Any) -> float:
 
 
 def wasserstein1(p: Any, q: Any, spacing: float = 1.0) -> float:
-    """W1 = spacing * sum_x |P_x - Q_x| with cumulative sums P, Q: for ordered, equally spaced values.
+    """Return W1 = spacing * sum_x |P_x - Q_x| with cumulative sums P and Q.
 
-    In index units by default ([P3]'s scale); ``spacing`` is the distance of neighbouring values.
+    Args:
+        p: (K,), of ordered, equally spaced values.
+        q: (K,).
+        spacing: the distance of neighbouring values; 1, the default, is the scale of [P3].
 
     >>> wasserstein1([1.0, 0.0, 0.0], [0.0, 0.0, 1.0])
     2.0
@@ -143,16 +153,21 @@ def wasserstein1(p: Any, q: Any, spacing: float = 1.0) -> float:
 
 
 def earth_movers(p: Any, q: Any, points: Any) -> float:
-    """EMD(p, q) = min sum_xy T_xy |points_x - points_y| over T >= 0 with row sums p and column sums q: exact, Euclidean.
+    """Return the earth mover's distance, the least mass times distance that turns p into q.
 
-    The least mass times distance that turns p into q. On a line it is the area between the cumulative shares.
+        EMD(p, q) = min sum_xy T_xy |points_x - points_y|
+        over T >= 0 with row sums p and column sums q
+
+    The distance is Euclidean and the minimum is exact. On a line it is the area between the
+    cumulative shares.
 
     Args:
-        p, q: (K,), >= 0, of the same sum.
+        p: (K,), >= 0.
+        q: (K,), >= 0, with the sum of p.
         points: (K,) or (K, d), the coordinates of the values, such as ``domain.points``.
 
     Raises:
-        ArgumentError: a negative entry, different sums, points of another shape.
+        ArgumentError: a negative entry, different sums, or points of another shape.
         MissingExtraError: points off a line, without the extra ``emd``.
 
     >>> earth_movers([1.0, 0.0, 0.0], [0.0, 0.5, 0.5], points=[0.0, 1.0, 4.0])
@@ -170,16 +185,15 @@ def earth_movers(p: Any, q: Any, points: Any) -> float:
     if where.shape[1] == 1:
         order = np.argsort(where[:, 0], kind="stable")
         return float((np.abs(np.cumsum((p - q)[order])[:-1]) * np.diff(where[order, 0])).sum())
-    # By the triangle inequality, mass that p and q share at a point need not move: only what is left is transported.
+    # By the triangle inequality, mass that p and q have in common at a point need not move.
     supply, demand = np.maximum(p - q, 0.0), np.maximum(q - p, 0.0)
     total = supply.sum()
     if total == 0 or demand.sum() == 0:
         return 0.0
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # POT 0.9.7 has an escape in a docstring that warns when Python first compiles it
+            # An escape in a docstring of POT 0.9.7 warns when Python first compiles it.
+            warnings.simplefilter("ignore")
             import ot
     except ImportError:
         raise MissingExtraError(
@@ -196,12 +210,14 @@ def earth_movers(p: Any, q: Any, points: Any) -> float:
 
 
 def cramers_v(table: Any) -> float:
-    """V = sqrt(phi^2 / (min(r, c) - 1)), phi^2 = sum_ij (t_ij - t_i. t_.j)^2 / (t_i. t_.j): how far two attributes depend, 0..1.
+    """Return Cramer's V, the strength of the association of two attributes, in 0..1.
 
-    Rows and columns without mass add nothing, but count in r and c.
+        V = sqrt(phi^2 / (min(r, c) - 1)),   phi^2 = sum_ij (t_ij - t_i. t_.j)^2 / (t_i. t_.j)
+
+    Rows and columns without mass add nothing to phi^2, but count in r and c.
 
     Args:
-        table: (r, c), joint distribution or counts: >= 0, some positive; at least two rows and columns.
+        table: (r, c), a joint distribution or counts: >= 0, not all 0, with r and c at least 2.
 
     Source: Cramer (1946); [P5 sec 3.5].
 
@@ -234,7 +250,7 @@ def cramers_v(table: Any) -> float:
 
 
 def _points(points: Any, size: int, line: bool = False) -> np.ndarray:
-    """Coordinates as (size, d); with ``line``, d must be 1."""
+    """Coordinates (size, d) of finite floats; with ``line``, d must be 1."""
     try:
         array = np.asarray(points, dtype=np.float64)
     except (TypeError, ValueError):
@@ -256,14 +272,17 @@ def _points(points: Any, size: int, line: bool = False) -> np.ndarray:
 
 
 def range_error(truth: Any, estimate: Any, width: int | float) -> float:
-    """1/(K-w+1) sum_i |sum_{i <= x < i+w} (truth_x - estimate_x)|: the mean error of the share in a range of w neighbouring values.
+    """Return the mean error of the share of a range of w neighbouring values.
 
-    All ranges of the width are taken, each once. [P3 sec VI-D] reports such errors without an equation; the square wave's authors,
-    whom it follows, draw the places of ranges of a tenth and of four tenths of the domain at random: this is that error's mean.
+        1 / (K - w + 1) sum_i |sum_{i <= x < i + w} (truth_x - estimate_x)|
+
+    [P3 sec VI-D] reports such errors without an equation. The authors of the square wave draw
+    random ranges of a tenth and of four tenths of the domain; this is the mean of that error.
 
     Args:
-        truth, estimate: (K,), of ordered values.
-        width: w, a number of values from 1 to K (an int), or a share of the K values, rounded up (a float in (0, 1)).
+        truth: (K,), of ordered values.
+        estimate: (K,).
+        width: w, as an int in 1..K; or as a float in (0, 1), the share of the K values, rounded up.
 
     >>> range_error([0.5, 0.5, 0.0], [0.5, 0.0, 0.5], width=2)  # errors 0.5 and 0
     0.25
@@ -277,13 +296,17 @@ def range_error(truth: Any, estimate: Any, width: int | float) -> float:
 
 
 def quantile_error(truth: Any, estimate: Any, qs: Any, points: Any) -> float:
-    """1/|qs| sum_q |Q(truth, q) - Q(estimate, q)|, Q as in :func:`quantiles`: the mean error of quantiles, in the points' units.
+    """Return the mean error of quantiles, in the unit of the points.
 
-    [P3 sec VI-D] reports such errors without an equation; the square wave's authors, whom it follows, take q = 0.1, 0.2, .., 0.9.
+        1 / r sum_q |Q(truth, q) - Q(estimate, q)|,   r numbers q, Q as in :func:`quantiles`
+
+    [P3 sec VI-D] reports such errors without an equation. The authors of the square wave take
+    q = 0.1, 0.2, .., 0.9.
 
     Args:
-        truth, estimate: (K,), distributions.
-        qs: one or several in [0, 1].
+        truth: (K,), a distribution.
+        estimate: (K,), a distribution.
+        qs: one or several numbers q in [0, 1].
         points: (K,) or (K, 1), increasing.
 
     >>> quantile_error([0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.25, 0.75], points=[0, 10, 20])
@@ -293,14 +316,17 @@ def quantile_error(truth: Any, estimate: Any, qs: Any, points: Any) -> float:
 
 
 def quantiles(p: Any, qs: Any, points: Any) -> np.ndarray:
-    """Q(p, q) = min {points_x : p_0 + .. + p_x >= q}, for each of ``qs``: the smallest point whose cumulative share reaches q.
+    """Return Q(p, q) = min {points_x : p_0 + .. + p_x >= q} for each of ``qs``.
 
-    Reaching is judged up to rounding, 1e-12.
+    The comparison allows rounding errors of 1e-12.
 
     Args:
         p: (K,), a distribution.
-        qs: one or several in [0, 1].
+        qs: one or several numbers q in [0, 1].
         points: (K,) or (K, 1), increasing.
+
+    Returns:
+        (r,), one quantile for each q.
 
     Raises:
         ArgumentError: p is not a distribution, a q outside [0, 1], points that do not increase.
@@ -315,18 +341,25 @@ def quantiles(p: Any, qs: Any, points: Any) -> np.ndarray:
     return where[np.searchsorted(cumulative(p)[1:], shares("qs", qs) - ROUNDING)]
 
 
-# By how much a cumulative share may miss q and still reach it: sums of K shares are rounded.
+# The rounding error of a sum of K shares. A cumulative share this much below q counts as q.
 ROUNDING = 1e-12
 
 
 def cumulative(p: np.ndarray) -> np.ndarray:
-    """0, p_0, p_0 + p_1, .., 1: (K + 1,), from a distribution (K,), or (.., K + 1) from several; ends at 1 exactly."""
+    """Return the cumulative shares 0, p_0, p_0 + p_1, .., 1, which end at 1 exactly.
+
+    Args:
+        p: (..., K), one or several distributions.
+
+    Returns:
+        (..., K + 1).
+    """
     sums = np.cumsum(p, axis=-1)
     return np.concatenate([np.zeros_like(sums[..., :1]), sums / sums[..., -1:]], axis=-1)
 
 
 def shares(name: str, value: Any) -> np.ndarray:
-    """``value`` as an array (r,), r >= 1, of numbers in [0, 1]."""
+    """Return ``value`` as an array (r,), r >= 1, of numbers in [0, 1]."""
     try:
         array = np.atleast_1d(np.asarray(value, dtype=np.float64))
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Post-processing of unbiased estimates: from any vector (K,) to shares. Pure functions of arrays (METHODS 5)."""
+"""Post-processing that turns unbiased estimates (K,) into shares (METHODS 5)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,17 @@ import numpy as np
 
 
 def project(v: np.ndarray) -> np.ndarray:
-    """argmin |p - v|^2 over p >= 0, sum p = 1 (Norm-Sub, INV-P): subtract one number from all, clip at 0.
+    """Return the projection on the simplex (Norm-Sub, INV-P).
 
-    The number is found by sorting: with the k largest kept it is (their sum - 1) / k, for the largest k that keeps them positive.
-    All is counted from the largest, and the result divided by its sum, so that shares sum to one however large the entries are.
+        p = argmin |p - v|^2 over p >= 0, sum p = 1
+        p_x = max(v_x - s, 0)
+
+    If the k largest entries stay positive, s = (their sum - 1) / k. Sorting gives the largest such
+    k. Entries are taken relative to the largest and the result is divided by its sum, so that
+    shares of very large entries sum to 1 too.
+
+    Args:
+        v: (K,).
 
     >>> project(np.array([0.9, 0.4, -0.3])).tolist()
     [0.75, 0.25, 0.0]
@@ -25,7 +32,10 @@ def project(v: np.ndarray) -> np.ndarray:
 
 
 def normalize(v: np.ndarray) -> np.ndarray:
-    """Clip negatives and divide by the sum (INV-N, the normalised decoder); uniform where nothing is positive.
+    """Return max(v, 0) divided by its sum (INV-N); uniform where no entry is positive.
+
+    Args:
+        v: (K,).
 
     >>> normalize(np.array([0.75, 0.75, -0.5])).tolist()
     [0.5, 0.5, 0.0]
@@ -36,16 +46,20 @@ def normalize(v: np.ndarray) -> np.ndarray:
 
 
 def base_cut(v: np.ndarray) -> np.ndarray:
-    """Keep estimates in decreasing order while their sum stays at or below 1, put the rest to 0 (Base-Cut).
+    """Return the largest estimates whose sum is at most 1, and 0 for the others (Base-Cut).
 
-    What is kept is not rescaled, so the result may sum to less than 1. A largest estimate above 1 is kept alone, as 1.
+    Estimates are not rescaled, so the result may sum to less than 1. If the largest estimate
+    exceeds 1, the result is 1 for its value and 0 for the others.
+
+    Args:
+        v: (K,).
 
     >>> base_cut(np.array([0.7, 0.2, 0.2, -0.1])).tolist()
     [0.7, 0.2, 0.0, 0.0]
     """
     order = np.argsort(-v, kind="stable")
     positive = np.maximum(v[order], 0.0)
-    # Estimates that sum to 1 may miss it by rounding, by more the larger the entries are.
+    # Estimates with the sum 1 may exceed it by rounding, which grows with the entries.
     keep = np.cumsum(positive) <= 1 + v.size * max(1e-12, 1e-14 * float(np.abs(v).max()))
     keep[0] = True
     out = np.zeros(v.size)
@@ -54,15 +68,17 @@ def base_cut(v: np.ndarray) -> np.ndarray:
 
 
 def threshold(v: np.ndarray, sd: np.ndarray, alpha: float = 0.05) -> np.ndarray:
-    """Keep estimates above T = z(1 - alpha/K) sd, spread the remaining mass evenly over the others (emp+thr) [P2 sec 6].
+    """Return significant estimates, and equal shares for the other values (emp+thr) [P2 sec 6].
+
+    An estimate is significant above T = z(1 - alpha / K) sd, with the normal quantile z. The other
+    values share the remaining mass. [P2] does not cover two cases: where the significant estimates
+    sum to more than 1, and where all are significant. There they are divided by their sum, and the
+    other values get 0.
 
     Args:
         v: unbiased estimates (K,).
-        sd: standard deviation (K,) of each at a true share of 0.
-        alpha: family-wise level of the Bonferroni test.
-
-    Where the kept mass exceeds 1 [P2] says nothing: the kept ones are then divided by their sum, and the others get 0. Where
-    every value is kept there is no other to give mass to, and the kept ones are divided by their sum too.
+        sd: the standard deviation (K,) of each at a true share of 0.
+        alpha: the family-wise level of the Bonferroni test.
 
     >>> threshold(np.array([0.9, 0.05, -0.02]), np.full(3, 0.1)).round(3).tolist()
     [0.9, 0.05, 0.05]

@@ -1,1 +1,1 @@
-"""What is guaranteed, and the exact laws of reports that guarantees are computed from."""
+"""Privacy guarantees, and the exact distributions of reports from which they are computed."""

@@ -1,29 +1,125 @@
-"""Privacy guarantees as frozen facts: what they say, and how they add up. No mechanism, no sampling."""
+"""Privacy guarantees as frozen facts, which examine tables of probabilities.
+
+A guarantee answers for itself. Other rooms ask it for ``delta``, ``sensitive``, ``diameter`` or
+``total`` and never for its class. How guarantees add up is in :mod:`warner.privacy.composition`.
+"""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple, Self
+
+import numpy as np
 
 from warner._core.checks import kind, show
 from warner._core.errors import (
+    ArgumentError,
     ArgumentTypeError,
     BudgetError,
-    EmptyError,
-    MismatchError,
     message,
 )
+from warner.domains import Domain
+from warner.privacy.likelihood_ratios import (
+    INFINITE,
+    ambiguous_report,
+    epsilon_of,
+    euclidean_distances,
+    hockey_stick,
+    image,
+    slope_exceeds,
+    worst_pair,
+    worst_slope,
+)
+from warner.privacy.sensitive_values import sensitive_mask
+
+
+class Finding(NamedTuple):
+    """How a table of probabilities compares with a guarantee.
+
+    Attributes:
+        epsilon: the smallest epsilon, nats, at which the table keeps a guarantee of this kind.
+        violation: how the guarantee is broken, in words; None where it holds.
+        delta: of approximate privacy, the least delta at the guarantee's epsilon; else None.
+    """
+
+    epsilon: float
+    violation: str | None
+    delta: float | None = None
+
+
+class Guarantee(ABC):
+    """A privacy guarantee of one report. Abstract; frozen.
+
+    Attributes:
+        epsilon: nats; per unit of distance where privacy is metric.
+        delta: of approximate privacy; None where the guarantee holds for every report.
+        sensitive: the values that are protected; None where all are.
+        diameter: the largest distance between two values where privacy is metric; else None.
+    """
+
+    epsilon: float
+    delta: float | None = None
+    sensitive: tuple[Any, ...] | None = None
+    diameter: float | None = None
+    is_one_sided = False  # whether reports may rule sensitive values out
+
+    @property
+    def is_metric(self) -> bool:
+        """Whether ``epsilon`` is per unit of distance between values."""
+        return self.diameter is not None
+
+    @property
+    def bounds_all_pairs(self) -> bool:
+        """Whether ``epsilon`` bounds every report and does not depend on the distance of values."""
+        return self.delta is None and not self.is_metric
+
+    @property
+    def total(self) -> float:
+        """Nats between the two values that differ most."""
+        return self.epsilon
+
+    def between_any_values(self) -> Guarantee:
+        """The guarantee for two values at any distance: itself, unless privacy is metric."""
+        return self
+
+    def with_epsilon(self, epsilon: float, distance: float | None = None) -> Guarantee:
+        """The same kind of guarantee at another epsilon.
+
+        Args:
+            epsilon: nats between two values that are ``distance`` apart.
+            distance: needed where privacy is metric, ignored elsewhere.
+        """
+        return replace(self, epsilon=epsilon)  # type: ignore[type-var]
+
+    @abstractmethod
+    def examine(self, table: np.ndarray, domain: Domain) -> Finding:
+        """Compare a table of exact probabilities with this guarantee.
+
+        Args:
+            table: (m, K), Pr(report y | value x) as Fractions.
+            domain: the K values.
+
+        Raises:
+            ArgumentError: a guarantee about values that the domain does not have, or about
+                distances where values have no coordinates.
+        """
 
 
 @dataclass(frozen=True)
-class LDP:
-    """Local differential privacy: A[y, x] <= exp(epsilon) A[y, x'] for every report y and all values x, x'.
+class LDP(Guarantee):
+    """Local differential privacy: A[y, x] <= exp(epsilon) A[y, x'] for all reports y, values x, x'.
 
-    ``epsilon`` in nats; infinity means no protection. [P2 def 1]
+    Args:
+        epsilon: nats; infinity means no protection.
+
+    Raises:
+        ArgumentTypeError, BudgetError: epsilon that is not a number of at least 0.
+
+    Source: [P2 def 1].
 
     >>> LDP(1.0)
     LDP(epsilon=1.0)
@@ -43,26 +139,30 @@ class LDP:
         if not self.epsilon >= 0:
             raise BudgetError(message("epsilon", "must be at least 0", repr(self.epsilon)))
 
-    @property
-    def total(self) -> float:
-        """Nats between any two values: ``epsilon`` itself."""
-        return self.epsilon
-
     def __str__(self) -> str:
         return "no protection" if math.isinf(self.epsilon) else f"{self.epsilon:.10g}-LDP"
 
+    def examine(self, table: np.ndarray, domain: Domain) -> Finding:
+        return _examine_odds(self.epsilon, table, domain)
+
 
 @dataclass(frozen=True)
-class ULDP:
-    """Utility-optimised local differential privacy [P2 def 2]: protection for the sensitive values, none for the others.
+class ULDP(Guarantee):
+    """Utility-optimised local differential privacy: protection of the sensitive values only.
 
-    A report outside the protected ones comes from one non-sensitive value alone, which it reveals; on the protected ones
-    A[y, x] <= exp(epsilon) A[y, x'] for all values x, x'. So a sensitive value is as well hidden as under LDP.
+    An unprotected report comes from one non-sensitive value alone, which it reveals. A protected
+    report has A[y, x] <= exp(epsilon) A[y, x'] for all values x, x'. So a sensitive value is as
+    well hidden as under LDP.
 
     Args:
         epsilon: nats.
-        sensitive: the sensitive values.
+        sensitive: the sensitive values, at least one.
         protected: which reports are protected, in words.
+
+    Raises:
+        ArgumentTypeError, BudgetError: an epsilon or sensitive values that are not valid.
+
+    Source: [P2 def 2].
 
     >>> ULDP(1.0, ("ill",)).relaxed()
     OSLDP(epsilon=1.0, sensitive=('ill',))
@@ -73,26 +173,42 @@ class ULDP:
     protected: str = "reports that a sensitive value can make"
 
     def __post_init__(self) -> None:
-        _checked(self.epsilon, self.sensitive)
+        _check_limited(self.epsilon, self.sensitive)
 
     def __str__(self) -> str:
-        return f"{LDP(self.epsilon)} of {_count(self.sensitive)}, on {self.protected}; other reports reveal the value they name"
-
-    @property
-    def total(self) -> float:
-        """Nats between any two values, in a protected report: ``epsilon`` itself."""
-        return self.epsilon
+        return (
+            f"{LDP(self.epsilon)} of {_count(self.sensitive)}, on {self.protected}; "
+            "other reports reveal the value they name"
+        )
 
     def relaxed(self) -> OSLDP:
-        """ULDP implies OSLDP [P2 prop 12]."""
+        """The one-sided guarantee that this one implies [P2 prop 12]."""
         return OSLDP(self.epsilon, self.sensitive)
+
+    def examine(self, table: np.ndarray, domain: Domain) -> Finding:
+        mask = sensitive_mask(domain, self.sensitive)
+        protected = image(table, mask)
+        problem = ambiguous_report(table, mask, protected, _names(domain))
+        if problem is not None:
+            return Finding(math.inf, problem)
+        return _examine_odds(self.epsilon, table, domain, reports=protected)
 
 
 @dataclass(frozen=True)
-class OSLDP:
-    """One-sided local differential privacy [P2 def 6]: A[y, x] <= exp(epsilon) A[y, x'] for sensitive x, any x' and any report y.
+class OSLDP(Guarantee):
+    """One-sided local differential privacy: A[y, x] <= exp(epsilon) A[y, x'] for sensitive x only.
 
-    A report may be much likelier under a non-sensitive value: it then rules the sensitive ones out.
+    The bound holds for every report y and every value x'. A report may be much likelier under a
+    non-sensitive value: it then rules the sensitive values out.
+
+    Args:
+        epsilon: nats.
+        sensitive: the sensitive values, at least one.
+
+    Raises:
+        ArgumentTypeError, BudgetError: an epsilon or sensitive values that are not valid.
+
+    Source: [P2 def 6].
 
     >>> OSLDP(1.0, ("ill",)).epsilon
     1.0
@@ -101,27 +217,33 @@ class OSLDP:
     epsilon: float
     sensitive: tuple[Any, ...]
 
-    def __post_init__(self) -> None:
-        _checked(self.epsilon, self.sensitive)
+    is_one_sided = True
 
-    @property
-    def total(self) -> float:
-        """Nats between a sensitive value and any other: ``epsilon`` itself."""
-        return self.epsilon
+    def __post_init__(self) -> None:
+        _check_limited(self.epsilon, self.sensitive)
 
     def __str__(self) -> str:
         return f"one-sided {LDP(self.epsilon)} of {_count(self.sensitive)}"
 
+    def examine(self, table: np.ndarray, domain: Domain) -> Finding:
+        mask = sensitive_mask(domain, self.sensitive)
+        return _examine_odds(self.epsilon, table, domain, likely=mask)
+
 
 @dataclass(frozen=True)
-class MetricLDP:
-    """Metric privacy (d-privacy, geo-indistinguishability): A[y, x] <= exp(epsilon d(x, x')) A[y, x'] for every y and all x, x'.
+class MetricLDP(Guarantee):
+    """Metric privacy (d-privacy, geo-indistinguishability): epsilon per unit of distance.
 
-    Values close to each other are hard to tell apart, values far from each other need not be.
+        A[y, x] <= exp(epsilon d(x, x')) A[y, x']   for every report y and all values x, x'
+
+    Values close to each other are hard to distinguish; values far from each other need not be.
 
     Args:
-        epsilon: nats per unit of distance. What two values spend in all is ``total``, another quantity.
+        epsilon: nats per unit of distance.
         diameter: the largest distance between two values.
+
+    Raises:
+        ArgumentTypeError, BudgetError: an epsilon or a diameter that is not valid.
 
     Source: METHODS 8; [P4 sec IX]; Andres et al. (2013).
 
@@ -144,20 +266,32 @@ class MetricLDP:
             )
 
     def __str__(self) -> str:
-        return f"{self.epsilon:.10g}-LDP per unit of distance (values lie up to {self.diameter:.6g} apart)"
+        return (
+            f"{self.epsilon:.10g}-LDP per unit of distance "
+            f"(values lie up to {self.diameter:.6g} apart)"
+        )
 
     @property
     def total(self) -> float:
-        """Nats between the two most distant values: ``epsilon`` times ``diameter``, rounded up."""
-        return _times(self.epsilon, self.diameter)
+        """Nats between the two most distant values: ``epsilon * diameter``, rounded up."""
+        product = self.epsilon * self.diameter
+        exact = Fraction(self.epsilon) * Fraction(self.diameter) if product < math.inf else None
+        if exact is not None and Fraction(product) < exact:
+            return math.nextafter(product, math.inf)
+        return product
 
     def relaxed(self) -> LDP:
-        """What it is for any two values, however far apart."""
+        """The guarantee for any two values, at any distance."""
         return LDP(self.total)
 
+    def between_any_values(self) -> LDP:
+        return self.relaxed()
+
     @classmethod
-    def at(cls, epsilon: float, distance: float, diameter: float) -> MetricLDP:
-        """The guarantee of ``epsilon`` nats between values that lie ``distance`` apart: epsilon / distance per unit, rounded up.
+    def at(cls, epsilon: float, distance: float, diameter: float) -> Self:
+        """The guarantee of ``epsilon`` nats between two values that are ``distance`` apart.
+
+        Its epsilon per unit is epsilon / distance, rounded up.
 
         >>> MetricLDP.at(1.0, 0.25, 3.0).epsilon, MetricLDP.at(1.0, 0.25, 3.0).total
         (4.0, 12.0)
@@ -167,12 +301,44 @@ class MetricLDP:
             per_unit = math.nextafter(per_unit, math.inf)
         return cls(per_unit, diameter)
 
+    def with_epsilon(self, epsilon: float, distance: float | None = None) -> MetricLDP:
+        assert distance is not None
+        return MetricLDP.at(epsilon, distance, self.diameter)
+
+    def examine(self, table: np.ndarray, domain: Domain) -> Finding:
+        if domain.points is None:
+            raise ArgumentError(
+                message(
+                    "claim",
+                    "of metric privacy needs values with coordinates",
+                    type(domain).__name__,
+                )
+            )
+        worst = worst_slope(table, euclidean_distances(domain.points))
+        if not slope_exceeds(worst.epsilon, self.epsilon):
+            return Finding(worst.epsilon, None)
+        likely, unlikely = domain.labels[worst.likely], domain.labels[worst.unlikely]
+        return Finding(
+            worst.epsilon,
+            f"report {worst.report} tells {likely!r} from {unlikely!r} "
+            f"at {worst.epsilon:.6g} nats per unit of distance",
+        )
+
 
 @dataclass(frozen=True)
-class ApproximateLDP:
-    """Approximate local differential privacy: Pr(y in Y | x) <= exp(epsilon) Pr(y in Y | x') + delta for every set Y and all x, x'.
+class ApproximateLDP(Guarantee):
+    """Approximate local differential privacy: (epsilon, delta)-LDP.
+
+        Pr(y in Y | x) <= exp(epsilon) Pr(y in Y | x') + delta   for every set Y and all x, x'
 
     Neither number means anything without the other.
+
+    Args:
+        epsilon: nats.
+        delta: in [0, 1].
+
+    Raises:
+        ArgumentTypeError, BudgetError: an epsilon or a delta that is not valid.
 
     >>> print(ApproximateLDP(1.0, 1e-6))
     (1, 1e-06)-LDP
@@ -188,27 +354,43 @@ class ApproximateLDP:
         if not 0 <= self.delta <= 1:
             raise BudgetError(message("delta", "must lie in [0, 1]", repr(self.delta)))
 
-    @property
-    def total(self) -> float:
-        """Nats between any two values, up to delta: ``epsilon`` itself."""
-        return self.epsilon
-
     def __str__(self) -> str:
         return f"({self.epsilon:.10g}, {self.delta:.6g})-LDP"
 
-
-Guarantee = LDP | ULDP | OSLDP | MetricLDP | ApproximateLDP
-
-
-def _times(epsilon: float, distance: float) -> float:
-    """epsilon times distance, never below the exact product."""
-    product = epsilon * distance
-    if not math.isinf(product) and Fraction(product) < Fraction(epsilon) * Fraction(distance):
-        return math.nextafter(product, math.inf)
-    return product
+    def examine(self, table: np.ndarray, domain: Domain) -> Finding:
+        delta = hockey_stick(table, self.epsilon)
+        if delta <= self.delta:
+            return Finding(self.epsilon, None, delta)
+        return Finding(self.epsilon, f"delta is {delta:.6g} at epsilon {self.epsilon:.6g}", delta)
 
 
-def _checked(epsilon: float, sensitive: Any) -> None:
+def _examine_odds(
+    epsilon: float,
+    table: np.ndarray,
+    domain: Domain,
+    reports: np.ndarray | None = None,
+    likely: np.ndarray | None = None,
+) -> Finding:
+    """Compare the worst ratio of some reports (m,) and of some likely values (K,) with epsilon."""
+    rows = np.arange(len(table)) if reports is None else np.flatnonzero(reports)
+    worst = worst_pair(table[rows], likely)
+    found = epsilon_of(worst.ratio)
+    if found <= epsilon:
+        return Finding(found, None)
+    names = _names(domain)
+    odds = (
+        "but never" if worst.ratio == INFINITE else f"{float(worst.ratio):.6g} times as likely as"
+    )
+    report, first, second = rows[worst.report], names[worst.likely], names[worst.unlikely]
+    return Finding(found, f"report {report} comes from {first}, {odds} from {second}")
+
+
+def _names(domain: Domain) -> list[str]:
+    return [repr(label) for label in domain.labels]
+
+
+def _check_limited(epsilon: float, sensitive: Any) -> None:
+    """Check the fields of a guarantee that protects some values only."""
     LDP(epsilon)
     if not isinstance(sensitive, tuple) or not sensitive:
         raise ArgumentTypeError(
@@ -222,127 +404,3 @@ def _checked(epsilon: float, sensitive: Any) -> None:
 
 def _count(sensitive: tuple[Any, ...]) -> str:
     return "1 sensitive value" if len(sensitive) == 1 else f"{len(sensitive)} sensitive values"
-
-
-def compose(guarantees: Iterable[Any]) -> Any:
-    """What one person who sends several reports of one value has spent: epsilons add (METHODS 8).
-
-    The sum is rounded up, so that it is never below the exact one. LDP alone gives LDP. ULDP on the same sensitive values
-    gives ULDP, on the tuples of reports whose utility-optimised parts are all protected [P2 prop 1]; LDP added to it keeps it
-    [P2 prop 3]. With OSLDP among them the whole is OSLDP, because ULDP and LDP imply it [P2 prop 12]. MetricLDP alone adds per
-    unit of distance, and with others counts as the LDP that it is between its two most distant values. With ApproximateLDP among
-    them epsilons and deltas add.
-
-    Raises:
-        MismatchError: guarantees on different sensitive values, or ApproximateLDP beside ULDP or OSLDP, to which no proposition applies.
-
-    >>> compose([LDP(0.5), LDP(1.0)])
-    LDP(epsilon=1.5)
-    >>> compose([ULDP(0.5, ("ill",)), LDP(1.0)]).epsilon
-    1.5
-    """
-    if not isinstance(guarantees, Iterable):
-        raise ArgumentTypeError(
-            message("guarantees", "must be a list of guarantees", kind(guarantees))
-        )
-    parts = list(guarantees)
-    if not parts:
-        raise EmptyError(message("guarantees", "must not be empty"))
-    for part in parts:
-        if not isinstance(part, Guarantee):
-            raise ArgumentTypeError(
-                message(
-                    "guarantees",
-                    "must all be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP",
-                    kind(part),
-                )
-            )
-    if (
-        all(isinstance(part, MetricLDP) for part in parts)
-        and len({part.diameter for part in parts}) == 1
-    ):
-        return MetricLDP(add_up(part.epsilon for part in parts), parts[0].diameter)
-    parts = [part.relaxed() if isinstance(part, MetricLDP) else part for part in parts]
-    total = add_up(part.epsilon for part in parts)
-    limited = [part for part in parts if isinstance(part, ULDP | OSLDP)]
-    if loose := [part.delta for part in parts if isinstance(part, ApproximateLDP)]:
-        if limited:
-            raise MismatchError(
-                message(
-                    "guarantees",
-                    "with a delta do not compose with those of some values only",
-                    None,
-                    "Compose them apart",
-                )
-            )
-        return ApproximateLDP(total, min(1.0, add_up(loose)))
-    if not limited:
-        return LDP(total)
-    sensitive = limited[0].sensitive
-    if any(sorted(map(repr, part.sensitive)) != sorted(map(repr, sensitive)) for part in limited):
-        raise MismatchError(
-            message(
-                "guarantees",
-                "must protect the same sensitive values to compose",
-                None,
-                "Compose them apart, or protect the same values in each",
-            )
-        )
-    if any(isinstance(part, OSLDP) for part in limited):
-        return OSLDP(total, sensitive)
-    first = limited[0]
-    protected = (
-        first.protected
-        if isinstance(first, ULDP) and len(parts) == 1
-        else "tuples of reports whose utility-optimised parts are all protected"
-    )
-    return ULDP(total, sensitive, protected)
-
-
-def side_by_side(guarantees: Mapping[str, Any]) -> Any:
-    """What one person who sends a report of each of several attributes has spent: epsilons add, for any two values of each.
-
-    Where some protect only some values the whole is one-sided: whoever has a sensitive value in each of those is protected at the sum
-    of the epsilons; ``sensitive`` then holds (attribute, value) pairs.
-
-    Raises:
-        MismatchError: ApproximateLDP beside ULDP or OSLDP.
-
-    >>> side_by_side({"sex": LDP(0.5), "age": MetricLDP(0.5, 2.0)})
-    LDP(epsilon=1.5)
-    """
-    if len(guarantees) == 1:
-        return next(iter(guarantees.values()))
-    parts = {
-        name: part.relaxed() if isinstance(part, MetricLDP) else part
-        for name, part in guarantees.items()
-    }
-    if all(isinstance(part, LDP | ApproximateLDP) for part in parts.values()):
-        return compose(parts.values())
-    if any(isinstance(part, ApproximateLDP) for part in parts.values()):
-        raise MismatchError(
-            message(
-                "guarantee",
-                "with a delta beside one of some values only is no single statement",
-                None,
-                "See each attribute's",
-            )
-        )
-    pairs = [
-        (name, value)
-        for name, part in parts.items()
-        if not isinstance(part, LDP)
-        for value in part.sensitive
-    ]
-    return OSLDP(add_up(part.epsilon for part in parts.values()), tuple(pairs))
-
-
-def add_up(epsilons: Iterable[float]) -> float:
-    """The sum of budgets, never below the exact one."""
-    parts = list(epsilons)
-    try:
-        total = math.fsum(parts)
-    except OverflowError:
-        return math.inf
-    exact = math.isinf(total) or math.fsum([*parts, -total]) <= 0
-    return total if exact else math.nextafter(total, math.inf)

@@ -1,4 +1,4 @@
-"""Matrices under utility-optimised privacy: post-processing that keeps it, and OSLDP as ULDP and post-processing [P2 props 2, 13]."""
+"""Post-processing of utility-optimised reports, by matrices [P2 props 2, 13]."""
 
 from __future__ import annotations
 
@@ -11,16 +11,21 @@ from warner._core.errors import (
     ArgumentError,
     message,
 )
-from warner.privacy.report_laws import image, violation
+from warner.privacy.likelihood_ratios import ambiguous_report, image
 
 
 def preserves_data_types(matrix: Any, protected: Any, protected_after: Any) -> bool:
-    """Whether a post-processing keeps protected reports protected and invertible ones invertible [P2 def 3].
+    """Whether post-processing keeps protected reports protected and invertible ones invertible.
 
     Args:
         matrix: (m', m), matrix[z, y] = Pr(z | y), columns sum to one.
-        protected: (m,) which reports y are protected.
-        protected_after: (m',) which results z are.
+        protected: (m,) booleans, which reports y are protected.
+        protected_after: (m',) booleans, which results z are protected.
+
+    Raises:
+        ArgumentError: not a channel, or shapes that do not fit.
+
+    Source: [P2 def 3].
 
     >>> bool(preserves_data_types(np.eye(2), [True, False], [True, False]))
     True
@@ -49,21 +54,26 @@ def post_process(matrix: Any, channel: Any, sensitive: Any, protected_after: Any
 
     Args:
         matrix: (m', m) the post-processing, Pr(z | y).
-        channel: (m, K) a channel whose reports outside the image of the sensitive values each name one value.
+        channel: (m, K) a channel whose reports outside the image of the sensitive values each name
+            one value.
         sensitive: (K,) booleans.
-        protected_after: (m',) which results are protected.
+        protected_after: (m',) booleans, which results are protected.
+
+    Returns:
+        (m', K), matrix @ channel.
 
     Raises:
-        ArgumentError: the proposition does not apply: the channel is not utility-optimised, or data types are not preserved.
+        ArgumentError: a channel that is not utility-optimised, or data types that are not
+            preserved. The proposition does not apply then.
 
     >>> mangat = np.array([[1.0, 0.4], [0.0, 0.6]])
     >>> post_process(np.eye(2)[::-1], mangat, [True, False], [False, True]).tolist()
     [[0.0, 0.6], [1.0, 0.4]]
     """
     array = _matrix(channel)
-    sensitive_mask = _guarded(sensitive, array.shape[1])
+    sensitive_mask = _sensitive_mask(sensitive, array.shape[1])
     protected = image(array, sensitive_mask)
-    if (broken := violation(array, sensitive_mask, protected)) is not None:
+    if (broken := ambiguous_report(array, sensitive_mask, protected)) is not None:
         raise ArgumentError(
             message(
                 "channel",
@@ -78,23 +88,29 @@ def post_process(matrix: Any, channel: Any, sensitive: Any, protected_after: Any
                 "matrix",
                 "mixes protected and invertible reports, so the guarantee is not kept",
                 None,
-                "Map each kind to its own kind",
+                "Map protected reports to protected ones and the others to others",
             )
         )
-    return _matrix(matrix) @ array
+    return np.asarray(_matrix(matrix) @ array)
 
 
 def decompose(channel: Any, sensitive: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A one-sided mechanism as a utility-optimised one and a post-processing: channel = post @ uldp [P2 prop 13].
+    """A one-sided mechanism as a utility-optimised one followed by post-processing [P2 prop 13].
 
-    So nothing can be learned from OSLDP reports that ULDP reports at the same epsilon would not say better.
+        channel = post @ uldp
+
+    So OSLDP reports tell nothing that ULDP reports at the same epsilon do not tell.
 
     Args:
         channel: (m, K), columns sum to one, OSLDP for the sensitive values at some epsilon.
-        sensitive: (K,) booleans, at least one set.
+        sensitive: (K,) booleans, at least one of them true.
 
     Returns:
-        uldp (m_u, K), utility-optimised at the same epsilon; protected (m_u,), which of its reports are; post (m, m_u).
+        uldp (m_u, K), utility-optimised at the same epsilon; protected (m_u,) booleans, which of
+        its reports are protected; and post (m, m_u).
+
+    Raises:
+        ArgumentError: not a channel, or no sensitive value.
 
     >>> channel = np.array([[0.5, 0.1], [0.5, 0.9]])
     >>> uldp, protected, post = decompose(channel, [True, False])
@@ -103,11 +119,12 @@ def decompose(channel: Any, sensitive: Any) -> tuple[np.ndarray, np.ndarray, np.
     """
     array = _matrix(channel)
     array = array / array.sum(axis=0)
-    sensitive_mask = _guarded(sensitive, array.shape[1])
+    sensitive_mask = _sensitive_mask(sensitive, array.shape[1])
     made = image(array, sensitive_mask)
     inside, outside = np.flatnonzero(made), np.flatnonzero(~made)
     most = array[np.ix_(inside, sensitive_mask)].max(axis=1)
-    # What a non-sensitive value says more often than any sensitive one, and what it alone says, goes to a report that names it.
+    # Where a non-sensitive value makes a report more often than every sensitive value, the excess
+    # goes to a report that names it.
     capped = np.where(
         sensitive_mask[None, :], array[inside], np.minimum(array[inside], most[:, None])
     )
@@ -127,7 +144,8 @@ def decompose(channel: Any, sensitive: Any) -> tuple[np.ndarray, np.ndarray, np.
     return uldp / uldp.sum(axis=0), np.arange(len(uldp)) < inside.size, post / post.sum(axis=0)
 
 
-def _guarded(sensitive: Any, size: int) -> np.ndarray:
+def _sensitive_mask(sensitive: Any, size: int) -> np.ndarray:
+    """Checked booleans (size,)."""
     try:
         sensitive_mask = np.asarray(sensitive)
     except ValueError:
@@ -144,6 +162,7 @@ def _guarded(sensitive: Any, size: int) -> np.ndarray:
 
 
 def _matrix(value: Any) -> np.ndarray:
+    """A checked channel as an array."""
     array = numbers_of("matrix", value)
     if (
         array.ndim != 2

@@ -1,1 +1,1 @@
-"""What leaves the device, and the counts that are kept of it."""
+"""Reports and tallies: the columns that leave the device, and the counts that are kept."""

@@ -1,8 +1,10 @@
-"""Tables of tuples of reports: what every subset of w attributes needs, as one array of counts that adds up.
+"""Marginal tables: the contingency tables of every subset of w attributes, as one array.
 
-A table has one axis per attribute, as long as the attribute's channel has rows. A report that is a row counts in it once. A report of K
-bits counts as K yes-or-no rows, bits set and bits not set, so a table of two such attributes holds the (2 K_1, 2 K_2) co-occurrences of
-their bits. Tables stand one after the other, in the order of itertools.combinations.
+A table has one axis per attribute, as long as the attribute's channel has rows. A report that is a
+row of its channel counts in it once. A report of K bits counts in K of 2 K rows (bit set, bit not
+set), so a table of two such attributes holds the (2 K_1, 2 K_2) co-occurrences of their bits.
+Tables stand one after the other, in the order of itertools.combinations. All counts are integers
+that add up over batches of reports.
 """
 
 from __future__ import annotations
@@ -15,21 +17,29 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import integer, kind
-from warner._core.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    message,
-)
-from warner.reports.schema import BitVector, DigitVector, ReportSchema
-from warner.reports.tally import bins
+from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner.reports.counting import count_values
+from warner.reports.schema import ReportSchema
 
-LARGEST = 2**24  # counts in a tally of tuples
-_BLOCK = 2**22  # elements of marks that are multiplied at a time
-_MARKS = 2**28  # bytes of marks that are held at a time
+LARGEST = 2**24  # counts in all tables of a tally
+_BLOCK = 2**22  # elements of indicators that are multiplied at a time
+_INDICATORS = 2**28  # bytes of indicators that are held at a time
 
 
-def cells(parts: Mapping[str, ReportSchema], ways: int) -> int:
-    """How many counts the tables of all subsets of ``ways`` attributes have: the elementary symmetric polynomial of their rows."""
+def n_cells(parts: Mapping[str, ReportSchema], ways: int) -> int:
+    """How many counts the tables of all subsets of ``ways`` attributes have.
+
+    This is the elementary symmetric polynomial of degree ``ways`` of the numbers of rows.
+
+    Args:
+        parts: {attribute: schema of its reports}.
+        ways: how many attributes a table has.
+
+    >>> from warner.reports.schema import IntegerColumns
+    >>> parts = {name: IntegerColumns(("report",), (rows,)) for name, rows in zip("abc", (2, 3, 4))}
+    >>> [n_cells(parts, ways) for ways in (1, 2, 3)]
+    [9, 26, 24]
+    """
     sums = [1] + [0] * ways
     for schema in parts.values():
         for k in range(ways, 0, -1):
@@ -37,137 +47,174 @@ def cells(parts: Mapping[str, ReportSchema], ways: int) -> int:
     return sums[ways]
 
 
-def affordable(parts: Mapping[str, ReportSchema], ways: int | None) -> int:
-    """How many attributes to keep tables of: ``ways``, all for None; refused, with what fits, where that is too many counts."""
+def affordable_ways(parts: Mapping[str, ReportSchema], ways: int | None) -> int:
+    """How many attributes a table has: ``ways``, or all of them for None.
+
+    Args:
+        parts: {attribute: schema of its reports}.
+        ways: how many attributes are asked for together; None for all.
+
+    Raises:
+        ArgumentError: tables of more than ``LARGEST`` counts; the message says which ``ways`` fit.
+    """
     most = len(parts)
     wanted = most if ways is None else integer("ways", ways, 1, most)
-    needed = cells(parts, wanted)
+    needed = n_cells(parts, wanted)
     if needed <= LARGEST:
         return wanted
-    fitting = [w for w in range(1, most + 1) if cells(parts, w) <= LARGEST]
+    fitting = [w for w in range(1, most + 1) if n_cells(parts, w) <= LARGEST]
     largest = max(parts, key=lambda name: parts[name].rows)
-    remedy = (
-        f"Tally with ways={' or '.join(map(str, fitting[-2:]))}"
-        if fitting
-        else f"Tally {largest!r} apart"
-    )
+    if fitting:
+        remedy = f"Tally with ways={' or '.join(map(str, fitting[-2:]))}"
+    else:
+        remedy = f"Tally {largest!r} in a tally of its own"
     if parts[largest].rows > 2**12:
-        remedy += f"; {largest!r} has {parts[largest].rows} different reports, which fewer seeds, cells or values would lessen"
-    what = (
-        f"tables of {wanted} of {most} attributes"
-        if wanted < most
-        else f"a table of all {most} attributes"
-    )
-    raise ArgumentError(
-        message(
-            "ways", f"{what} would have {needed:.3g} counts, more than {LARGEST}", str(ways), remedy
+        remedy += (
+            f"; {largest!r} has {parts[largest].rows} different reports, "
+            "and fewer seeds, cells or values would reduce them"
         )
-    )
+    if wanted < most:
+        tables = f"tables of {wanted} of {most} attributes"
+    else:
+        tables = f"a table of all {most} attributes"
+    rule = f"{tables} would have {needed:.3g} counts, more than {LARGEST}"
+    raise ArgumentError(message("ways", rule, str(ways), remedy))
 
 
-def tables(
+def marginal_tables(
     parts: Mapping[str, ReportSchema],
     columns: Mapping[str, Mapping[str, np.ndarray]],
     ways: int,
-    seen: np.ndarray | None = None,
+    repeats: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The counts (cells,) of checked columns of every part, each person as often as ``seen`` (n,) says."""
-    marked = sum(schema.rows for schema in parts.values() if not schema.rows_are_reports)
+    """The tables of all subsets of ``ways`` attributes, counted from reports.
+
+    Args:
+        parts: {attribute: schema of its reports}.
+        columns: {attribute: checked columns of n reports}, of the same people in the same order.
+        ways: how many attributes a table has.
+        repeats: how often each person counts, int64 (n,); None for once each.
+
+    Returns:
+        int64 (n_cells,).
+    """
+    widths = sum(schema.rows for schema in parts.values() if not schema.rows_are_reports)
     n = len(next(iter(next(iter(columns.values())).values())))
-    step = max(1, _MARKS // marked) if marked else n
+    step = max(1, _INDICATORS // widths) if widths else n
     if n > step:
-        total = np.zeros(cells(parts, ways), dtype=np.int64)
+        total = np.zeros(n_cells(parts, ways), dtype=np.int64)
         for start in range(0, n, step):
-            some = slice(start, start + step)
-            part = {
-                name: {column: array[some] for column, array in own.items()}
-                for name, own in columns.items()
+            block = slice(start, start + step)
+            block_columns = {
+                name: {column: array[block] for column, array in arrays.items()}
+                for name, arrays in columns.items()
             }
-            total += tables(parts, part, ways, None if seen is None else seen[some])
+            block_repeats = None if repeats is None else repeats[block]
+            total += marginal_tables(parts, block_columns, ways, block_repeats)
         return total
-    held = {
-        name: schema.indicators(columns[name])
-        if isinstance(schema, BitVector | DigitVector)
-        else schema.index(columns[name])
+    entries = {
+        name: schema.index(columns[name])
+        if schema.rows_are_reports
+        else schema.indicators(columns[name])
         for name, schema in parts.items()
     }
-    found = [
-        _table([parts[name] for name in names], [held[name] for name in names], seen).ravel()
+    tables = [
+        _table([parts[name] for name in names], [entries[name] for name in names], repeats).ravel()
         for names in combinations(parts, ways)
     ]
-    return np.concatenate(found)
+    return np.concatenate(tables)
 
 
 def _table(
-    layouts: Sequence[ReportSchema], held: Sequence[np.ndarray], seen: np.ndarray | None
+    schemas: Sequence[ReportSchema], entries: Sequence[np.ndarray], repeats: np.ndarray | None
 ) -> np.ndarray:
-    """Counts (rows_1, .., rows_w). Reports that are rows are numbered together; of people of one number, marks are multiplied."""
-    is_enumerable = [i for i, schema in enumerate(layouts) if schema.rows_are_reports]
-    marked = [i for i, schema in enumerate(layouts) if not schema.rows_are_reports]
-    shape = [layouts[i].rows for i in is_enumerable]
-    group = np.zeros(len(held[0]), dtype=np.intp)
-    for i in is_enumerable:
-        group = group * layouts[i].rows + held[i]
-    if not marked:
-        return bins(group, prod(shape), seen).reshape(shape)
-    widths = [held[i].shape[1] for i in marked]
-    total = np.zeros((prod(shape), prod(widths[:-1]), widths[-1]), dtype=np.int64)
+    """The counts (rows_1, .., rows_w) of one table.
+
+    Reports that are rows are numbered together, which puts people into groups. Within a group, the
+    indicators of the other reports are multiplied and summed.
+    """
+    indexed = [i for i, schema in enumerate(schemas) if schema.rows_are_reports]
+    indicated = [i for i, schema in enumerate(schemas) if not schema.rows_are_reports]
+    shape = [schemas[i].rows for i in indexed]
+    group = np.zeros(len(entries[0]), dtype=np.intp)
+    for i in indexed:
+        group = group * schemas[i].rows + entries[i]
+    if not indicated:
+        return count_values(group, prod(shape), repeats).reshape(shape)
+    indicators = [entries[i] for i in indicated]
+    if indexed:
+        order = np.argsort(group, kind="stable")
+        group, indicators = group[order], [array[order] for array in indicators]
+        repeats = None if repeats is None else repeats[order]
+    table = _group_products(group, prod(shape), indicators, repeats)
+    table = table.reshape(shape + [array.shape[1] for array in indicators])
+    for axis, i in enumerate(indicated, len(shape)):
+        table = schemas[i].indicators_to_rows(table, axis)
+    return np.ascontiguousarray(table.transpose(np.argsort([*indexed, *indicated])))
+
+
+def _group_products(
+    group: np.ndarray, n_groups: int, indicators: Sequence[np.ndarray], repeats: np.ndarray | None
+) -> np.ndarray:
+    """Sums of products of indicators in every group, (groups, width_1 .. width_(k-1), width_k)."""
+    widths = [array.shape[1] for array in indicators]
+    total = np.zeros((n_groups, prod(widths[:-1]), widths[-1]), dtype=np.int64)
     step = max(256, _BLOCK // max(total.shape[1:]))
-    order = np.argsort(group, kind="stable") if is_enumerable else None
-    group, *marks = [v if order is None else v[order] for v in (group, *(held[i] for i in marked))]
-    if seen is not None and order is not None:
-        seen = seen[order]
     # Sums of whole numbers far below 2^24, or 2^53 where people are weighted: exact.
-    real = np.float32 if seen is None else np.float64
+    real = np.float32 if repeats is None else np.float64
     edges = np.flatnonzero(np.diff(group, prepend=-1, append=-1))
     for start, stop in pairwise(edges):
         for first in range(start, stop, step):
             people = slice(first, min(first + step, stop))
-            left = (
-                np.ones((people.stop - first, 1), real)
-                if seen is None
-                else seen[people, None].astype(real)
-            )
-            for part in marks[:-1]:
-                left = (left[:, :, None] * part[people, None, :]).reshape(len(left), -1)
-            total[group[first]] += np.rint(left.T @ marks[-1][people].astype(real)).astype(np.int64)
-    table = total.reshape(shape + widths)
-    for axis in range(len(shape), table.ndim):
-        if isinstance(layouts[marked[axis - len(shape)]], DigitVector):
-            continue
-        # Bits that are not set: everyone, less those who set them.
-        bits, everyone = np.split(table, [table.shape[axis] - 1], axis=axis)
-        table = np.concatenate([bits, everyone - bits], axis=axis)
-    return np.ascontiguousarray(table.transpose(np.argsort([*is_enumerable, *marked])))
+            if repeats is None:
+                left = np.ones((people.stop - first, 1), real)
+            else:
+                left = repeats[people, None].astype(real)
+            for array in indicators[:-1]:
+                left = (left[:, :, None] * array[people, None, :]).reshape(len(left), -1)
+            sums = left.T @ indicators[-1][people].astype(real)
+            total[group[first]] += np.rint(sums).astype(np.int64)
+    return total
 
 
-def named(names: Any, known: Sequence[str]) -> list[str]:
-    """Attributes asked for, checked: known ones, each once, at least one."""
+def attribute_names(names: Any, known: Sequence[str]) -> list[str]:
+    """The attributes asked for, checked.
+
+    Args:
+        names: a list of different names among ``known``, at least one.
+        known: all attributes.
+
+    Raises:
+        ArgumentTypeError: not a list.
+        ArgumentError: an unknown or repeated name, or none.
+    """
     if isinstance(names, str) or not isinstance(names, Sequence):
+        remedy = f"For example {list(known[:2])}"
         raise ArgumentTypeError(
-            message(
-                "attributes",
-                "must be a list of names",
-                kind(names),
-                f"For example {list(known[:2])}",
-            )
+            message("attributes", "must be a list of names", kind(names), remedy)
         )
     if not names or any(name not in known for name in names) or len(set(names)) < len(names):
-        raise ArgumentError(
-            message(
-                "attributes",
-                f"must be different names among {', '.join(known)}",
-                ", ".join(map(repr, names)) or "none",
-            )
-        )
+        rule = f"must be different names among {', '.join(known)}"
+        raise ArgumentError(message("attributes", rule, ", ".join(map(repr, names)) or "none"))
     return list(names)
 
 
-def picked(
+def table_of(
     parts: Mapping[str, ReportSchema], counts: np.ndarray, ways: int, wanted: Sequence[str]
 ) -> np.ndarray | None:
-    """The table of ``wanted``, at most ``ways`` of them, its axes in their order; None where ``counts`` is not of these parts."""
-    if ways > len(parts) or counts.shape != (cells(parts, ways),):
+    """The table of some attributes, from the tables of all subsets of ``ways`` attributes.
+
+    Args:
+        parts: {attribute: schema of its reports}.
+        counts: the tables, int64 (n_cells,).
+        ways: how many attributes a table in ``counts`` has.
+        wanted: at most ``ways`` attributes.
+
+    Returns:
+        int64, one axis per wanted attribute, in the order asked for; None where ``counts`` are not
+        tables of these parts.
+    """
+    if ways > len(parts) or counts.shape != (n_cells(parts, ways),):
         return None
     start = 0
     for names in combinations(parts, ways):
@@ -177,7 +224,7 @@ def picked(
         start += prod(shape)
     table = counts[start : start + prod(shape)].reshape(shape)
     others = tuple(i for i, name in enumerate(names) if name not in wanted)
-    # Whoever reports bits of another attribute counts in as many of its rows.
+    # A report counts in several rows of an attribute that is summed out.
     table = table.sum(axis=others) // prod(parts[names[i]].rows_per_report for i in others)
     left = [name for name in names if name in wanted]
-    return table.transpose([left.index(name) for name in wanted])
+    return np.transpose(table, [left.index(name) for name in wanted])

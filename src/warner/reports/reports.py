@@ -1,90 +1,93 @@
-"""Reports: what leaves the device, as typed columns and the header that says what made them."""
+"""Reports: typed columns, and the header of the mechanism that made them.
+
+The wire format of reports is one byte string: a magic line, the length of the head (4 bytes, little
+endian), the head (JSON), the columns one after the other (C order, little endian), and the SHA-256
+of all that.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from warner._core.atomic_files import read_whole, write_whole
-from warner._core.canonical_json import (
-    canonical,
-)
+from warner._core.canonical_json import canonical
 from warner._core.checks import kind
-from warner._core.errors import (
-    ArgumentTypeError,
-    FileError,
-    ReportError,
-    message,
-)
+from warner._core.errors import ArgumentTypeError, FileError, ReportError, message
 from warner._core.sampling import Source
 from warner._core.shuffle import permutation
 from warner.reports.schema import ReportSchema
 
 SCHEMA = 1
-_MAGIC = b"warner-reports 1\n"
+MAGIC = b"warner-reports 1\n"
+DIGEST_BYTES = 32  # of the SHA-256 at the end
+_HEAD = len(MAGIC) + 4  # where the head begins
 
 
 class Reports:
     """n reports of one mechanism, as read-only columns, with the header that names it.
 
-    Made by ``mechanism.randomize`` and ``mechanism.reports``; the constructor checks shapes, not membership.
+    Made by ``mechanism.randomize`` and ``mechanism.reports``. The constructor checks shapes, and
+    not whether the mechanism can have sent the reports.
 
     Attributes:
         header: the mechanism's header.
-        columns: {name: column}, in the order of the answers.
-        simulated: whether they were made with a generator that can be repeated, so that privacy does not hold for them.
+        columns: {name: column, (n, ...)}, in the order of the answers.
+        simulated: whether they were made with a generator that can be repeated. Such reports
+            protect nobody.
+
+    Raises:
+        ArgumentTypeError: a header or columns that are no mappings.
+        ReportError: no columns, or columns of different lengths.
 
     >>> from warner import Categorical, RandomizedResponse
-    >>> reports = RandomizedResponse(Categorical(["no", "yes"]), 1.0).randomize(["yes", "no", "yes"])
+    >>> reports = RandomizedResponse(Categorical(["no", "yes"]), 1.0).randomize(["yes", "no"])
     >>> len(reports), list(reports.columns), reports.header["mechanism"]
-    (3, ['report'], 'RandomizedResponse')
+    (2, ['report'], 'RandomizedResponse')
     """
 
     def __init__(
         self, header: Mapping[str, Any], columns: Mapping[str, np.ndarray], simulated: bool = False
     ) -> None:
         if not isinstance(header, Mapping) or not isinstance(columns, Mapping):
-            raise ArgumentTypeError(
-                message(
-                    "reports",
-                    "need a header and columns",
-                    kind(header),
-                    "Use mechanism.reports(outputs)",
-                )
-            )
+            rule, remedy = "need a header and columns", "Use mechanism.reports(outputs)"
+            raise ArgumentTypeError(message("reports", rule, kind(header), remedy))
         if type(simulated) is not bool:
             raise ArgumentTypeError(message("simulated", "must be True or False", kind(simulated)))
         self.simulated = simulated
         self.header = dict(header)
         self.columns = {name: _frozen(column) for name, column in columns.items()}
         if not self.columns or len({len(c) for c in self.columns.values()}) != 1:
-            raise ReportError(
-                message("reports", "must have at least one column, all of one length")
-            )
+            rule = "must have at least one column, all of one length"
+            raise ReportError(message("reports", rule))
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 
     def __repr__(self) -> str:
-        return f"Reports({self.header.get('mechanism')}, n={len(self)}{', simulated' if self.simulated else ''})"
+        mark = ", simulated" if self.simulated else ""
+        return f"Reports({self.header.get('mechanism')}, n={len(self)}{mark})"
 
     def __getitem__(self, rows: slice) -> Reports:
         if not isinstance(rows, slice):
             raise ArgumentTypeError(message("reports", "are taken by slices", kind(rows)))
-        return Reports(
-            self.header,
-            {name: column[rows] for name, column in self.columns.items()},
-            self.simulated,
-        )
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return Reports(self.header, columns, self.simulated)
 
     def record_array(self) -> np.ndarray:
-        """Each report as it is serialised, (n, bytes) uint8: its columns' bytes, fixed length, little endian, nothing else."""
+        """Every report as bytes: the bytes of its columns, little endian, and nothing else.
+
+        Returns:
+            uint8 (n, bytes).
+        """
         parts = [
             np.ascontiguousarray(_little(c)).view(np.uint8).reshape(len(self), -1)
             for c in self.columns.values()
@@ -96,11 +99,12 @@ class Reports:
         return [row.tobytes() for row in self.record_array()]
 
     def to_bytes(self, keep_order: bool = False) -> bytes:
-        """The reports as one self-describing byte string: magic, header, columns, SHA-256.
+        """The reports in the wire format, a self-describing byte string.
 
         Args:
-            keep_order: write the reports in the order of the answers. The order can say whose report is whose, for example
-                where the answers were sorted. Without it the order is drawn by the operating system's randomness.
+            keep_order: write the reports in the order of the answers. The order can say whose
+                report is whose, for example where the answers were sorted. Without it the order is
+                drawn by the operating system's randomness.
         """
         columns = self.columns
         if not keep_order and len(self) > 1:
@@ -112,85 +116,170 @@ class Reports:
             {"schema": SCHEMA, "header": self.header, "n": len(self), "columns": schema, **mark}
         ).encode()
         body = b"".join(_little(c).tobytes() for c in columns.values())
-        text = _MAGIC + len(head).to_bytes(4, "little") + head + body
+        text = MAGIC + len(head).to_bytes(4, "little") + head + body
         return text + hashlib.sha256(text).digest()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Reports:
-        """Reports from :meth:`to_bytes`; raises FileError unless every byte is as it was written."""
-        if not data.startswith(_MAGIC):
-            raise FileError(
-                message(
-                    "reports",
-                    "are not in warner's wire format",
-                    None,
-                    "Was the file written by Reports.save?",
-                )
+        """The reports that :meth:`to_bytes` wrote.
+
+        Raises:
+            FileError: bytes that are not exactly as they were written.
+        """
+        if not data.startswith(MAGIC):
+            rule, remedy = (
+                "are not in warner's wire format",
+                "Was the file written by Reports.save?",
             )
-        if len(data) < len(_MAGIC) + 36 or hashlib.sha256(data[:-32]).digest() != data[-32:]:
-            raise FileError(
-                message(
-                    "reports",
-                    "are truncated or altered: the checksum does not match",
-                    None,
-                    "Fetch the file again",
-                )
+            raise FileError(message("reports", rule, None, remedy))
+        body, digest = data[:-DIGEST_BYTES], data[-DIGEST_BYTES:]
+        if len(data) < _HEAD + DIGEST_BYTES or hashlib.sha256(body).digest() != digest:
+            rule = "are truncated or altered: the checksum does not match"
+            raise FileError(message("reports", rule, None, "Fetch the file again"))
+        head = WireHead.parse(data, len(data))
+        columns = {
+            column.name: np.frombuffer(
+                data, column.dtype, head.n * math.prod(column.shape), column.offset
             )
-        start = len(_MAGIC) + 4
-        end = start + int.from_bytes(data[len(_MAGIC) : start], "little")
+            .reshape(head.n, *column.shape)
+            .astype(np.dtype(column.dtype).newbyteorder("="), copy=False)
+            for column in head.columns
+        }
         try:
-            head = json.loads(data[start:end])
-            if head["schema"] != SCHEMA or type(head["n"]) is not int or head["n"] < 0:
-                raise ValueError
-            columns = {}
-            for name, dtype, shape in head["columns"]:
-                if not re.fullmatch("[<|][biuf][1248]", dtype) or any(
-                    type(size) is not int or size < 0 for size in shape
-                ):
-                    raise ValueError
-                column = np.frombuffer(
-                    data[:-32], dtype, head["n"] * int(np.prod(shape, dtype=int)), end
-                )
-                columns[str(name)] = column.reshape(head["n"], *shape).astype(
-                    np.dtype(dtype).newbyteorder("="), copy=False
-                )
-                end += column.nbytes
-            if end != len(data) - 32:
-                raise ValueError
-            return cls(head["header"], columns, head.get("simulated", False))
-        except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
+            return cls(head.header, columns, head.simulated)
+        except (ArgumentTypeError, ReportError):
             pass
-        raise FileError(
-            message(
-                "reports",
-                "do not have the form that their checksum vouches for",
-                None,
-                "Use the version of warner that wrote them",
-            )
-        )
+        raise _malformed()
 
     def save(self, path: str | os.PathLike[str], keep_order: bool = False) -> None:
-        """Write the wire format to ``path``, whole or not at all; ``keep_order`` as in :meth:`to_bytes`."""
+        """Write the wire format to ``path``, whole or not at all.
+
+        :meth:`load`, ``warner.io`` and the commands of ``warner`` read such a file. Its usual
+        suffix is ``.warner``.
+
+        Args:
+            path: the file.
+            keep_order: as in :meth:`to_bytes`.
+        """
         write_whole(path, self.to_bytes(keep_order))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Reports:
-        """Read what :meth:`save` wrote. Parquet and CSV reports are read by ``warner.io``."""
+        """The reports that :meth:`save` wrote. ``warner.io`` reads Parquet and CSV.
+
+        Raises:
+            FileError: a file that is not exactly as it was written.
+        """
         return cls.from_bytes(read_whole(path))
 
 
+@dataclass(frozen=True)
+class WireColumn:
+    """A column in the wire format.
+
+    Attributes:
+        name: the column's name.
+        dtype: numpy's name of the type and byte order, such as ``<u2``.
+        shape: the shape of one report's entry; () for a number.
+        offset: where the column begins, in bytes from the beginning.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+
+
+@dataclass(frozen=True)
+class WireHead:
+    """The head of reports in the wire format.
+
+    Attributes:
+        header: the mechanism's header.
+        n: how many reports there are.
+        simulated: whether they are a simulation.
+        columns: the columns, in order.
+    """
+
+    header: Any
+    n: int
+    simulated: Any
+    columns: tuple[WireColumn, ...]
+
+    @classmethod
+    def parse(cls, data: bytes, size: int) -> WireHead:
+        """The head of reports in the wire format.
+
+        Args:
+            data: the bytes, or as many of the first ones as contain the head.
+            size: how many bytes there are in all.
+
+        Raises:
+            FileError: a head that does not describe ``size`` bytes.
+        """
+        stop = _HEAD + int.from_bytes(data[len(MAGIC) : _HEAD], "little")
+        columns: list[WireColumn] = []
+        try:
+            head = json.loads(data[_HEAD:stop])
+            n = head["n"]
+            if head["schema"] != SCHEMA or type(n) is not int or n < 0:
+                raise ValueError
+            for name, dtype, shape in head["columns"]:
+                if not re.fullmatch("[<|][biuf][1248]", dtype) or any(
+                    type(length) is not int or length < 0 for length in shape
+                ):
+                    raise ValueError
+                columns.append(WireColumn(str(name), dtype, tuple(shape), stop))
+                stop += n * math.prod(shape) * np.dtype(dtype).itemsize
+            if stop == size - DIGEST_BYTES:
+                return cls(head["header"], n, head.get("simulated", False), tuple(columns))
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
+            pass
+        raise _malformed()
+
+
+def read_wire_head(path: str) -> WireHead:
+    """The head of a file in the wire format.
+
+    Raises:
+        FileError: another file, or a head that does not describe it.
+    """
+    with open(path, "rb") as file:
+        start = file.read(_HEAD)
+        if not start.startswith(MAGIC):
+            raise _malformed()
+        head = file.read(int.from_bytes(start[len(MAGIC) :], "little"))
+        return WireHead.parse(start + head, file.seek(0, os.SEEK_END))
+
+
+def _malformed() -> FileError:
+    """The error of reports whose checksum is right and whose form is wrong."""
+    rule = "do not have the form that their checksum confirms"
+    return FileError(message("reports", rule, None, "Use the version of warner that wrote them"))
+
+
 def _little(column: np.ndarray) -> np.ndarray:
+    """The column with little endian numbers."""
     return column.astype(column.dtype.newbyteorder("<"), copy=False)
 
 
 def _frozen(column: np.ndarray) -> np.ndarray:
+    """A read-only view of the column."""
     view = np.asarray(column).view()
     view.setflags(write=False)
     return view
 
 
 def columns_of(schema: ReportSchema, records: np.ndarray) -> dict[str, np.ndarray]:
-    """The columns of reports given as :meth:`Reports.record_array` makes them, (n, bytes) uint8; ReportError where the length is another."""
+    """The columns of reports from their bytes.
+
+    Args:
+        schema: the schema of the reports.
+        records: as :meth:`Reports.record_array` makes them, uint8 (n, bytes).
+
+    Raises:
+        ReportError: records of another length.
+    """
     columns, start = {}, 0
     for name, empty in schema.empty(1).items():
         part = np.ascontiguousarray(records[:, start : start + empty.nbytes])
@@ -203,9 +292,6 @@ def columns_of(schema: ReportSchema, records: np.ndarray) -> dict[str, np.ndarra
             .astype(empty.dtype)
         )
     if start != records.shape[1]:
-        raise ReportError(
-            message(
-                "reports", "must have the length of this mechanism's", f"{records.shape[1]} bytes"
-            )
-        )
+        rule = "must have the length of this mechanism's"
+        raise ReportError(message("reports", rule, f"{records.shape[1]} bytes"))
     return columns

@@ -1,34 +1,25 @@
-"""Layouts: which columns a mechanism's report has and which values they may take.
+"""Schemas of reports: the columns of a report, the values they may take, and how to count them.
 
-From a layout follow the dtypes, the checks of foreign input, the serialised form, the columns of a file and the way reports are counted:
-
-    empty(n)        n rows of every column, for their dtypes and shapes
-    check           refuses typed columns that the mechanism cannot have sent
-    taken           foreign outputs as typed columns, checked
-    file_columns    the columns of a file and how many values each may take; to_file, from_file
-    file_width      how many columns of a file that is, without making their names
-    cells           how many counts a tally of such reports has
-    rows, copies    how many rows of a channel a tally of such reports has, and for how many of them one report counts
-    listing         whether such a row is a whole report, which ``index`` then numbers; else rows are counted from ``marks``
+A schema is all that files, tallies and data frames know of a report. A new kind of report is a
+subclass of :class:`ReportSchema`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from warner._core.checks import kind
-from warner._core.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    EmptyError,
-    ReportError,
-    message,
-)
+from warner._core.errors import ArgumentTypeError, EmptyError, ReportError, message
+from warner.reports.bit_rules import BitRule
+from warner.reports.counting import count_rows, count_values, sum_bits
+from warner.reports.tally_kinds import BitSums, Counted, DigitCounts, DistinctReports, Histogram
 
 
 def smallest_dtype(size: int) -> np.dtype[Any]:
@@ -36,19 +27,190 @@ def smallest_dtype(size: int) -> np.dtype[Any]:
     return np.min_scalar_type(size - 1)
 
 
+class GroupedColumns(Protocol):
+    """Columns of reports in a database or a data frame, which counts them by GROUP BY."""
+
+    def counts(self, columns: Mapping[str, int]) -> np.ndarray:
+        """How many rows have each tuple of values.
+
+        Args:
+            columns: {name: how many values the column may take}.
+
+        Returns:
+            int64, one axis per column, as long as the column has values.
+
+        Raises:
+            ReportError: a row without a value, or with a value beyond the column's size.
+        """
+
+    def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
+        """Whether any row breaks a rule of bits, whose mask of the byte column c is masks[c]."""
+
+
+class ReportSchema(ABC):
+    """The columns of a mechanism's reports, and how such reports are checked, stored and counted.
+
+    A tally is read as counts of the rows of a channel. A report counts in ``rows_per_report`` of
+    these rows. Where ``rows_are_reports``, a row is a whole report and :meth:`index` numbers it.
+    Otherwise rows are counted from :meth:`indicators`.
+
+    Attributes:
+        can_keep_reports: whether a tally can keep the distinct reports instead of their counts.
+    """
+
+    can_keep_reports = False
+
+    # Columns.
+
+    @abstractmethod
+    def empty(self, n: int) -> dict[str, np.ndarray]:
+        """Uninitialised columns of n reports: {name: array}, first axis n."""
+
+    @abstractmethod
+    def check(self, columns: Mapping[str, np.ndarray]) -> None:
+        """Refuse typed columns that the mechanism cannot have sent, with ReportError."""
+
+    @abstractmethod
+    def parse(self, outputs: Any) -> dict[str, np.ndarray]:
+        """Foreign outputs as typed columns; ReportError where types, shapes or ranges are wrong."""
+
+    @property
+    def bytes_per_report(self) -> int:
+        """How many bytes one report has."""
+        return sum(column.nbytes for column in self.empty(1).values())
+
+    # All reports, for audits of small instances.
+
+    @property
+    def n_reports(self) -> int:
+        """How many different reports there are, where the schema alone says so."""
+        raise NotImplementedError
+
+    def all_reports(self) -> dict[str, np.ndarray]:
+        """Every report once, as columns (n_reports, ...), where the schema alone says so."""
+        raise NotImplementedError
+
+    # Files. A file has one integer column per name.
+
+    @property
+    @abstractmethod
+    def file_width(self) -> int:
+        """How many columns of a file such reports have."""
+
+    @abstractmethod
+    def file_columns(self) -> dict[str, int]:
+        """The columns of a file: {name: how many values the column may take}."""
+
+    @abstractmethod
+    def to_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The columns of a file, (n,) each, from the columns of reports."""
+
+    @abstractmethod
+    def from_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The columns of reports from the columns of a file."""
+
+    # Counts.
+
+    @property
+    @abstractmethod
+    def rows(self) -> int:
+        """How many rows of a channel a tally of such reports has."""
+
+    @property
+    @abstractmethod
+    def rows_per_report(self) -> int:
+        """In how many rows of the channel one report counts."""
+
+    @property
+    @abstractmethod
+    def rows_are_reports(self) -> bool:
+        """Whether every row of the channel is one whole report."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many counts a tally of such reports has."""
+
+    @abstractmethod
+    def count(
+        self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None = None
+    ) -> Counted:
+        """Count checked reports.
+
+        Args:
+            columns: the columns of n reports.
+            repeats: how often each report counts, int64 (n,); None for once each.
+        """
+
+    @property
+    @abstractmethod
+    def group_bys(self) -> int:
+        """How many GROUP BYs of file columns count such reports in bounded memory; 0 for none."""
+
+    def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> Counted:
+        """Count reports where they are stored, by ``group_bys`` GROUP BYs, and check them.
+
+        Args:
+            source: the stored columns.
+            names: the names in ``source`` of the columns of :meth:`file_columns`, in their order.
+
+        Raises:
+            ReportError: reports that the mechanism cannot have sent.
+        """
+        raise NotImplementedError
+
+    def count_distinct(self, columns: Mapping[str, np.ndarray]) -> Counted:
+        """Count checked reports, and keep the distinct ones; only where ``can_keep_reports``."""
+        raise NotImplementedError
+
+    def index(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Row of every report in 0..rows-1, (n,); only where ``rows_are_reports``."""
+        raise NotImplementedError
+
+    def indicators(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Zeros and ones (n, m) from which rows are counted; only without ``rows_are_reports``."""
+        raise NotImplementedError
+
+    def indicators_to_rows(self, table: np.ndarray, axis: int) -> np.ndarray:
+        """A table of counts whose ``axis`` has all rows, from one whose axis has indicators."""
+        return table
+
+
 @dataclass(frozen=True)
-class IntegerColumns:
-    """A report is a tuple of integers: column ``names[i]`` takes values 0..sizes[i]-1."""
+class IntegerColumns(ReportSchema):
+    """A report is a tuple of integers: column ``names[i]`` takes values 0..sizes[i]-1.
+
+    >>> schema = IntegerColumns(("seed", "bucket"), (2, 3))
+    >>> schema.count({"seed": np.array([0, 1, 1]), "bucket": np.array([2, 0, 0])}).counts.tolist()
+    [[0, 0, 1], [2, 0, 0]]
+    """
 
     names: tuple[str, ...]
     sizes: tuple[int, ...]
 
     rows_are_reports = True
     rows_per_report = 1
+    group_bys = 1
 
     @property
     def rows(self) -> int:
         return math.prod(self.sizes)
+
+    @property
+    def cells(self) -> int:
+        return self.rows
+
+    @property
+    def n_reports(self) -> int:
+        return self.rows
+
+    def all_reports(self) -> dict[str, np.ndarray]:
+        parts = np.unravel_index(np.arange(self.rows), self.sizes)
+        empty = self.empty(0)
+        return {
+            name: part.astype(empty[name].dtype)
+            for name, part in zip(self.names, parts, strict=True)
+        }
 
     def empty(self, n: int) -> dict[str, np.ndarray]:
         return {
@@ -57,21 +219,16 @@ class IntegerColumns:
         }
 
     def check(self, columns: Mapping[str, np.ndarray]) -> None:
-        """Refuse values that the mechanism cannot have sent."""
         for name, size in zip(self.names, self.sizes, strict=True):
             if size <= np.iinfo(columns[name].dtype).max:
                 refuse_reports(columns[name] >= size, f"{name} must lie in 0..{size - 1}")
 
     def parse(self, outputs: Any) -> dict[str, np.ndarray]:
+        """Typed columns from a dict of integer columns, or from the only column (n,)."""
         if not isinstance(outputs, Mapping):
             if len(self.names) > 1:
-                raise ArgumentTypeError(
-                    message(
-                        "outputs",
-                        f"must be a dict with the columns {', '.join(self.names)}",
-                        kind(outputs),
-                    )
-                )
+                rule = f"must be a dict with the columns {', '.join(self.names)}"
+                raise ArgumentTypeError(message("outputs", rule, kind(outputs)))
             outputs = {self.names[0]: outputs}
         columns = {}
         for name, size in zip(self.names, self.sizes, strict=True):
@@ -85,15 +242,23 @@ class IntegerColumns:
         return columns
 
     def index(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Which of the ``rows`` possible reports each is, (n,), in C order of the columns."""
+        """Row of every report in 0..rows-1, (n,), in C order of the columns."""
         flat = columns[self.names[0]].astype(np.intp, copy=False)
         for name, size in zip(self.names[1:], self.sizes[1:], strict=True):
             flat = flat * size + columns[name]
         return flat
 
-    @property
-    def cells(self) -> int:
-        return self.rows
+    def count(
+        self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None = None
+    ) -> Counted:
+        """The histogram of whole reports, of shape ``sizes``."""
+        table = count_values(self.index(columns), self.rows, repeats)
+        return Counted(Histogram(), table.reshape(self.sizes), _total(columns, repeats))
+
+    def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> Counted:
+        """One GROUP BY of whole reports."""
+        table = source.counts(dict(zip(names, self.sizes, strict=True)))
+        return Counted(Histogram(), table, int(table.sum()))
 
     @property
     def file_width(self) -> int:
@@ -109,13 +274,12 @@ class IntegerColumns:
         return {name: columns[name] for name in self.names}
 
 
-class _Array:
-    """Reports that are rows of one array, ``array`` by name, of which each column is a column of a file."""
+class _OneArray(ReportSchema):
+    """Reports that are the rows of one array. Every column of the array is a column of a file."""
 
-    array: ClassVar[str]
+    array: ClassVar[str]  # the array's name
 
-    def file_columns(self) -> dict[str, int]:
-        raise NotImplementedError
+    rows_are_reports = False
 
     def to_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         return {
@@ -126,24 +290,48 @@ class _Array:
     def from_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         return {self.array: np.stack([columns[name] for name in self.file_columns()], axis=1)}
 
+    @property
+    def group_bys(self) -> int:
+        """One per column of a file: hardly any two whole reports of many columns are equal."""
+        return self.file_width
+
+    def _histograms(self, source: GroupedColumns, names: Sequence[str]) -> tuple[np.ndarray, int]:
+        """How often every column of a file has every value, (columns, values), and n."""
+        sizes = zip(names, self.file_columns().values(), strict=True)
+        histograms = np.stack([source.counts({name: size}) for name, size in sizes])
+        totals = histograms.sum(axis=1)
+        if (totals != totals[0]).any():
+            raise ReportError(message("reports", "must be equally many in every column"))
+        return histograms, int(totals[0])
+
 
 @dataclass(frozen=True)
-class BitVector(_Array):
-    """A report is ``width`` bits, packed 8 to a byte with the most significant bit first; the padding bits are 0.
+class BitVector(_OneArray):
+    """A report is ``width`` bits, packed 8 to a byte, most significant bit first, padded with 0.
 
-    ``ones``: how many bits are set in every report, or None where that varies. ``exclusive_mask``: a mask of packed bytes, of whose bits at
-    most one is set.
+    Attributes:
+        width: how many bits a report has, K.
+        ones: how many bits are set in every report; None where that varies.
+        exclusive_mask: a mask of packed bytes; at most one bit under it is set. Empty for none.
+
+    >>> schema = BitVector(10, ones=2)
+    >>> [rule.text for rule in schema.rules]
+    ['padding bits must be 0', 'every report must have 2 bits set']
+    >>> columns = schema.parse([[1, 0, 0, 0, 0, 0, 0, 0, 0, 1]])
+    >>> columns["bits"].tolist(), schema.count(columns).counts.tolist()
+    ([[128, 64]], [1, 0, 0, 0, 0, 0, 0, 0, 0, 1])
     """
 
     width: int
     ones: int | None = None
     exclusive_mask: bytes = b""
 
-    array = "bits"
-    rows_are_reports = False
+    array: ClassVar[str] = "bits"
+    can_keep_reports = True
 
     @property
     def rows(self) -> int:
+        """2 K: every bit set, then every bit not set."""
         return 2 * self.width
 
     @property
@@ -151,32 +339,44 @@ class BitVector(_Array):
         return self.width
 
     @property
+    def cells(self) -> int:
+        return self.width
+
+    @property
     def bytes(self) -> int:
+        """How many bytes a report has."""
         return -(-self.width // 8)
 
     @property
     def padding(self) -> int:
-        """Bits of the last byte that carry nothing."""
+        """How many bits of the last byte carry nothing."""
         return -self.width % 8
+
+    @cached_property
+    def rules(self) -> tuple[BitRule, ...]:
+        """The rules of these bits, for numpy arrays, databases and data frames alike."""
+        rules = []
+        if self.padding:
+            mask = b"\0" * (self.bytes - 1) + (2**self.padding - 1).to_bytes()
+            rules.append(BitRule(mask, 0, 0, "padding bits must be 0"))
+        if self.ones is not None:
+            text = f"every report must have {self.ones} bits set"
+            rules.append(BitRule(b"\xff" * self.bytes, self.ones, self.ones, text))
+        if any(self.exclusive_mask):
+            text = "at most one bit of a non-sensitive value may be set"
+            rules.append(BitRule(self.exclusive_mask, 0, 1, text))
+        return tuple(rules)
 
     def empty(self, n: int) -> dict[str, np.ndarray]:
         return {"bits": np.empty((n, self.bytes), np.uint8)}
 
     def check(self, columns: Mapping[str, np.ndarray]) -> None:
-        """Refuse padding bits that are set, and reports with the wrong number of ones."""
-        packed = columns["bits"]
-        if self.padding:
-            refuse_reports(packed[:, -1] & (2**self.padding - 1) != 0, "padding bits must be 0")
-        if self.ones is not None:
-            set_bits = np.bitwise_count(packed).sum(axis=1, dtype=np.int64)
-            refuse_reports(set_bits != self.ones, f"every report must have {self.ones} bits set")
-        if self.exclusive_mask:
-            named = np.bitwise_count(packed & np.frombuffer(self.exclusive_mask, np.uint8)).sum(
-                axis=1, dtype=np.int64
-            )
-            refuse_reports(named > 1, "at most one bit of a non-sensitive value may be set")
+        """Refuse reports that break one of ``rules``."""
+        for rule in self.rules:
+            refuse_reports(rule.broken_by(columns["bits"]), rule.text)
 
     def parse(self, outputs: Any) -> dict[str, np.ndarray]:
+        """Packed bits from zeros and ones (n, K), or from {"bits": packed bytes (n, bytes)}."""
         packed = isinstance(outputs, Mapping)
         if packed and "bits" not in outputs:
             raise ReportError(message("outputs", "has no column 'bits'"))
@@ -186,29 +386,59 @@ class BitVector(_Array):
             or array.shape[1] not in (self.width, self.bytes)
             or (packed and array.shape[1] != self.bytes)
         ):
-            raise ReportError(
-                message(
-                    "outputs",
-                    f"must have shape (n, {self.width}), or (n, {self.bytes}) packed as {{'bits': ...}}",
-                    str(array.shape),
-                )
+            rule = (
+                f"must have shape (n, {self.width}), or (n, {self.bytes}) packed as {{'bits': ...}}"
             )
+            raise ReportError(message("outputs", rule, str(array.shape)))
         if packed:
-            refuse_reports(
-                np.any((array < 0) | (array > 255), axis=1), "packed bytes must lie in 0..255"
-            )
+            wrong = np.any((array < 0) | (array > 255), axis=1)
+            refuse_reports(wrong, "packed bytes must lie in 0..255")
             return {"bits": array.astype(np.uint8)}
         refuse_reports(np.any((array != 0) & (array != 1), axis=1), "bits must be 0 or 1")
         return {"bits": np.packbits(array.astype(np.uint8), axis=1)}
 
+    def count(
+        self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None = None
+    ) -> Counted:
+        """How many reports set every bit, (K,)."""
+        packed = columns["bits"]
+        if repeats is None:
+            sums = sum_bits(packed, self.width)
+        else:
+            bits = np.unpackbits(packed, axis=1, count=self.width)
+            sums = repeats @ bits.astype(np.int64)
+        return Counted(BitSums(), sums, _total(columns, repeats))
+
+    def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> Counted:
+        """One GROUP BY per byte, whose histogram gives the sums of its eight bits."""
+        histograms, n = self._histograms(source, names)
+        for rule in self.rules:
+            masks = {names[i]: mask for i, mask in rule.masks.items()}
+            if len(masks) == 1:
+                (i,) = rule.masks
+                broken = bool(histograms[i][rule.broken_bytes].any())
+            else:
+                broken = source.any_breaks(rule, masks)
+            if broken:
+                raise ReportError(message("reports", rule.text))
+        bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
+        return Counted(BitSums(), (histograms @ bits).ravel()[: self.width], n)
+
+    def count_distinct(self, columns: Mapping[str, np.ndarray]) -> Counted:
+        """The distinct packed reports (m, bytes) and their counts (m,)."""
+        packed = columns["bits"]
+        rows, counts = count_rows(packed, np.ones(len(packed), dtype=np.int64))
+        return Counted(DistinctReports(), counts, len(packed), rows)
+
     def indicators(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The bits of each report and a last one that is always set, (n, K + 1): what all ``rows`` are counted from."""
+        """The bits of every report and a last column of ones, (n, K + 1)."""
         bits = np.unpackbits(columns["bits"], axis=1, count=self.width)
         return np.concatenate([bits, np.ones((len(bits), 1), dtype=np.uint8)], axis=1)
 
-    @property
-    def cells(self) -> int:
-        return self.width
+    def indicators_to_rows(self, table: np.ndarray, axis: int) -> np.ndarray:
+        """Bits that are set, and bits that are not: all reports less those that set the bit."""
+        bits, everyone = np.split(table, [table.shape[axis] - 1], axis=axis)
+        return np.concatenate([bits, everyone - bits], axis=axis)
 
     @property
     def file_width(self) -> int:
@@ -219,14 +449,18 @@ class BitVector(_Array):
 
 
 @dataclass(frozen=True)
-class DigitVector(_Array):
-    """A report is ``width`` digits 0..base-1, one for each of so many keys; 0 is nothing."""
+class DigitVector(_OneArray):
+    """A report is ``width`` digits 0..base-1, one digit per key; 0 stands for no value.
+
+    >>> schema = DigitVector(2, 3)
+    >>> schema.count(schema.parse([[0, 2], [0, 1]])).counts.tolist()
+    [[2, 0, 0], [0, 1, 1]]
+    """
 
     width: int
     base: int
 
-    array = "digits"
-    rows_are_reports = False
+    array: ClassVar[str] = "digits"
 
     @property
     def rows(self) -> int:
@@ -236,44 +470,54 @@ class DigitVector(_Array):
     def rows_per_report(self) -> int:
         return self.width
 
+    @property
+    def cells(self) -> int:
+        return self.rows
+
+    @property
+    def n_reports(self) -> int:
+        return int(self.base**self.width)
+
+    def all_reports(self) -> dict[str, np.ndarray]:
+        digits = np.unravel_index(np.arange(self.n_reports), (self.base,) * self.width)
+        return {"digits": np.stack(digits, axis=1).astype(smallest_dtype(self.base))}
+
     def empty(self, n: int) -> dict[str, np.ndarray]:
         return {"digits": np.empty((n, self.width), smallest_dtype(self.base))}
 
     def check(self, columns: Mapping[str, np.ndarray]) -> None:
-        """Refuse digits that the mechanism cannot have sent."""
-        refuse_reports(
-            np.any(columns["digits"] >= self.base, axis=1), f"digits must lie in 0..{self.base - 1}"
-        )
+        wrong = np.any(columns["digits"] >= self.base, axis=1)
+        refuse_reports(wrong, f"digits must lie in 0..{self.base - 1}")
 
     def parse(self, outputs: Any) -> dict[str, np.ndarray]:
+        """Digits (n, width), or {"digits": digits (n, width)}."""
         if isinstance(outputs, Mapping) and "digits" not in outputs:
             raise ReportError(message("outputs", "has no column 'digits'"))
         array = _integers("outputs", outputs["digits"] if isinstance(outputs, Mapping) else outputs)
         if array.ndim != 2 or array.shape[1] != self.width:
-            raise ReportError(
-                message(
-                    "outputs",
-                    f"must have shape (n, {self.width}), a digit for each key",
-                    str(array.shape),
-                )
-            )
-        refuse_reports(
-            np.any((array < 0) | (array >= self.base), axis=1),
-            f"digits must lie in 0..{self.base - 1}",
-        )
+            rule = f"must have shape (n, {self.width}), a digit for each key"
+            raise ReportError(message("outputs", rule, str(array.shape)))
+        wrong = np.any((array < 0) | (array >= self.base), axis=1)
+        refuse_reports(wrong, f"digits must lie in 0..{self.base - 1}")
         return {"digits": array.astype(smallest_dtype(self.base))}
 
-    def indicators(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Which of the ``rows`` rows (key, digit), in C order, each report counts for, (n, width base) zeros and ones."""
-        return np.asarray(
-            (columns["digits"][:, :, None] == np.arange(self.base))
-            .reshape(len(columns["digits"]), -1)
-            .astype(np.uint8)
-        )
+    def count(
+        self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None = None
+    ) -> Counted:
+        """How often every key has every digit, (width, base)."""
+        keys = columns["digits"].T
+        counts = np.stack([count_values(digits, self.base, repeats) for digits in keys])
+        return Counted(DigitCounts(), counts, _total(columns, repeats))
 
-    @property
-    def cells(self) -> int:
-        return self.rows
+    def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> Counted:
+        """One GROUP BY per key."""
+        return Counted(DigitCounts(), *self._histograms(source, names))
+
+    def indicators(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Whether every report has each (key, digit), in C order, (n, width base)."""
+        digits = columns["digits"]
+        equal = (digits[:, :, None] == np.arange(self.base)).reshape(len(digits), -1)
+        return np.asarray(equal.astype(np.uint8))
 
     @property
     def file_width(self) -> int:
@@ -283,158 +527,33 @@ class DigitVector(_Array):
         return {f"digits_{i}": self.base for i in range(self.width)}
 
 
-@dataclass(frozen=True)
-class ProductSchema:
-    """A report is one report of every part: column ``c`` of part ``p`` is the column ``p.c``.
-
-    All is left to the parts. A part missing in a report is refused.
-    """
-
-    parts: Mapping[str, ReportSchema]
-
-    def __post_init__(self) -> None:
-        names = [
-            f"{name}.{column}" for name, part in self.parts.items() for column in part.empty(0)
-        ]
-        if len(set(names)) < len(names):
-            raise ArgumentError(
-                message(
-                    "names",
-                    "must not make two columns of one name",
-                    ", ".join(self.parts),
-                    "Rename a part",
-                )
-            )
-
-    @property
-    def rows_are_reports(self) -> bool:
-        return all(part.rows_are_reports for part in self.parts.values())
-
-    @property
-    def rows(self) -> int:
-        return math.prod(part.rows for part in self.parts.values())
-
-    @property
-    def rows_per_report(self) -> int:
-        return math.prod(part.rows_per_report for part in self.parts.values())
-
-    def split(self, columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Each part's own columns, of those that are there."""
-        return {
-            name: {
-                column: columns[f"{name}.{column}"]
-                for column in part.empty(0)
-                if f"{name}.{column}" in columns
-            }
-            for name, part in self.parts.items()
-        }
-
-    def join(self, columns: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-        """The columns of the whole from each part's own."""
-        return {
-            f"{name}.{column}": array
-            for name in self.parts
-            for column, array in columns[name].items()
-        }
-
-    def empty(self, n: int) -> dict[str, np.ndarray]:
-        return self.join({name: part.empty(n) for name, part in self.parts.items()})
-
-    def check(self, columns: Mapping[str, np.ndarray]) -> None:
-        """Refuse what any part cannot have sent."""
-        for name, own in self.split(columns).items():
-            _named(name, self.parts[name].check, own)
-
-    def parse(self, outputs: Any) -> dict[str, np.ndarray]:
-        """Of the columns of the whole, or of {part: its outputs}."""
-        if not isinstance(outputs, Mapping):
-            raise ArgumentTypeError(
-                message(
-                    "outputs",
-                    f"must be a dict with reports of {', '.join(self.parts)}",
-                    kind(outputs),
-                )
-            )
-        given = outputs if self.parts.keys() <= outputs.keys() else self.split(outputs)
-        found = {name: _named(name, part.parse, given[name]) for name, part in self.parts.items()}
-        columns = self.join(found)
-        if len({len(column) for column in columns.values()}) != 1:
-            raise ReportError(
-                message("outputs", f"must be equally many for each of {', '.join(self.parts)}")
-            )
-        return columns
-
-    def index(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Which of the ``rows`` possible reports each is, (n,), in C order of the parts."""
-        flat = np.zeros(1, dtype=np.intp)
-        for name, own in self.split(columns).items():
-            part = self.parts[name]
-            assert not isinstance(part, BitVector | DigitVector)
-            flat = flat * part.rows + part.index(own)
-        return flat
-
-    @property
-    def cells(self) -> int:
-        return (
-            0  # a tally of tuples keeps the tuples that occur, or tables with a bound of their own
-        )
-
-    @property
-    def file_width(self) -> int:
-        return sum(part.file_width for part in self.parts.values())
-
-    def file_columns(self) -> dict[str, int]:
-        return {
-            f"{name}.{column}": size
-            for name, part in self.parts.items()
-            for column, size in part.file_columns().items()
-        }
-
-    def to_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        own = self.split(columns)
-        return self.join({name: part.to_file(own[name]) for name, part in self.parts.items()})
-
-    def from_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        own = {
-            name: {column: columns[f"{name}.{column}"] for column in part.file_columns()}
-            for name, part in self.parts.items()
-        }
-        return self.join({name: part.from_file(own[name]) for name, part in self.parts.items()})
+def _total(columns: Mapping[str, np.ndarray], repeats: np.ndarray | None) -> int:
+    """How many reports ``columns`` are, each as often as ``repeats`` says."""
+    if repeats is not None:
+        return int(repeats.sum())
+    return len(next(iter(columns.values())))
 
 
-ReportSchema = IntegerColumns | BitVector | DigitVector | ProductSchema
-
-
-def width(schema: ReportSchema) -> int:
-    """How many bytes a report of this layout has."""
-    return sum(column.nbytes for column in schema.empty(1).values())
-
-
-def _named(name: str, job: Callable[[Any], Any], argument: Any) -> Any:
-    """What a part's ``job`` makes, its complaint naming the part."""
-    try:
-        return job(argument)
-    except (ReportError, ArgumentTypeError) as error:
-        problem = type(error)(f"{name}: {error}")
-    raise problem
-
-
-def refuse_reports(bad: np.ndarray, rule: str) -> None:
-    """Raise ReportError for the rows at which ``bad`` (n,) is true."""
-    where = np.flatnonzero(bad)
+def refuse_reports(wrong: np.ndarray, rule: str) -> None:
+    """Raise ReportError where any row is ``wrong`` (n,), naming the first such row and the rule."""
+    where = np.flatnonzero(wrong)
     if where.size:
-        raise ReportError(
-            message(
-                "reports",
-                f"row {where[0]}: {rule}",
-                f"{where.size} such rows",
-                "Were they made by this mechanism?",
-            )
-        )
+        text = f"row {where[0]}: {rule}"
+        remedy = "Were they made by this mechanism?"
+        raise ReportError(message("reports", text, f"{where.size} such rows", remedy))
 
 
 def columns_from(schema: ReportSchema, outputs: Any) -> dict[str, np.ndarray]:
-    """Foreign outputs as the layout's columns, checked: a dict of integer columns, one column, or (n, K) zeros and ones."""
+    """Foreign outputs as the typed columns of ``schema``, checked.
+
+    Args:
+        schema: the schema of the mechanism that made them.
+        outputs: a dict of integer columns, one column (n,), or zeros and ones (n, K).
+
+    Raises:
+        EmptyError: no reports.
+        ReportError: reports that the mechanism cannot have sent.
+    """
     columns = schema.parse(outputs)
     if len(next(iter(columns.values()))) == 0:
         raise EmptyError(message("outputs", "must not be empty", None, "Pass at least one report"))
@@ -453,26 +572,13 @@ def _integers(name: str, values: Any) -> np.ndarray:
     if array.dtype.kind == "f":
         # 2^53 is the last whole number up to which floats hold every one.
         with np.errstate(invalid="ignore"):
-            wrong = np.count_nonzero(
-                ~((array == np.floor(array)) & (np.abs(array.astype(np.float64)) <= 2**53))
-            )
+            whole = (array == np.floor(array)) & (np.abs(array.astype(np.float64)) <= 2**53)
+        wrong = np.count_nonzero(~whole)
         if wrong:
-            rule, got = (
-                "must be whole numbers",
-                f"{wrong} of {array.size} {array.dtype} values that are none",
-            )
-            raise ReportError(
-                message(
-                    name,
-                    rule,
-                    got,
-                    "Pass the reports themselves: zeros and ones, or indices, as integers",
-                )
-            )
+            got = f"{wrong} of {array.size} {array.dtype} values that are none"
+            remedy = "Pass the reports themselves: zeros and ones, or indices, as integers"
+            raise ReportError(message(name, "must be whole numbers", got, remedy))
     elif array.dtype.kind not in "biu":
-        rule, remedy = (
-            "must be an array of integers",
-            "Convert it, for example with numpy.asarray(outputs, dtype=int)",
-        )
-        raise ReportError(message(name, rule, str(array.dtype), remedy))
+        remedy = "Convert it, for example with numpy.asarray(outputs, dtype=int)"
+        raise ReportError(message(name, "must be an array of integers", str(array.dtype), remedy))
     return array.astype(np.int64, copy=False)

@@ -1,6 +1,8 @@
-"""Pictures of estimates. Takes Estimates, computes nothing. Readable in grey: position, shape and lightness carry the meaning.
+"""Charts of estimates and of comparisons of methods, made from rows that others compute.
 
-A dot with a bar per value; a line with a band where many values have an order; a map of a Grid. Comparisons of methods are drawn too.
+Estimates are drawn as a dot with a bar for each value, as a line with a band for many numbers in
+order, or as a map for the cells of a grid. Position, shape and lightness carry the meaning, so that
+charts can be read in grey.
 """
 
 from __future__ import annotations
@@ -15,37 +17,27 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from warner._core.atomic_files import (
-    write_whole,
-)
+from warner._core.atomic_files import write_whole
 from warner._core.checks import distribution
-from warner._core.errors import (
-    ArgumentError,
-    MissingExtraError,
-    message,
-)
-from warner._core.text import (
-    visible,
-)
-from warner.domains import Domain, Grid, Integers, Interval, Product
+from warner._core.errors import ArgumentError, MissingExtraError, message
+from warner._core.text import visible
+from warner.domains import Domain
 from warner.results.intervals import available_kind
 from warner.results.solution import Solution
 from warner.results.tables import as_text, rows
 
-_MOST_DOTS = 24  # of values in order: a line shows more of them better
-_MOST_LABELS = 60  # beyond it a row per value does not fit a page
+_MOST_DOTS = 24  # numbers in order; a line shows more numbers better
+_MOST_LABELS = 60  # rows with labels that fit a page
 _WIDTH = 460
 _CAPTION = 80  # characters that fit the width
 _HEADING = 6  # lines of a title
-_LABEL = (
-    200  # characters of a label, more than there is room for: measuring longer ones takes minutes
-)
+_LABEL = 200  # characters of a label; to measure longer labels takes minutes
 _TRUTH = "#b84300"
-_SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]  # ever darker, so that they read in grey
+_SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]  # from light to dark, to be read in grey
 
 
 class Ranking(Protocol):
-    """A ranking of methods by their error, as it is drawn."""
+    """A comparison of methods by their errors, with the attributes that a chart needs."""
 
     @property
     def loss_name(self) -> str: ...
@@ -60,6 +52,7 @@ class Ranking(Protocol):
 
 
 def _altair() -> Any:
+    """The module altair, which is optional."""
     try:
         import altair
     except ImportError:
@@ -75,9 +68,20 @@ def chart(
     level: float = 0.95,
     target: str = "population",
 ) -> Any:
-    """Shares with intervals, one panel per estimate, and the truth where ``truth``, (K,) for each, is given.
+    """Return a chart of shares with intervals, with one panel for each estimate.
 
-    Intervals are those of ``Estimate.rows``; where the channel has no inverse there are none, and the caption says so.
+    Intervals are those of ``Estimate.rows``. Where a channel has no inverse there are none, and the
+    caption says so.
+
+    Args:
+        estimates: the estimates to draw.
+        truth: the true shares (K,) for each estimate, to draw beside the estimate.
+        level: the coverage of the intervals, in (0, 1).
+        target: ``"population"`` or ``"respondents"``.
+
+    Raises:
+        ArgumentError: an estimate without shares, or a truth that is no distribution.
+        MissingExtraError: altair is not installed.
     """
     for i, e in enumerate(estimates):
         if e.fit.probabilities is None:
@@ -103,7 +107,7 @@ def chart(
 
 
 def _page(panels: list[Any]) -> Any:
-    """Panels one under another."""
+    """A chart of panels, each below the previous one."""
     whole = _altair().vconcat(*panels, spacing=30).resolve_scale(color="independent")
     return whole.configure_view(stroke="#dddddd").configure_axis(
         grid=False, labelLimit=300, labelFlush=False, labelOverlap=True, titleFontWeight="normal"
@@ -111,11 +115,19 @@ def _page(panels: list[Any]) -> Any:
 
 
 def ranking(comparisons: Mapping[str, Ranking]) -> Any:
-    """Methods from the least error to the largest, one panel per comparison: dots on a logarithmic scale, bars of two standard errors either side."""
+    """Return a chart of methods by their errors, with one panel for each comparison.
+
+    A dot is the error of a method, on a logarithmic scale, and its bar extends two standard errors
+    to both sides. The methods stand from the least error to the largest.
+
+    Args:
+        comparisons: {title of the panel: comparison}.
+    """
     return _page([_ranked(name, found) for name, found in comparisons.items()])
 
 
 def _ranked(name: str, found: Ranking) -> Any:
+    """The panel of one comparison."""
     alt = _altair()
     rows = [
         {
@@ -146,7 +158,8 @@ def _ranked(name: str, found: Ranking) -> Any:
     )
     about = [
         f"{found.runs} tallies of {found.n:,} reports, simulated from an estimate of this one",
-        "dots: mean error; bars: two standard errors of it either side; differences on the same tallies are known better",
+        "dots: mean error; bars: two standard errors to both sides; differences between methods "
+        "are more precise, because all have the same tallies",
     ]
     wrapped = [part for line in about for part in textwrap.wrap(line, _CAPTION)]
     title = alt.TitleParams(
@@ -156,24 +169,26 @@ def _ranked(name: str, found: Ranking) -> Any:
 
 
 def _panel(estimate: Solution, truth: Any, level: float, target: str) -> Any:
+    """The panel of one estimate."""
     found = rows(estimate, level, target)
     for i, row in enumerate(found):
         row["order"] = i
         if truth is not None:
             row["truth"] = float(truth[i])
-    if isinstance(estimate.domain, Grid):
+    if estimate.domain.raster is not None:
         return _map(estimate, found, level, target)
-    if isinstance(estimate.domain, Integers | Interval) and estimate.domain.size > _MOST_DOTS:
+    if estimate.domain.is_numeric and estimate.domain.size > _MOST_DOTS:
         return _line(estimate, found, level, target)
     return _dots(estimate, found, level, target)
 
 
 def _bounded(estimate: Solution, target: str) -> bool:
+    """Whether the shares have intervals."""
     return available_kind(estimate, target) != "none"
 
 
 def _data(rows: list[dict[str, Any]]) -> Any:
-    """The rows as one JSON text: Altair would check every number in a list against its schema, which takes seconds."""
+    """The rows as one JSON text, because Altair takes seconds to check lists of numbers."""
     alt = _altair()
     return alt.Data(values=json.dumps(rows), format=alt.JsonDataFormat(type="json"))
 
@@ -181,7 +196,7 @@ def _data(rows: list[dict[str, Any]]) -> Any:
 def _title(
     estimate: Solution, caption: str, level: float, target: str, shown: str, more: str = ""
 ) -> Any:
-    """Title and caption; ``shown`` says what in the picture intervals are."""
+    """The title and caption of a panel; ``shown`` names the marks that are intervals."""
     about = f"{shown}: {100 * level:.4g} % interval for the {target}{more}"
     if not _bounded(estimate, target):
         about = "no intervals: different distributions make the same reports"
@@ -192,12 +207,15 @@ def _title(
 
 
 def _heading(name: str) -> list[str]:
-    """A title in lines, a few at most: it is a name, which may be long or from a file of others."""
+    """A name as a title of a few lines; it may be long, or come from a file of others."""
     return textwrap.wrap(visible(name), 60, max_lines=_HEADING, placeholder=" ...") or [""]
 
 
 def _dots(estimate: Solution, rows: list[dict[str, Any]], level: float, target: str) -> Any:
-    """A row per value: a dot and its interval, a tick for the truth. Values without an order are sorted by share."""
+    """A row for each value with a dot, its interval, and a tick for the truth.
+
+    Values without an order are sorted by their shares.
+    """
     alt = _altair()
     many = len(rows) > _MOST_LABELS
     data = [
@@ -211,7 +229,8 @@ def _dots(estimate: Solution, rows: list[dict[str, Any]], level: float, target: 
             scale=alt.Scale(zero=False, nice=False, reverse=True),
         )
     else:
-        ordered = not isinstance(estimate.domain.labels[0], str)
+        domain = estimate.domain
+        ordered = domain.is_ordered or not isinstance(domain.labels[0], str)
         sort = alt.SortField("order") if ordered else alt.SortField("estimate", order="descending")
         place = alt.Y("value:N", title=_value_title(estimate.domain), sort=sort)
     base = alt.Chart(_data(data)).encode(y=place)
@@ -244,51 +263,52 @@ def _dots(estimate: Solution, rows: list[dict[str, Any]], level: float, target: 
 
 
 def _label(value: Any) -> str:
+    """A value as the label of a row."""
     if isinstance(value, dict):
         return ", ".join(map(_label, value.values()))
     return f"{value:.5g}" if isinstance(value, float) else visible(as_text(value))
 
 
 def _distinct(labels: list[str]) -> list[str]:
-    """The labels, cut where they are longer than a picture shows; of those that are then alike the number tells which is which."""
+    """Labels cut to a length; the number of the value is added to those that are then the same."""
     cut = [label if len(label) <= _LABEL else f"{label[:_LABEL]} ..." for label in labels]
     often = Counter(cut)
     return [label if often[label] == 1 else f"{label} ({i})" for i, label in enumerate(cut)]
 
 
 def _value_title(domain: Domain) -> str | None:
-    if isinstance(domain, Product):
-        return textwrap.shorten(visible(", ".join(domain.domains)), _CAPTION, placeholder=" ...")
-    if isinstance(domain, Interval):
+    """The title of the axis of values; None where labels need none."""
+    if domain.attributes:
+        return textwrap.shorten(visible(", ".join(domain.attributes)), _CAPTION, placeholder=" ...")
+    if domain.is_binned:
         return f"value (centre of each of {domain.size} bins)"
-    return "value" if isinstance(domain, Integers) else None
+    return "value" if domain.is_numeric else None
 
 
 def _line(estimate: Solution, rows: list[dict[str, Any]], level: float, target: str) -> Any:
-    """Steps over the values, the interval as a band, the truth dashed."""
+    """A line of steps over the values, with the intervals as a band and the truth dashed."""
     alt = _altair()
-    domain: Any = estimate.domain
-    first, last = (
-        (domain.low, domain.high)
-        if isinstance(domain, Interval)
-        else (domain.low - 0.5, domain.high + 0.5)
-    )
+    domain = estimate.domain
+    first, last = domain.ends[0]
+    if not domain.is_binned:
+        half_step = (last - first) / (domain.size - 1) / 2
+        first, last = first - half_step, last + half_step
     edges = np.linspace(first, last, len(rows) + 1).tolist()
     # Each step begins at its left edge; the last is repeated at the right end.
     data = [{**row, "edge": edge} for row, edge in zip([*rows, rows[-1]], edges, strict=True)]
     shown = [row[key] for row in rows for key in ("estimate", "truth") if key in row]
     bottom, top = min(0.0, *shown), max(shown)
-    # A band that is much wider than what it is about would press that flat: it then runs off the picture.
+    # A band that is much higher than the line would flatten the line, so the band is cut.
     most = 2 * top if _bounded(estimate, target) else top
     high = min(most, max([top, *(row["high"] for row in rows)])) * 1.02
     cut = _bounded(estimate, target) and any(row["high"] > high for row in rows)
-    unit = f"value ({len(rows)} bins)" if isinstance(domain, Interval) else "value"
+    unit = f"value ({len(rows)} bins)" if domain.is_binned else "value"
     place = alt.X("edge:Q", title=unit, scale=alt.Scale(domain=[first, last], nice=False))
     base = alt.Chart(_data(data)).encode(x=place)
     axis = alt.Axis(format="~%", grid=True, gridColor="#eeeeee")
     share = alt.Y(
         "estimate:Q",
-        title="share of each bin" if isinstance(domain, Interval) else "share",
+        title="share of each bin" if domain.is_binned else "share",
         axis=axis,
     )
     share = share.scale(domain=[bottom, high], nice=False)
@@ -322,32 +342,33 @@ def _line(estimate: Solution, rows: list[dict[str, Any]], level: float, target: 
 
 
 def _map(estimate: Solution, rows: list[dict[str, Any]], level: float, target: str) -> Any:
-    """Cells as squares, the darker the larger the share; the truth beside it on the same scale."""
+    """A map of cells, darker for larger shares, with the truth beside it on the same scale."""
     alt = _altair()
-    domain: Any = estimate.domain
+    cells = estimate.domain.raster
+    assert cells is not None
     data = [{**row, "row": row["value"][0], "column": row["value"][1]} for row in rows]
     fields = ["estimate", *(["truth"] if "truth" in rows[0] else [])]
     each = _WIDTH / len(fields) - 20 * (len(fields) - 1)
-    cell = max(1.0, min(each / domain.columns, 400 / domain.rows, 40.0))
+    cell = max(1.0, min(each / cells.columns, 400 / cells.rows, 40.0))
     ends = [
         min(0.0, *(row[f] for row in rows for f in fields)),
         max(row[f] for row in rows for f in fields),
     ]
-    sides = "" if domain.side == 1 else f" (cells of side {domain.side:g})"
+    sides = "" if cells.side == 1 else f" (cells of side {cells.side:g})"
     panels = []
     for f in fields:
         x, y = (
             alt.X(
-                "column:O", title=f"column{sides}", axis=_every(domain.columns, cell, labelAngle=0)
+                "column:O", title=f"column{sides}", axis=_every(cells.columns, cell, labelAngle=0)
             ),
             alt.Y(
                 "row:O",
                 title=f"row{sides}" if f == fields[0] else None,
-                axis=_every(domain.rows, cell),
+                axis=_every(cells.rows, cell),
             ),
         )
         legend = alt.Legend(
-            format="~%", tickCount=5, gradientLength=max(100.0, min(200.0, cell * domain.rows))
+            format="~%", tickCount=5, gradientLength=max(100.0, min(200.0, cell * cells.rows))
         )
         colour = alt.Color(
             f"{f}:Q", title="share", scale=alt.Scale(domain=ends, range=_SHADES), legend=legend
@@ -355,8 +376,8 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], level: float, target: s
         drawn = alt.Chart(_data(data)).mark_rect().encode(x=x, y=y, color=colour)
         panels.append(
             drawn.properties(
-                width=cell * domain.columns,
-                height=cell * domain.rows,
+                width=cell * cells.columns,
+                height=cell * cells.rows,
                 title=alt.TitleParams(f, fontWeight="normal"),
             )
         )
@@ -373,25 +394,35 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], level: float, target: s
 
 
 def _every(count: int, cell: float, **options: Any) -> Any:
-    """An axis of indices whose labels have room."""
+    """An axis of ``count`` indices, with as many labels as fit cells of this size."""
     step = next((s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if s * cell >= 18), count)
     return _altair().Axis(values=list(range(0, count, step)), ticks=False, domain=False, **options)
 
 
 class _Inert(json.JSONEncoder):
-    """JSON that can stand inside a script of a page: it means the same, and holds no ``<``, so no tag and no comment begins in it."""
+    """JSON without ``<``, so that no tag or comment begins in the script of a page."""
 
     def encode(self, o: Any) -> str:
         return super().encode(o).replace("<", "\\u003c")
 
 
 def save(picture: Any, path: str) -> None:
-    """Write a chart to ``path``: .png, .svg, .html (with everything inside, works offline) or .json (Vega-Lite)."""
+    """Write a chart to a file, in the format that the suffix names.
+
+    Args:
+        picture: a chart of this module.
+        path: ends in .png, .svg, .html (a page that works offline) or .json (Vega-Lite).
+
+    Raises:
+        ArgumentError: another suffix.
+        FileError: the file cannot be written.
+        MissingExtraError: vl-convert-python is not installed.
+    """
     suffix = Path(str(path)).suffix
     if suffix not in (".png", ".svg", ".html", ".json"):
         raise ArgumentError(message("path", "must end in .png, .svg, .html or .json", path))
     buffer: Any = io.BytesIO() if suffix == ".png" else io.StringIO()
-    # In a page the chart is JSON inside a script, which ends at the next "</script" wherever that stands, in a label too.
+    # In a page the chart is JSON in a script, which ends at the first "</script", even in a label.
     options: dict[str, dict[str, Any]] = {
         ".png": {"scale_factor": 2},
         ".html": {"inline": True, "json_kwds": {"cls": _Inert}},

@@ -21,7 +21,7 @@ from warner._core.errors import (
     ValuesError,
     message,
 )
-from warner.domains import Domain, Padded, Product
+from warner.domains import Domain
 from warner.estimators.fit import Status
 from warner.estimators.key_value import Moments, PerKey, key_moments, of_keys
 from warner.results.given import shares_given
@@ -236,11 +236,10 @@ def frequencies(
     if estimate.data.channel.is_keyed:
         bounds = wald(of_keys(estimate.data), level, target)
     else:
-        assert isinstance(estimate.domain, Product)
         bounds = interval(
-            marginal_estimate(estimate, next(iter(estimate.domain.domains))), level, target
+            marginal_estimate(estimate, next(iter(estimate.domain.attributes))), level, target
         )
-    if isinstance(keys, Padded):
+    if keys.pairs is not None:
         times, shares, bounds = keys.pairs, shares[:-1], bounds[:-1]
         if estimate.fit.status is not Status.OUTSIDE_SIMPLEX:
             shares = np.clip(shares, 0.0, 1 / times)  # nobody holds a key more than once
@@ -284,7 +283,7 @@ def key_rows(
 
 def _attributes(estimate: Solution) -> tuple[Domain, Domain]:
     domain = estimate.domain
-    if not isinstance(domain, Product) or len(domain.domains) != 2:
+    if len(domain.attributes) != 2:
         raise ArgumentTypeError(
             message(
                 "estimate",
@@ -293,7 +292,7 @@ def _attributes(estimate: Solution) -> tuple[Domain, Domain]:
                 "Collect them with KeyValue",
             )
         )
-    keys, values = domain.domains.values()
+    keys, values = domain.attributes.values()
     return keys, values
 
 

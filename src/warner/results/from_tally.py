@@ -51,12 +51,11 @@ def likelihood_data(
     if tally.n <= 0:
         raise EmptyError(message("tally", "counts no reports", None, "Tally at least one report"))
     channel, counts, domain = mechanism.channel_for(tally, attributes)
-    uneven = tally.kind == "digits" and (tally.counts.sum(axis=-1) != tally.n).any()
     if (
         counts.shape != channel.shape[:1]
         or (counts < 0).any()
         or int(counts.sum()) != tally.n * channel.rows_per_report
-        or uneven
+        or not tally.is_consistent
     ):
         raise MismatchError(
             message(
@@ -93,7 +92,7 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Like
                     "Make one with mechanism.tally(reports)",
                 )
             )
-        groups.setdefault(canonical([tally.header, tally.kind]), []).append(tally)
+        groups.setdefault(canonical([tally.header, tally.kind.name]), []).append(tally)
     require_same_origin([t.simulated for group in groups.values() for t in group], "tallies")
     totals = [merge(group) for group in groups.values()]
     # A mechanism that nobody used is skipped. If all are empty, the first raises its own error.

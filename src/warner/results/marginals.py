@@ -9,7 +9,7 @@ from warner._core.checks import kind as kind_of
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, ArgumentTypeError, message
 from warner.channels import LikelihoodOperator, SummedChannel, summed
-from warner.domains import Domain, Product
+from warner.domains import Domain
 from warner.estimators.fit import Status
 from warner.estimators.inversion import Inversion
 from warner.estimators.likelihood_data import LikelihoodData
@@ -31,7 +31,7 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
         ArgumentError: unknown names, or the same name twice.
         ArgumentTypeError: a domain that is not a Product, or names that are not strings.
     """
-    domain = require_product(estimate.domain)
+    domain = estimate.domain
     keep = positions(domain, names)
     if keep == tuple(range(len(domain.shape))) and len(keep) > 1:
         return estimate
@@ -58,7 +58,7 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
         status, shares = Status.EXACT, shares / shares.sum()
     usual = "wald" if operator.has_moments else "bootstrap"
     whole = None if alone else Sums(estimate, domain.shape, keep, usual)
-    named = estimate.attribute if len(keep) > 1 else list(domain.domains)[keep[0]]
+    named = estimate.attribute if len(keep) > 1 else list(domain.attributes)[keep[0]]
     # Independent draws of shares do not show how the noise of neighbouring cells cancels in sums.
     return Solution(
         replace(fit, probabilities=shares, status=status, draws=None, by_draws=False, path=None),
@@ -69,23 +69,23 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     )
 
 
-def require_product(domain: Domain) -> Product:
-    """The domain, refused where it is not a Product.
+def attribute_names(domain: Domain) -> list[str]:
+    """The names of the attributes of a Product.
 
     Args:
-        domain: any domain.
+        domain: a Product.
 
     Raises:
-        ArgumentTypeError: the domain is not a Product.
+        ArgumentTypeError: a domain without attributes.
     """
-    if not isinstance(domain, Product):
+    if not domain.attributes:
         raise ArgumentTypeError(
             message("domain", "must be a Product, of several attributes", type(domain).__name__)
         )
-    return domain
+    return list(domain.attributes)
 
 
-def positions(domain: Product, names: str | Sequence[str], least: int = 1) -> tuple[int, ...]:
+def positions(domain: Domain, names: str | Sequence[str], least: int = 1) -> tuple[int, ...]:
     """The positions of some attributes in a Product, in the order of their names.
 
     Args:
@@ -95,9 +95,9 @@ def positions(domain: Product, names: str | Sequence[str], least: int = 1) -> tu
 
     Raises:
         ArgumentError: unknown names, the same name twice, or too few of them.
-        ArgumentTypeError: names that are not strings.
+        ArgumentTypeError: a domain that is not a Product, or names that are not strings.
     """
-    known = list(domain.domains)
+    known = attribute_names(domain)
     if not isinstance(names, str) and (
         not hasattr(names, "__iter__") or not all(isinstance(name, str) for name in names)
     ):
@@ -122,7 +122,7 @@ def positions(domain: Product, names: str | Sequence[str], least: int = 1) -> tu
     return tuple(known.index(name) for name in asked)
 
 
-def subdomain(domain: Product, keep: Sequence[int]) -> Domain:
+def subdomain(domain: Domain, keep: Sequence[int]) -> Domain:
     """The Product of the attributes at ``keep``, or the domain of a single attribute."""
-    known = list(domain.domains.items())
-    return known[keep[0]][1] if len(keep) == 1 else Product(**dict(known[axis] for axis in keep))
+    names = list(domain.attributes)
+    return domain.select([names[axis] for axis in keep])

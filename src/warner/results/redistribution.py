@@ -15,7 +15,7 @@ from warner._core.errors import (
     MismatchError,
     message,
 )
-from warner.domains import Domain, Tagged
+from warner.domains import Domain
 from warner.results.intervals import interval
 from warner.results.solution import Solution
 
@@ -107,7 +107,7 @@ def redistribute(estimate: Solution, background: Mapping[str, Any] | None = None
     if not isinstance(estimate, Solution):
         raise ArgumentTypeError(message("estimate", "must be an Estimate", kind(estimate)))
     tagged = estimate.domain
-    if not isinstance(tagged, Tagged):
+    if not tagged.tags:
         raise MismatchError(
             message(
                 "estimate",
@@ -116,7 +116,7 @@ def redistribute(estimate: Solution, background: Mapping[str, Any] | None = None
                 "It must come from the tally of a Personalized mechanism",
             )
         )
-    size = tagged.domain.size
+    size = tagged.untagged.size
     if background is not None and not isinstance(background, Mapping):
         raise ArgumentTypeError(
             message(
@@ -159,7 +159,7 @@ def redistribute(estimate: Solution, background: Mapping[str, Any] | None = None
     bots = {tag: float(r[size + k]) for k, tag in enumerate(tagged.tags)}
     return Redistributed(
         matrix @ r,
-        tagged.domain,
+        tagged.untagged,
         estimate,
         bots,
         matrix,

@@ -1,39 +1,39 @@
-"""What is asked of a distribution: mean, variance, quantiles, the mass of a range, each a number with an interval.
+"""Summaries of a distribution: mean, variance, quantiles and shares of ranges, with intervals.
 
-What a value is, is its place in ``domain.points``. A bin of an Interval holds its numbers spread evenly, so that within a bin
-of width h the cumulative share is linear:
+The place of a value is its row of ``domain.points``. The numbers in a bin of width h are taken as
+spread evenly, so that the cumulative share is linear within a bin. With the centres c of the bins:
 
-    mean = sum_x theta_x c_x,   variance = sum_x theta_x c_x^2 - mean^2 + h^2 / 12,   c the centres
+    mean = sum_x theta_x c_x,   variance = sum_x theta_x c_x^2 - mean^2 + h^2 / 12
 
 The values of other domains are points: h = 0, and the cumulative share is a staircase.
 
-Mean and range are linear and take the shares as they are, so that they are unbiased where the shares are. Variance and
-quantiles are of a distribution: shares that are none are first projected on the simplex.
+Means and shares of ranges are linear in theta and take the estimated shares as they are, so they
+are unbiased where the shares are. Variances and quantiles are functions of distributions. So shares
+outside the simplex are first projected on it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from warner._core.checks import choice, real, show
-from warner._core.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    message,
-)
-from warner.domains import Domain, Integers, Interval, Product
+from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner.domains import Domain
 from warner.estimators import LogSpline
 from warner.metrics import ROUNDING, cumulative
 from warner.metrics.simplex import project
 from warner.results.intervals import TARGETS, holding, interval, normal_quantile
 from warner.results.solution import Solution
 
+_WEIGHTS = "interval(kind='bootstrap', weights=...) with a number"
+
 
 class Quantity(float):
-    """A number that was estimated, and how sure it is.
+    """An estimated number that can give a confidence interval.
 
     >>> from warner import Integers, RandomizedResponse, estimate
     >>> ages = RandomizedResponse(Integers(0, 9), 4.0)
@@ -44,7 +44,8 @@ class Quantity(float):
     """
 
     _estimate: Solution
-    _of: Any  # Linear, Variance, Quantile, Sampled or Ratio, or any of them of a part of the shares
+    # Linear, Variance, Quantile, Sampled or Ratio, or a function of a part of the shares.
+    _of: Any
 
     def __new__(cls, value: float, estimate: Solution, of: Any) -> Quantity:
         self = super().__new__(cls, value)
@@ -62,25 +63,33 @@ class Quantity(float):
         replicates: int = 200,
         rng: np.random.Generator | None = None,
     ) -> np.ndarray:
-        """A confidence interval (2,) for the true number; its ends are numbers that it can be.
+        """Return a confidence interval (2,) for the true number, within its possible range.
 
-        Args:
-            level: coverage asked for, in (0, 1).
-            target: ``"population"``, the distribution that people were drawn from, or ``"respondents"``, exactly these people.
-            kind: ``"bootstrap"``, ``"posterior"`` (quantiles of the posterior, where the estimator has one), ``"fisher"`` (means and
-                ranges), as in :mod:`warner.results.intervals`; None for the posterior where there is one and the target is the population,
-                else the bootstrap; of a marginal, for what its own reports say, widened to hold the estimate.
-            replicates: of the bootstrap.
-            rng: None for fresh randomness.
-
-        The bootstrap of a quantile is that of all cumulative shares, and the interval is where they can be q [Woodruff 1952]:
+        The bootstrap interval of a quantile comes from bounds of all cumulative shares F. It holds
+        the values v at which F can reach q [Woodruff 1952]:
 
             { v : low(F(v - 1)) < q <= high(F(v)) }
 
-        because a quantile itself jumps: reflecting its jumps about the estimate, as is right for smooth functions, misses.
+        A quantile itself jumps, and reflecting jumps about the estimate would miss the truth.
 
-        Where different distributions make the same reports (``has_intervals`` is False), the bootstrap does not see how far the
-        number could differ among them, and where an estimator is biased (few steps of EM) it sees the bias only at the estimate.
+        Where different distributions make the same reports (``has_intervals`` is False), the
+        bootstrap does not show how far the number could differ among them. Where an estimator is
+        biased, as after few steps of EM, it shows the bias at the estimate only.
+
+        Args:
+            level: the coverage, in (0, 1).
+            target: ``"population"`` for the distribution that people were drawn from;
+                ``"respondents"`` for exactly the people who reported.
+            kind: ``"bootstrap"``; ``"posterior"`` for quantiles of the posterior, where the
+                estimator has one; ``"fisher"`` for means and ranges; see
+                :mod:`warner.results.intervals`. None takes the posterior where there is one and
+                the target is the population, and otherwise the bootstrap. For a marginal, None
+                uses the reports of the marginal alone and widens the interval to hold the estimate.
+            replicates: the number of replicates of the bootstrap.
+            rng: the generator of the bootstrap; None for fresh randomness.
+
+        Raises:
+            ArgumentError: a level, target or kind that does not exist for this number.
         """
         if isinstance(self._of, Sampled | Ratio):
             choice("kind", kind, ("wald", None))
@@ -107,22 +116,24 @@ class Quantity(float):
             else asked
         )
         bounds = interval(self._estimate, level, target, kind, weights, replicates, rng)
-        return asked.invert(bounds, self._of) if hasattr(asked, "invert") else bounds[0]
+        found: np.ndarray = (
+            asked.invert(bounds, self._of) if hasattr(asked, "invert") else bounds[0]
+        )
+        return found
 
     def _holding(self, bounds: np.ndarray) -> np.ndarray:
-        """An interval (2,) of another estimate of the same number, widened to hold this one."""
+        """The interval (2,) of another estimate of the same number, widened to hold this one."""
         found: np.ndarray = holding(bounds[None], float(self))[0]
         return found
 
     def _alone(self) -> Quantity | None:
-        """The same number of a marginal, from its own reports: refitting all that it is a marginal of, 200 times, takes minutes."""
+        """The same number from the reports of a marginal alone; None where it is no marginal.
+
+        To refit the joint distribution 200 times would take minutes.
+        """
         result = self._estimate
         data = result.data
-        if (
-            result.sums is None
-            or not data.channel.has_likelihood
-            or not isinstance(data.domain, Integers | Interval)
-        ):
+        if result.sums is None or not data.channel.has_likelihood or not data.domain.is_ordered:
             return None
         own = Solution(LogSpline().fit(data), data, LogSpline())
         return Quantity(float(np.atleast_1d(self._of(own.probabilities))[0]), own, self._of)
@@ -130,7 +141,14 @@ class Quantity(float):
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """A mean that was estimated by itself, its variance, the least and the largest value, and the most that it is off on average."""
+    """A mean that was estimated without a distribution.
+
+    Attributes:
+        value: the estimate.
+        variance: its variance.
+        limits: the least and the largest value that it can have.
+        bias: an upper bound of its bias.
+    """
 
     value: float
     variance: float
@@ -138,16 +156,20 @@ class Sampled:
     bias: float = 0.0
 
     def around(self, z: float) -> np.ndarray:
-        """value +- (z sd + bias), within the limits."""
+        """Return value -+ (z sd + bias), within the limits, (2,)."""
         half = z * np.sqrt(self.variance) + self.bias
-        return np.clip([self.value - half, self.value + half], *self.limits)
+        return np.asarray(np.clip([self.value - half, self.value + half], *self.limits))
 
 
 @dataclass(frozen=True, eq=False)
 class Ratio:
-    """A ratio of two estimated numbers, such as a mean among those whose share is estimated too.
+    """A ratio of two estimated numbers, such as a mean among people whose share is estimated too.
 
-    ``variance``: (2, 2) of (numerator, denominator); ``limits``: the least and the largest that it can be.
+    Attributes:
+        numerator: N.
+        denominator: f.
+        variance: the covariance matrix (2, 2) of (N, f).
+        limits: the least and the largest value that the ratio can have.
     """
 
     numerator: float
@@ -156,7 +178,10 @@ class Ratio:
     limits: tuple[float, float]
 
     def around(self, z: float) -> np.ndarray:
-        """{ r : |N - r f| <= z sd(N - r f) }, within the limits: all of them where f is not clear of 0 [Fieller 1954]."""
+        """Return { r : |N - r f| <= z sd(N - r f) } within the limits, (2,) [Fieller 1954].
+
+        Where f does not differ significantly from 0, the interval is the limits.
+        """
         (nn, nf), (_, ff) = z**2 * self.variance
         a, b, c = (
             self.denominator**2 - ff,
@@ -166,12 +191,18 @@ class Ratio:
         if a <= 0 or self.denominator <= 0:
             return np.array(self.limits)
         root = np.sqrt(max(b**2 - a * c, 0.0))
-        return np.clip([(b - root) / a, (b + root) / a], *self.limits)
+        return np.asarray(np.clip([(b - root) / a, (b + root) / a], *self.limits))
 
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """weights @ theta: (1,); ``limits`` where it can be more than shares of the values make it."""
+    """weights @ theta, (1,).
+
+    Attributes:
+        weights: (K,).
+        limits: the least and the largest possible number, where numbers within a bin can exceed
+            those of the weights; None where the weights give them.
+    """
 
     weights: np.ndarray
     limits: tuple[float, float] | None = None
@@ -182,13 +213,19 @@ class Linear:
 
 @dataclass(frozen=True, eq=False)
 class Variance:
-    """sum_x theta_x c_x^2 - (sum_x theta_x c_x)^2 + h^2 / 12: (1,), with c (K,) and h the width of a bin."""
+    """sum_x theta_x c_x^2 - (sum_x theta_x c_x)^2 + h^2 / 12, (1,).
+
+    Attributes:
+        points: c, (K,).
+        width: h, the width of a bin.
+    """
 
     points: np.ndarray
     width: float
 
     @property
     def limits(self) -> tuple[float, float]:
+        """The least and the largest possible variance."""
         least = self.width**2 / 12
         return least, least + float(np.ptp(self.points)) ** 2 / 4
 
@@ -199,9 +236,11 @@ class Variance:
 
 @dataclass(frozen=True, eq=False)
 class Cumulative:
-    """Shares at or below a value: 0, then one (K,) for each value in order, or bin.
+    """The cumulative shares (K + 1,): 0, then the share at or below each value or bin in order.
 
-    ``edges``: (K + 1,) of bins, or (K,) points in order; ``order``: (K,), the values in that order.
+    Attributes:
+        edges: the edges (K + 1,) of bins, or points (K,), increasing.
+        order: the indices (K,) of the values in increasing order.
     """
 
     edges: np.ndarray
@@ -210,30 +249,42 @@ class Cumulative:
     limits = (0.0, 1.0)
 
     @property
-    def bins(self) -> bool:
+    def has_bins(self) -> bool:
+        """Whether ``edges`` are those of bins."""
         return self.edges.size > self.order.size
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:
         return cumulative(_distribution(theta)[self.order])
 
     def reached(self, shares: np.ndarray, q: float) -> float:
-        """The smallest value at which the cumulative shares (K + 1,), which need not increase, are q or more."""
+        """Return the smallest value at which cumulative shares are q or more.
+
+        Args:
+            shares: (K + 1,), not necessarily increasing.
+            q: in [0, 1].
+        """
         j = max(1, int(np.argmax(shares >= q - ROUNDING)))
-        if not self.bins:
+        if not self.has_bins:
             return float(self.edges[j - 1])
         before, after = shares[j - 1], shares[j]
         part = min(1.0, max(0.0, (q - before) / (after - before))) if after > before else 0.0
         return float(self.edges[j - 1] + part * (self.edges[j] - self.edges[j - 1]))
 
-    def invert(self, bounds: np.ndarray, of: Any) -> np.ndarray:
-        """The values (2,) between which q can be reached, from bounds (K + 1, 2) of the cumulative shares."""
+    def invert(self, bounds: np.ndarray, of: Quantile) -> np.ndarray:
+        """Return the values (2,) between which F can reach q.
+
+        Args:
+            bounds: lower and upper bounds (K + 1, 2) of the cumulative shares F.
+            of: the quantile, which holds q.
+        """
         q = of.q
-        if q <= ROUNDING:  # it is the least value whatever the shares are
+        if q <= ROUNDING:
+            # The quantile at 0 is the least value for any shares.
             return np.repeat(self.edges[0], 2)
         bounds = bounds.copy()
         bounds[0], bounds[-1] = 0.0, 1.0
         low = self.reached(bounds[:, 1], q)
-        if not self.bins:
+        if not self.has_bins:
             return np.array([low, self.edges[np.flatnonzero(bounds[:-1, 0] < q)[-1]]])
         j = int(np.flatnonzero(bounds[:, 0] <= q)[-1])
         if j == self.order.size:
@@ -244,13 +295,14 @@ class Cumulative:
 
 @dataclass(frozen=True, eq=False)
 class Quantile:
-    """The smallest value whose cumulative share reaches q: (1,)."""
+    """The smallest value whose cumulative share reaches q, (1,)."""
 
     cumulative: Cumulative
     q: float
 
     @property
     def limits(self) -> tuple[float, float]:
+        """The least and the largest value of the domain."""
         return float(self.cumulative.edges[0]), float(self.cumulative.edges[-1])
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:
@@ -258,126 +310,95 @@ class Quantile:
 
 
 def mean(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
-    """See Estimate.mean."""
-    points = _points(estimate.domain, "mean")
-    if estimate.fit.mean is not None and estimate.fit.mean_variance is not None:
-        bias = np.zeros(len(points.T)) if estimate.fit.mean_bias is None else estimate.fit.mean_bias
-        given = zip(points.T, estimate.fit.mean, estimate.fit.mean_variance, bias, strict=True)
-        found = tuple(
-            Quantity(
-                float(m),
-                estimate,
-                Sampled(float(m), float(v / estimate.n), _ends(estimate.domain, c), float(b)),
-            )
-            for c, m, v, b in given
-        )
-        return found[0] if len(found) == 1 else found
-    return _each(estimate, [Linear(c, _ends(estimate.domain, c)) for c in points.T])
+    """Return the mean on each axis of the domain's points: see ``Estimate.mean``."""
+    points, ends = _points(estimate.domain, "mean"), estimate.domain.ends
+    fit = estimate.fit
+    if fit.mean is None or fit.mean_variance is None:
+        linear = zip(points.T, ends, strict=True)
+        return _each(estimate, [Linear(axis, limits) for axis, limits in linear])
+    bias = np.zeros(len(ends)) if fit.mean_bias is None else fit.mean_bias
+    given = zip(fit.mean, fit.mean_variance, ends, bias, strict=True)
+    found = tuple(
+        Quantity(float(m), estimate, Sampled(float(m), float(v / estimate.n), limits, float(b)))
+        for m, v, limits, b in given
+    )
+    return found[0] if len(found) == 1 else found
 
 
 def variance(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
-    """See Estimate.variance."""
+    """Return the variance on each axis of the domain's points: see ``Estimate.variance``."""
     points = _points(estimate.domain, "variance")
-    return _each(estimate, [Variance(c, _width(estimate.domain)) for c in points.T])
+    return _each(estimate, [Variance(axis, estimate.domain.bin_width) for axis in points.T])
 
 
 def quantile(estimate: Solution, q: float) -> Quantity:
-    """See Estimate.quantile."""
+    """Return the quantile at ``q`` in [0, 1]: see ``Estimate.quantile``."""
     points = _line(estimate.domain, "quantile")
     q = real("q", q)
     if not 0 <= q <= 1:
         raise ArgumentError(message("q", "must lie in [0, 1]", show(q)))
-    order = np.argsort(points, kind="stable")
-    edges = _edges(estimate.domain) if isinstance(estimate.domain, Interval) else points[order]
+    order, edges = np.argsort(points, kind="stable"), estimate.domain.edges
+    edges = points[order] if edges is None else edges
     return _quantity(estimate, Quantile(Cumulative(edges, order), q))
 
 
 def mass(estimate: Solution, low: float, high: float) -> Quantity:
-    """See Estimate.range."""
+    """Return the share of people between two numbers: see ``Estimate.range``."""
     domain = estimate.domain
     points = _line(domain, "range")
-    first, last = (
-        (domain.low, domain.high) if isinstance(domain, Interval) else (points.min(), points.max())
-    )
+    first, last = domain.ends[0]
     low, high = real("low", low), real("high", high)
     for name, value in (("low", low), ("high", high)):
         if not first <= value <= last:
-            raise ArgumentError(
-                message(name, f"must lie in the domain, {first:.10g}..{last:.10g}", f"{value:.10g}")
-            )
+            rule = f"must lie in the domain, {first:.10g}..{last:.10g}"
+            raise ArgumentError(message(name, rule, f"{value:.10g}"))
     if low > high:
         raise ArgumentError(message("low", f"must be at most high, {high:.10g}", f"{low:.10g}"))
-    if isinstance(domain, Interval):
-        edges = np.clip(_edges(domain), low, high)
-        weights = np.clip(np.diff(edges) / _width(domain), 0.0, 1.0)
-    else:
+    if domain.edges is None:
         weights = ((points >= low) & (points <= high)).astype(np.float64)
+    else:
+        inside = np.diff(np.clip(domain.edges, low, high))
+        weights = np.clip(inside / domain.bin_width, 0.0, 1.0)
     return _quantity(estimate, Linear(weights))
 
 
 def _quantity(estimate: Solution, of: Linear | Variance | Quantile) -> Quantity:
+    """The value of a function of the shares at the estimate."""
     return Quantity(float(of(estimate.probabilities)[0]), estimate, of)
 
 
-def _each(estimate: Solution, functions: list[Any]) -> Quantity | tuple[Quantity, ...]:
+def _each(
+    estimate: Solution, functions: Sequence[Linear | Variance]
+) -> Quantity | tuple[Quantity, ...]:
+    """One quantity, or a tuple of one for each axis."""
     found = tuple(_quantity(estimate, of) for of in functions)
     return found[0] if len(found) == 1 else found
 
 
 def _distribution(theta: np.ndarray) -> np.ndarray:
-    """theta, projected on the simplex where it is not there."""
+    """theta, projected on the simplex where it is outside."""
     return theta if (theta >= 0).all() and abs(theta.sum() - 1) <= 1e-9 else project(theta)
 
 
-def _ends(domain: Domain, points: np.ndarray) -> tuple[float, float]:
-    """The least and the largest number of the domain, of which bins know the centres only."""
-    return (
-        (domain.low, domain.high)
-        if isinstance(domain, Interval)
-        else (float(points.min()), float(points.max()))
+def _points(domain: Domain, name: str) -> np.ndarray:
+    """The coordinates (K, d) of the values; refused where values have none."""
+    if domain.points is not None:
+        return domain.points
+    each, other = (
+        ("combination", "Tally a numeric attribute by itself")
+        if domain.attributes
+        else ("value", "Use Integers or Interval if the values are numbers")
     )
+    rule = "needs values that are numbers or places, as of Integers, Interval or Grid"
+    remedy = f"{other}, or ask for {_WEIGHTS} for each {each}"
+    raise ArgumentTypeError(message(name, rule, type(domain).__name__, remedy))
 
 
-def _width(domain: Domain) -> float:
-    return (domain.high - domain.low) / domain.size if isinstance(domain, Interval) else 0.0
-
-
-def _edges(domain: Interval) -> np.ndarray:
-    return np.linspace(domain.low, domain.high, domain.size + 1)
-
-
-def _points(domain: Domain, what: str) -> np.ndarray:
-    """Coordinates (K, d) of the values, refused where they have none."""
-    if domain.points is None:
-        each = "combination" if isinstance(domain, Product) else "value"
-        other = (
-            "Tally a numeric attribute by itself"
-            if isinstance(domain, Product)
-            else "Use Integers or Interval if the values are numbers"
-        )
-        remedy = f"{other}, or ask for interval(kind='bootstrap', weights=...) with a number for each {each}"
-        raise ArgumentTypeError(
-            message(
-                what,
-                "needs values that are numbers or places, as of Integers, Interval or Grid",
-                type(domain).__name__,
-                remedy,
-            )
-        )
-    return domain.points
-
-
-def _line(domain: Domain, what: str) -> np.ndarray:
-    """Coordinates (K,) of values on a line, refused where they are not."""
-    points = _points(domain, what)
-    if points.shape[1] > 1:
-        remedy = "Ask for mean() or variance(), or for interval(kind='bootstrap', weights=...) with a number for each value"
-        raise ArgumentTypeError(
-            message(
-                what,
-                "needs values in an order, as of Integers or Interval",
-                type(domain).__name__,
-                remedy,
-            )
-        )
-    return points[:, 0]
+def _line(domain: Domain, name: str) -> np.ndarray:
+    """The coordinates (K,) of values on a line; refused where values are elsewhere."""
+    points = _points(domain, name)
+    if points.shape[1] == 1:
+        return points[:, 0]
+    rule = "needs values in an order, as of Integers or Interval"
+    remedy = f"Ask for mean() or variance(), or for {_WEIGHTS} for each value"
+    raise ArgumentTypeError(message(name, rule, type(domain).__name__, remedy))

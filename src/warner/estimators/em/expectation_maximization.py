@@ -19,7 +19,7 @@ from warner.channels import (
     LikelihoodOperator,
     summed,
 )
-from warner.domains import Domain, Product
+from warner.domains import Domain
 from warner.estimators.base import Estimator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.independent import Independent
@@ -113,7 +113,7 @@ class ExpectationMaximization(Estimator):
         start = perf_counter()
         if (
             self.start == "independent"
-            and isinstance(data.domain, Product)
+            and data.domain.attributes
             and (turned := self._by_name(data, data.domain))
         ):
             return turned
@@ -150,9 +150,9 @@ class ExpectationMaximization(Estimator):
             )
         return replace(fit, path=kept, seconds=perf_counter() - start)
 
-    def _by_name(self, data: LikelihoodData, domain: Product) -> Fit | None:
+    def _by_name(self, data: LikelihoodData, domain: Domain) -> Fit | None:
         """The fit with attributes in the order of their names, turned back, so that reports are dealt alike in whatever order they are asked for."""
-        names = list(domain.domains)
+        names = list(domain.attributes)
         order = sorted(range(len(names)), key=names.__getitem__)
         found = (
             None
@@ -161,7 +161,7 @@ class ExpectationMaximization(Estimator):
         )
         if found is None:
             return None
-        other = Product(**{names[axis]: domain.domains[names[axis]] for axis in order})
+        other = domain.select([names[axis] for axis in order])
         fit = self.fit(LikelihoodData(found[0], found[1], data.n, other))
         return replace(
             fit,
@@ -182,7 +182,7 @@ class _Marginal(Estimator):
 
 def _tells_apart(channel: LikelihoodOperator, w: np.ndarray, domain: Domain) -> bool:
     """Whether there are marginals to start from, made from reports of one attribute or by a closed form."""
-    return isinstance(domain, Product) and (
+    return bool(domain.attributes) and (
         channel.has_closed_inverse or channel.marginal(w, domain.shape, [0]) is not None
     )
 

@@ -1,0 +1,121 @@
+"""The schema of study files, from what domains declare about themselves."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from warner.domains import DOMAINS, Domain, StudyEntry
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+# The domains that a study file can state, by the key that states them.
+BY_KEY: dict[str, type[Domain]] = {cls.study.key: cls for cls in DOMAINS if cls.study is not None}
+
+
+@lru_cache(maxsize=1)
+def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
+    """Return the pydantic model of a study file.
+
+    It is built on first use, because importing pydantic takes longer than importing warner.
+
+    Args:
+        mechanisms: the names that an attribute's ``mechanism`` may have.
+    """
+    from pydantic import (
+        BaseModel,
+        ConfigDict,
+        Field,
+        StrictBool,
+        StrictFloat,
+        StrictInt,
+        StrictStr,
+        create_model,
+        model_validator,
+    )
+
+    class OneDomain(BaseModel):
+        # Further keys are options of the mechanism, which its constructor checks.
+        model_config = ConfigDict(extra="allow")
+
+        @model_validator(mode="after")
+        def one_domain(self) -> Any:
+            if sum(getattr(self, key) is not None for key in BY_KEY) != 1:
+                raise ValueError(f"must have exactly one of {', '.join(BY_KEY)}")
+            return self
+
+    domains: dict[str, Any] = {
+        entry.key: (_form(entry) | None, Field(None, description=entry.description))
+        for entry in (cls.study for cls in BY_KEY.values())
+        if entry is not None
+    }
+    attribute = create_model(
+        "AttributeSpec",
+        __base__=OneDomain,
+        **domains,
+        mechanism=(StrictStr, Field(description=f"one of {', '.join(mechanisms)}")),
+        epsilon=(StrictInt | StrictFloat, Field(description="budget in nats")),
+        keys=(
+            list[StrictStr | StrictInt | StrictBool] | None,
+            Field(None, description="for KeyValue: labels of the keys that values go with"),
+        ),
+        tags=(
+            list[StrictStr] | None,
+            Field(
+                None,
+                description="for utility-optimised mechanisms: each tag has a placeholder, sent in "
+                "place of answers that are secret for one person",
+            ),
+        ),
+    )
+    return create_model(
+        "Study",
+        __config__=ConfigDict(extra="forbid"),
+        title=(StrictStr, ""),
+        delta=(
+            StrictInt | StrictFloat | None,
+            Field(
+                None,
+                ge=0,
+                lt=1,
+                description="the largest sum of the deltas of all attributes",
+            ),
+        ),
+        budget=(
+            StrictInt | StrictFloat | None,
+            Field(
+                None, gt=0, description="the largest sum of the epsilons that one person may spend"
+            ),
+        ),
+        attributes=(dict[str, attribute], Field(min_length=1)),  # type: ignore[valid-type]
+    )
+
+
+def _form(entry: StudyEntry) -> Any:
+    """The strict pydantic type of a domain's key; a table is a model of its own."""
+    from pydantic import ConfigDict, create_model
+
+    if not isinstance(entry.form, Mapping):
+        return _strict(entry.form)
+    fields: dict[str, Any] = {
+        name: (_strict(of), default) for name, (of, default) in entry.form.items()
+    }
+    name = f"{entry.key.title()}Spec"
+    return create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def _strict(form: Any) -> Any:
+    """A type without conversions between types, except from an integer to a float."""
+    from pydantic import StrictBool, StrictFloat, StrictInt, StrictStr
+
+    simple = {str: StrictStr, int: StrictInt, bool: StrictBool, float: StrictInt | StrictFloat}
+    if form in simple:
+        return simple[form]
+    parts = tuple(_strict(part) for part in typing.get_args(form))
+    if isinstance(form, types.UnionType):
+        return typing.Union[parts]  # noqa: UP007 - of a tuple of types
+    return typing.get_origin(form)[parts]

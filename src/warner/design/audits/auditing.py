@@ -1,0 +1,65 @@
+"""The public function of the audits."""
+
+from __future__ import annotations
+
+from warner._core.checks import kind
+from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner.design.audits.claims import audit_claim
+from warner.design.audits.exact import audit_exact
+from warner.design.audits.result import Audit
+from warner.mechanisms import Mechanism
+from warner.privacy.guarantees import Guarantee
+
+
+def audit(
+    mechanism: Mechanism, samples: int | None = None, claim: Guarantee | None = None
+) -> Audit:
+    """The exact epsilon of a mechanism over whole reports, their length and order included.
+
+        epsilon = max over reports y and values x, x' of ln Pr(y | x) / Pr(y | x')
+
+    It is per unit of distance between x and x' where the guarantee is metric. Where the guarantee
+    is approximate, delta is the largest hockey-stick divergence at the epsilon asked for:
+
+        delta = max over x, x' of sum_y max(0, Pr(y | x) - exp(epsilon) Pr(y | x'))
+
+    The number comes from the integer thresholds that the sampler compares with, in exact
+    arithmetic: bit by bit for unary encodings of any K, from the two levels of a pure law, from the
+    table of a channel. Where reports are few, every report is also serialised, and the exact
+    probabilities of the bytes give epsilon a second time. The two must agree.
+
+    Args:
+        mechanism: any mechanism.
+        samples: if given, also draw this many reports of each of two values and bound epsilon from
+            below by the events that occur (Clopper-Pearson).
+        claim: check this guarantee, by enumeration, instead of the one that the mechanism states.
+            The result names the violation: an unprotected report that does not name one value, or a
+            report and two values.
+
+    Returns:
+        Audit: epsilon, whether it holds, and the method of the audit.
+
+    Raises:
+        ArgumentTypeError: not a mechanism, or a claim that is no guarantee.
+        ArgumentError: a claim about a mechanism with too many reports to list, or about values that
+            it does not have; samples beside a claim.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> result = audit(RandomizedResponse(Categorical(["no", "yes"]), 1.0))
+    >>> result.holds, round(result.epsilon, 9)
+    (True, 1.0)
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise ArgumentTypeError(message("mechanism", "must be a Mechanism", kind(mechanism)))
+    if claim is None:
+        return audit_exact(mechanism, samples)
+    if samples is not None:
+        raise ArgumentError(
+            message(
+                "samples",
+                "do not go with a claim, which is checked by enumeration",
+                None,
+                "Ask for one of the two",
+            )
+        )
+    return audit_claim(mechanism, claim)

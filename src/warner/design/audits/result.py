@@ -1,0 +1,54 @@
+"""The record that an audit returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The result of an audit.
+
+    Attributes:
+        mechanism: its repr.
+        requested: the epsilon asked for, nats, between values ``unit`` apart.
+        epsilon: the smallest epsilon that the reports satisfy, rounded up to a float, between
+            values ``unit`` apart.
+        holds: whether epsilon <= requested, and enumeration (where it is small enough) agrees with
+            the law.
+        method: how the mechanism was examined, in words.
+        violation: how the guarantee is broken, in words; None where it holds.
+        sampled_lower_bound: a lower bound on epsilon from samples, with confidence 1 - 1e-6, or
+            None.
+        guarantee: the guarantee, in words; some mechanisms protect only some values.
+        delta: of approximate privacy; None elsewhere.
+        unit: the distance of two values that ``requested`` and ``epsilon`` are for, where privacy
+            is metric; None where they are for any two values.
+        total: epsilon between any two values, at any distance: nats that one person spends in all.
+        weight: the number of people by which one forged report changes the estimated count of a
+            value, at most; None where reports have no unbiased estimate of counts. See
+            :func:`warner.design.report_weight.report_weight`.
+    """
+
+    mechanism: str
+    requested: float
+    epsilon: float
+    holds: bool
+    method: str
+    violation: str | None = None
+    sampled_lower_bound: float | None = None
+    guarantee: str = ""
+    delta: float | None = None
+    unit: float | None = None
+    total: float | None = None
+    weight: float | None = None
+
+    def __str__(self) -> str:
+        verdict = "holds" if self.holds else f"BROKEN: {self.violation}"
+        bound = self.sampled_lower_bound
+        lower = "" if bound is None else f"; from samples at least {bound:.4f}"
+        weight = (
+            "" if self.weight is None else f"; one report weighs at most {self.weight:.4g} people"
+        )
+        found = f"requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}"
+        return f"{self.mechanism}: {found}; {self.guarantee} ({self.method}{lower}){weight}"

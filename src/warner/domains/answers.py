@@ -1,0 +1,150 @@
+"""Checks of answers that all domains share; messages name the position and kind of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import as_float, kind
+from warner._core.errors import ArgumentTypeError, EmptyError, ValuesError, message
+
+_NOT_A_LIST = "must be a list, an array or a column"
+_WRAP = "Wrap a single answer in a list"
+# What NumPy's types of scalars are called in messages.
+_SCALARS = {"integer": "int", "floating": "float", "bool_": "bool", "str_": "str"}
+_BUILT_IN = frozenset({str, int, bool, float})
+
+INTEGER_TYPES = (int, np.integer)
+NUMBER_TYPES = (int, float, np.integer, np.floating)
+
+
+def sequence(values: Any) -> list[Any] | tuple[Any, ...] | np.ndarray:
+    """Return ``values`` as a list, a tuple or an array of at least one dimension.
+
+    Raises:
+        ArgumentTypeError: a scalar, a string or a mapping.
+        EmptyError: no answers.
+        ValuesError: a masked entry.
+    """
+    is_list = hasattr(values, "__len__") or hasattr(values, "__iter__")
+    if isinstance(values, str | bytes | Mapping) or not is_list:
+        raise ArgumentTypeError(message("values", _NOT_A_LIST, kind(values), _WRAP))
+    if not hasattr(values, "__len__"):
+        values = list(values)
+    if np.ma.is_masked(values):
+        first = int(np.argmax(np.ma.getmaskarray(values).ravel()))
+        raise ValuesError(first, "must not be masked", "no answer")
+    found = values if isinstance(values, list | tuple) else np.asarray(values)
+    if isinstance(found, np.ndarray) and found.ndim == 0:
+        raise ArgumentTypeError(message("values", _NOT_A_LIST, "one value", _WRAP))
+    if len(found) == 0:
+        raise EmptyError(message("values", "must not be empty", None, "Pass at least one answer"))
+    return found
+
+
+def numbers(
+    values: Any,
+    allowed: tuple[type, ...],
+    rule: str,
+    width: int | None = None,
+    each: str = "",
+) -> np.ndarray:
+    """Return answers that are numbers, or fixed numbers of numbers, as one array.
+
+    Args:
+        values: a list or an array of answers.
+        allowed: the Python and NumPy types that the numbers may have.
+        rule: what an array must be, for messages, such as "an array of integers".
+        width: how many numbers make an answer; None where an answer is one number.
+        each: what an answer must be, for messages, where it is several numbers.
+
+    Returns:
+        Integers or floats of the type that they came with, (n,) or (n, width).
+
+    Raises:
+        ValuesError: an answer of a type that is not allowed, or with another number of numbers.
+        ArgumentTypeError: an array of another shape or type.
+    """
+    found = sequence(values)
+    whole = np.floating not in allowed
+    if not isinstance(found, np.ndarray) or found.dtype == object:
+        if width is not None:
+            for i, answer in enumerate(found):
+                if not _holds(answer, width):
+                    raise ValuesError(i, each, kind(answer))
+        flat: Sequence[Any] = (
+            list(found) if width is None else [part for answer in found for part in answer]
+        )
+        refuse_types(flat, allowed, width or 1)
+        flat = built_in(flat)
+        array = _integers(flat) if whole else np.asarray([as_float(part) for part in flat])
+        found = array if width is None else array.reshape(-1, width)
+    shape_fits = found.ndim == 1 if width is None else found.shape[1:] == (width,)
+    if not shape_fits or found.dtype.kind not in ("iu" if whole else "iuf"):
+        got = f"{found.dtype} of shape {found.shape}"
+        raise ArgumentTypeError(message("values", f"must be {rule}", got))
+    return found
+
+
+def _integers(parts: Sequence[Any]) -> np.ndarray:
+    """Integers as int64. Those beyond 64 bits become the largest, which is in no domain."""
+    if max(map(abs, parts)) >= 2**63:
+        parts = [max(-(2**63), min(2**63 - 1, int(part))) for part in parts]
+    return np.asarray(parts, dtype=np.int64)
+
+
+def _holds(answer: Any, width: int) -> bool:
+    """Whether one answer is a list, a tuple or an array of ``width`` entries."""
+    if isinstance(answer, np.ndarray):
+        return bool(answer.shape == (width,))
+    return isinstance(answer, list | tuple) and len(answer) == width
+
+
+def built_in(parts: Sequence[Any]) -> Sequence[Any]:
+    """Return answers of classes derived from str, int and float as built-in types.
+
+    A derived class may define operations whose errors show the answer, so only those of the base
+    class are used. All other answers stay as they are.
+    """
+    if all(t in _BUILT_IN or t.__module__ == "numpy" for t in set(map(type, parts))):
+        return parts
+    return [_as_base(part) for part in parts]
+
+
+def _as_base(value: Any) -> Any:
+    """A value of a class derived from str, int or float by the operations of its base class."""
+    if type(value) in _BUILT_IN or type(value).__module__ == "numpy":
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__index__(value)
+    return float.__float__(value) if isinstance(value, float) else value
+
+
+def refuse_types(parts: Sequence[Any], allowed: tuple[type, ...], per_answer: int = 1) -> None:
+    """Refuse the first part of an answer whose type is not allowed.
+
+    A boolean counts as an integer only where booleans are allowed.
+
+    Args:
+        parts: the parts of all answers, one answer after the other.
+        allowed: the types that parts may have.
+        per_answer: how many parts make an answer.
+
+    Raises:
+        ValuesError: a part of another type, with the position of its answer.
+    """
+    takes_booleans = bool({bool, np.bool_} & set(allowed))
+    refused = {
+        t
+        for t in set(map(type, parts))
+        if not issubclass(t, allowed) or (issubclass(t, bool | np.bool_) and not takes_booleans)
+    }
+    if refused:
+        first = next(i for i, part in enumerate(parts) if type(part) in refused)
+        names = sorted({_SCALARS.get(t.__name__, t.__name__) for t in allowed})
+        rule, remedy = f"must be {' or '.join(names)}", "Convert the answers first"
+        raise ValuesError(first // per_answer, rule, kind(parts[first]), remedy)

@@ -1,0 +1,125 @@
+"""Labels without order or distance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from itertools import repeat
+from typing import Any, Self
+
+import numpy as np
+
+from warner._core.checks import integer, kind, legible
+from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner.domains.answers import built_in, refuse_types, sequence
+from warner.domains.base import LARGEST_SIZE, Domain
+from warner.domains.declarations import StudyEntry, TextForm
+
+# The types that an answer may have, by the type of a label.
+_ANSWER_TYPES: dict[type, tuple[type, ...]] = {
+    str: (str,),
+    int: (int, np.integer),
+    bool: (bool, np.bool_),
+}
+_BUILT_IN = frozenset(_ANSWER_TYPES)
+
+
+class Categorical(Domain):
+    """Labels without order or distance: strings, integers or booleans.
+
+    Args:
+        values: the K >= 2 distinct labels, whose order is the order of every estimate.
+
+    Raises:
+        ArgumentError: fewer than two labels, a label twice, or a label with characters that no
+            screen shows (control characters, direction marks, surrogates, noncharacters).
+        ArgumentTypeError: a label that is not a string, an integer or a boolean.
+
+    >>> colour = Categorical(["red", "green", "blue"])
+    >>> colour.encode(["blue", "red"]).tolist(), colour.decode([2])
+    ([2, 0], ['blue'])
+    """
+
+    kind = "categorical"
+    study = StudyEntry("values", "labels of a categorical domain", list[str | int | bool])
+
+    def __init__(self, values: Sequence[str | int | bool]) -> None:
+        if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__iter__"):
+            rule = "must be a list of labels, in an order that stays"
+            raise ArgumentTypeError(message("values", rule, kind(values)))
+        labels = [v.item() if isinstance(v, np.generic) else v for v in values]
+        for i, label in enumerate(labels):
+            if type(label) not in _ANSWER_TYPES:
+                rule = f"label {i} must be a string, an integer or a boolean"
+                raise ArgumentTypeError(message("values", rule, kind(label)))
+            if isinstance(label, str):
+                legible(f"values: label {i}", label)
+        self._table = {label: i for i, label in enumerate(labels)}
+        if len(self._table) < len(labels):
+            rule = "labels must be distinct (1 and True count as the same)"
+            raise ArgumentError(message("values", rule, f"{len(labels)} with repetitions"))
+        remedy = "A domain of one value has nothing to learn"
+        self.size = integer("number of values", len(labels), 2, LARGEST_SIZE, remedy)
+        self._labels = labels
+        self._types = tuple({t for label in labels for t in _ANSWER_TYPES[type(label)]})
+        self._object = np.empty(self.size, dtype=object)
+        self._object[:] = labels
+        fit_int64 = all(type(label) is int and abs(label) < 2**63 for label in labels)
+        self._order = np.argsort(np.array(labels), kind="stable") if fit_int64 else None
+
+    @property
+    def text(self) -> TextForm:
+        """The labels as they stand in a text file.
+
+        Raises:
+            ArgumentError: two labels are the same as text, such as 1 and "1".
+        """
+        texts = [str(v).lower() if isinstance(v, bool) else str(v) for v in self._labels]
+        if len(set(texts)) < len(texts):
+            rule = "labels must differ as text to be read from a file"
+            raise ArgumentError(message("values", rule, ", ".join(texts[:6])))
+        return TextForm(texts, any_case=all(isinstance(v, bool) for v in self._labels))
+
+    def encode(self, values: Any) -> np.ndarray:
+        answers = sequence(values)
+        if isinstance(answers, np.ndarray):
+            if answers.ndim != 1:
+                got = f"shape {answers.shape}"
+                raise ArgumentTypeError(message("values", "must be one-dimensional", got))
+            if answers.dtype.kind in "iu" and self._order is not None:
+                return self._encode_integers(answers, self._order)
+            answers = answers.tolist()
+        refuse_types(answers, self._types)
+        if not _BUILT_IN.issuperset(map(type, answers)):
+            base = built_in(answers)
+            answers = [v.item() if isinstance(v, np.generic) else v for v in base]
+        places = map(self._table.get, answers, repeat(-1))
+        index = np.fromiter(places, dtype=np.int64, count=len(answers))
+        if (index < 0).any():
+            self._refuse(index < 0, kind(answers[int(np.argmin(index >= 0))]))
+        return index
+
+    def _encode_integers(self, values: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """Indices of an integer array, where all labels are integers; ``order`` (K,) sorts them."""
+        ordered = np.asarray(self._labels)[order]
+        if ordered[-1] - ordered[0] == self.size - 1:
+            # Labels without gaps: the place of a value is its difference from the smallest.
+            self._refuse((values < ordered[0]) | (values > ordered[-1]), "an integer")
+            place = values.astype(np.int64)
+            place = place - ordered[0] if ordered[0] else place
+        else:
+            place = np.minimum(np.searchsorted(ordered, values), self.size - 1)
+            self._refuse(ordered[place] != values, "an integer")
+        return np.asarray(place if (order[1:] > order[:-1]).all() else order[place])
+
+    def decode(self, index: Any) -> list[Any]:
+        found: list[Any] = self._object[self._index(index)].tolist()
+        return found
+
+    def spec(self) -> dict[str, Any]:
+        return {"kind": self.kind, "values": self._labels}
+
+    @classmethod
+    def from_spec(
+        cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
+    ) -> Self:
+        return cls(spec["values"])

@@ -1,0 +1,56 @@
+"""What a domain declares about itself: its text form, its study entry, its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+
+class Raster(NamedTuple):
+    """The shape of a grid of square cells."""
+
+    rows: int
+    columns: int
+    side: float
+
+
+@dataclass(frozen=True)
+class TextForm:
+    """How the answers of a domain are written in a column of text.
+
+    Either ``labels`` lists the text of every answer, or ``pattern`` describes the texts. Regular
+    expressions must be valid both in Python and in RE2.
+
+    Attributes:
+        labels: the text of each answer, (K,) in index order; None where ``pattern`` is used.
+        any_case: whether upper and lower case of a label count as the same.
+        pattern: a regular expression that every answer matches as a whole.
+        number: int or float, the type of the numbers in an answer.
+        parts: a regular expression with a named group for each number of an answer; None where the
+            whole answer is one number.
+        rule: what an answer must be, for messages, such as "must be an integer".
+    """
+
+    labels: list[str] | None = None
+    any_case: bool = False
+    pattern: str = ""
+    number: type[int] | type[float] = int
+    parts: str | None = None
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class StudyEntry:
+    """How a study file writes a domain.
+
+    Attributes:
+        key: the key of the attribute's table that states the domain.
+        description: one line for the JSON schema.
+        form: the type of the key's value, made of str, int, float, bool, list and tuple. For a
+            table it is {field: (type, default)}, with ``...`` where there is no default.
+    """
+
+    key: str
+    description: str
+    form: Any | Mapping[str, tuple[Any, Any]]

@@ -1,0 +1,117 @@
+"""Real numbers between two limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from warner._core.checks import choice, integer, real, show
+from warner._core.errors import ArgumentError, message
+from warner.domains.answers import NUMBER_TYPES, numbers
+from warner.domains.base import LARGEST_SIZE, Domain
+from warner.domains.declarations import StudyEntry, TextForm
+
+_NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
+
+
+class Interval(Domain):
+    """Real numbers in [low, high], whose distribution is estimated in equal bins.
+
+    ``encode`` gives bins and ``decode`` their centres. Numeric mechanisms take the numbers
+    themselves and do not see the bins.
+
+    Args:
+        low: the lower limit, included.
+        high: the upper limit, included, greater than ``low``.
+        bins: the number K of bins, from 2 to 2^26.
+        clip: whether a number beyond a limit is taken as the limit. Otherwise it is refused.
+
+    Raises:
+        ArgumentError: limits in the wrong order, not finite, or too far apart for a float.
+        ArgumentTypeError: an argument of another type.
+
+    >>> Interval(0, 1, 4).encode([0.0, 0.3, 1.0]).tolist()
+    [0, 1, 3]
+    """
+
+    kind = "interval"
+    study = StudyEntry(
+        "interval",
+        "real numbers from low to high, in bins",
+        {"low": (float, ...), "high": (float, ...), "bins": (int, ...), "clip": (bool, False)},
+    )
+    noun = "numbers"
+    remedy = "correct them, widen the limits, or say clip=True to take them as the limit"
+    is_ordered = True
+    is_numeric = True
+    is_binned = True
+    dimension = 1
+
+    def __init__(self, low: float, high: float, bins: int, clip: bool = False) -> None:
+        self.low, self.high = real("low", low), real("high", high)
+        if not self.low < self.high:
+            raise ArgumentError(
+                message("high", f"must be greater than low = {self.low!r}", show(high))
+            )
+        self.size = self.bins = integer("bins", bins, 2, LARGEST_SIZE)
+        self.clip: bool = choice("clip", clip, (False, True))
+        real("high - low", self.high - self.low, "Choose narrower limits")
+
+    @cached_property
+    def points(self) -> np.ndarray:
+        centres, span = np.arange(self.size) + 0.5, self.high - self.low
+        # The product of a range near the largest float and a bin's number is no float.
+        inside = centres * span / self.size if span < 1e300 else centres / self.size * span
+        return (self.low + inside)[:, None]
+
+    @property
+    def ends(self) -> list[tuple[float, float]]:
+        return [(self.low, self.high)]
+
+    @property
+    def bin_width(self) -> float:
+        return (self.high - self.low) / self.size
+
+    @property
+    def edges(self) -> np.ndarray:
+        return np.linspace(self.low, self.high, self.size + 1)
+
+    @property
+    def text(self) -> TextForm:
+        return TextForm(pattern=_NUMBER, number=float, rule="must be a number")
+
+    def encode(self, values: Any) -> np.ndarray:
+        share = (self._numbers(values) - self.low) / (self.high - self.low)
+        return np.asarray(np.minimum((share * self.size).astype(np.int64), self.size - 1))
+
+    def position(self, values: Any) -> np.ndarray:
+        share = (self._numbers(values) - self.low) / (self.high - self.low)
+        return np.asarray(np.clip(share, 0.0, 1.0))
+
+    def _numbers(self, values: Any) -> np.ndarray:
+        """Answers as float64 within the limits; a narrower type could not hold the limits."""
+        found = numbers(values, NUMBER_TYPES, "a one-dimensional array of numbers")
+        found = found.astype(np.float64)
+        self._refuse(np.isnan(found), "NaN")
+        if self.clip:
+            self._refuse(np.isinf(found), "infinity")
+            return np.asarray(np.clip(found, self.low, self.high))
+        self._refuse((found < self.low) | (found > self.high), "a number outside [low, high]")
+        return found
+
+    def decode(self, index: Any) -> list[float]:
+        found: list[float] = self.points[self._index(index), 0].tolist()
+        return found
+
+    def spec(self) -> dict[str, Any]:
+        limits = {"kind": self.kind, "low": self.low, "high": self.high, "bins": self.size}
+        return {**limits, "clip": True} if self.clip else limits
+
+    @classmethod
+    def from_spec(
+        cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
+    ) -> Self:
+        return cls(spec["low"], spec["high"], spec["bins"], spec.get("clip", False))

@@ -1,0 +1,174 @@
+"""CSV files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from warner._core.errors import FileError, message
+from warner.io.file_format import FileFormat, ReportSink, refuse_repeated
+from warner.reports.schema import smallest_dtype
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_START, _END = b"#warner ", b"#end "  # the first and the last line of a report file
+_BLOCK = 2**23  # bytes of reports per batch
+_TAIL = 2**20  # bytes in which the last line begins
+_ANSWER_BLOCK = 2**24  # bytes of answers that are read at a time
+
+
+class CsvFormat(FileFormat):
+    """CSV. The first line is ``#warner {header}``, the last line ``#end {end}``."""
+
+    name = "CSV"
+    suffix = ".csv"
+
+    def read_ends(self, path: str) -> tuple[bytes, bytes]:
+        with open(path, "rb") as file:
+            head = file.readline()
+            if not head.startswith(_START):
+                return b"", b""
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _TAIL))
+            tail = file.read().rstrip(b"\n").rsplit(b"\n", 1)[-1]
+        return head[len(_START) :], tail[len(_END) :] if tail.startswith(_END) else b""
+
+    def columns(self, path: str) -> dict[str, str]:
+        """The names in the line after the header."""
+        try:
+            with open(path, newline="", encoding="utf-8") as file:
+                file.readline()
+                names = next(csv.reader(file, strict=True), [])
+        except (csv.Error, UnicodeDecodeError):
+            names = []
+        if len(set(names)) < len(names):
+            raise FileError(message(path, "must not have two columns of one name"))
+        return dict.fromkeys(names, "")
+
+    def batches(self, path: str, columns: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
+        """The lines between the header's and the end's."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        types = {name: pa.from_numpy_dtype(smallest_dtype(size)) for name, size in columns.items()}
+        convert = arrow_csv.ConvertOptions(
+            column_types=types,
+            include_columns=list(columns),
+            null_values=[""],
+            strings_can_be_null=False,
+        )
+        # An empty line is a row without a report.
+        parse = arrow_csv.ParseOptions(ignore_empty_lines=False)
+        read = arrow_csv.ReadOptions(block_size=_BLOCK)
+        with open(path, "rb") as file:
+            start = max(0, file.seek(0, os.SEEK_END) - _TAIL)
+            file.seek(start)
+            stop = start + file.read().rindex(b"\n" + _END) + 1
+            file.seek(0)
+            file.readline()
+            with arrow_csv.open_csv(
+                _UpTo(file, stop), read_options=read, parse_options=parse, convert_options=convert
+            ) as reader:
+                yield from reader
+
+    def sink(self, path: str, header: str, columns: Mapping[str, int]) -> ReportSink:
+        return _CsvSink(path, header)
+
+    def answers(
+        self, path: str | BinaryIO, names: list[str], bare: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """The columns ``names`` as text, a batch at a time; an empty line holds empty cells.
+
+        Args:
+            path: a file name, an open file, or ``-`` for standard input.
+            names: the columns to read.
+            bare: there is no line of names; the columns are ``names`` in their order.
+        """
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        source = pa.input_stream(sys.stdin.buffer if path == "-" else path)
+        begin = source.read(_ANSWER_BLOCK)
+        # Without empty lines, the numbers of all rows after them would shift.
+        parse = arrow_csv.ParseOptions(ignore_empty_lines=False)
+        if begin and not bare:
+            # The reader below takes the first of two columns of one name, so the first line is
+            # read on its own.
+            first = io.BytesIO(re.split(rb"[\r\n]", begin, maxsplit=1)[0] + b"\n")
+            refuse_repeated(names, arrow_csv.read_csv(first, parse_options=parse).column_names)
+        # Everything is read as text and checked later: Arrow's own conversions would guess.
+        convert = arrow_csv.ConvertOptions(
+            include_columns=names,
+            column_types={name: pa.string() for name in names},
+            strings_can_be_null=False,
+            null_values=[],
+        )
+        read = arrow_csv.ReadOptions(block_size=_ANSWER_BLOCK, column_names=names if bare else None)
+        whole = pa.PythonFile(_After(begin, source), "r")
+        with arrow_csv.open_csv(
+            whole, read_options=read, parse_options=parse, convert_options=convert
+        ) as reader:
+            yield from reader
+
+
+class _UpTo(io.RawIOBase):
+    """A file from its current position to ``stop``."""
+
+    def __init__(self, file: Any, stop: int) -> None:
+        self._file, self._stop = file, stop
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self._stop - self._file.tell()
+        data = self._file.read(min(len(buffer), left)) if left > 0 else b""
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _After(io.RawIOBase):
+    """A stream from its beginning, of which ``begin`` was read before."""
+
+    def __init__(self, begin: bytes, stream: Any) -> None:
+        self._begin, self._stream = begin, stream
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        if self._begin:
+            stop = size if size >= 0 else len(self._begin)
+            begin, self._begin = self._begin[:stop], self._begin[stop:]
+            return begin
+        return bytes(self._stream.read(size if size >= 0 else None))
+
+
+class _CsvSink(ReportSink):
+    """A CSV file that is being written."""
+
+    def __init__(self, path: str, header: str) -> None:
+        self._file = open(path, "wb")  # noqa: SIM115 - closed by close()
+        self._file.write(_START + header.encode() + b"\n")
+        self._first = True
+
+    def write(self, columns: Mapping[str, np.ndarray]) -> None:
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        options = arrow_csv.WriteOptions(include_header=self._first)
+        arrow_csv.write_csv(pa.table(dict(columns)), self._file, options)
+        self._first = False
+
+    def close(self, end: str | None) -> None:
+        if end is not None:
+            self._file.write(_END + end.encode() + b"\n")
+        self._file.close()

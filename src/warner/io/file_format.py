@@ -1,0 +1,142 @@
+"""What a file format is: everything that depends on how a file stores columns, in one class.
+
+A report file has the columns of :mod:`warner.io.file_columns`, a header and an end, both JSON. The
+header holds every attribute's mechanism, to the last bit of its law. The end holds the number of
+reports and the digest of the file. A file that is not byte for byte as it was written is refused.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
+
+import numpy as np
+
+from warner._core.errors import FileError, message
+from warner.io.file_seal import digest_of
+from warner.reports.schema import GroupedColumns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROWS_PER_BATCH = 2**18  # people per batch, at most
+
+
+class ReportSink(ABC):
+    """A report file that is being written."""
+
+    @abstractmethod
+    def write(self, columns: Mapping[str, np.ndarray]) -> None:
+        """Append reports, as columns of the file, (n,) each."""
+
+    @abstractmethod
+    def close(self, end: str | None) -> None:
+        """Write the end, unless it is None after an error, and close the file."""
+
+
+class FileFormat(ABC):
+    """A format of files of reports, and of files of answers where it can store them.
+
+    Attributes:
+        name: the name of the format, for messages.
+        suffix: how names of such files end.
+        groups: whether :meth:`grouped` counts reports by GROUP BY.
+        holds_answers: whether such a file can hold answers, which :meth:`answers` reads.
+        is_writable: whether :meth:`sink` writes such files.
+    """
+
+    name: ClassVar[str]
+    suffix: ClassVar[str]
+    groups = False
+    holds_answers = True
+    is_writable = True
+
+    def recognizes(self, path: str) -> bool:
+        """Whether a file has this format, by its name or its first bytes; it need not exist."""
+        return Path(path).suffix == self.suffix
+
+    # Reports in.
+
+    @abstractmethod
+    def read_ends(self, path: str) -> tuple[bytes, bytes]:
+        """The header and the end of a report file as JSON texts; empty where they are missing.
+
+        Raises:
+            FileError: a file that cannot be read in this format.
+        """
+
+    def is_intact(self, path: str, end: Mapping[str, Any]) -> bool:
+        """Whether the file has the digest that its end states."""
+        return digest_of(path)[0] == (end.get("sha256") or None)
+
+    @abstractmethod
+    def columns(self, path: str) -> dict[str, str]:
+        """The columns of a report file: {name: its dtype as numpy calls it, "" for text}.
+
+        Raises:
+            FileError: a file that cannot be read in this format.
+        """
+
+    @abstractmethod
+    def batches(self, path: str, columns: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
+        """The reports of a file, a batch at a time, in their order.
+
+        Args:
+            path: a file that was found whole.
+            columns: {name: how many values it may take}, all columns of the file.
+        """
+
+    def grouped(self, path: str) -> AbstractContextManager[GroupedColumns]:
+        """The columns of a report file, counted by GROUP BY; only where ``groups``.
+
+        Reading raises FileError for rows that are no reports.
+        """
+        raise NotImplementedError
+
+    # Reports out.
+
+    def sink(self, path: str, header: str, columns: Mapping[str, int]) -> ReportSink:
+        """A new report file; only where ``is_writable``.
+
+        Args:
+            path: where to write.
+            header: a JSON text.
+            columns: {name: how many values it may take}.
+        """
+        raise NotImplementedError
+
+    # Answers in.
+
+    def answers(
+        self, path: str | BinaryIO, names: list[str], bare: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """The columns ``names`` of a file of answers, a batch at a time; with ``holds_answers``.
+
+        Args:
+            path: the file.
+            names: the columns to read.
+            bare: the file is CSV without a line of names.
+
+        Raises:
+            FileError: a column is missing or stands twice.
+        """
+        raise NotImplementedError
+
+
+def require_columns(path: str, names: list[str], found: list[str]) -> None:
+    """Refuse a file of answers without one of the columns ``names``, with FileError."""
+    missing = [name for name in names if name not in found]
+    if missing:
+        remedy = f"Needed: {', '.join(names)}"
+        raise FileError(message(path, f"has no column {missing[0]!r}", None, remedy))
+
+
+def refuse_repeated(names: list[str], found: list[str]) -> None:
+    """Refuse a file of answers in which one of the columns ``names`` stands twice."""
+    for name in names:
+        if found.count(name) > 1:
+            remedy = "Keep the one that holds the answers"
+            raise FileError(message(f"column {name!r}", "stands twice in the file", None, remedy))

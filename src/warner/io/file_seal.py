@@ -1,0 +1,37 @@
+"""The seal of a report file: a SHA-256 of the file that stands in the file itself.
+
+The digest is that of the file with 64 zeros in the digest's place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+
+_MARK, UNSEALED = b'"sha256":"', "0" * 64
+
+
+def seal(path: str) -> None:
+    """Replace the 64 zeros that stand for the digest by the digest."""
+    digest, place = digest_of(path)
+    with open(path, "r+b") as file:
+        file.seek(place)
+        file.write(digest.encode())
+
+
+def digest_of(path: str) -> tuple[str, int]:
+    """The digest that a file must state, in hexadecimal, and the place where it must stand.
+
+    Returns:
+        ("", 0) for a file without a place for a digest.
+    """
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        place = data.rfind(_MARK) + len(_MARK)
+        if place < len(_MARK):
+            return "", 0
+        view = memoryview(data)
+        digest = hashlib.sha256(view[:place])
+        digest.update(UNSEALED.encode())
+        digest.update(view[place + len(UNSEALED) :])
+        view.release()
+        return digest.hexdigest(), place

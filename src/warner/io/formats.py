@@ -1,0 +1,89 @@
+"""The formats of files that warner reads and writes. A new format is a class and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from warner._core.errors import ArgumentError, FileError, message
+from warner.io.csv_format import CsvFormat
+from warner.io.file_format import FileFormat
+from warner.io.parquet_format import ParquetFormat
+from warner.io.wire_format import WireFormat
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# The first format that recognizes a file reads it. The wire format comes first, because it also
+# recognizes files by their first bytes.
+FORMATS: tuple[FileFormat, ...] = (
+    WireFormat(),
+    ParquetFormat(),
+    CsvFormat(),
+)
+
+
+def suffixes(writable: bool = False) -> str:
+    """The suffixes of files of reports, for messages and help texts.
+
+    Args:
+        writable: only those of formats that :class:`~warner.io.ReportWriter` writes.
+
+    >>> suffixes(writable=True)
+    '.parquet or .csv'
+    """
+    names = [form.suffix for form in FORMATS if form.is_writable or not writable]
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def is_report_file(path: str) -> bool:
+    """Whether a file has a format of reports, by its name or its first bytes; it need not exist."""
+    return any(form.recognizes(path) for form in FORMATS)
+
+
+def report_format(path: str) -> FileFormat:
+    """The format of a file of reports.
+
+    Raises:
+        ArgumentError: a suffix of no format.
+        FileError: no such file.
+    """
+    for form in FORMATS:
+        if form.recognizes(path):
+            if not Path(path).is_file():
+                break
+            return form
+    else:
+        raise ArgumentError(message("path", f"must end in {suffixes()}", path))
+    raise FileError(message(path, "is not a file", None, "Check the path"))
+
+
+def output_format(path: str) -> FileFormat:
+    """The format in which a new file of reports is written, by its suffix; CSV for ``-``.
+
+    Raises:
+        ArgumentError: a suffix of no format, or of one that cannot be written.
+    """
+    suffix = CsvFormat.suffix if path == "-" else Path(path).suffix
+    for form in FORMATS:
+        if form.suffix == suffix and form.is_writable:
+            return form
+    raise ArgumentError(message("path", f"must end in {suffixes(writable=True)}", path))
+
+
+def answer_batches(
+    path: str | BinaryIO, names: list[str], bare: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """The columns ``names`` of a file of answers, a batch at a time.
+
+    Args:
+        path: a file; an open file or ``-`` for standard input is CSV, as is any unknown suffix.
+        names: the columns to read.
+        bare: the file is CSV without a line of names.
+
+    Raises:
+        FileError: a column is missing or stands twice.
+    """
+    known = [f for f in FORMATS if f.holds_answers and isinstance(path, str) and f.recognizes(path)]
+    return (known[0] if known else CsvFormat()).answers(path, names, bare)

@@ -1,0 +1,187 @@
+"""Parquet files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from warner._core.errors import FileError, ReportError, message
+from warner.io.file_format import (
+    ROWS_PER_BATCH,
+    FileFormat,
+    ReportSink,
+    refuse_repeated,
+    require_columns,
+)
+from warner.reports.bit_rules import BitRule
+from warner.reports.schema import GroupedColumns, smallest_dtype
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+_CELLS = 2**24  # entries per batch, about
+_DTYPES = {"UTINYINT": "uint8", "USMALLINT": "uint16", "UINTEGER": "uint32", "UBIGINT": "uint64"}
+
+
+class ParquetFormat(FileFormat):
+    """Parquet. Header and end are in the file's metadata, as ``warner`` and ``warner.end``."""
+
+    name = "Parquet"
+    suffix = ".parquet"
+    groups = True
+
+    def read_ends(self, path: str) -> tuple[bytes, bytes]:
+        rows = _query(path, f"SELECT key, value FROM parquet_kv_metadata({_file_name(path)})")
+        pairs = {bytes(key): bytes(value) for key, value in rows}
+        return pairs.get(b"warner", b""), pairs.get(b"warner.end", b"")
+
+    def columns(self, path: str) -> dict[str, str]:
+        rows = _query(path, f"DESCRIBE SELECT * FROM {_relation(path)}")
+        return {row[0]: _DTYPES.get(row[1], row[1]) for row in rows}
+
+    def batches(self, path: str, columns: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
+        import pyarrow.parquet as pq
+
+        rows = max(1, min(ROWS_PER_BATCH, _CELLS // len(columns)))
+        # The absolute path, because a name such as s3:... would be taken for a network's.
+        with pq.ParquetFile(os.path.abspath(path)) as file:
+            yield from file.iter_batches(rows, columns=list(columns))
+
+    @contextmanager
+    def grouped(self, path: str) -> Iterator[GroupedColumns]:
+        with _connection() as database:
+            yield _GroupedParquet(database, path)
+
+    def sink(self, path: str, header: str, columns: Mapping[str, int]) -> ReportSink:
+        return _ParquetSink(path, header, columns)
+
+    def answers(
+        self, path: str | BinaryIO, names: list[str], bare: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        import pyarrow.parquet as pq
+
+        file = pq.ParquetFile(path)
+        require_columns(str(path), names, file.schema_arrow.names)
+        refuse_repeated(names, file.schema_arrow.names)
+        yield from file.iter_batches(ROWS_PER_BATCH, columns=names)
+
+
+def _connection() -> duckdb.DuckDBPyConnection:
+    """A database of its own: settings and errors stay apart from the shared default connection."""
+    import duckdb
+
+    return duckdb.connect(":memory:")
+
+
+def _query(path: str, sql: str) -> list[Any]:
+    """All rows of a query of a Parquet file."""
+    import duckdb
+
+    with _connection() as database:
+        try:
+            return database.execute(sql).fetchall()
+        except duckdb.Error:
+            pass
+    rule = "is not readable as Parquet, or is truncated"
+    raise FileError(message(path, rule, None, "Fetch the file again"))
+
+
+def _relation(path: str) -> str:
+    """A Parquet file as a table in DuckDB's SQL; names of folders are no columns."""
+    return f"read_parquet({_file_name(path)}, hive_partitioning=false, filename=false)"
+
+
+def _file_name(path: str) -> str:
+    """A file name in SQL.
+
+    DuckDB would take ``*``, ``?`` and ``[`` for a pattern, and ``s3:`` for a network.
+    """
+    text = "".join(f"[{c}]" if c in "*?[" else c for c in os.path.abspath(path))
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _column(name: str) -> str:
+    """A column's name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+class _GroupedParquet:
+    """The columns of a Parquet file, counted by DuckDB; see GroupedColumns."""
+
+    def __init__(self, database: duckdb.DuckDBPyConnection, path: str) -> None:
+        self._database, self._path = database, path
+
+    def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+        import duckdb
+
+        try:
+            return self._database.execute(sql)
+        except duckdb.Error:
+            pass
+        rule = "has rows that cannot be read as reports"
+        raise FileError(message(self._path, rule, None, "Was it written by warner?"))
+
+    def counts(self, columns: Mapping[str, int]) -> np.ndarray:
+        names = ", ".join(map(_column, columns))
+        sql = f"SELECT {names}, count(*) AS seen FROM {_relation(self._path)} GROUP BY {names}"
+        groups = self._execute(sql).fetchnumpy()
+        seen = groups["seen"]
+        for name, size in columns.items():
+            values = groups[name]
+            if np.ma.getmaskarray(values).any():
+                raise ReportError(message("reports", f"{name} has rows without a report"))
+            wrong = (values < 0) | (values >= size)
+            if wrong.any():
+                got = f"{int(np.sum(seen[wrong]))} rows beyond it"
+                raise ReportError(message("reports", f"{name} must lie in 0..{size - 1}", got))
+        table = np.zeros(tuple(columns.values()), dtype=np.int64)
+        place = tuple(np.asarray(groups[name], dtype=np.int64) for name in columns)
+        table[place] = np.asarray(seen, dtype=np.int64)
+        return table
+
+    def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
+        # A bit_count is a byte: a sum of bytes would overflow.
+        terms = (f"bit_count({_column(name)} & {mask})::INTEGER" for name, mask in masks.items())
+        sql = (
+            f"SELECT count(*) FROM {_relation(self._path)} "
+            f"WHERE {' + '.join(terms)} NOT BETWEEN {rule.least} AND {rule.most}"
+        )
+        row = self._execute(sql).fetchone()
+        return row is None or bool(row[0])
+
+
+class _ParquetSink(ReportSink):
+    """A Parquet file that is being written, one row group per call."""
+
+    def __init__(self, path: str, header: str, columns: Mapping[str, int]) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        fields = [
+            (name, pa.from_numpy_dtype(smallest_dtype(size))) for name, size in columns.items()
+        ]
+        self._schema = pa.schema(fields, metadata={"warner": header})
+        # Parquet stores a byte in four unless a dictionary says how few values there are.
+        self._writer = pq.ParquetWriter(
+            path, self._schema, compression="zstd", use_dictionary=True, write_page_checksum=True
+        )
+
+    def write(self, columns: Mapping[str, np.ndarray]) -> None:
+        import pyarrow as pa
+
+        arrays = [
+            pa.array(columns[field.name].astype(field.type.to_pandas_dtype(), copy=False))
+            for field in self._schema
+        ]
+        table = pa.Table.from_arrays(arrays, schema=self._schema)
+        self._writer.write_table(table, row_group_size=max(1, table.num_rows))
+
+    def close(self, end: str | None) -> None:
+        if end is not None:
+            self._writer.add_key_value_metadata({"warner.end": end})
+        self._writer.close()

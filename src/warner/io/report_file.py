@@ -1,0 +1,245 @@
+"""Report files: their headers, and their reports read whole or a batch at a time.
+
+One set of rules holds for every format. Before any report is read, the columns of the file must be
+those of its header: the same names in the same order, and the same types where the format has
+types.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import show
+from warner._core.errors import FileError, MismatchError, ReportError, message
+from warner._core.text import unreadable
+from warner.io.file_columns import file_columns, from_file
+from warner.io.file_format import FileFormat
+from warner.io.formats import report_format
+from warner.mechanisms import Mechanism, from_header
+from warner.reports.reports import Reports
+from warner.reports.schema import smallest_dtype
+from warner.reports.tally import require_same
+
+SCHEMA = 1  # of headers of report files
+
+
+@dataclass(frozen=True)
+class ReportFile:
+    """A report file whose header and end were read. Made by :func:`open_reports`.
+
+    The digest of the file was found to be the one that its end states.
+
+    Attributes:
+        path: the file.
+        format: its format.
+        headers: {attribute: the header of its mechanism}, as they stand in the file.
+        end: the last entry of the file, with the number of reports ``n``.
+        simulation: whether the reports were made with a generator that can be repeated.
+        known: {attribute: mechanism}, with which the headers were compared; None where they were
+            not, so that the file alone names its mechanisms.
+    """
+
+    path: str
+    format: FileFormat
+    headers: dict[str, Any]
+    end: dict[str, Any]
+    simulation: bool
+    known: Mapping[str, Mechanism] | None = None
+
+    @cached_property
+    def mechanisms(self) -> dict[str, Mechanism]:
+        """The mechanisms of the attributes, made from their headers on first use."""
+        if self.known is not None:
+            return dict(self.known)
+        return {attribute: from_header(header) for attribute, header in self.headers.items()}
+
+    @property
+    def n(self) -> int:
+        """How many reports of every attribute the file holds, by its end."""
+        return int(self.end["n"])
+
+    def expected(self, known: Mapping[str, Mechanism]) -> ReportFile:
+        """The same file, after a comparison of its headers with those of ``known`` mechanisms.
+
+        Args:
+            known: {attribute: mechanism}.
+
+        Raises:
+            MismatchError: other attributes, or another mechanism of one.
+        """
+        if self.headers.keys() != known.keys():
+            rule = f"has reports of {', '.join(self.headers)}, and not of {', '.join(known)}"
+            raise MismatchError(message(self.path, rule))
+        for name, mechanism in known.items():
+            header = self.headers[name]
+            require_same(
+                mechanism.header,
+                header if isinstance(header, dict) else {},
+                f"{self.path}: reports of {name!r} and the study",
+            )
+        return replace(self, known=dict(known))
+
+    @cached_property
+    def columns(self) -> dict[str, int]:
+        """The columns of the file: {name: how many values it may take}.
+
+        Raises:
+            FileError: columns that are not those of the header.
+            ReportError: a column of another type.
+        """
+        width = sum(m.schema.file_width for m in self.mechanisms.values())
+        found = self.format.columns(self.path)
+        # A header may ask for more columns than there is memory for their names. So the number is
+        # compared first.
+        if len(found) == width:
+            sizes = {
+                name: size
+                for attribute, mechanism in self.mechanisms.items()
+                for name, size in file_columns(attribute, mechanism.schema).items()
+            }
+            if list(found) == list(sizes):
+                self._check_types(found, sizes)
+                return sizes
+        first = ", ".join(map(repr, islice(found, 4))) + ", ..." * (len(found) > 4)
+        rule = f"must have the {width} columns of its header, in their order"
+        got = f"{len(found)} ({first})"
+        raise FileError(message(self.path, rule, got, "Was it written by warner?"))
+
+    def _check_types(self, found: Mapping[str, str], sizes: Mapping[str, int]) -> None:
+        """Refuse typed columns whose type is not the smallest that holds the column's values."""
+        for name, size in sizes.items():
+            wanted = smallest_dtype(size).name
+            if found[name] not in ("", wanted):
+                rule = f"column {name!r} must be of type {wanted}"
+                remedy = "Was it written by warner?"
+                raise ReportError(message(self.path, rule, found[name], remedy))
+
+    def batches(self) -> Iterator[dict[str, np.ndarray]]:
+        """The file's columns, a batch at a time, as arrays of the smallest unsigned types.
+
+        Raises:
+            FileError: rows that are no reports.
+            ReportError: a row without a report, or a value beyond the column's size.
+        """
+        import pyarrow as pa
+
+        source = self.format.batches(self.path, self.columns)
+        while True:
+            try:
+                batch = next(source, None)
+            except (pa.ArrowException, OSError, KeyError):
+                rule = "has rows that cannot be read as reports"
+                remedy = "Was it written by warner?"
+                raise FileError(message(self.path, rule, None, remedy)) from None
+            if batch is None:
+                return
+            if batch.num_rows:
+                yield {
+                    name: _checked(batch.column(name), name, size)
+                    for name, size in self.columns.items()
+                }
+
+    def wrong_number(self) -> FileError:
+        """The error of a file that does not hold as many reports as its end says."""
+        rule = f"must hold {self.n} reports of every attribute"
+        return FileError(message(self.path, rule, None, "Fetch the file again"))
+
+
+def _checked(column: Any, name: str, size: int) -> np.ndarray:
+    """An Arrow column as an array; refused unless it holds 0..size-1 in the smallest type."""
+    if column.null_count:
+        raise ReportError(message("reports", f"{name} has rows without a report"))
+    array: np.ndarray = column.to_numpy(zero_copy_only=False)
+    wanted = smallest_dtype(size)
+    if array.dtype != wanted:
+        raise ReportError(message("reports", f"{name} must be of type {wanted}", str(array.dtype)))
+    if array.size and int(array.max()) >= size:
+        raise ReportError(message("reports", f"{name} must lie in 0..{size - 1}"))
+    return array
+
+
+def open_reports(path: str) -> ReportFile:
+    """Read the header and the end of a report file.
+
+    No mechanism is made from the header yet. ``open_reports(path).expected(mechanisms)`` compares
+    headers first, and lifts the limit on the memory that a header alone may ask for.
+
+    Args:
+        path: a file in one of the formats of :mod:`warner.io.formats`.
+
+    Raises:
+        ArgumentError: a suffix of no format.
+        FileError: no report file, or one that is truncated or was altered.
+    """
+    form = report_format(path)
+    head, end = (_parsed(path, text) for text in form.read_ends(path))
+    if (
+        not isinstance(head, dict)
+        or head.get("format") != "warner-reports"
+        or not isinstance(head.get("attributes"), dict)
+    ):
+        remedy = "Make one with 'warner randomize'"
+        raise FileError(message(path, "is not a report file of warner", None, remedy))
+    if head.get("schema") != SCHEMA:
+        rule, got = f"schema must be {SCHEMA}", repr(head.get("schema"))
+        raise FileError(message(path, rule, got, "Use the version of warner that wrote it"))
+    if not isinstance(end, dict) or type(end.get("n")) is not int or end["n"] < 1:
+        rule = "has no end: it is truncated, or was saved by another program"
+        raise FileError(message(path, rule, None, "Fetch the file again"))
+    if not form.is_intact(path, end):
+        rule = "was altered, or saved by another program: it lacks the checksum that its end states"
+        raise FileError(message(path, rule, None, "Fetch the file again"))
+    for attribute in head["attributes"]:
+        if (problem := unreadable(attribute)) is not None:
+            rule = f"names an attribute that holds {problem}"
+            raise FileError(message(path, rule, show(attribute), "Names must be printable"))
+    return ReportFile(path, form, head["attributes"], end, bool(head.get("simulation")))
+
+
+def _parsed(path: str, text: bytes) -> Any:
+    """The JSON ``text`` of a header or end; None where it is empty."""
+    try:
+        return json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        pass
+    raise FileError(message(path, "has a header that was altered", None, "Fetch the file again"))
+
+
+def read_reports(path: str) -> dict[str, Reports]:
+    """All reports of a file in memory, checked as :func:`warner.io.tally_file` checks them.
+
+    Args:
+        path: a file in one of the formats of :mod:`warner.io.formats`.
+
+    Returns:
+        {attribute: Reports}; a file in the wire format has the attribute ``value``.
+
+    Raises:
+        ArgumentError: a suffix of no format.
+        FileError: no report file, or one that is truncated or was altered.
+        ReportError: a report that its mechanism cannot have sent.
+    """
+    file = open_reports(path)
+    batches = list(file.batches())
+    columns = {
+        name: np.concatenate([batch[name] for batch in batches])
+        for name in (file.columns if batches else ())
+    }
+    if not columns or len(next(iter(columns.values()))) != file.n:
+        raise file.wrong_number()
+    reports = {}
+    for attribute, mechanism in file.mechanisms.items():
+        own_columns = from_file(attribute, mechanism.schema, columns)
+        reports[attribute] = Reports(mechanism.header, own_columns, file.simulation)
+        try:
+            mechanism.schema.check(own_columns)
+        except ReportError as error:
+            raise ReportError(f"{path}: {error}") from None
+    return reports

@@ -1,0 +1,233 @@
+"""Reports out, to a file in one of the formats, in parts, whole or not at all.
+
+Apart from the reports, everything in a file is a function of their number and of the call's
+arguments. Reports are cut into row groups by count alone, whatever batches they came in, and their
+order is drawn at random.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from warner._core.atomic_files import whole_file
+from warner._core.canonical_json import canonical
+from warner._core.checks import legible
+from warner._core.errors import ArgumentError, EmptyError, MismatchError, message
+from warner._core.sampling import Source
+from warner._core.shuffle import Pieces, Shuffle, rows_at_a_time
+from warner.io.file_columns import file_columns, to_file
+from warner.io.file_format import ReportSink
+from warner.io.file_seal import UNSEALED, seal
+from warner.io.formats import output_format
+from warner.io.report_file import SCHEMA
+from warner.mechanisms import Mechanism, from_header
+from warner.reports.reports import Reports, columns_of
+
+_ROW_GROUP = 2**20  # rows
+
+
+class ReportWriter:
+    """Writes reports of one or more attributes to one file, in parts, whole or not at all.
+
+    On leaving the block the reports are put in random order and written, and the file is moved to
+    its name. After an error no file is left.
+
+    Args:
+        path: a file with the suffix of a format, or ``-`` for CSV on standard output.
+        mechanisms: {attribute: mechanism}.
+        simulation: mark the file as a simulation. Simulated reports mark it without this flag;
+            with it, real ones may stand among them.
+        keep_order: write people in the order they come in. That order can say whose report is
+            whose, for example where the answers were sorted. Without it the order is drawn, and
+            all reports of one person stay together.
+        rng: draws the order of a simulation, so that it can be repeated; None for the operating
+            system's randomness.
+
+    Raises:
+        ArgumentError: another suffix, or names of attributes that make equal names of columns.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with ReportWriter(f"{folder}/reports.csv", {"smokes": coin}) as writer:
+    ...         writer.write({"smokes": coin.randomize(["yes", "no"])})
+    ...     Path(f"{folder}/reports.csv").read_text().splitlines()[1]
+    '"smokes_report"'
+    """
+
+    def __init__(
+        self,
+        path: str,
+        mechanisms: Mapping[str, Mechanism],
+        simulation: bool = False,
+        *,
+        keep_order: bool = False,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        self._mechanisms = dict(mechanisms)
+        self._format = output_format(path)
+        for attribute in self._mechanisms:
+            legible("name of an attribute", attribute)
+        names = [name for a, m in self._mechanisms.items() for name in file_columns(a, m.schema)]
+        if len({name.casefold() for name in names}) < len(names):
+            rule = "must differ by more than upper and lower case"
+            raise ArgumentError(message("attributes", rule, ", ".join(self._mechanisms)))
+        self._target: AbstractContextManager[str] = (
+            _standard_output() if path == "-" else whole_file(path)
+        )
+        self._source = Source(rng)
+        self._marked = simulation or self._source.simulated
+        self._simulated: bool | None = None  # whether reports written so far are simulated
+        self._keep_order = keep_order
+        self._width = sum(m.schema.bytes_per_report for m in self._mechanisms.values())
+        self._pieces = Pieces(rows_at_a_time(self._width, _ROW_GROUP), self._width, self._put)
+        self._shuffle: Shuffle | None = None
+        self._sink: ReportSink | None = None
+        self._n = 0
+
+    def __enter__(self) -> Self:
+        self._temporary = self._target.__enter__()
+        if not self._keep_order:
+            self._shuffle = Shuffle(self._width, self._source, str(Path(self._temporary).parent))
+        return self
+
+    def write(self, reports: Mapping[str, Reports]) -> None:
+        """Append one batch.
+
+        Args:
+            reports: {attribute: reports} of the same people in the same order.
+
+        Raises:
+            MismatchError: other attributes, unequal numbers, reports of other mechanisms, or real
+                reports among simulated ones.
+            ReportError: reports that their mechanism cannot have sent.
+        """
+        if (
+            reports.keys() != self._mechanisms.keys()
+            or len({len(r) for r in reports.values()}) != 1
+        ):
+            rule = f"must be equally many for each of {', '.join(self._mechanisms)}"
+            raise MismatchError(message("reports", rule))
+        parts = []
+        for attribute, mechanism in self._mechanisms.items():
+            given = reports[attribute]
+            mechanism.check(given)
+            self._mark(given.simulated)
+            ordered = {name: given.columns[name] for name in mechanism.schema.empty(0)}
+            parts.append(Reports(given.header, ordered).record_array())
+        rows = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        self._n += len(rows)
+        (self._pieces if self._shuffle is None else self._shuffle).add(rows)
+
+    def _mark(self, simulated: bool) -> None:
+        """Note whether reports are simulated; refuse real ones among them in an unmarked file."""
+        if self._simulated not in (None, simulated) and not self._marked:
+            remedy = "Write two files, or pass simulation=True to mark all as simulated"
+            rule = "of real people and of a simulation do not go into one file"
+            raise MismatchError(message("reports", rule, None, remedy))
+        self._simulated = simulated or bool(self._simulated)
+
+    def _put(self, rows: np.ndarray) -> None:
+        """Write one row group, of rows of bytes."""
+        if self._sink is None:
+            head = {
+                "format": "warner-reports",
+                "schema": SCHEMA,
+                "simulation": self._marked or bool(self._simulated),
+                "attributes": {a: m.header for a, m in self._mechanisms.items()},
+            }
+            # Not sorted: the order of attributes is that of columns.
+            text = json.dumps(head, separators=(",", ":"), allow_nan=False)
+            sizes = {
+                name: size
+                for a, m in self._mechanisms.items()
+                for name, size in file_columns(a, m.schema).items()
+            }
+            self._sink = self._format.sink(self._temporary, text, sizes)
+        columns: dict[str, np.ndarray] = {}
+        start = 0
+        for attribute, mechanism in self._mechanisms.items():
+            schema = mechanism.schema
+            stop = start + schema.bytes_per_report
+            columns |= to_file(attribute, schema, columns_of(schema, rows[:, start:stop]))
+            start = stop
+        self._sink.write(columns)
+
+    def _finish(self) -> None:
+        """Write all that is held, and the end of the file."""
+        if self._n == 0:
+            raise EmptyError(message("reports", "must not be empty"))
+        if self._shuffle is not None:
+            for rows in self._shuffle.shuffled():
+                self._pieces.add(rows)
+        self._pieces.flush()
+        assert self._sink is not None
+        sink, self._sink = self._sink, None
+        sink.close(canonical({"n": self._n, "sha256": UNSEALED}))
+        seal(self._temporary)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            try:
+                if kind is None:
+                    self._finish()
+            finally:
+                if self._shuffle is not None:
+                    self._shuffle.close()
+                if self._sink is not None:
+                    self._sink.close(None)
+        except BaseException:
+            self._target.__exit__(*sys.exc_info())
+            raise
+        self._target.__exit__(kind, error, trace)
+
+
+@contextmanager
+def _standard_output() -> Iterator[str]:
+    """A temporary file that is copied to standard output when the block ends well."""
+    with tempfile.TemporaryDirectory(prefix="warner-") as folder:
+        path = str(Path(folder) / "reports.csv")
+        yield path
+        with open(path, "rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.flush()
+
+
+def write_reports(
+    reports: Reports | Mapping[str, Reports],
+    path: str,
+    simulation: bool = False,
+    *,
+    keep_order: bool = False,
+    rng: np.random.Generator | None = None,
+) -> None:
+    """Write reports in memory to a file, in random order, whole or not at all.
+
+    Args:
+        reports: {attribute: reports} of the same people in the same order; one Reports is written
+            as the attribute ``value``.
+        path, simulation, keep_order, rng: as in :class:`ReportWriter`.
+
+    Raises:
+        ArgumentError, MismatchError, ReportError: as in :class:`ReportWriter`.
+        EmptyError: no reports.
+    """
+    named = {"value": reports} if isinstance(reports, Reports) else reports
+    mechanisms = {a: from_header(r.header) for a, r in named.items()}
+    with ReportWriter(path, mechanisms, simulation, keep_order=keep_order, rng=rng) as writer:
+        writer.write(named)

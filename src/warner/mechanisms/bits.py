@@ -1,0 +1,81 @@
+"""Mechanisms whose report is K bits, one for each value: their collector's half."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+
+import numpy as np
+
+from warner.channels import LikelihoodOperator, SupportChannel, SupportRows
+from warner.mechanisms.base import Mechanism
+from warner.privacy.report_laws import UnsupportedLikelihood
+from warner.reports.counting import unique_rows
+from warner.reports.schema import BitVector
+
+
+class BitMechanism(Mechanism):
+    """A mechanism that reports K bits. Abstract.
+
+    A tally keeps the K bit sums, or with ``keep_reports=True`` the distinct reports.
+    """
+
+    schema: BitVector
+
+    @abstractmethod
+    def channel(self) -> SupportChannel: ...
+
+    def report_channel(self, rows: np.ndarray) -> SupportRows:
+        """The channel of single reports given as packed bits (m, bytes).
+
+        Row y is 1 + (e - 1) b_y, with b_y the bits of y and e the law's exact ratio.
+        """
+        self.schema.check({"bits": rows})
+        support, law = self.channel(), self.law
+        assert isinstance(law, UnsupportedLikelihood)
+        ones = np.bitwise_count(rows).sum(axis=1, dtype=np.int64)
+        return SupportRows(
+            rows,
+            self.domain.size,
+            1.0,
+            float(law.ratio() - 1),
+            support.q,
+            support.gap,
+            log_factors=law.log_unsupported(ones, self.domain.size),
+            ones=support.ones,
+        )
+
+    def channel_of_reports(
+        self, columns: Mapping[str, np.ndarray]
+    ) -> tuple[LikelihoodOperator, np.ndarray]:
+        different, place = unique_rows(columns["bits"])
+        return self.report_channel(different), place
+
+
+def all_patterns(size: int) -> np.ndarray:
+    """All patterns of ``size`` bits in the order of binary numbers, (2**size, size).
+
+    >>> all_patterns(2).tolist()
+    [[0, 0], [0, 1], [1, 0], [1, 1]]
+    """
+    shifts = np.arange(size - 1, -1, -1)
+    return np.asarray(np.arange(2**size)[:, None] >> shifts & 1, dtype=np.uint8)
+
+
+def independent_bit_table(patterns: np.ndarray, chance: np.ndarray) -> np.ndarray:
+    """Exact probabilities of patterns whose bits are independent given the value.
+
+        A[y, x] = prod over j of (chance[j, x] if bit j of pattern y is 1, else 1 - chance[j, x])
+
+    Args:
+        patterns: (m, K) zeros and ones.
+        chance: (K, K) object array of Fractions, Pr(bit j is 1 | value x).
+
+    Returns:
+        (m, K) object array of Fractions.
+    """
+    table = np.empty((len(patterns), chance.shape[1]), dtype=object)
+    for x in range(chance.shape[1]):
+        bits = np.where(patterns == 1, chance[:, x], 1 - chance[:, x])
+        table[:, x] = np.multiply.reduce(bits, axis=1)
+    return table

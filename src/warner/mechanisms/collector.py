@@ -1,0 +1,204 @@
+"""The collector's half of a mechanism: checks of reports, tallies and channels."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import kind
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    MismatchError,
+    ReportError,
+    message,
+)
+from warner.channels import Channel, LikelihoodOperator
+from warner.domains import Domain
+from warner.mechanisms.description import Description
+from warner.reports.reports import Reports
+from warner.reports.schema import columns_from
+from warner.reports.tally import Tally, require_same
+
+
+class Collector(Description):
+    """Counts reports and says how they depend on values. Abstract: a subclass has a channel.
+
+    Attributes:
+        has_report_channel: whether single reports have a channel, see :meth:`channel_of_reports`.
+    """
+
+    has_report_channel = True
+
+    @abstractmethod
+    def channel(self) -> Channel:
+        """The channel of this mechanism's tallies: K values to rows of counts."""
+
+    def reports(self, outputs: Any) -> Reports:
+        """Check in reports that were made elsewhere.
+
+        Args:
+            outputs: one integer column, a dict of columns, or for bit reports an (n, K) array of
+                zeros and ones.
+
+        Returns:
+            Reports: with this mechanism's header.
+
+        Raises:
+            ReportError: outputs that this mechanism cannot have sent.
+        """
+        return Reports(self.header, columns_from(self.schema, outputs))
+
+    def check(self, reports: Reports) -> None:
+        """Refuse reports of another mechanism, or reports that this mechanism cannot have sent.
+
+        Args:
+            reports: anything.
+
+        Raises:
+            ArgumentTypeError: not Reports.
+            MismatchError: another mechanism, budget, domain, version or law.
+            EmptyError: no reports.
+            ReportError: wrong columns, or values that cannot be sent.
+        """
+        if not isinstance(reports, Reports):
+            raise ArgumentTypeError(
+                message(
+                    "reports",
+                    "must be Reports",
+                    kind(reports),
+                    "Check foreign outputs in with mechanism.reports(outputs)",
+                )
+            )
+        require_same(self.header, reports.header, "mechanism and reports")
+        if len(reports) == 0:
+            raise EmptyError(message("reports", "must not be empty"))
+        expected = self.schema.empty(0)
+        if reports.columns.keys() != expected.keys():
+            raise ReportError(
+                message("reports", f"must have the columns {', '.join(expected)} and no others")
+            )
+        for name, column in expected.items():
+            found = reports.columns[name]
+            if found.dtype != column.dtype or found.shape[1:] != column.shape[1:]:
+                raise ReportError(
+                    message(
+                        "reports",
+                        f"column {name!r} must be {column.dtype} of shape (n, *{column.shape[1:]})",
+                    )
+                )
+        self.schema.check(reports.columns)
+
+    def tally(self, reports: Reports, keep_reports: bool = False) -> Tally:
+        """Count reports. Tallies of parts add up to the tally of the whole, bit for bit.
+
+        Args:
+            reports: made by this mechanism.
+            keep_reports: for reports of K bits, keep the distinct reports instead of their bit
+                sums, for the likelihood of whole reports; the tally then grows with n. Other
+                tallies stay as they are.
+
+        Returns:
+            Tally: the counts.
+
+        Raises:
+            MismatchError: reports of another mechanism, budget, domain or version.
+            ReportError: reports that this mechanism cannot have sent.
+        """
+        self.check(reports)
+        if keep_reports and self.schema.can_keep_reports:
+            counted = self.schema.count_distinct(reports.columns)
+            return Tally(self.header, *counted).marked(reports.simulated)
+        return self.tally_columns(reports.columns).marked(reports.simulated)
+
+    def tally_columns(
+        self,
+        columns: Mapping[str, np.ndarray],
+        repeats: np.ndarray | None = None,
+        ways: int | None = None,
+    ) -> Tally:
+        """Count checked columns.
+
+        Args:
+            columns: the schema's columns, n rows.
+            repeats: (n,) how often each report counts, int64; None for once each.
+            ways: of tuples of reports, how many attributes the tables combine; see PerAttribute.
+
+        Raises:
+            ArgumentError: ``ways`` for a mechanism of a single report.
+        """
+        if ways is not None:
+            raise ArgumentError(
+                message(
+                    "ways",
+                    "goes with tuples of reports",
+                    type(self).__name__,
+                    "Leave it out",
+                )
+            )
+        return Tally(self.header, *self.schema.count(columns, repeats))
+
+    def channel_for(
+        self, tally: Tally, attributes: Sequence[str] | None = None
+    ) -> tuple[LikelihoodOperator, np.ndarray, Domain]:
+        """The estimation problem of a tally.
+
+        Args:
+            tally: of this mechanism.
+            attributes: which of several attributes, in which order; see PerAttribute.
+
+        Returns:
+            The channel (m, K), how often each of its rows occurred (m,), and the K values.
+
+        Raises:
+            ArgumentError: attributes, where there is only one.
+            MismatchError: a tally of tuples.
+        """
+        if attributes is not None:
+            raise ArgumentError(
+                message(
+                    "attributes",
+                    "go with reports of several",
+                    type(self).__name__,
+                    "Leave them out, or tally tuples: PerAttribute, --ways 2",
+                )
+            )
+        if tally.rows is not None:
+            return self.report_channel(tally.rows), tally.counts, self.domain
+        if tally.ways is not None:
+            raise MismatchError(
+                message(
+                    "tally",
+                    f"of tuples does not go with {type(self).__name__}",
+                    str(tally.kind),
+                    "Was the file altered?",
+                )
+            )
+        return self.channel(), tally.row_counts, self.domain
+
+    def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:
+        """The channel of the distinct reports that a tally keeps, given as bytes (m, width).
+
+        Raises:
+            MismatchError: a mechanism whose tallies keep no reports.
+        """
+        raise MismatchError(
+            message("tally", f"of single reports does not go with {type(self).__name__}")
+        )
+
+    def channel_of_reports(
+        self, columns: Mapping[str, np.ndarray]
+    ) -> tuple[LikelihoodOperator, np.ndarray]:
+        """A channel whose rows are whole reports, and the row of each report.
+
+        Args:
+            columns: the schema's columns, n rows.
+
+        Returns:
+            The channel (m, K) and the rows (n,), each in 0..m-1. Only where ``has_report_channel``.
+        """
+        return self.channel(), self.schema.index(columns)

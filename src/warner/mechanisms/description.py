@@ -1,0 +1,163 @@
+"""The facts that device and collector share: domain, budget, guarantee, law, header."""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from warner._core.canonical_json import canonical
+from warner._core.checks import budget, kind, show
+from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.exact import check_epsilon, realise
+from warner.domains import LARGEST_SIZE, Domain
+from warner.privacy.guarantees import LDP, Guarantee
+from warner.privacy.likelihood_ratios import INFINITE, epsilon_of
+from warner.privacy.report_laws import Law
+from warner.reports.schema import ReportSchema
+
+
+class Description(ABC):
+    """The facts that identify a mechanism. Abstract.
+
+    Args:
+        domain: K values.
+        epsilon: budget in nats.
+        infinite: whether an infinite budget is allowed.
+
+    Attributes:
+        domain: the values that a person can answer.
+        requested: the epsilon asked for, in nats.
+        epsilon: the epsilon of the law that is sampled, computed from integer thresholds.
+        guarantee: the privacy guarantee of one report.
+        schema: the columns of a report.
+        law: the exact distribution of reports.
+        sensitive_mask: which values are protected, (K,); None where all are.
+        distance_unit: the distance of two values that ``epsilon`` is for, where privacy is metric;
+            None where it is for any two values.
+        represents_interval: whether a value of the domain stands for an interval of answers.
+            Reports distinguish single answers better than the bins of the domain.
+        version: of the law and of the report format; raised when either changes.
+    """
+
+    represents_interval = False
+    distance_unit: float | None = None
+    sensitive_mask: np.ndarray | None = None
+    version = 1
+    # Set by every subclass's constructor:
+    domain: Domain
+    requested: float
+    schema: ReportSchema
+    law: Law
+
+    def __init__(self, domain: Domain, epsilon: float, infinite: bool = False) -> None:
+        if not isinstance(domain, Domain):
+            raise ArgumentTypeError(
+                message(
+                    "domain", "must be a Domain", kind(domain), "For labels use Categorical([...])"
+                )
+            )
+        if domain.size > LARGEST_SIZE:
+            raise ArgumentError(
+                message(
+                    "domain",
+                    f"must have at most {LARGEST_SIZE} values",
+                    str(domain.size),
+                    "Use PerAttribute",
+                )
+            )
+        self.domain = domain
+        self.requested = budget(epsilon, infinite=infinite)
+        if not math.isinf(self.requested):
+            check_epsilon(self.requested)
+
+    @property
+    def epsilon(self) -> float:
+        return self._realised_epsilon
+
+    @cached_property
+    def _realised_epsilon(self) -> float:
+        """The logarithm of the law's worst ratio, checked against the budget."""
+        ratio = self.law.ratio()
+        if ratio == INFINITE or math.isinf(self.requested):
+            return epsilon_of(ratio)
+        return realise(self.requested, ratio, 1)
+
+    def check_realisable(self) -> None:
+        """Refuse a budget that 64-bit thresholds cannot realise; constructors end with it.
+
+        Raises:
+            BudgetError: the law of the integer thresholds misses the requested epsilon.
+        """
+        _ = self.epsilon
+
+    @property
+    def values_per_person(self) -> int:
+        """The number of values that each person has, where a report is about one of them."""
+        return 1
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return LDP(self.epsilon)
+
+    def guarantee_at(self, epsilon: float) -> Guarantee:
+        """The guarantee that this mechanism would give at another epsilon.
+
+        Args:
+            epsilon: nats, between values ``distance_unit`` apart, as ``requested`` is. A metric
+                guarantee is per unit of distance: this is the only place that converts.
+        """
+        return self.guarantee.with_epsilon(epsilon, self.distance_unit)
+
+    @property
+    def sensitive(self) -> list[Any]:
+        """The protected values in the domain's order; an empty list where all are protected."""
+        if self.sensitive_mask is None:
+            return []
+        return self.domain.decode(np.flatnonzero(self.sensitive_mask))
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """The constructor's arguments other than domain and epsilon, as JSON data."""
+
+    @abstractmethod
+    def thresholds(self) -> dict[str, str]:
+        """The integers that the sampler compares with, in hexadecimal."""
+
+    @cached_property
+    def header(self) -> dict[str, Any]:
+        """JSON data that rebuild this mechanism, and that reports and tallies carry."""
+        promised = self.guarantee
+        header = {
+            "mechanism": type(self).__name__,
+            "version": self.version,
+            "domain": self.domain.spec(),
+            "domain_sha256": self.domain.digest,
+            "requested": _finite(self.requested),
+            "epsilon": _finite(promised.epsilon),
+            **({} if promised.delta is None else {"delta": promised.delta}),
+            "parameters": self.parameters(),
+            "thresholds": self.thresholds(),
+        }
+        # Read back as from a file, so that tuples are lists.
+        as_read: dict[str, Any] = json.loads(canonical(header))
+        return as_read
+
+    @classmethod
+    def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
+        """The mechanism of a header's domain, requested epsilon and parameters."""
+        return cls(domain, epsilon, **parameters)
+
+    def __repr__(self) -> str:
+        more = "".join(f", {k}={show(v)}" for k, v in self.parameters().items())
+        return f"{type(self).__name__}({self.domain!r}, {self.requested!r}{more})"
+
+
+def _finite(value: float) -> float | str:
+    """The value, or "inf": JSON has no infinity."""
+    return "inf" if math.isinf(value) else value

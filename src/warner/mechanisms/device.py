@@ -1,0 +1,109 @@
+"""The device half of a mechanism: it encodes answers and randomises them.
+
+This module imports no channel and no tally, so it can run where only answers and randomness are.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from warner._core.errors import ArgumentError, message
+from warner._core.sampling import Source
+from warner.domains import Domain
+from warner.mechanisms.description import Description
+from warner.reports.reports import Reports
+
+_CHUNK = 2**16  # people randomised at a time, which bounds memory and fits the cache
+
+
+class Randomizer(Description):
+    """Turns answers into reports, one per person. Abstract: a subclass draws them in ``_sample``.
+
+    Attributes:
+        answer_parts: by column, the domains or randomisers that encode an answer which stands in
+            several columns of a file; empty where it stands in one.
+    """
+
+    answer_parts: Mapping[str, Domain | Randomizer] = MappingProxyType({})
+
+    @abstractmethod
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        """Draw one report per person, as the schema's columns.
+
+        Args:
+            index: (n,) or (n, d), the answers as :meth:`encode` returned them.
+            source: the randomness.
+        """
+
+    def check_combinable(self, argument: str) -> None:
+        """Refuse a mechanism that cannot be a part of several reports; ``argument`` names it.
+
+        Raises:
+            ArgumentError: a mechanism whose report is drawn among several answers of a person.
+        """
+
+    def encode(self, values: Any) -> np.ndarray:
+        """Check answers and give them the form that the sampler takes.
+
+        Args:
+            values: n answers in the domain (a list, an array or a column).
+
+        Returns:
+            (n,) the indices of the answers; mechanisms of numbers return positions in [0, 1].
+
+        Raises:
+            ValuesError: an answer outside the domain, named by its position.
+            EmptyError: no answers.
+        """
+        return self.domain.encode(values)
+
+    def randomize(self, values: Any, rng: np.random.Generator | None = None) -> Reports:
+        """Randomise one answer per person, independently.
+
+        Args:
+            values: n answers in the domain (a list, an array or a column).
+            rng: None for the operating system's randomness, which real answers need. A
+                ``numpy.random.Generator`` makes a repeatable simulation; its reports are marked.
+
+        Returns:
+            Reports: n reports in the order of ``values``.
+
+        Raises:
+            ValuesError: an answer outside the domain, named by its position; nothing is sent then.
+            EmptyError: no answers.
+        """
+        source = Source(rng)
+        columns = self.randomize_encoded(self.encode(values), source)
+        return Reports(self.header, columns, source.simulated)
+
+    def check_index(self, index: np.ndarray) -> None:
+        """Refuse indices (n,) that are not positions in the domain.
+
+        Raises:
+            ArgumentError: an index outside 0..K-1.
+        """
+        if not (int(index.min()) >= 0 and int(index.max()) < self.domain.size):
+            raise ArgumentError(message("index", f"must lie in 0..{self.domain.size - 1}"))
+
+    def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        """Report columns of people who hold the domain's values at ``index`` (n,).
+
+        Raises:
+            ArgumentError: an index outside 0..K-1.
+        """
+        self.check_index(index)
+        return self.randomize_encoded(index, source)
+
+    def randomize_encoded(self, encoded: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        """Report columns of answers as :meth:`encode` returned them, (n, ...), in chunks."""
+        columns = self.schema.empty(len(encoded))
+        for start in range(0, len(encoded), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            for name, part in self._sample(encoded[rows], source).items():
+                columns[name][rows] = part
+        return columns

@@ -1,0 +1,164 @@
+"""The exact law of planar mechanisms: a cell of a grid moved by a displacement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from warner._core.exact import natural
+from warner._core.sampling import Edges
+from warner.privacy.likelihood_ratios import (
+    ROUNDING,
+    euclidean_distances,
+    floats,
+    worst_slope_of_logs,
+)
+from warner.privacy.report_laws import Law
+
+_SMALL = 400  # cells up to which all pairs are compared exactly
+
+
+@dataclass(frozen=True, eq=False)
+class Displacements(Law):
+    """A cell (r, c) of a grid of R x C plus a displacement (i, j).
+
+    Displacements that would leave the grid are shortened, row by row and column by column.
+
+    Attributes:
+        quadrant: (R, C) integers, the mass of the displacements +-i, +-j each. The last row and
+            column hold everything that goes further. The four quadrants sum to 2**(64 words).
+        words: the number of 64-bit words of the denominator.
+    """
+
+    quadrant: np.ndarray
+    words: int
+
+    @classmethod
+    def of(cls, shares: np.ndarray) -> Displacements:
+        """The law nearest to shares of displacements.
+
+        Args:
+            shares: (R, C), which sum to one over the four quadrants. The smallest share gets 64
+                binary digits, and displacement (0, 0) takes the rounding.
+        """
+        words = math.ceil((64 - math.log2(shares.min())) / 64)
+        total = 1 << 64 * words
+        quadrant = np.vectorize(lambda v: round(Fraction(v) * total), otypes=[object])(shares)
+        quadrant[0, 0] += total - _unfold(quadrant).sum()
+        return cls(quadrant, words)
+
+    @property
+    def audit_method(self) -> str:
+        if self.is_small:
+            return "all pairs of cells of the exact law"
+        return "all pairs of cells of the law, to double precision rounded up"
+
+    @property
+    def is_small(self) -> bool:
+        """Whether cells are few enough to compare all pairs exactly."""
+        return self.quadrant.size <= _SMALL
+
+    def whole(self) -> np.ndarray:
+        """All displacements, (2R - 1, 2C - 1) integers."""
+        return _unfold(self.quadrant)
+
+    @cached_property
+    def edges(self) -> Edges:
+        """The table that displacements are sampled from, in C order of :meth:`whole`."""
+        return Edges.of(self.whole().ravel().tolist())
+
+    def exact(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Four tables (R, C) of integer masses, for displacements by (i, j).
+
+        Returns:
+            The mass of exactly row i and column j; of at least i rows and column j; of row i and at
+            least j columns; and of at least both.
+        """
+        q = self.quadrant
+        rows = np.cumsum(q[::-1], axis=0)[::-1]
+        columns = np.cumsum(q[:, ::-1], axis=1)[:, ::-1]
+        return q, rows, columns, np.cumsum(rows[:, ::-1], axis=1)[:, ::-1]
+
+    def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The tables of :meth:`exact` as probabilities in double precision."""
+        total = 1 << 64 * self.words
+        inner, rows, columns, both = (floats(part, total) for part in self.exact())
+        return inner, rows, columns, both
+
+    def _reports(
+        self, inner: np.ndarray, rows: np.ndarray, columns: np.ndarray, both: np.ndarray
+    ) -> Iterator[np.ndarray]:
+        """For every report of one quadrant of the grid, its entry under every cell, (R, C).
+
+        The reports of the other quadrants have the same entries. The arguments are tables as of
+        :meth:`exact`.
+        """
+        height, width = self.quadrant.shape
+        for r in range((height + 1) // 2):
+            for c in range((width + 1) // 2):
+                i, j = np.abs(np.arange(height) - r)[:, None], np.abs(np.arange(width) - c)[None, :]
+                yield (inner, columns, rows, both)[2 * (r == 0) + (c == 0)][i, j]
+
+    def ratio(self) -> Fraction:
+        return max(Fraction(row.max(), row.min()) for row in self._reports(*self.exact()))
+
+    def steepest(self, within: int | None = None) -> float:
+        """Nats per cell of Euclidean distance, by double precision, rounded up.
+
+        It is the maximum over all reports and pairs of cells. The law is even in rows and in
+        columns. So a report inside the grid has its worst pair of cells within one quadrant around
+        it, and the report next to a corner has the largest such quadrant. Reports of a side and of
+        a corner have separate tables. A displacement (k a, k b) is k times (a, b), whose slope
+        is at least as large, so only displacements without a common divisor are compared.
+
+        Args:
+            within: compare displacements of at most this many rows and columns; None compares all,
+                which bounds every pair.
+        """
+        inner, along, across, corner = (np.log(part) for part in self.tables())
+        # The last row and column hold tails, which only reports on that side of the grid have.
+        tall, wide = (size > 2 for size in self.quadrant.shape)
+        parts = [corner]
+        parts += [along[:, :-1]] if wide else []
+        parts += [across[:-1]] if tall else []
+        parts += [inner[:-1, :-1]] if tall and wide else []
+        worst = max(_steepest_of(part, within) for part in parts)
+        return math.nextafter(max(0.0, worst), math.inf)
+
+    def epsilon_per_unit(self) -> float:
+        """Nats per cell of distance: the maximum over reports and pairs of cells, rounded up."""
+        if not self.is_small:
+            return self.steepest()
+        height, width = self.quadrant.shape
+        place = np.stack(np.divmod(np.arange(height * width), width), axis=1).astype(np.float64)
+        logs = (np.vectorize(natural, otypes=[np.float64])(part) for part in self.exact())
+        rows = np.array([row.ravel() for row in self._reports(*logs)])
+        return worst_slope_of_logs(rows, euclidean_distances(place)).epsilon
+
+
+def _steepest_of(logs: np.ndarray, within: int | None) -> float:
+    """The largest slope within one table of log probabilities (R, C), moved up by rounding."""
+    height, width = logs.shape
+    rows, columns = (size - 1 if within is None else min(within, size - 1) for size in logs.shape)
+    found = np.zeros((rows + 1, columns + 1))
+    for i in range(rows + 1):
+        low, high = logs[: height - i], logs[i:]
+        for j in range(columns + 1):
+            if math.gcd(i, j) == 1:
+                falls = high[:, j:] - low[:, : width - j]
+                crosses = high[:, : width - j] - low[:, j:]
+                found[i, j] = max(falls.max(), -falls.min(), crosses.max(), -crosses.min())
+    error = ROUNDING * (1 + float(np.abs(logs).max()))
+    distance = np.hypot(np.arange(rows + 1)[:, None], np.arange(columns + 1)[None, :])
+    return float(((found + error) / np.maximum(distance, 1)).max())
+
+
+def _unfold(quadrant: np.ndarray) -> np.ndarray:
+    """All displacements (2R - 1, 2C - 1) from those of one quadrant (R, C)."""
+    half = np.concatenate([quadrant[:0:-1], quadrant])
+    return np.concatenate([half[:, :0:-1], half], axis=1)

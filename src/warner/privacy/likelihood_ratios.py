@@ -1,0 +1,256 @@
+"""Likelihood ratios of reports under two values, from a table of probabilities.
+
+A table A has shape (m, K): ``A[y, x] = Pr(report y | value x)``, as Fractions or as integers over
+one denominator. No function here samples, and none knows a mechanism.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from warner._core.exact import log_ratio, natural
+
+# Stands for a ratio with denominator 0: a report that one value can make and another cannot.
+INFINITE = Fraction(-1)
+# Relative error of a difference of two logarithms: a few units in the last place.
+ROUNDING = 1e-15
+# Nats, relative to 1 + epsilon: slopes come from rounded logarithms and are rounded up.
+SLOPE_TOLERANCE = 1e-12
+
+
+class WorstRatio(NamedTuple):
+    """The largest likelihood ratio of a table, and where it is attained.
+
+    Attributes:
+        ratio: A[report, likely] / A[report, unlikely], or INFINITE.
+        report: the row.
+        likely: the value under which the report is likeliest.
+        unlikely: the value under which it is least likely.
+    """
+
+    ratio: Fraction
+    report: int
+    likely: int
+    unlikely: int
+
+
+class WorstSlope(NamedTuple):
+    """The largest log-likelihood ratio per unit of distance, and where it is attained.
+
+    Attributes:
+        epsilon: nats per unit of distance, or infinity.
+        report: the row.
+        likely: the value under which the report is likelier.
+        unlikely: the value under which it is less likely.
+    """
+
+    epsilon: float
+    report: int
+    likely: int
+    unlikely: int
+
+
+def epsilon_of(ratio: Fraction) -> float:
+    """The logarithm of a worst ratio, rounded up.
+
+    Args:
+        ratio: at least 1, or INFINITE.
+
+    Returns:
+        float: nats; infinity for INFINITE.
+
+    >>> epsilon_of(Fraction(1)), epsilon_of(INFINITE)
+    (0.0, inf)
+    """
+    return math.inf if ratio == INFINITE else log_ratio(ratio, 1)
+
+
+def worst_ratio(table: np.ndarray, likely: np.ndarray | None = None) -> Fraction:
+    """The largest ratio within a row: max over y, x, x' of A[y, x] / A[y, x'].
+
+    Args:
+        table: (m, K) exact probabilities.
+        likely: (K,) booleans, the values x that may stand in the numerator; None for all.
+
+    Returns:
+        Fraction: the ratio, or INFINITE.
+
+    >>> worst_ratio(np.array([[Fraction(3, 4), Fraction(1, 4)]], dtype=object))
+    Fraction(3, 1)
+    """
+    return worst_pair(table, likely).ratio
+
+
+def worst_pair(table: np.ndarray, likely: np.ndarray | None = None) -> WorstRatio:
+    """The largest ratio within a row, with its row and its two values.
+
+    Args:
+        table: (m, K) exact probabilities.
+        likely: (K,) booleans, the values that may stand in the numerator; None for all.
+
+    Returns:
+        WorstRatio: of the first row that attains it.
+    """
+    worst, place = Fraction(1), 0
+    chosen = np.arange(table.shape[1]) if likely is None else np.flatnonzero(likely)
+    for y, (high, low) in enumerate(
+        zip(table[:, chosen].max(axis=1), table.min(axis=1), strict=True)
+    ):
+        if high and not low:
+            worst, place = INFINITE, y
+            break
+        if high * worst.denominator > low * worst.numerator:
+            worst, place = Fraction(high) / Fraction(low), y
+    if not len(table):
+        return WorstRatio(worst, 0, 0, 0)
+    top, bottom = int(chosen[np.argmax(table[place, chosen])]), int(np.argmin(table[place]))
+    return WorstRatio(worst, place, top, bottom)
+
+
+def worst_slope(table: np.ndarray, distances: np.ndarray) -> WorstSlope:
+    """The smallest epsilon with A[y, x] <= exp(epsilon d(x, x')) A[y, x'] for all y, x, x'.
+
+    Logarithms have double precision. The result is moved up by their error, and once more to the
+    next float.
+
+    Args:
+        table: (m, K) exact probabilities.
+        distances: (K, K), in the unit that epsilon is per.
+
+    Returns:
+        WorstSlope: epsilon is infinite where a value rules a report out that another can make.
+    """
+    possible = table != 0
+    ruled_out = possible.any(axis=1) & ~possible.all(axis=1)
+    if ruled_out.any():
+        y = int(np.argmax(ruled_out))
+        return WorstSlope(math.inf, y, int(np.argmax(table[y])), int(np.argmin(table[y])))
+    logs = np.vectorize(natural, otypes=[np.float64])(table[possible.all(axis=1)])
+    return worst_slope_of_logs(logs, distances)
+
+
+def worst_slope_of_logs(logs: np.ndarray, distances: np.ndarray) -> WorstSlope:
+    """:func:`worst_slope` from the logarithms of probabilities, to double precision.
+
+    Args:
+        logs: (m, K) natural logarithms.
+        distances: (K, K); pairs at distance 0 are not compared.
+    """
+    distances = np.where(distances > 0, distances, np.inf)
+    worst, where = -math.inf, (0, 0, 0)
+    for y, row in enumerate(logs):
+        slopes = (row[:, None] - row[None, :] + ROUNDING * (1 + np.abs(row).max())) / distances
+        if (top := float(slopes.max())) > worst:
+            x, other = np.unravel_index(int(np.argmax(slopes)), slopes.shape)
+            worst, where = top, (y, int(x), int(other))
+    return WorstSlope(math.nextafter(worst, math.inf), *where)
+
+
+def slope_exceeds(epsilon: float, bound: float) -> bool:
+    """Whether a slope found by :func:`worst_slope` is above ``bound`` by more than rounding."""
+    return epsilon > bound + SLOPE_TOLERANCE * (1 + bound)
+
+
+def hockey_stick(table: np.ndarray, epsilon: float) -> float:
+    """The least delta at an epsilon: max over x, x' of sum_y max(0, A[y, x] - e^epsilon A[y, x']).
+
+    Args:
+        table: (m, K) exact probabilities.
+        epsilon: nats.
+
+    Returns:
+        float: delta, rounded up.
+
+    >>> round(hockey_stick(np.eye(2), 1.0), 12)
+    1.0
+    """
+    # The nearest float of a probability is off by a part in 2^53 of it: so is their sum.
+    rows = table.astype(np.float64)
+    worst = max(
+        float(np.maximum(rows[:, [x]] - math.exp(epsilon) * rows, 0.0).sum(axis=0).max())
+        for x in range(rows.shape[1])
+    )
+    return min(1.0, worst * (1 + 1e-12) + 1e-15)
+
+
+def euclidean_distances(points: np.ndarray) -> np.ndarray:
+    """Distances (K, K) of points (K, d).
+
+    >>> euclidean_distances(np.array([[0.0, 0.0], [3.0, 4.0]])).tolist()
+    [[0.0, 5.0], [5.0, 0.0]]
+    """
+    out: np.ndarray = np.sqrt(((points[:, None, :] - points[None, :, :]) ** 2).sum(axis=2))
+    return out
+
+
+def common_denominator(table: np.ndarray) -> tuple[np.ndarray, int]:
+    """Exact probabilities as integers over one denominator: integers add and compare fast.
+
+    Returns:
+        The numerators, an object array of the same shape, and the denominator.
+
+    >>> common_denominator(np.array([Fraction(1, 2), Fraction(1, 3)], dtype=object))
+    (array([3, 2], dtype=object), 6)
+    """
+    exact = table.ravel().tolist()
+    total = math.lcm(*{v.denominator for v in exact})
+    out = np.empty(len(exact), dtype=object)
+    out[:] = [v.numerator * (total // v.denominator) for v in exact]
+    return out.reshape(table.shape), total
+
+
+def floats(masses: np.ndarray, total: int) -> np.ndarray:
+    """Integer masses over ``total`` as probabilities in double precision."""
+    out: np.ndarray = np.vectorize(lambda v: v / total, otypes=[np.float64])(masses)
+    return out
+
+
+def fractions(masses: np.ndarray, total: int) -> np.ndarray:
+    """Integer masses over ``total`` as exact probabilities: an object array of Fractions."""
+    out: np.ndarray = np.vectorize(lambda v: Fraction(v, total), otypes=[object])(masses)
+    return out
+
+
+def image(table: np.ndarray, sensitive: np.ndarray) -> np.ndarray:
+    """The reports that some sensitive value can make.
+
+    Args:
+        table: (m, K) probabilities.
+        sensitive: (K,) booleans.
+
+    Returns:
+        (m,) booleans.
+    """
+    return np.asarray((table[:, sensitive] > 0).any(axis=1), dtype=bool)
+
+
+def ambiguous_report(
+    table: np.ndarray,
+    sensitive: np.ndarray,
+    protected: np.ndarray,
+    names: list[str] | None = None,
+) -> str | None:
+    """The first unprotected report that does not name one non-sensitive value [P2 eq 4].
+
+    Args:
+        table: (m, K) probabilities.
+        sensitive: (K,) booleans.
+        protected: (m,) booleans.
+        names: (K,) how the message calls the values; their indices if None.
+
+    Returns:
+        The violation in words, or None where every unprotected report names one such value.
+    """
+    names = [f"number {x}" for x in range(table.shape[1])] if names is None else names
+    for y in np.flatnonzero(~protected):
+        makers = np.flatnonzero(table[y] > 0)
+        if len(makers) > 1:
+            first, second = names[makers[0]], names[makers[1]]
+            return f"unprotected report {y} comes from {first} and from {second}"
+        if len(makers) and sensitive[makers[0]]:
+            return f"unprotected report {y} comes from the sensitive value {names[makers[0]]}"
+    return None

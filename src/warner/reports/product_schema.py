@@ -1,0 +1,155 @@
+"""Reports that are one report of every one of several parts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from warner._core.checks import kind
+from warner._core.errors import ArgumentError, ArgumentTypeError, ReportError, message
+from warner.reports.marginal_tables import affordable_ways, marginal_tables
+from warner.reports.schema import ReportSchema
+from warner.reports.tally_kinds import Counted, MarginalTables
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class ProductSchema(ReportSchema):
+    """A report is one report of every part: column ``c`` of part ``p`` is the column ``p.c``.
+
+    A report in which a part is missing is refused.
+
+    Attributes:
+        parts: {name: the schema of the part}.
+    """
+
+    parts: Mapping[str, ReportSchema]
+
+    # A tally of tuples keeps the tuples that occur, or tables with a bound of their own.
+    cells = 0
+    group_bys = 0
+
+    def __post_init__(self) -> None:
+        names = [
+            f"{name}.{column}" for name, part in self.parts.items() for column in part.empty(0)
+        ]
+        if len(set(names)) < len(names):
+            rule = "must not make two columns of one name"
+            raise ArgumentError(message("names", rule, ", ".join(self.parts), "Rename a part"))
+
+    @property
+    def rows_are_reports(self) -> bool:
+        return all(part.rows_are_reports for part in self.parts.values())
+
+    @property
+    def rows(self) -> int:
+        return math.prod(part.rows for part in self.parts.values())
+
+    @property
+    def rows_per_report(self) -> int:
+        return math.prod(part.rows_per_report for part in self.parts.values())
+
+    def split(self, columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """The columns of every part under the part's names, as far as they are there."""
+        return {
+            name: {
+                column: columns[f"{name}.{column}"]
+                for column in part.empty(0)
+                if f"{name}.{column}" in columns
+            }
+            for name, part in self.parts.items()
+        }
+
+    def join(self, columns: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """The columns of the product from {part: columns of the part}."""
+        return {
+            f"{name}.{column}": array
+            for name in self.parts
+            for column, array in columns[name].items()
+        }
+
+    def empty(self, n: int) -> dict[str, np.ndarray]:
+        return self.join({name: part.empty(n) for name, part in self.parts.items()})
+
+    def check(self, columns: Mapping[str, np.ndarray]) -> None:
+        for name, part_columns in self.split(columns).items():
+            _for_part(name, self.parts[name].check, part_columns)
+
+    def parse(self, outputs: Any) -> dict[str, np.ndarray]:
+        """Typed columns from the columns of the product, or from {part: its outputs}."""
+        if not isinstance(outputs, Mapping):
+            rule = f"must be a dict with reports of {', '.join(self.parts)}"
+            raise ArgumentTypeError(message("outputs", rule, kind(outputs)))
+        given = outputs if self.parts.keys() <= outputs.keys() else self.split(outputs)
+        columns = self.join(
+            {name: _for_part(name, part.parse, given[name]) for name, part in self.parts.items()}
+        )
+        if len({len(column) for column in columns.values()}) != 1:
+            rule = f"must be equally many for each of {', '.join(self.parts)}"
+            raise ReportError(message("outputs", rule))
+        return columns
+
+    def index(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Row of every report in 0..rows-1, (n,), in C order of the parts."""
+        flat = np.zeros(1, dtype=np.intp)
+        for name, part_columns in self.split(columns).items():
+            part = self.parts[name]
+            flat = flat * part.rows + part.index(part_columns)
+        return flat
+
+    def count(
+        self,
+        columns: Mapping[str, np.ndarray],
+        repeats: np.ndarray | None = None,
+        ways: int | None = None,
+    ) -> Counted:
+        """The marginal tables of all subsets of ``ways`` parts.
+
+        Args:
+            columns: checked columns of n reports.
+            repeats: how often each report counts, int64 (n,); None for once each.
+            ways: how many parts a table has; None for all.
+
+        Raises:
+            ArgumentError: tables that would be too large; the message says which ``ways`` fit.
+        """
+        kept = affordable_ways(self.parts, ways)
+        counts = marginal_tables(self.parts, self.split(columns), kept, repeats)
+        n = len(next(iter(columns.values()))) if repeats is None else int(repeats.sum())
+        return Counted(MarginalTables(kept), counts, n)
+
+    @property
+    def file_width(self) -> int:
+        return sum(part.file_width for part in self.parts.values())
+
+    def file_columns(self) -> dict[str, int]:
+        return {
+            f"{name}.{column}": size
+            for name, part in self.parts.items()
+            for column, size in part.file_columns().items()
+        }
+
+    def to_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        split = self.split(columns)
+        return self.join({name: part.to_file(split[name]) for name, part in self.parts.items()})
+
+    def from_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        split = {
+            name: {column: columns[f"{name}.{column}"] for column in part.file_columns()}
+            for name, part in self.parts.items()
+        }
+        return self.join({name: part.from_file(split[name]) for name, part in self.parts.items()})
+
+
+def _for_part(name: str, job: Callable[[Any], _T], argument: Any) -> _T:
+    """The result of a part's ``job``; errors name the part."""
+    try:
+        return job(argument)
+    except (ReportError, ArgumentTypeError) as error:
+        problem = type(error)(f"{name}: {error}")
+    raise problem

@@ -1,0 +1,25 @@
+"""The private modules of warner that the attacks use: the only file here that imports any."""
+
+from __future__ import annotations
+
+from warner._core.canonical_json import canonical
+from warner._core.sampling import Edges, Source
+from warner.app.cli import main
+from warner.io import open_reports, read_reports, read_values, tally_file, write_reports
+from warner.io.file_seal import UNSEALED, seal
+from warner.reports.tally import load_tallies
+
+__all__ = [
+    "UNSEALED",
+    "Edges",
+    "Source",
+    "canonical",
+    "load_tallies",
+    "main",
+    "open_reports",
+    "read_reports",
+    "read_values",
+    "seal",
+    "tally_file",
+    "write_reports",
+]

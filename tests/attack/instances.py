@@ -1,0 +1,182 @@
+"""Random instances of every mechanism, small enough to enumerate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import warner
+from warner import Domain, Mechanism
+
+Make = Callable[[np.random.Generator], Mechanism]
+
+
+def epsilon(rng: np.random.Generator, low: float = 0.02, high: float = 6.0) -> float:
+    return float(np.exp(rng.uniform(math.log(low), math.log(high))))
+
+
+def labels(rng: np.random.Generator, most: int = 6) -> Domain:
+    size = int(rng.integers(2, most + 1))
+    if rng.random() < 0.5:
+        return warner.Categorical([f"label {i}" for i in range(size)])
+    low = int(rng.integers(-5, 5))
+    return warner.Integers(low, low + size - 1)
+
+
+def integers(rng: np.random.Generator, most: int = 6) -> Domain:
+    low = int(rng.integers(-5, 5))
+    return warner.Integers(low, low + int(rng.integers(1, most)))
+
+
+def numbers(rng: np.random.Generator) -> Domain:
+    if rng.random() < 0.5:
+        return integers(rng)
+    return warner.Interval(0.0, 1.0, bins=int(rng.integers(2, 6)))
+
+
+def grid(rng: np.random.Generator) -> Domain:
+    rows, columns = (int(rng.integers(2, 5)) for _ in range(2))
+    return warner.Grid(rows, columns, side=float(rng.choice([0.5, 1.0, 3.0])))
+
+
+def places(rng: np.random.Generator) -> Domain:
+    kind = rng.integers(3)
+    if kind == 0:
+        return integers(rng)
+    if kind == 1:
+        return grid(rng)
+    return warner.Points(rng.normal(size=(int(rng.integers(2, 6)), int(rng.integers(1, 3)))))
+
+
+def _some(rng: np.random.Generator, domain: Domain) -> list[Any]:
+    mask = rng.random(domain.size) < 0.5
+    mask[rng.integers(domain.size)] = True
+    return domain.decode(np.flatnonzero(mask))
+
+
+def _unary(rng: np.random.Generator) -> Mechanism:
+    keep = ["symmetric", "optimized", float(rng.uniform(0.2, 0.95))][rng.integers(3)]
+    return warner.UnaryEncoding(labels(rng), epsilon(rng), keep=keep)
+
+
+def _hashing(rng: np.random.Generator) -> Mechanism:
+    buckets = [None, 2, 3][rng.integers(3)]
+    return warner.LocalHashing(
+        labels(rng), epsilon(rng, high=2.5), buckets=buckets, seeds=int(rng.integers(1, 12))
+    )
+
+
+def _subsets(rng: np.random.Generator) -> Mechanism:
+    domain = labels(rng)
+    size = [None, int(rng.integers(1, domain.size))][rng.integers(2)]
+    return warner.SubsetSelection(domain, epsilon(rng), size=size)
+
+
+def _utility_rr(rng: np.random.Generator) -> Mechanism:
+    domain = labels(rng)
+    return warner.UtilityOptimizedRR(domain, epsilon(rng), sensitive=_some(rng, domain))
+
+
+def _utility_rappor(rng: np.random.Generator) -> Mechanism:
+    domain = labels(rng)
+    keep = ["symmetric", "optimized", 0.6][rng.integers(3)]
+    return warner.UtilityOptimizedRappor(
+        domain, epsilon(rng), sensitive=_some(rng, domain), keep=keep
+    )
+
+
+def _personalized(rng: np.random.Generator) -> Mechanism:
+    common = (_utility_rr, _utility_rappor)[rng.integers(2)](rng)
+    assert isinstance(common, warner.UtilityOptimizedRR | warner.UtilityOptimizedRappor)
+    return warner.Personalized(common, ["home", "work"][: rng.integers(1, 3)]).mechanism
+
+
+def _laplace(rng: np.random.Generator) -> Mechanism:
+    reach = int(rng.integers(0, 4))
+    if rng.random() < 0.5:
+        domain = integers(rng)
+        sensitivity = float(rng.choice([0.25, 0.5, 1.0, 1.5, 2.0, 3.0]))
+        return warner.Laplace(domain, epsilon(rng), sensitivity=sensitivity, reach=reach)
+    return warner.Laplace(numbers(rng), epsilon(rng), cells=int(rng.integers(1, 9)), reach=reach)
+
+
+def _gaussian(rng: np.random.Generator) -> Mechanism:
+    domain = warner.Integers(0, int(rng.integers(1, 3)))
+    return warner.Gaussian(domain, epsilon(rng, 0.3, 3.0), delta=float(10 ** rng.uniform(-6, -1.5)))
+
+
+def _matrix(rng: np.random.Generator) -> Mechanism:
+    domain = labels(rng)
+    weights = np.exp(rng.normal(0, 1.5, (int(rng.integers(2, 7)), domain.size)))
+    sensitive = None
+    if rng.random() < 0.4:
+        weights[rng.random(weights.shape) < 0.2] = 0
+        weights[0] = np.maximum(weights[0], 0.1)
+        sensitive = _some(rng, domain) if rng.random() < 0.5 else None
+    return warner.ChannelMechanism(domain, weights / weights.sum(axis=0), sensitive=sensitive)
+
+
+def _keyed(rng: np.random.Generator) -> Mechanism:
+    keys, values = (
+        labels(rng, 3),
+        (integers(rng, 3) if rng.random() < 0.6 else warner.Interval(0.0, 1.0, bins=2)),
+    )
+    total = epsilon(rng, 0.2)
+    options: dict[str, Any] = {"key": ["unary", "direct"][rng.integers(2)]}
+    if rng.random() < 0.5:
+        options |= {"value": "piecewise", "cells": int(rng.integers(2, 6))}
+    if rng.random() < 0.5:
+        options["value_epsilon"] = total * float(rng.uniform(0.2, 1))
+    if rng.random() < 0.3:
+        options["pairs"] = int(rng.integers(1, 3))
+    return warner.KeyValue(keys, values, total, **options)
+
+
+SINGLE: dict[str, Make] = {
+    "RandomizedResponse": lambda r: warner.RandomizedResponse(labels(r, 12), epsilon(r, 1e-4, 15)),
+    "UnaryEncoding": _unary,
+    "LocalHashing": _hashing,
+    "SubsetSelection": _subsets,
+    "HadamardResponse": lambda r: warner.HadamardResponse(labels(r), epsilon(r, 1e-4, 15)),
+    "UtilityOptimizedRR": _utility_rr,
+    "UtilityOptimizedRappor": _utility_rappor,
+    "Personalized": _personalized,
+    "SquareWave": lambda r: warner.SquareWave(numbers(r), epsilon(r), cells=int(r.integers(2, 20))),
+    "Piecewise": lambda r: warner.Piecewise(numbers(r), epsilon(r), cells=int(r.integers(2, 20))),
+    "StochasticRounding": lambda r: warner.StochasticRounding(numbers(r), epsilon(r)),
+    "Laplace": _laplace,
+    "Gaussian": _gaussian,
+    "Geometric": lambda r: warner.Geometric(integers(r), epsilon(r), reach=int(r.integers(0, 4))),
+    "TruncatedGeometric": lambda r: warner.TruncatedGeometric(integers(r), epsilon(r)),
+    "PlanarGeometric": lambda r: warner.PlanarGeometric(grid(r), epsilon(r, 0.1, 2.0)),
+    "PlanarLaplace": lambda r: warner.PlanarLaplace(grid(r), epsilon(r, 0.1, 2.0)),
+    "Exponential": lambda r: warner.Exponential(places(r), epsilon(r, 0.1, 3.0)),
+    "ChannelMechanism": _matrix,
+    "KeyValue": _keyed,
+}
+
+
+def _tuple(rng: np.random.Generator) -> Mechanism:
+    """Reports of two or three attributes, of mechanisms drawn at random."""
+    parts = {f"part{i}": single(rng) for i in range(rng.integers(1, 4))}
+    product = warner.Product(**{name: part.domain for name, part in parts.items()})
+    return warner.PerAttribute(product, parts)
+
+
+def _repeated(rng: np.random.Generator) -> Mechanism:
+    """Several reports of one value, of one mechanism, or of the mechanisms of a list."""
+    first = single(rng)
+    if rng.random() < 0.5:
+        return warner.Repeated(first, int(rng.integers(1, 4)))
+    return warner.Repeated([first, warner.RandomizedResponse(first.domain, epsilon(rng)), first])
+
+
+def single(rng: np.random.Generator) -> Mechanism:
+    names = list(SINGLE)
+    return SINGLE[names[rng.integers(len(names))]](rng)
+
+
+ALL: dict[str, Make] = {**SINGLE, "PerAttribute": _tuple, "Repeated": _repeated}

@@ -1,0 +1,289 @@
+"""A slice of every attack, with fixed seeds; ``make attack`` runs many more cases.
+
+What each attack must find is planted here too: an attack that finds nothing in a broken program is
+a defect.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warner
+from tests.attack import __main__ as runner
+from tests.attack import canaries, enumeration, foreign, instances, laws, metamorphic, samplers
+from tests.attack._frame import Finding, generator
+from tests.attack._internals import Source
+from tests.attack.attacks import ATTACKS
+from tests.registry import ALL, COMBINED, SENSITIVITIES, smallest
+from warner import Integers, Mechanism
+
+CASES = {
+    "laws": 30,
+    "boundaries": 60,
+    "blackbox": 6,
+    "answers": 80,
+    "files": 20,
+    "reports": 12,
+    "tallies": 40,
+    "wire": 60,
+    "studies": 40,
+    "equal": 3,
+}
+ABC = warner.Categorical(["a", "b", "c"])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_slice_of_every_attack_finds_nothing(name: str) -> None:
+    for number in range(CASES[name]):
+        rng = generator(name, 0, number)
+        try:
+            # Seeded randomness alone, so that the test has one outcome.
+            samplers.blackbox(rng, 20_000, system=False) if name == "blackbox" else ATTACKS[
+                name
+            ].case(rng)
+        except Finding as finding:
+            pytest.fail(f"{finding}; again: python -m tests.attack {name} --seed 0 --case {number}")
+
+
+def test_the_slice_leaves_out_times_alone() -> None:
+    assert set(CASES) == set(ATTACKS) - {"timing"}
+
+
+REGISTERED: dict[str, Callable[[], Mechanism]] = {
+    **{name: lambda name=name: smallest(name) for name in ALL},  # type: ignore[misc]
+    **{
+        name: lambda make=make: make(Integers(0, 3), 1.0)  # type: ignore[misc]
+        for name, make in SENSITIVITIES.items()
+    },
+    **{name: lambda make=make: make(0.5) for name, make in COMBINED.items()},  # type: ignore[misc]
+}
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_every_registered_law_is_enumerated_by_other_code(name: str) -> None:
+    mechanism = REGISTERED[name]()
+    if laws.small(mechanism):
+        assert laws.check(mechanism) != "too large"
+    else:
+        enumeration.law(mechanism, enumeration.answers(mechanism)[0])
+
+
+def test_every_mechanism_has_random_instances() -> None:
+    made = {type(make(np.random.default_rng(7))).__name__ for make in instances.ALL.values()}
+    abstract = {
+        "Mechanism",
+        "Personalized",
+    }  # the latter sends reports of a utility-optimised mechanism
+    public = {
+        n
+        for n in warner.__all__
+        if isinstance(getattr(warner, n), type) and issubclass(getattr(warner, n), Mechanism)
+    }
+    assert public - abstract <= made
+
+
+class Broken(warner.RandomizedResponse):
+    """Tells the truth more often than its thresholds say."""
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        found = super()._sample(index, source)["report"]
+        return {"report": np.where(source.below(2**59, len(index)), index, found)}
+
+
+def test_an_audit_below_the_truth_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rejects an audit that states one part in 1e12 too little, and a mechanism that declares too
+    little.
+    """
+    mechanism = warner.UnaryEncoding(ABC, 1.0)
+    real = warner.audit
+    low = mechanism.epsilon * (1 - 1e-12)
+    monkeypatch.setattr(warner, "audit", lambda m: replace(real(m), epsilon=low))
+    with pytest.raises(Finding, match="above the audited"):
+        laws.check(mechanism)
+    monkeypatch.undo()
+    monkeypatch.setattr(warner.UnaryEncoding, "guarantee", property(lambda self: warner.LDP(low)))
+    with pytest.raises(Finding):
+        laws.check(warner.UnaryEncoding(ABC, 1.0))
+
+
+def test_a_sampler_that_does_not_follow_its_law_is_found() -> None:
+    """Rejects a sampler that tells the truth in one report of 32 whatever its law says: 8 standard
+    errors of 40,000 reports.
+    """
+    rng = np.random.default_rng(3)
+    mechanism = Broken(ABC, 0.1)
+    with pytest.raises(Finding, match="p ="):
+        samplers.against(
+            "broken",
+            enumeration.law(mechanism, 0),
+            Counter(samplers._keys(mechanism.randomize(["a"] * 40_000, rng))),
+            "seeded",
+        )
+    with pytest.raises(Finding, match="rules out"):
+        samplers.against("broken", {(0,): Fraction(1)}, Counter({(0,): 9, (1,): 1}), "seeded")
+
+
+def test_a_comparison_with_the_wrong_side_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rejects U <= T where U < T is meant: the boundary has probability 2^-64, and only chosen
+    words meet it.
+    """
+    real = Source.below
+    monkeypatch.setattr(
+        Source, "below", lambda self, t, n, more=(): real(self, min(t + 1, 2**64 - 1), n, more)
+    )
+    with pytest.raises(Finding):
+        for number in range(40):
+            samplers._below(np.random.default_rng(number))
+
+
+def test_an_error_that_shows_the_answer_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rejects an answer in a message, an attribute of an error, and the context of an error."""
+
+    def shown(values: Any) -> None:
+        raise warner.ArgumentError(f"got {values!r}")
+
+    def kept(values: Any) -> None:
+        error = warner.ArgumentError("refused")
+        error.value = canaries.TEXT  # type: ignore[attr-defined]
+        raise error
+
+    def chained(values: Any) -> None:
+        try:
+            raise KeyError(canaries.TEXT)
+        except KeyError:
+            raise warner.ArgumentError("refused") from None
+
+    for bad in (shown, kept, chained):
+        with pytest.raises(warner.ArgumentError) as caught:
+            bad([canaries.TEXT])
+        with pytest.raises(Finding, match="shows a hostile answer"):
+            canaries.silent("here", canaries.reach(caught.value))
+
+
+def test_what_depends_on_the_answers_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rejects a program that ends a row group, or writes a line, where the raw file says so."""
+    real = metamorphic._besides
+    calls: list[int] = []
+
+    def uneven(path: str) -> Any:
+        calls.append(1)
+        return real(path), len(calls)
+
+    monkeypatch.setattr(metamorphic, "_besides", uneven)
+    with pytest.raises(Finding, match="depends on the answers"):
+        metamorphic.same_but_for_reports(np.random.default_rng(1), 50)
+
+
+@pytest.mark.parametrize("taker", canaries.TAKERS)
+@pytest.mark.parametrize(
+    "bad",
+    [canaries.Loud("a"), canaries.LoudInteger(1), canaries.LoudFloat(0.5)],
+    ids=lambda v: type(v).__name__,
+)
+def test_operations_of_derived_classes_are_not_run(taker: str, bad: Any) -> None:
+    """Rejects a domain that hashes or compares answers of a class derived from str, int or float by
+    that class's own methods.
+    """
+    own = canaries.TAKERS[taker]
+    take = own.encode if isinstance(own, warner.Domain) else own.randomize
+    for values in (
+        [bad],
+        [(bad, bad)],
+        [{"a": bad, "b": bad}],
+        [{"key": bad, "value": bad}],
+        [[{"key": bad, "value": 0.5}]],
+        [[{"key": "a", "value": bad}]],
+    ):
+        try:
+            take(values)
+        except warner.WarnerError as error:
+            canaries.silent(taker, canaries.reach(error))
+
+
+def test_a_derived_class_is_taken_as_its_base() -> None:
+    assert ABC.encode([canaries.Loud("b")]).tolist() == [1]
+    assert Integers(0, 4).encode([canaries.LoudInteger(3)]).tolist() == [3]
+    assert warner.Interval(0.0, 1.0, 4).encode(
+        [canaries.LoudFloat(0.5), canaries.LoudInteger(1)]
+    ).tolist() == [2, 3]
+    assert warner.Grid(2, 3).encode([(canaries.LoudInteger(1), 2)]).tolist() == [5]
+    assert warner.Points([[0.0, 1.0], [2.0, 3.0]]).encode(
+        [(canaries.LoudFloat(2.0), canaries.LoudInteger(3))]
+    ).tolist() == [1]
+
+
+def test_readers_that_disagree_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rejects a reader that takes a forged file which the other reader refuses."""
+    monkeypatch.setattr(foreign, "tally_file", lambda path: {})
+    with pytest.raises(Finding, match="one reader takes"):
+        for number in range(10):
+            foreign.report_files(generator("reports", 0, number))
+
+
+def test_a_run_goes_on_where_it_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    state = tmp_path / "state.json"
+    done = []
+    for _ in range(2):
+        monkeypatch.setattr(
+            sys, "argv", ["attack", "wire", "--minutes", "0.0001", "--resume", str(state)]
+        )
+        with pytest.raises(SystemExit) as ended:
+            runner.main()
+        assert ended.value.code == 0
+        saved = json.loads(state.read_text())
+        done.append((saved["seed"], saved["attacks"]["wire"]["done"]))
+    assert done[0][0] == done[1][0] and 0 < done[0][1] < done[1][1]
+    assert f"seed {done[0][0]}" in capfd.readouterr().out
+
+
+def test_a_finding_is_printed_with_the_command_that_repeats_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Findings, foreign errors and processes that end are all reported, and counted in the exit
+    status.
+    """
+    monkeypatch.chdir(Path(__file__).parents[2])
+    lines = {
+        "finding": 'print(\'{"start": 3}\\n{"end": 3, "finding": "too much", "line": null}\')',
+        "process": "print('{\"start\": 3}', flush=True); import os; os.abort()",
+    }
+    for code in lines.values():
+
+        class Played(subprocess.Popen):  # type: ignore[type-arg]
+            def __init__(self, command: Any, code: str = code, **how: Any) -> None:
+                super().__init__([sys.executable, "-c", code], **how)
+
+        monkeypatch.setattr(runner.subprocess, "Popen", Played)
+        monkeypatch.setattr(
+            sys,
+            "argv",
+            [
+                "attack",
+                "wire",
+                "--minutes",
+                "0",
+                "--seed",
+                "9",
+                "--resume",
+                str(tmp_path / f"{code[:4]}.json"),
+            ],
+        )
+        with pytest.raises(SystemExit) as ended:
+            runner.main()
+        assert ended.value.code == 1
+        assert "again: python -m tests.attack wire --seed 9 --case 3" in capfd.readouterr().out
+        (tmp_path / f"{code[:4]}.json").unlink()

@@ -1,0 +1,169 @@
+"""Formats: the wire format is read like the others, and a new format is one class and one line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+import warner
+from tests.registry import MECHANISMS, smallest
+from warner import Categorical, Integers, Product, Reports
+from warner.app.cli import main
+from warner.io import is_report_file, read_reports, suffixes, tally_file, write_reports
+from warner.io.file_format import FileFormat, ReportSink
+from warner.io.formats import FORMATS
+from warner.reports.reports import MAGIC
+
+COIN = warner.RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+
+
+def run(*args: str) -> str:
+    result = CliRunner().invoke(main, list(args))
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("file", ["reports.warner", "reports", "reports.csv"])
+def test_saved_reports_are_counted_as_memory_is(name: str, file: str, tmp_path: Path) -> None:
+    """Under any name: the wire format is known by its first bytes."""
+    mechanism = smallest(name)
+    values = mechanism.domain.decode(np.arange(60) % mechanism.domain.size)
+    reports = mechanism.randomize(values, np.random.default_rng(1))
+    path = tmp_path / file
+    reports.save(path, keep_order=True)
+    assert tally_file(str(path)) == {"value": mechanism.tally(reports)}
+    copy = read_reports(str(path))["value"]
+    assert copy.to_bytes(keep_order=True) == reports.to_bytes(keep_order=True)
+
+
+def test_commands_read_saved_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    reports = COIN.randomize(["yes", "no", "yes"] * 100)
+    reports.save("r.warner")
+    run("tally", "r.warner", "-o", "t.json")
+    assert warner.Tally.load("t.json") == COIN.tally(reports)
+    assert run("estimate", "r.warner", "--json", "-") == run("estimate", "t.json", "--json", "-")
+    assert "RandomizedResponse" in run("audit", "r.warner")
+    result = CliRunner().invoke(main, ["tally", "-"], input=Path("r.warner").read_bytes())
+    assert result.exit_code == 0 and '"warner-tally"' in result.stdout
+
+
+def test_saved_tuples_keep_tables(tmp_path: Path) -> None:
+    both = Product(a=Integers(0, 2), b=Integers(0, 3))
+    survey = warner.PerAttribute(
+        both,
+        {
+            "a": warner.RandomizedResponse(both.domains["a"], 1.0),
+            "b": warner.UnaryEncoding(both.domains["b"], 1.0),
+        },
+    )
+    reports = survey.randomize([{"a": 1, "b": 2}] * 50)
+    reports.save(tmp_path / "r.warner")
+    for ways in (1, 2):
+        found = tally_file(str(tmp_path / "r.warner"), ways=ways)
+        assert found == {"value": survey.tally(reports, ways=ways)}
+
+
+def test_truncated_and_altered_wire_files_are_not_counted(tmp_path: Path) -> None:
+    path = tmp_path / "r.warner"
+    COIN.randomize(["yes", "no"] * 100, np.random.default_rng(2)).save(path)
+    data = path.read_bytes()
+    for place in (*range(len(MAGIC) + 8), *range(len(MAGIC) + 8, len(data), 13), len(data) - 1):
+        flipped = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+        for changed in (data[:place], flipped):
+            path.write_bytes(changed)
+            with pytest.raises(warner.WarnerError):
+                tally_file(str(path))
+
+
+def test_help_and_errors_name_the_suffixes_of_the_registry(tmp_path: Path) -> None:
+    names = {form.suffix for form in FORMATS}
+    assert names == {".parquet", ".csv", ".warner"}
+    assert all(suffix in suffixes() and suffix in run("tally", "--help") for suffix in names)
+    assert suffixes(writable=True) == ".parquet or .csv"
+    assert suffixes(writable=True) in " ".join(run("randomize", "--help").split())
+    with pytest.raises(warner.ArgumentError, match=r"\.parquet or \.csv"):
+        write_reports(COIN.randomize(["yes"]), str(tmp_path / "r.warner"))
+    with pytest.raises(warner.ArgumentError, match="must end in"):
+        tally_file("r.txt")
+    assert not is_report_file("t.json") and is_report_file("missing.csv")
+
+
+class JsonLines(FileFormat):
+    """One JSON object per line: header, reports, end."""
+
+    name = "JSON lines"
+    suffix = ".jsonl"
+
+    def read_ends(self, path: str) -> tuple[bytes, bytes]:
+        lines = Path(path).read_bytes().splitlines()
+        return (lines[0], lines[-1]) if len(lines) > 1 else (b"", b"")
+
+    def columns(self, path: str) -> dict[str, str]:
+        return dict.fromkeys(json.loads(Path(path).read_text().splitlines()[1]), "")
+
+    def batches(self, path: str, columns: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
+        rows = [json.loads(line) for line in Path(path).read_text().splitlines()[1:-1]]
+        types = {n: pa.from_numpy_dtype(np.min_scalar_type(s - 1)) for n, s in columns.items()}
+        yield pa.RecordBatch.from_pydict(
+            {name: pa.array([row[name] for row in rows], types[name]) for name in columns}
+        )
+
+    def sink(self, path: str, header: str, columns: Mapping[str, int]) -> ReportSink:
+        return _Sink(path, header)
+
+
+class _Sink(ReportSink):
+    def __init__(self, path: str, header: str) -> None:
+        self._path, self._lines = path, [header]
+
+    def write(self, columns: Mapping[str, np.ndarray]) -> None:
+        rows: Any = zip(*(column.tolist() for column in columns.values()), strict=True)
+        self._lines += [json.dumps(dict(zip(columns, row, strict=True))) for row in rows]
+
+    def close(self, end: str | None) -> None:
+        if end is not None:
+            Path(self._path).write_text("\n".join([*self._lines, end]) + "\n")
+
+
+def test_a_new_format_is_one_class_and_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("warner.io.formats.FORMATS", (*FORMATS, JsonLines()))
+    mechanism = warner.UnaryEncoding(Integers(0, 11), 1.0)
+    reports = mechanism.randomize(np.arange(60) % 12)
+    path = str(tmp_path / "r.jsonl")
+    write_reports({"a": reports}, path, keep_order=True)
+    assert tally_file(path) == {"a": mechanism.tally(reports)}
+    assert read_reports(path)["a"].columns["bits"].tolist() == reports.columns["bits"].tolist()
+    assert is_report_file(path) and ".jsonl" in suffixes()
+    Path(path).write_text(Path(path).read_text().replace("0", "1", 1))
+    with pytest.raises(warner.FileError):
+        tally_file(path)
+
+
+def test_reports_load_what_they_saved_before(tmp_path: Path) -> None:
+    """Bytes as the first version wrote them."""
+    head = json.dumps(
+        {
+            "columns": [["report", "|u1", []]],
+            "header": COIN.header,
+            "n": 3,
+            "schema": 1,
+        },
+        sort_keys=True,
+        separators=(",", ":"),
+    ).encode()
+    text = MAGIC + len(head).to_bytes(4, "little") + head + bytes([1, 0, 1])
+    (tmp_path / "old").write_bytes(text + hashlib.sha256(text).digest())
+    assert Reports.load(tmp_path / "old").columns["report"].tolist() == [1, 0, 1]
+    assert tally_file(str(tmp_path / "old"))["value"].counts.tolist() == [1, 2]
