@@ -135,7 +135,7 @@ class Collector(Description):
             raise ArgumentError(
                 message(
                     "ways",
-                    "goes with tuples of reports",
+                    "goes with reports of several attributes",
                     type(self).__name__,
                     "Leave it out",
                 )

@@ -20,7 +20,7 @@ from warner._core.errors import (
     message,
 )
 from warner._core.sampling import Source
-from warner.channels import LikelihoodOperator
+from warner.channels import Channel, LikelihoodOperator
 from warner.domains import Domain, Tagged
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.utility_optimized import UtilityOptimized
@@ -187,7 +187,7 @@ class Personalized(Mechanism):
 
     # At the collector.
 
-    def channel(self) -> LikelihoodOperator:
+    def channel(self) -> Channel:
         return self.mechanism.channel()
 
     def tally(self, reports: Reports, keep_reports: bool = False) -> Tally:
