@@ -57,15 +57,15 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     if status is Status.OUTSIDE_SIMPLEX and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-9:
         status, shares = Status.EXACT, shares / shares.sum()
     usual = "wald" if operator.has_moments else "bootstrap"
-    whole = None if alone else Sums(estimate, domain.shape, keep, usual)
-    named = estimate.attribute if len(keep) > 1 else list(domain.attributes)[keep[0]]
+    sums = None if alone else Sums(estimate, domain.shape, keep, usual)
+    attribute = estimate.attribute if len(keep) > 1 else list(domain.attributes)[keep[0]]
     # Independent draws of shares do not show how the noise of neighbouring cells cancels in sums.
     return Solution(
         replace(fit, probabilities=shares, status=status, draws=None, by_draws=False, path=None),
         summed_data,
         estimate.estimator,
-        named,
-        whole,
+        attribute,
+        sums,
     )
 
 
