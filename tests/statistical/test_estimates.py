@@ -376,7 +376,7 @@ def test_bootstraps_refuse_what_they_cannot_do() -> None:
     ):
         with pytest.raises(warner.WarnerError):
             result.interval(**wrong)
-    with pytest.raises(warner.ArgumentError, match="keeps only those seen"):
+    with pytest.raises(warner.ArgumentError, match="keeps the observed reports alone"):
         warner.estimate(
             mechanism.tally(reports, keep_reports=True), warner.MaximumLikelihood()
         ).interval(kind="bootstrap")

@@ -28,8 +28,8 @@ class BandChannel(Channel):
             last row.
         nearest: (m,) the value that each report stands for when it is not corrected.
 
-    >>> windows(4, 2, 2, 0.1, 0.3).matvec(np.array([1.0, 0.0])).round(3).tolist()
-    [0.325, 0.4, 0.175, 0.1]
+    >>> windows(4, 2, 2, 0.125, 0.25).matvec(np.array([1.0, 0.0])).round(3).tolist()
+    [0.25, 0.375, 0.25, 0.125]
     """
 
     def __init__(

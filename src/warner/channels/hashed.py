@@ -292,4 +292,4 @@ def _support_inverse(seeds: int, count: int, size: int, q: float, gap: float) ->
                 "Use a larger pool of seeds",
             )
         )
-    return np.asarray(np.linalg.inv(q + gap * collisions))
+    return np.asarray(np.linalg.inv(q + gap * collisions), dtype=np.float64)

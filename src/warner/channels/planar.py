@@ -11,9 +11,8 @@ from warner.channels.arrays import FloatArray
 from warner.channels.base import Channel, LikelihoodOperator
 from warner.channels.dense import DenseChannel
 
-_SMALL = 256  # cells up to which a matrix is faster than transforms
-
-_FEW = 400  # cells up to which one product with the whole matrix is faster than the transforms
+_SMALL = 256  # cells up to which estimators get a matrix
+_FEW = 400  # cells up to which a product with the matrix is faster than the transforms
 
 
 class PlanarChannel(Channel):
@@ -61,13 +60,13 @@ class PlanarChannel(Channel):
         self._corner = corner
 
     @cached_property
-    def _whole_matrix(self) -> FloatArray | None:
-        """A, (K, K), of a grid of few cells."""
+    def _matrix(self) -> FloatArray | None:
+        """A (K, K), where the grid has few cells."""
         return self._transformed(np.eye(self.shape[1])) if self.shape[1] <= _FEW else None
 
     def matvec(self, theta: FloatArray) -> FloatArray:
-        whole = self._whole_matrix
-        return self._transformed(theta) if whole is None else whole @ theta
+        matrix = self._matrix
+        return self._transformed(theta) if matrix is None else matrix @ theta
 
     def _transformed(self, theta: FloatArray) -> FloatArray:
         """A theta by transforms."""
@@ -98,8 +97,8 @@ class PlanarChannel(Channel):
         return np.moveaxis(out, 0, 2).reshape(self.shape[0], *theta.shape[1:])
 
     def rmatvec(self, r: FloatArray) -> FloatArray:
-        whole = self._whole_matrix
-        return self._transformed_back(r) if whole is None else whole.T @ r
+        matrix = self._matrix
+        return self._transformed_back(r) if matrix is None else matrix.T @ r
 
     def _transformed_back(self, r: FloatArray) -> FloatArray:
         """A' r by transforms."""
@@ -129,7 +128,7 @@ class PlanarChannel(Channel):
         return np.moveaxis(out, 0, 2).reshape(self.shape[1], *r.shape[1:])
 
     def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
-        """A matrix on small grids, where its products cost less than the transforms."""
+        """A matrix on small grids, which estimators multiply by many times."""
         return (DenseChannel(self._dense), w) if self.shape[0] <= _SMALL else (self, w)
 
 

@@ -18,7 +18,7 @@ from warner.metrics import cramers_v as plain
 from warner.reports.tally import Tally
 from warner.results.association import cramers_v
 from warner.results.from_tally import likelihood_data
-from warner.results.marginals import require_product
+from warner.results.marginals import attribute_names
 from warner.results.solution import Solution
 
 
@@ -46,10 +46,8 @@ def clusters(
     Source: Domingo-Ferrer and Soria-Comas (2022), algorithm 1; METHODS 3.
     """
     data = subject.data if isinstance(subject, Solution) else subject
-    domain = require_product(
-        from_header(data.header).domain if isinstance(data, Tally) else data.domain
-    )
-    names = list(domain.attributes)
+    domain = from_header(data.header).domain if isinstance(data, Tally) else data.domain
+    names = attribute_names(domain)
 
     def dependence(i: int, j: int) -> float:
         pair = [names[i], names[j]]

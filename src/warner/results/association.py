@@ -27,7 +27,7 @@ from warner.channels import LARGEST_DENSE, FloatArray, LikelihoodOperator, Summe
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import cramers_v as plain
 from warner.metrics.simplex import project
-from warner.results.marginals import positions, require_product
+from warner.results.marginals import positions
 
 _ROUNDS = 8  # rounds of the search for an end of the interval
 _LARGEST_FACTOR = 1024.0  # of the estimated dependence, in simulated distributions
@@ -211,7 +211,7 @@ def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:
             many possible reports.
         EmptyError: fewer than two reports.
     """
-    domain = require_product(data.domain)
+    domain = data.domain
     keep = positions(domain, [first, second], least=2)
     if data.n < 2:
         raise EmptyError(message("n", "must be at least 2 for an association", str(data.n)))

@@ -31,7 +31,7 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
         ArgumentError: unknown names, or the same name twice.
         ArgumentTypeError: a domain that is not a Product, or names that are not strings.
     """
-    domain = require_product(estimate.domain)
+    domain = estimate.domain
     keep = positions(domain, names)
     if keep == tuple(range(len(domain.shape))) and len(keep) > 1:
         return estimate
@@ -57,32 +57,32 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     if status is Status.OUTSIDE_SIMPLEX and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-9:
         status, shares = Status.EXACT, shares / shares.sum()
     usual = "wald" if operator.has_moments else "bootstrap"
-    whole = None if alone else Sums(estimate, domain.shape, keep, usual)
-    named = estimate.attribute if len(keep) > 1 else list(domain.attributes)[keep[0]]
+    sums = None if alone else Sums(estimate, domain.shape, keep, usual)
+    attribute = estimate.attribute if len(keep) > 1 else list(domain.attributes)[keep[0]]
     # Independent draws of shares do not show how the noise of neighbouring cells cancels in sums.
     return Solution(
         replace(fit, probabilities=shares, status=status, draws=None, by_draws=False, path=None),
         summed_data,
         estimate.estimator,
-        named,
-        whole,
+        attribute,
+        sums,
     )
 
 
-def require_product(domain: Domain) -> Domain:
-    """The domain, refused where it is not a Product.
+def attribute_names(domain: Domain) -> list[str]:
+    """The names of the attributes of a Product.
 
     Args:
-        domain: any domain.
+        domain: a Product.
 
     Raises:
-        ArgumentTypeError: the domain is not a Product.
+        ArgumentTypeError: a domain without attributes.
     """
     if not domain.attributes:
         raise ArgumentTypeError(
             message("domain", "must be a Product, of several attributes", type(domain).__name__)
         )
-    return domain
+    return list(domain.attributes)
 
 
 def positions(domain: Domain, names: str | Sequence[str], least: int = 1) -> tuple[int, ...]:
@@ -95,9 +95,9 @@ def positions(domain: Domain, names: str | Sequence[str], least: int = 1) -> tup
 
     Raises:
         ArgumentError: unknown names, the same name twice, or too few of them.
-        ArgumentTypeError: names that are not strings.
+        ArgumentTypeError: a domain that is not a Product, or names that are not strings.
     """
-    known = list(domain.attributes)
+    known = attribute_names(domain)
     if not isinstance(names, str) and (
         not hasattr(names, "__iter__") or not all(isinstance(name, str) for name in names)
     ):
