@@ -6,7 +6,6 @@ import ast
 import doctest
 import importlib
 import importlib.util
-import importlib.util
 import inspect
 import pkgutil
 import re
