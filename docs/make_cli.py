@@ -13,13 +13,22 @@ HEAD = "# The command line\n\nMade from `warner COMMAND --help` by `make docs`.\
 
 def manual() -> str:
     """The help of every command, in one page."""
-    pages = [HEAD, *(_page(name, command) for name, command in [("", main), *sorted(main.commands.items())])]
+    pages = [
+        HEAD,
+        *(_page(name, command) for name, command in [("", main), *sorted(main.commands.items())]),
+    ]
     return "\n".join(pages)
 
 
 def _page(name: str, command: click.Command) -> str:
     title = f"warner {name}".strip()
-    context = click.Context(command, info_name=title, terminal_width=110, max_content_width=110, help_option_names=["-h", "--help"])
+    context = click.Context(
+        command,
+        info_name=title,
+        terminal_width=110,
+        max_content_width=110,
+        help_option_names=["-h", "--help"],
+    )
     return f"## {title}\n\n```\n{command.get_help(context)}\n```\n"
 
 

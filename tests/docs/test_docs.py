@@ -10,6 +10,7 @@ import inspect
 import pkgutil
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -17,6 +18,18 @@ import warner
 from warner.app.cli import main
 
 ROOT = Path(__file__).parents[2]
+
+
+def _script(name: str) -> ModuleType:
+    """A script of the documents, as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+examples, make_cli, make_changelog = map(_script, ("examples", "make_cli", "make_changelog"))
 MODULES = ["warner", *(m.name for m in pkgutil.walk_packages(warner.__path__, "warner."))]
 
 
@@ -51,15 +64,23 @@ def test_public_classes_show_an_example() -> None:
     assert without <= {"Domain", "Mechanism", "Status", "Audit"}
 
 
-def test_readme_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_readme_examples_print_what_is_written() -> None:
     text = (ROOT / "README.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.S)
-    assert blocks
-    space: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), space)
-    assert isinstance(space["result"], warner.Estimate)
+    assert text.count("```text") >= 1 and text.count("```console") >= 1
+    assert examples.differences(text, examples.executed(text)) == [], "run 'make docs'"
+
+
+def test_a_wrong_output_is_found() -> None:
+    text = "```python\nprint('share', 0.25)\n```\n\n```text\nshare 0.28\n```\n"
+    assert examples.differences(text, examples.executed(text))
+    assert examples.differences(text.replace("share 0", "shape 0"), examples.executed(text))
+    close = text.replace("0.28", "0.26")
+    assert not examples.differences(close, examples.executed(close))
+
+
+def test_readme_is_short() -> None:
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= 120 and max(map(len, lines)) <= 250
 
 
 def test_readme_names_every_command() -> None:
@@ -90,6 +111,8 @@ def test_references_are_numbered_and_used() -> None:
 
 
 def test_the_manual_is_current() -> None:
-    space: dict[str, object] = {"__name__": "make_cli"}
-    exec((ROOT / "docs" / "make_cli.py").read_text(), space)
-    assert (ROOT / "docs" / "cli.md").read_text() == space["manual"](), "run 'make docs'"  # type: ignore[operator]
+    assert (ROOT / "docs" / "cli.md").read_text() == make_cli.manual(), "run 'make docs'"
+
+
+def test_the_changelog_has_every_fragment() -> None:
+    assert (ROOT / "CHANGELOG.md").read_text() == make_changelog.changelog(), "run 'make docs'"
