@@ -20,7 +20,6 @@ from warner import (
     Categorical,
     Inversion,
     MaximumLikelihood,
-    Mechanism,
     Personalized,
     RandomizedResponse,
     UnaryEncoding,
@@ -31,6 +30,7 @@ from warner import (
 from warner.design.theory import expected_loss
 from warner.estimators import Estimator
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms import Mechanism
 from warner.metrics import total_variation
 from warner.results.estimate import Estimate
 

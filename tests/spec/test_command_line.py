@@ -233,7 +233,7 @@ def test_columns_of_other_types_are_refused_by_place(here: Path) -> None:
         pa.array([[1], [2]]),
     ):
         pq.write_table(pa.table({"age": column}), "typed.parquet")
-        with pytest.raises(warner.ValuesError, match=r"column 'age', data row [12]: "):
+        with pytest.raises(warner.errors.ValuesError, match=r"column 'age', data row [12]: "):
             list(read_values("typed.parquet", domains))
     for column in (
         pa.array([1, 2], pa.uint8()),
@@ -289,9 +289,9 @@ def test_what_a_seal_does_not_stop_the_law_does(here: Path) -> None:
         )
         assert tally_file("f.csv")["value"].n == 3
         _resealed("f.csv", changes[name])
-        with pytest.raises((warner.ReportError, warner.FileError), match=words[name]):
+        with pytest.raises((warner.errors.ReportError, warner.errors.FileError), match=words[name]):
             tally_file("f.csv")
-        with pytest.raises((warner.ReportError, warner.FileError)):
+        with pytest.raises((warner.errors.ReportError, warner.errors.FileError)):
             read_reports("f.csv")
 
 
@@ -368,9 +368,9 @@ def test_attributes_that_differ_only_in_case_are_refused_before_anything_is_writ
     here: Path,
 ) -> None:
     mechanism = warner.RandomizedResponse(warner.Integers(0, 1), 1.0)
-    with pytest.raises(warner.ArgumentError, match="upper and lower case"):
+    with pytest.raises(warner.errors.ArgumentError, match="upper and lower case"):
         write_reports({"Age": mechanism.reports([0]), "age": mechanism.reports([1])}, "c.csv")
-    with pytest.raises(warner.StudyError, match="upper and lower case"):
+    with pytest.raises(warner.errors.StudyError, match="upper and lower case"):
         warner.Study.parse(STUDY.replace("smokes", "Age"))
     assert not Path("c.csv").exists()
 
@@ -391,9 +391,12 @@ def test_a_broken_writer_leaves_nothing(here: Path) -> None:
                 {name: m.randomize(m.domain.labels[:1] * 3) for name, m in study.mechanisms.items()}
             )
             raise RuntimeError
-        with pytest.raises(warner.EmptyError), ReportWriter(path, study.mechanisms):
+        with pytest.raises(warner.errors.EmptyError), ReportWriter(path, study.mechanisms):
             pass
-        with pytest.raises(warner.MismatchError), ReportWriter(path, study.mechanisms) as writer:
+        with (
+            pytest.raises(warner.errors.MismatchError),
+            ReportWriter(path, study.mechanisms) as writer,
+        ):
             writer.write({"smokes": study.mechanisms["smokes"].randomize(["no"])})
     assert not [p for p in here.iterdir() if p.name.startswith((".", "w."))]
 
@@ -484,7 +487,7 @@ def test_the_demo_leaves_what_it_says(here: Path) -> None:
     ],
 )
 def test_study_files_are_checked_in_words(change: tuple[str, str], complaint: str) -> None:
-    with pytest.raises(warner.StudyError) as caught:
+    with pytest.raises(warner.errors.StudyError) as caught:
         warner.Study.parse(STUDY.replace(*change))
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -494,7 +497,7 @@ def test_studies_travel_as_json_with_their_digest() -> None:
     study = warner.Study.parse(STUDY)
     again = warner.Study.parse(study.to_json())
     assert again.digest == study.digest and again.title == "test"
-    with pytest.raises(warner.StudyError, match="altered"):
+    with pytest.raises(warner.errors.StudyError, match="altered"):
         warner.Study.parse(study.to_json().replace("1.5", "1.4"))
     assert "attributes" in warner.Study.schema()["properties"]
 

@@ -16,8 +16,8 @@ from warner import (
     LogSpline,
     MaximumLikelihood,
     RandomizedResponse,
-    Uniform,
 )
+from warner.estimators import Uniform
 
 
 def _tally(domain: warner.Domain, n: int = 3000, epsilon: float = 1.0) -> warner.Tally:
@@ -62,7 +62,7 @@ def test_methods_that_do_not_fit_are_left_out_with_the_reason() -> None:
         "SampleMean()",
     }
     assert "in order" in found.left_out["LogSpline()"]
-    with pytest.raises(warner.ArgumentError, match="none of them"):
+    with pytest.raises(warner.errors.ArgumentError, match="none of them"):
         warner.compare(_tally(Categorical(["a", "b", "c"])), [LogSpline()], runs=3)
 
 
@@ -71,7 +71,7 @@ def test_numbers_can_be_compared_by_the_distance_of_their_distributions() -> Non
         _tally(Integers(0, 30)), [LogSpline(), Inversion("project"), Uniform()], loss="w1", runs=5
     )
     assert found.loss == "w1" and len(found.lines) == 3
-    with pytest.raises(warner.ArgumentError, match="order"):
+    with pytest.raises(warner.errors.ArgumentError, match="order"):
         warner.compare(_tally(Categorical(["a", "b"])), [Inversion()], loss="w1")
 
 
@@ -95,14 +95,14 @@ def test_a_ranking_is_drawn_in_its_order_with_two_standard_errors() -> None:
 def test_wrong_arguments_are_refused() -> None:
     tally = _tally(Categorical(["a", "b"]))
     for methods in ([], Inversion(), ["mle"], None, "mle"):
-        with pytest.raises(warner.ArgumentTypeError, match="methods"):
+        with pytest.raises(warner.errors.ArgumentTypeError, match="methods"):
             warner.compare(tally, methods)  # type: ignore[arg-type]
     for wrong in ({"loss": "l3"}, {"runs": 1}, {"runs": 2.5}):
         with pytest.raises(warner.WarnerError):
             warner.compare(tally, [Inversion()], **wrong)
     kept = warner.UnaryEncoding(Integers(0, 3), 1.0)
     rows = kept.tally(kept.randomize([0, 1, 2, 3] * 20), keep_reports=True)
-    with pytest.raises(warner.ArgumentError):
+    with pytest.raises(warner.errors.ArgumentError):
         warner.compare(rows, [Inversion()])
 
 

@@ -129,7 +129,8 @@ def compare(
 
     Source: [P3 sec VII]; METHODS 5.
 
-    >>> from warner import Categorical, Inversion, RandomizedResponse, Uniform
+    >>> from warner import Categorical, Inversion, RandomizedResponse
+    >>> from warner.estimators import Uniform
     >>> coin = RandomizedResponse(Categorical(["a", "b", "c"]), 1.0)
     >>> found = compare(coin.tally(coin.randomize(["a", "b"] * 50)), [Inversion(), Uniform()])
     >>> sorted(repr(line.method) for line in found.lines)
