@@ -134,7 +134,9 @@ def common(rng: np.random.Generator) -> None:
             )
         else:
             mechanism = UtilityOptimizedRR(domain, math.log(size), sensitive.tolist())
-            theory = expected_loss(mechanism, truth, n) / expected_loss(domain, truth, n)
+            theory = expected_loss(mechanism, truth, n, "l1") / expected_loss(
+                domain, truth, n, "l1"
+            )
             print(
                 f"  uRR at epsilon = ln K: {best:.3f} times the non-private line (theory of emp, without the finite population: {theory:.3f})"
             )

@@ -212,7 +212,9 @@ def test_methods_are_compared_on_two_reports(epsilon: float) -> None:
         runs=2,
     )
     json.dumps(found.to_json(), allow_nan=False)
-    assert all(np.isfinite([line.error, line.margin, line.behind]).all() for line in found.lines)
+    assert all(
+        np.isfinite([line.error, line.margin, line.excess_error]).all() for line in found.results
+    )
 
 
 def test_methods_that_differ_by_rounding_alone_win_alike() -> None:
@@ -223,8 +225,8 @@ def test_methods_that_differ_by_rounding_alone_win_alike() -> None:
         [warner.MaximumLikelihood(), warner.Inversion("project")],
         runs=5,
     )
-    assert [line.wins for line in found.lines] == [1.0, 1.0]
-    assert [line.method for line in found.lines] == [
+    assert [line.best_share for line in found.results] == [1.0, 1.0]
+    assert [line.method for line in found.results] == [
         warner.MaximumLikelihood(),
         warner.Inversion("project"),
     ]

@@ -574,7 +574,7 @@ def test_a_plan_ranks_what_a_study_could_use(here: Path) -> None:
         and "people needed" in shown
     )
     data = json.loads(run("plan", "city.toml", "--json", "--loss", "l2").output)["place"]
-    errors = [row["error"] for row in data["options"][:-1]]
+    errors = [row["error"] for row in data["results"]]
     assert errors == sorted(errors) and data["loss"] == "l2" and data["n"] == 10_000
     Path("open.toml").write_text(
         '[attributes.q]\nvalues = ["a", "b"]\nmechanism = "RandomizedResponse"\nepsilon = inf\n'

@@ -30,16 +30,16 @@ def test_the_ranking_is_that_of_the_errors_on_the_same_tallies() -> None:
     """Against the errors computed one by one; the unbiased estimate's mean is its closed-form variance within 5 standard errors."""
     tally = _tally(Categorical([f"v{i}" for i in range(30)]))
     found = warner.compare(tally, [Inversion(), Inversion("project"), Uniform()], runs=50)
-    assert [line.error for line in found.lines] == sorted(line.error for line in found.lines)
-    raw = next(line for line in found.lines if line.method == Inversion())
+    assert [line.error for line in found.results] == sorted(line.error for line in found.results)
+    raw = next(line for line in found.results if line.method == Inversion())
     truth = warner.estimate(tally, Inversion("project")).probabilities
     mechanism = RandomizedResponse(Categorical([f"v{i}" for i in range(30)]), 1.0)
     assert (
         abs(raw.error - warner.design.theory.expected_loss(mechanism, truth, 3000, "l2"))
         < 5 * raw.margin
     )
-    assert found.best.behind == 0 and found.best.behind_margin == 0 and raw.behind > 0
-    assert 0 <= raw.wins <= 1 and sum(line.wins for line in found.lines) >= 1
+    assert found.best.excess_error == 0 and found.best.excess_margin == 0 and raw.excess_error > 0
+    assert 0 <= raw.best_share <= 1 and sum(line.best_share for line in found.results) >= 1
 
 
 def test_the_same_call_gives_the_same_ranking() -> None:
@@ -57,7 +57,7 @@ def test_methods_that_do_not_fit_are_left_out_with_the_reason() -> None:
         [LogSpline(), Inversion(), warner.SampleMean()],
         runs=3,
     )
-    assert [line.method for line in found.lines] == [Inversion()] and set(found.left_out) == {
+    assert [line.method for line in found.results] == [Inversion()] and set(found.left_out) == {
         "LogSpline()",
         "SampleMean()",
     }
@@ -70,7 +70,7 @@ def test_numbers_can_be_compared_by_the_distance_of_their_distributions() -> Non
     found = warner.compare(
         _tally(Integers(0, 30)), [LogSpline(), Inversion("project"), Uniform()], loss="w1", runs=5
     )
-    assert found.loss == "w1" and len(found.lines) == 3
+    assert found.loss == "w1" and len(found.results) == 3
     with pytest.raises(warner.errors.ArgumentError, match="order"):
         warner.compare(_tally(Categorical(["a", "b"])), [Inversion()], loss="w1")
 
@@ -84,7 +84,7 @@ def test_a_ranking_is_drawn_in_its_order_with_two_standard_errors() -> None:
     rows = json.loads(
         (dots.get("data") or panel.get("data") or found.plot().to_dict()["data"])["values"]
     )
-    assert [row["method"] for row in rows] == [repr(line.method) for line in found.lines]
+    assert [row["method"] for row in rows] == [repr(line.method) for line in found.results]
     assert all(abs(row["high"] - row["error"] - 2 * row["margin"]) < 1e-12 for row in rows)
     assert (
         dots["encoding"]["y"]["sort"]["field"] == "error"
@@ -126,5 +126,5 @@ def test_the_command_prints_a_table_and_json(tmp_path: object) -> None:
     data = json.loads(
         CliRunner().invoke(main, ["compare", path, "-m", "mle", "--runs", "3", "--json"]).output
     )
-    assert data["value"]["methods"][0]["method"].startswith("MaximumLikelihood")
+    assert data["value"]["results"][0]["method"].startswith("MaximumLikelihood")
     assert CliRunner().invoke(main, ["compare", path, "-a", "nothing"]).exit_code != 0

@@ -79,10 +79,10 @@ def test_the_weight_of_keys_tuples_and_blind_channels() -> None:
     assert warner.audit(several).weight == report_weight(several)
     ranking = warner.plan(warner.Integers(0, 9), 1.0, 1000)
     assert (
-        all(option.weight == report_weight(option.mechanism) for option in ranking.options)
-        and ranking.open.weight == 1
+        all(option.weight == report_weight(option.mechanism) for option in ranking.results)
+        and ranking.no_protection.weight == 1
     )
-    assert all(line["weight"] >= 1 for line in ranking.to_json()["options"])
+    assert all(line["weight"] >= 1 for line in ranking.to_json()["results"])
 
 
 def _study(

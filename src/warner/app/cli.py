@@ -531,9 +531,9 @@ def _asked(names: tuple[str, ...], part: Tally) -> list[Estimator]:
 @click.option(
     "--loss",
     type=click.Choice(["l1", "l2"]),
-    default="l1",
+    default="l2",
     show_default=True,
-    help="l1: twice the total variation; l2: sum of squares.",
+    help="l2: sum of squared errors. l1: sum of absolute errors, twice the total variation.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(study: str, people: int, error: float | None, loss: str, as_json: bool) -> None:
@@ -559,7 +559,7 @@ def plan(study: str, people: int, error: float | None, loss: str, as_json: bool)
             )
         sensitive = getattr(mechanism.guarantee, "sensitive", None)
         plans[attribute] = make_plan(
-            mechanism.domain, mechanism.requested, people, sensitive, error, loss
+            mechanism.domain, mechanism.requested, people, sensitive, loss=loss, error=error
         )
     if as_json:
         click.echo(

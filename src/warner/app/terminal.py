@@ -16,7 +16,7 @@ from warner._core.errors import (
 from warner._core.text import (
     visible,
 )
-from warner.design.comparison import LOSSES, Comparison
+from warner.design.comparison import Comparison
 from warner.design.planning import Plan
 from warner.design.theory import expected_loss
 from warner.mechanisms import Mechanism
@@ -193,9 +193,8 @@ def show_redistributed(result: Redistributed) -> None:
 
 def show_comparison(attribute: str, found: Comparison) -> None:
     """Print methods from the least error to the largest."""
-    about, _ = LOSSES[found.loss]
     console().print(
-        f"{attribute}: {about} on {found.runs} tallies like this one of {plural(found.n, 'report', 'reports')}",
+        f"{attribute}: {found.loss_name} on {found.runs} tallies like this one of {plural(found.n, 'report', 'reports')}",
         style="bold",
     )
     columns: dict[str, Any] = {
@@ -205,10 +204,15 @@ def show_comparison(attribute: str, found: Comparison) -> None:
         "best on": "right",
     }
     rows = []
-    for line in found.lines:
-        more = "" if line is found.best else f"{line.behind:.3g} +- {line.behind_margin:.1g}"
+    for line in found.results:
+        more = "" if line is found.best else f"{line.excess_error:.3g} +- {line.excess_margin:.1g}"
         rows.append(
-            [repr(line.method), f"{line.error:.4g} +- {line.margin:.1g}", more, f"{line.wins:.0%}"]
+            [
+                repr(line.method),
+                f"{line.error:.4g} +- {line.margin:.1g}",
+                more,
+                f"{line.best_share:.0%}",
+            ]
         )
     console().print(grid(columns, rows))
     for name, why in found.left_out.items():
@@ -232,14 +236,14 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
         "of no protection": "right",
         "weight of one report": "right",
     }
-    wanted = ranking.open.people is not None
+    wanted = ranking.no_protection.people is not None
     if wanted:
         columns["people needed"] = "right"
     rows = []
-    for option in (*ranking.options, ranking.open):
+    for option in (*ranking.results, ranking.no_protection):
         own = option.mechanism is not None and option.mechanism.header == chosen.header
         more = [f"{option.people:,}"] if option.people is not None else []
-        times = f"{option.error / ranking.open.error:.3g} times"
+        times = f"{option.error / ranking.no_protection.error:.3g} times"
         rows.append(
             [
                 option.name + (" (the study's)" if own else ""),
@@ -259,7 +263,7 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
     console().print(grid(columns, rows))
     if not any(
         option.mechanism is not None and option.mechanism.header == chosen.header
-        for option in ranking.options
+        for option in ranking.results
     ):
         name = type(chosen).__name__
         try:
@@ -271,7 +275,7 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
             console().print(
                 f"The study's own {name} has no unbiased estimate of shares to compare."
             )
-    if ranking.loss == "l1" and ranking.options[-1].error > 2:
+    if ranking.loss == "l1" and ranking.results[-1].error > 2:
         console().print(
             "An error above 2, the most that two distributions differ by, means that the estimate is of no use."
         )
