@@ -75,7 +75,7 @@ def test_answers_become_shares_through_files_and_pipes(here: Path) -> None:
     assert {name: t.n for name, t in tallies.items()} == {"smokes": 6000, "age": 6000}
     table = run("estimate", "all.json").stdout
     assert re.search(r"yes +0\.[23]\d+ +0\.\d+ \.\. 0\.\d+ +[12],\d+", table)
-    assert "population they were drawn from" in table and "95 % interval" in table
+    assert "population that these people were drawn from" in table and "95 % interval" in table
     # The same through standard input and output.
     reports = run("randomize", "study.toml", text=Path("answers.csv").read_text()).stdout
     piped = run("tally", "-", text=reports).stdout
@@ -88,7 +88,9 @@ def test_answers_become_shares_through_files_and_pipes(here: Path) -> None:
         "target"
     ] == "respondents"
     rows = list(
-        csv.DictReader(io.StringIO(run("estimate", "r.parquet", "--csv", "-", "-a", "age").stdout))
+        csv.DictReader(
+            io.StringIO(run("estimate", "r.parquet", "--csv", "-", "--only", "age").stdout)
+        )
     )
     assert [r["value"] for r in rows] == [str(i) for i in range(10)]
 
@@ -190,7 +192,7 @@ def test_bad_files_end_in_one_line(here: Path) -> None:
         ("merge", "none.json"),
         ("estimate", "study.toml"),
         ("estimate", "t.json", "-m", "best"),
-        ("estimate", "t.json", "-a", "weight"),
+        ("estimate", "t.json", "--only", "weight"),
         ("estimate", "t.json", "--level", "1"),
         ("estimate", "t.json", "--plot", "p.gif"),
         ("audit", "none"),
@@ -348,7 +350,7 @@ def test_nothing_is_counted_twice(here: Path) -> None:
 
 def test_simulations_and_missing_protection_say_so(here: Path) -> None:
     assert (
-        "A simulation"
+        "This is a simulation"
         in run("randomize", "study.toml", "answers.csv", "-o", "s.csv", "--seed", "1").stderr
     )
     assert (
@@ -516,7 +518,7 @@ def test_tags_go_through_files_and_are_given_back(here: Path) -> None:
     Path("city.toml").write_text(UTILITY)
     Path("places.csv").write_text("place\n" + "park\n@home\nclinic\nschool\n@home\n" * 400)
     result = run("randomize", "city.toml", "places.csv", "-o", "r.parquet")
-    assert "of place only the sensitive values are protected" in result.output
+    assert "Of place, only the sensitive values are protected" in result.output
     run("tally", "r.parquet", "-o", "t.json", "--study", "city.toml")
     shown = run("estimate", "t.json").output
     assert "@home" in shown and "given back" in shown and "can add up to" in shown
@@ -569,7 +571,7 @@ def test_a_plan_ranks_what_a_study_could_use(here: Path) -> None:
     shown = run("plan", "city.toml", "--people", "5000", "--error", "0.05").output
     lines = [line for line in shown.splitlines() if "times" in line]
     assert (
-        "UtilityOptimizedRR (the study's)" in lines[0]
+        "UtilityOptimizedRR (in the study)" in lines[0]
         and "no protection" in lines[-1]
         and "people needed" in shown
     )

@@ -127,4 +127,4 @@ def test_the_command_prints_a_table_and_json(tmp_path: object) -> None:
         CliRunner().invoke(main, ["compare", path, "-m", "mle", "--runs", "3", "--json"]).output
     )
     assert data["value"]["results"][0]["method"].startswith("MaximumLikelihood")
-    assert CliRunner().invoke(main, ["compare", path, "-a", "nothing"]).exit_code != 0
+    assert CliRunner().invoke(main, ["compare", path, "--only", "nothing"]).exit_code != 0

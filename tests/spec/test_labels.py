@@ -23,7 +23,8 @@ from warner._core.text import (
     visible,
 )
 from warner.app.cli import main
-from warner.app.terminal import as_cell, csv_of, show_estimate
+from warner.app.csv_table import as_cell, csv_of
+from warner.app.terminal import show_estimate
 from warner.domains import Tagged, from_spec
 from warner.io import open_reports, write_reports
 from warner.io.seal import seal

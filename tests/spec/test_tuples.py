@@ -419,8 +419,8 @@ def test_a_studys_attributes_are_counted_together(
     assert (
         warner.Study.load("study.toml").together.header == load_tallies("csv.json")["joint"].header
     )
-    said = run("estimate", "csv.json", "--attributes", "age,sex", "--json", "-")
-    assert said.startswith("csv.json: reports of a simulation")
+    said = run("estimate", "csv.json", "--joint", "age,sex", "--json", "-")
+    assert said.startswith("csv.json: these are reports of a simulation")
     shares = json.loads(said[said.index("[") :])[0]
     assert shares["attribute"] == "age x sex" and [v["value"] for v in shares["shares"]][:2] == [
         {"age": 0, "sex": "f"},
@@ -428,16 +428,13 @@ def test_a_studys_attributes_are_counted_together(
     ]
     assert shares["shares"][-1]["estimate"] == pytest.approx(0.5, abs=0.06)
     assert (
-        run("estimate", "csv.json", "--attributes", "sex", "--attributes", "age").count(
-            "4,000 reports"
-        )
-        == 2
+        run("estimate", "csv.json", "--joint", "sex", "--joint", "age").count("4,000 reports") == 2
     )
     assert "3-way" not in run("estimate", "csv.json", ok=False) and "ways=3" in run(
         "estimate", "csv.json", ok=False
     )
     assert "sex x age" in run(
-        "compare", "csv.json", "--attributes", "sex,age", "--runs", "2", "-m", "project"
+        "compare", "csv.json", "--joint", "sex,age", "--runs", "2", "-m", "project"
     )
     assert "PerAttribute" in run("audit", "csv.json", ok=False)  # of a simulation
     assert "--allow-equal" in run("merge", "csv.json", "parquet.json", ok=False)
@@ -445,7 +442,7 @@ def test_a_studys_attributes_are_counted_together(
     run("tally", "r.csv", "-o", "one.json")
     run("merge", "csv.json", "one.json", "-o", "m2.json", ok=False)
     run("tally", "r.csv", "--ways", "4", ok=False)
-    assert "several" in run("estimate", "one.json", "--attributes", "sex", ok=False)
+    assert "several" in run("estimate", "one.json", "--joint", "sex", ok=False)
 
 
 def test_ways_of_one_attribute_are_refused(tmp_path: Path) -> None:

@@ -431,8 +431,10 @@ def test_shares_of_stand_ins_are_given_back(method: warner.estimators.Estimator 
     assert known.probabilities == pytest.approx(
         truth, abs=0.015
     ) and known.probabilities.sum() == pytest.approx(result.probabilities.sum())
-    assert known.bots["home"] > 0.2 and abs(known.bots["work"]) < 0.02  # a tag without users
-    assert known.worst_case == pytest.approx(2 * sum(abs(v) for v in known.bots.values()))
+    assert (
+        known.tag_shares["home"] > 0.2 and abs(known.tag_shares["work"]) < 0.02
+    )  # a tag without users
+    assert known.worst_case == pytest.approx(2 * sum(abs(v) for v in known.tag_shares.values()))
     blind = warner.redistribute(result)
     r = result.probabilities
     open_ = np.arange(10) != 3

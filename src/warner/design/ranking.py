@@ -1,4 +1,4 @@
-"""What every ranking offers: the results from the least error to the largest, as objects, rows and JSON."""
+"""Rankings: results from the least error to the largest, as objects, rows and JSON."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Ranking(Generic[Result]):
         return [result.row() for result in self.results]
 
     def to_json(self) -> dict[str, Any]:
-        """The ranking as JSON data, with the keys loss, n, results and left_out, and settings of its own."""
+        """The ranking as JSON data: loss, n, settings, results and left_out."""
         return {
             "loss": self.loss,
             "n": self.n,
@@ -60,7 +60,7 @@ class Ranking(Generic[Result]):
 
 
 def to_nine_digits(error: float) -> float:
-    """An error to sort by. Errors that differ by rounding alone are equal, so every machine keeps one order.
+    """An error to sort by. Errors that differ by rounding alone are equal on every machine.
 
     >>> to_nine_digits(0.1 + 0.2) == to_nine_digits(0.3)
     True

@@ -28,7 +28,7 @@ class Redistributed:
         probabilities: (K,) p = r + sum_k r(bot k) pi_k [P2 eq 22].
         domain: the K values.
         estimate: the shares r of values and bots (K + tags,).
-        bots: {tag: r(bot)}.
+        tag_shares: {tag: r(bot)}.
         matrix: (K, K + tags), p = matrix @ r; where a pi_k is in proportion to r itself, at this r.
         worst_case: 2 sum_k |r(bot k)|: the most that wrong background knowledge can add to the l1 loss.
     """
@@ -36,7 +36,7 @@ class Redistributed:
     probabilities: np.ndarray
     domain: Domain
     estimate: Solution
-    bots: dict[str, float]
+    tag_shares: dict[str, float]
     matrix: np.ndarray
     worst_case: float
 
@@ -53,15 +53,17 @@ class Redistributed:
             raise ArgumentError(message("loss", "must be at least 0", repr(loss)))
         losses = {} if background is None else dict(background)
         for tag, value in losses.items():
-            if tag not in self.bots or not 0 <= real(f"background {tag}", value) <= 2:
+            if tag not in self.tag_shares or not 0 <= real(f"background {tag}", value) <= 2:
                 raise ArgumentError(
                     message(
                         "background",
-                        f"must give an l1 loss in [0, 2] to tags among {', '.join(self.bots)}",
+                        f"must give an l1 loss in [0, 2] to tags among {', '.join(self.tag_shares)}",
                         f"{tag}: {value}",
                     )
                 )
-        return loss + sum(abs(share) * losses.get(tag, 2.0) for tag, share in self.bots.items())
+        return loss + sum(
+            abs(share) * losses.get(tag, 2.0) for tag, share in self.tag_shares.items()
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The redistributed shares as JSON data."""
@@ -70,7 +72,11 @@ class Redistributed:
             for v, p in zip(self.domain.labels, self.probabilities, strict=True)
         ]
         return {
-            "redistributed": {"shares": shares, "tags": self.bots, "worst_case": self.worst_case}
+            "redistributed": {
+                "shares": shares,
+                "tags": self.tag_shares,
+                "worst_case": self.worst_case,
+            }
         }
 
     def interval(
@@ -82,6 +88,11 @@ class Redistributed:
     ) -> np.ndarray:
         """Bootstrap intervals (K, 2) for the shares, taking the background knowledge as true."""
         return interval(self.estimate, level, target, "bootstrap", self.matrix, replicates, rng)
+
+
+def has_tags(estimate: Solution) -> bool:
+    """Whether an estimate is of values and tags, so that :func:`redistribute` applies to it."""
+    return isinstance(estimate.domain, Tagged)
 
 
 def redistribute(estimate: Solution, background: Mapping[str, Any] | None = None) -> Redistributed:
