@@ -128,3 +128,21 @@ def test_the_command_prints_a_table_and_json(tmp_path: object) -> None:
     )
     assert data["value"]["results"][0]["method"].startswith("MaximumLikelihood")
     assert CliRunner().invoke(main, ["compare", path, "--only", "nothing"]).exit_code != 0
+
+
+def test_rankings_have_one_form() -> None:
+    pair = warner.Product(a=warner.Integers(0, 1), b=warner.Integers(0, 1))
+    coin = warner.RandomizedResponse(pair, 2.0)
+    tally = coin.tally(coin.randomize(np.repeat(np.arange(4), 50), np.random.default_rng(1)))
+    rankings = (
+        warner.compare(tally, [Inversion(), Inversion("project")], runs=2),
+        warner.compare_schemes(pair, 2.0, 100, [0.4, 0.1, 0.1, 0.4], runs=2),
+        warner.plan(pair, 2.0, 100),
+    )
+    for ranking in rankings:
+        data = json.loads(json.dumps(ranking.to_json()))
+        assert {"loss", "n", "results", "left_out"} <= set(data) and data["loss"] == "l2"
+        assert data["results"] == json.loads(json.dumps(ranking.rows()))
+        assert ranking.best is ranking.results[0]
+        assert len(ranking.results) == len(data["results"]) >= 2
+        assert all(row["error"] > 0 for row in data["results"])

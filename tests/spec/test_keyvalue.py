@@ -478,7 +478,7 @@ def test_only_reports_of_keys_and_values_have_such_estimates() -> None:
             warner.estimate(tally, method)
     found = warner.estimate(tally)
     for ask in (found.frequencies, lambda: found.conditional("a")):
-        with pytest.raises(warner.errors.ArgumentTypeError, match="KeyValue"):
+        with pytest.raises(warner.errors.ArgumentTypeError, match="two attributes"):
             ask()
     assert found.key_rows() == []
     mechanism = _make("unary", "rounding")

@@ -71,4 +71,5 @@ def _shares(path: str, domain: Domain) -> np.ndarray:
         problem = message(path, "holds no shares", None, "Columns: value,share")
     if problem is not None:
         raise FileError(problem)  # outside the handler, whose exception would show a cell
-    return np.nan_to_num(shares)
+    shares[np.isnan(shares)] = 0.0
+    return shares

@@ -116,7 +116,7 @@ _attributes = _options(
         "--joint",
         metavar="NAME,NAME,...",
         multiple=True,
-        help="The joint shares of these attributes; needs a tally made with --ways. May be repeated.",
+        help="Joint shares of these attributes; needs a tally made with --ways. May be repeated.",
     ),
 )
 
