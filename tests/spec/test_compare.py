@@ -133,7 +133,9 @@ def test_the_command_prints_a_table_and_json(tmp_path: object) -> None:
 def test_rankings_have_one_form() -> None:
     pair = warner.Product(a=warner.Integers(0, 1), b=warner.Integers(0, 1))
     coin = warner.RandomizedResponse(pair, 2.0)
-    tally = coin.tally(coin.randomize(np.repeat(np.arange(4), 50), np.random.default_rng(1)))
+    tally = coin.tally(
+        coin.randomize([{"a": 0, "b": 1}, {"a": 1, "b": 1}] * 100, np.random.default_rng(1))
+    )
     rankings = (
         warner.compare(tally, [Inversion(), Inversion("project")], runs=2),
         warner.compare_schemes(pair, 2.0, 100, [0.4, 0.1, 0.1, 0.4], runs=2),

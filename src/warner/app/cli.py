@@ -555,8 +555,8 @@ def plan(study: str, people: int, error: float | None, loss: str, as_json: bool)
         guarantee = mechanism.guarantee
         if not isinstance(guarantee, LDP | ULDP | OSLDP):
             click.echo(
-                f"{attribute} is left out: its guarantee is {guarantee}, which none of the "
-                "mechanisms compared here gives",
+                f"{attribute} is left out: its guarantee is {guarantee}, and the mechanisms "
+                "compared here give LDP or ULDP",
                 err=True,
             )
             continue

@@ -214,7 +214,7 @@ def _show_keys(result: Estimate, keys: list[dict[str, Any]], level: float) -> No
     out.print(table(columns, rows))
     out.print(
         "The intervals are around the unbiased estimates, and each one holds on its own. Where few "
-        "people have a key, the interval of its mean is all possible means."
+        "people have a key, the interval of its mean can be as wide as the range of values."
     )
     out.print(f"{_sentence(result.status)}\n")
 
@@ -276,7 +276,7 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
     columns: dict[str, Side] = {
         "mechanism": "left",
         "expected error": "right",
-        "than no protection": "right",
+        "compared with no protection": "right",
         "weight of one report": "right",
     }
     if ranking.no_protection.people is not None:
@@ -310,7 +310,6 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
             "no useful estimate."
         )
     _show_left_out(ranking.left_out)
-    out.print()
 
 
 def _about_own(chosen: Mechanism, ranking: Plan) -> str:
