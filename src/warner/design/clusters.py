@@ -28,34 +28,17 @@ from warner.results.solution import Solution
 def clusters(
     subject: Solution | LikelihoodData | Tally, threshold: float = 0.1, largest: int = 100
 ) -> tuple[tuple[str, ...], ...]:
-    """Groups of attributes that depend on each other, for RR-Clusters.
+    """Groups of attributes that depend on each other, for RR-Clusters: from a pilot, since who randomises must know them.
 
-    Devices must know the groups before they randomise, so the groups come from a pilot study.
-    Pairs of attributes are taken in the order of their Cramer's V, the largest first. A pair with
-    V of at least ``threshold`` joins the groups of its two attributes, if the values of the joined
-    group have at most ``largest`` combinations.
+    Pairs of attributes in order of their Cramer's V, the largest first; a pair with V of at least ``threshold`` brings the groups of its
+    two attributes together if their values have at most ``largest`` combinations.
 
     Args:
-        subject: an estimate, or its data, on a Product; or a tally of PerAttribute that keeps
-            tables of pairs.
-        threshold: the least Cramer's V that joins groups, in [0, 1].
-        largest: the most combinations of values in a group.
-
-    Returns:
-        The names of the attributes of each group.
-
-    Raises:
-        ArgumentTypeError: the domain is not a Product.
+        subject: an estimate, or evidence, on a Product; or a tally of PerAttribute that keeps pairs.
+        threshold: in [0, 1].
+        largest: combinations of values in a group.
 
     Source: Domingo-Ferrer and Soria-Comas (2022), algorithm 1; METHODS 3.
-
-    >>> from warner import Integers, PerAttribute, Product, RandomizedResponse
-    >>> pair = Product(a=Integers(0, 1), b=Integers(0, 1))
-    >>> parts = {name: RandomizedResponse(pair.domains[name], 3.0) for name in "ab"}
-    >>> both = PerAttribute(pair, parts)
-    >>> reports = both.randomize([{"a": 0, "b": 0}, {"a": 1, "b": 1}] * 500)
-    >>> clusters(both.tally(reports, ways=2))
-    (('a', 'b'),)
     """
     data = subject.data if isinstance(subject, Solution) else subject
     domain = from_header(data.header).domain if isinstance(data, Tally) else data.domain
@@ -73,7 +56,7 @@ def clusters(
 def clusters_of(
     domain: Product, theta: Any, threshold: float = 0.1, largest: int = 100
 ) -> tuple[tuple[str, ...], ...]:
-    """The groups of :func:`clusters`, from a known joint distribution theta (K,)."""
+    """The same from a known joint distribution (K,)."""
     shape = domain.shape
     table = np.asarray(theta, dtype=np.float64)
 
@@ -90,10 +73,7 @@ def grouped(
     threshold: float,
     largest: int,
 ) -> tuple[tuple[str, ...], ...]:
-    """Groups of attributes, joined pair by pair from the strongest dependence to the weakest.
-
-    ``dependence(i, j)`` is Cramer's V of two attributes, by their places.
-    """
+    """Attributes brought together along their dependences, the strongest first."""
     if not 0 <= real("threshold", threshold) <= 1:
         raise ArgumentError(message("threshold", "must lie in [0, 1]", show(threshold)))
     integer("largest", largest, 1)
