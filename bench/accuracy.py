@@ -32,24 +32,26 @@ import numpy as np
 from _data import rows
 from _measure import SEED
 from warner import (
-    BiasCorrection,
     Categorical,
     EmpiricalBayes,
     ExpectationMaximization,
     Inversion,
     LocalHashing,
     MaximumLikelihood,
-    Mechanism,
-    MixtureReduction,
-    Observed,
     RandomizedResponse,
     UnaryEncoding,
+)
+from warner.domains import Domain
+from warner.estimators import (
+    BiasCorrection,
+    Estimator,
+    MixtureReduction,
+    Observed,
     Uniform,
     WienerFilter,
 )
-from warner.domains import Domain
-from warner.estimators import Estimator
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms import Mechanism
 from warner.metrics import jensen_shannon, mean_absolute_error, mean_squared_error, total_variation
 
 MAKERS: dict[str, Callable[[Domain, float], Mechanism]] = {

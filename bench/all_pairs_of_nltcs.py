@@ -65,7 +65,9 @@ def main() -> None:
         ("randomised response", RandomizedResponse),
         ("unary encoding", UnaryEncoding),
     ):
-        survey = PerAttribute(product, {name: make(product.attributes[name], 2.0) for name in names})
+        survey = PerAttribute(
+            product, {name: make(product.attributes[name], 2.0) for name in names}
+        )
         reports = survey.randomize(values, np.random.default_rng(SEED))
         tally = survey.tally(reports, ways=2)
 

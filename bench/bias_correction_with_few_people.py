@@ -20,18 +20,15 @@ import numpy as np
 from _data import columns
 from _measure import SEED, claim
 from warner import (
-    BiasCorrection,
     Categorical,
     EmpiricalBayes,
     ExpectationMaximization,
     Inversion,
     MaximumLikelihood,
-    Observed,
     RandomizedResponse,
-    Uniform,
 )
 from warner.channels import StackChannel
-from warner.estimators import Estimator
+from warner.estimators import BiasCorrection, Estimator, Observed, Uniform
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import jensen_shannon, sum_of_squares
 

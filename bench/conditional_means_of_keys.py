@@ -21,17 +21,9 @@ import numpy as np
 
 from _data import rows
 from _measure import SEED, claim
-from warner import (
-    Categorical,
-    Interval,
-    KeyMeans,
-    KeyValue,
-    MaximumLikelihood,
-    MixtureReduction,
-    PerKey,
-)
+from warner import Categorical, Interval, KeyValue, MaximumLikelihood
 from warner._core.sampling import Source
-from warner.estimators import Estimator
+from warner.estimators import Estimator, KeyMeans, MixtureReduction, PerKey
 from warner.reports.reports import Reports
 from warner.results.from_tally import likelihood_data
 

@@ -15,11 +15,11 @@ from warner import (
     Integers,
     LocalHashing,
     MaximumLikelihood,
-    Mechanism,
     RandomizedResponse,
     UnaryEncoding,
 )
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms import Mechanism
 from warner.results.estimate import Estimate
 
 RUNS, EPSILON, REPLICATES = 1000, 2.0, 100

@@ -13,9 +13,10 @@ import numpy as np
 from _data import rows
 from _joint import coded, family, kept, product
 from _measure import SEED, claim
-from warner import Independent, Integers, Inversion, RandomizedResponse
+from warner import Integers, Inversion, RandomizedResponse
 from warner.channels import KroneckerChannel
 from warner.design.theory import inversion_squares
+from warner.estimators import Independent
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import cramers_v
 

@@ -14,14 +14,8 @@ import numpy as np
 
 from _joint import kept, product
 from _measure import SEED, alternate, claim, faster, peak, run_json
-from warner import (
-    EmpiricalBayes,
-    Estimate,
-    ExpectationMaximization,
-    Independent,
-    Inversion,
-    MaximumLikelihood,
-)
+from warner import EmpiricalBayes, Estimate, ExpectationMaximization, Inversion, MaximumLikelihood
+from warner.estimators import Independent
 from warner.estimators.likelihood_data import LikelihoodData
 
 SIZE, PEOPLE = 100, 1_000_000

@@ -19,14 +19,8 @@ import numpy as np
 from _data import rows
 from _joint import coded, kept, product, tables
 from _measure import SEED, claim
-from warner import (
-    EmpiricalBayes,
-    ExpectationMaximization,
-    Independent,
-    Inversion,
-    MaximumLikelihood,
-)
-from warner.estimators import Estimator
+from warner import EmpiricalBayes, ExpectationMaximization, Inversion, MaximumLikelihood
+from warner.estimators import Estimator, Independent
 from warner.estimators.likelihood_data import LikelihoodData
 
 NAMES = (

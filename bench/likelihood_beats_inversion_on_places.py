@@ -20,18 +20,15 @@ from _data import columns
 from _measure import SEED, claim
 from warner import (
     ExpectationMaximization,
-    Exponential,
     Grid,
     Integers,
     Inversion,
     MaximumLikelihood,
-    Mechanism,
     PlanarGeometric,
-    PlanarLaplace,
-    TruncatedGeometric,
 )
 from warner.estimators import Estimator
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms import Exponential, Mechanism, PlanarLaplace, TruncatedGeometric
 from warner.metrics import earth_movers, total_variation
 
 METHODS: dict[str, Estimator] = {

@@ -21,8 +21,10 @@ import numpy as np
 
 from _data import rows
 from _measure import SEED, claim
-from warner import Interval, LogSpline, MaximumLikelihood, Piecewise, SmoothedEM, SquareWave
+from warner import Interval, LogSpline, MaximumLikelihood, SquareWave
+from warner.estimators import SmoothedEM
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms import Piecewise
 from warner.metrics import wasserstein1
 
 RUNS, CONTEXT = 20, 5

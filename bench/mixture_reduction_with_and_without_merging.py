@@ -26,14 +26,12 @@ from warner import (
     Inversion,
     LocalHashing,
     MaximumLikelihood,
-    Mechanism,
-    MixtureReduction,
     RandomizedResponse,
     UnaryEncoding,
-    WienerFilter,
 )
-from warner.estimators import Estimator
+from warner.estimators import Estimator, MixtureReduction, WienerFilter
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms import Mechanism
 from warner.metrics import mean_absolute_error, mean_squared_error
 
 RUNS = 20

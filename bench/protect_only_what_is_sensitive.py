@@ -20,7 +20,6 @@ from warner import (
     Categorical,
     Inversion,
     MaximumLikelihood,
-    Mechanism,
     Personalized,
     RandomizedResponse,
     UnaryEncoding,
@@ -31,6 +30,7 @@ from warner import (
 from warner.design.theory import expected_loss
 from warner.estimators import Estimator
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms import Mechanism
 from warner.metrics import total_variation
 from warner.results.estimate import Estimate
 
@@ -134,7 +134,9 @@ def common(rng: np.random.Generator) -> None:
             )
         else:
             mechanism = UtilityOptimizedRR(domain, math.log(size), sensitive.tolist())
-            theory = expected_loss(mechanism, truth, n) / expected_loss(domain, truth, n)
+            theory = expected_loss(mechanism, truth, n, "l1") / expected_loss(
+                domain, truth, n, "l1"
+            )
             print(
                 f"  uRR at epsilon = ln K: {best:.3f} times the non-private line (theory of emp, without the finite population: {theory:.3f})"
             )

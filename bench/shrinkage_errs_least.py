@@ -17,13 +17,13 @@ from warner import (
     Inversion,
     LocalHashing,
     MaximumLikelihood,
-    Mechanism,
     RandomizedResponse,
     UnaryEncoding,
 )
 from warner.channels import Channel
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import over
+from warner.mechanisms import Mechanism
 
 CELLS, SIZES, PEOPLE, EPSILONS = (
     84,

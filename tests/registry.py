@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 import warner
-from warner import Categorical, Domain, Grid, Integers, Interval, Mechanism, Product
+from warner import Categorical, Domain, Grid, Integers, Interval, Product
 from warner.estimators import Estimator
+from warner.mechanisms import Mechanism
 
 
 def _ramp(domain: Domain, epsilon: float) -> np.ndarray:
@@ -47,22 +48,22 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
         d, e, sensitive=d.labels[1:3], keep=0.7
     ),
     "SquareWave": lambda d, e: warner.SquareWave(d, e, cells=256),
-    "Piecewise": lambda d, e: warner.Piecewise(d, e, cells=256),
-    "StochasticRounding": warner.StochasticRounding,
+    "Piecewise": lambda d, e: warner.mechanisms.Piecewise(d, e, cells=256),
+    "StochasticRounding": warner.mechanisms.StochasticRounding,
     "Laplace": lambda d, e: warner.Laplace(d, e, reach=3),
     "Laplace between cells": lambda d, e: warner.Laplace(d, e, cells=2 * d.size + 1, reach=2),
     "Laplace of neighbours": lambda d, e: warner.Laplace(d, e, sensitivity=1, reach=2),
-    "Gaussian": lambda d, e: warner.Gaussian(d, e, delta=1e-3),
+    "Gaussian": lambda d, e: warner.mechanisms.Gaussian(d, e, delta=1e-3),
     "Geometric": lambda d, e: warner.Geometric(d, e, reach=2),
-    "TruncatedGeometric": warner.TruncatedGeometric,
-    "Exponential": warner.Exponential,
+    "TruncatedGeometric": warner.mechanisms.TruncatedGeometric,
+    "Exponential": warner.mechanisms.Exponential,
     "ChannelMechanism": lambda d, e: warner.ChannelMechanism(d, _ramp(d, e)),
 }
 
 # Mechanisms of places: on a grid instead.
 PLACES: dict[str, Callable[[Grid, float], Mechanism]] = {
     "PlanarGeometric": warner.PlanarGeometric,
-    "PlanarLaplace": warner.PlanarLaplace,
+    "PlanarLaplace": warner.mechanisms.PlanarLaplace,
 }
 # Whose epsilon is for values closer or farther than one unit of distance.
 SENSITIVITIES: dict[str, Callable[[Domain, float], Mechanism]] = {
@@ -126,11 +127,11 @@ PER_ATTRIBUTE: dict[str, Callable[[float], warner.PerAttribute]] = {
         b=(_ABC, lambda d: warner.RandomizedResponse(d, e)),
     ),
     "geometric x RR": lambda e: _each(
-        a=(_FOUR, lambda d: warner.TruncatedGeometric(d, e)),
+        a=(_FOUR, lambda d: warner.mechanisms.TruncatedGeometric(d, e)),
         b=(_ABC, lambda d: warner.RandomizedResponse(d, e)),
     ),
     "Gaussian x RR": lambda e: _each(
-        a=(Integers(0, 2), lambda d: warner.Gaussian(d, e, delta=1e-3)),
+        a=(Integers(0, 2), lambda d: warner.mechanisms.Gaussian(d, e, delta=1e-3)),
         b=(_ABC, lambda d: warner.RandomizedResponse(d, e)),
     ),
     "RR twice x OUE": lambda e: _each(
@@ -162,7 +163,7 @@ REPEATED: dict[str, Callable[[float], warner.Repeated]] = {
     "uRR, RR": lambda e: warner.Repeated(
         [warner.UtilityOptimizedRR(_FOUR, e, sensitive=[0, 1]), warner.RandomizedResponse(_FOUR, e)]
     ),
-    "geometric twice": lambda e: warner.Repeated(warner.TruncatedGeometric(_FOUR, e), 2),
+    "geometric twice": lambda e: warner.Repeated(warner.mechanisms.TruncatedGeometric(_FOUR, e), 2),
     "SquareWave twice": lambda e: warner.Repeated(warner.SquareWave(_BINS, e, cells=24), 2),
     "RR once": lambda e: warner.Repeated(warner.RandomizedResponse(_FOUR, e), 1),
 }
@@ -185,18 +186,18 @@ ESTIMATORS: list[Estimator] = [
     warner.Inversion("threshold"),
     warner.MaximumLikelihood(),
     warner.ExpectationMaximization(20),
-    warner.SmoothedEM(),
+    warner.estimators.SmoothedEM(),
     warner.LogSpline(),
-    warner.MixtureReduction(),
-    warner.MixtureReduction("mle", operation="prune"),
-    warner.WienerFilter(),
+    warner.estimators.MixtureReduction(),
+    warner.estimators.MixtureReduction("mle", operation="prune"),
+    warner.estimators.WienerFilter(),
     warner.EmpiricalBayes(),
     warner.EmpiricalBayes("absolute", "normal"),
-    warner.BiasCorrection(),
-    warner.BiasCorrection(alpha="bootstrap"),
-    warner.Independent(),
-    warner.Uniform(),
-    warner.Observed(),
+    warner.estimators.BiasCorrection(),
+    warner.estimators.BiasCorrection(alpha="bootstrap"),
+    warner.estimators.Independent(),
+    warner.estimators.Uniform(),
+    warner.estimators.Observed(),
 ]
 
 # Domain -> answers that it must refuse.

@@ -1,80 +1,58 @@
 """warner: learn the distribution of sensitive answers without collecting them.
 
 values --randomize--> Reports --tally--> Tally --estimate--> Estimate
+
+The names here serve most studies. The packages below hold all of them:
+
+    warner.domains      what a person can answer
+    warner.mechanisms   how an answer is randomised
+    warner.privacy      guarantees, and how they compose
+    warner.estimators   how shares are estimated from a tally
+    warner.theory       expected errors in closed form
+    warner.metrics      losses between distributions
+    warner.io           report files and data frames
+    warner.errors       every error that warner raises
 """
 
 from __future__ import annotations
 
-from warner import metrics
-from warner._core.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    BudgetError,
-    EmptyError,
-    FileError,
-    IdentifiabilityError,
-    ImpossibleReportError,
-    MismatchError,
-    MissingExtraError,
-    ReportError,
-    StudyError,
-    ValuesError,
-    WarnerError,
-)
+from warner import domains, errors, estimators, io, mechanisms, metrics, privacy, theory
 from warner.app.study import Study
-from warner.design import theory
-from warner.design.audits import Audit, audit
+from warner.design.audits import audit
 from warner.design.clusters import clusters
 from warner.design.comparison import compare
 from warner.design.planning import plan
 from warner.design.schemes import compare_schemes
 from warner.domains import Categorical, Domain, Grid, Integers, Interval, Points, Product
+from warner.errors import WarnerError
 from warner.estimators import (
-    BiasCorrection,
     EmpiricalBayes,
     ExpectationMaximization,
-    Independent,
     Inversion,
-    KeyMeans,
     LogSpline,
     MaximumLikelihood,
-    MixtureReduction,
-    Observed,
-    PerKey,
     SampleMean,
-    SmoothedEM,
-    Uniform,
-    WienerFilter,
 )
 from warner.estimators.fit import Status
 from warner.mechanisms import (
     ChannelMechanism,
-    Exponential,
-    Gaussian,
     Geometric,
     HadamardResponse,
     KeyValue,
     Laplace,
     LocalHashing,
-    Mechanism,
     PerAttribute,
     Personalized,
-    Piecewise,
     PlanarGeometric,
-    PlanarLaplace,
     RandomizedResponse,
     Repeated,
     SquareWave,
-    StochasticRounding,
     SubsetSelection,
-    TruncatedGeometric,
     UnaryEncoding,
     UtilityOptimizedRappor,
     UtilityOptimizedRR,
 )
-from warner.privacy import postprocessing as uldp
-from warner.privacy.composition import compose
-from warner.privacy.guarantees import LDP, OSLDP, ULDP, ApproximateLDP, MetricLDP
+from warner.privacy import LDP, compose
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate, estimate
@@ -83,6 +61,15 @@ from warner.results.redistribution import redistribute
 __version__ = "0.1.0"
 
 __all__ = [
+    # packages
+    "domains",
+    "errors",
+    "estimators",
+    "io",
+    "mechanisms",
+    "metrics",
+    "privacy",
+    "theory",
     # domains
     "Domain",
     "Categorical",
@@ -92,30 +79,23 @@ __all__ = [
     "Points",
     "Product",
     # mechanisms
-    "Mechanism",
     "RandomizedResponse",
     "UnaryEncoding",
     "LocalHashing",
     "SubsetSelection",
     "HadamardResponse",
-    "ChannelMechanism",
     "UtilityOptimizedRR",
     "UtilityOptimizedRappor",
     "Personalized",
     "SquareWave",
-    "Piecewise",
-    "StochasticRounding",
     "Laplace",
-    "Gaussian",
     "Geometric",
-    "TruncatedGeometric",
     "PlanarGeometric",
-    "PlanarLaplace",
-    "Exponential",
+    "ChannelMechanism",
     "PerAttribute",
     "Repeated",
     "KeyValue",
-    # what travels
+    # what travels from people to the collector
     "Reports",
     "Tally",
     # estimation
@@ -126,47 +106,22 @@ __all__ = [
     "MaximumLikelihood",
     "EmpiricalBayes",
     "ExpectationMaximization",
-    "SampleMean",
-    "SmoothedEM",
     "LogSpline",
-    "MixtureReduction",
-    "WienerFilter",
-    "BiasCorrection",
-    "Independent",
-    "KeyMeans",
-    "PerKey",
-    "Uniform",
-    "Observed",
+    "SampleMean",
     "redistribute",
+    # design of a study
+    "Study",
+    "plan",
+    "audit",
     "compare",
     "compare_schemes",
     "clusters",
-    # around
-    "audit",
-    "Audit",
-    "compose",
-    "plan",
-    "theory",
-    "uldp",
     "LDP",
-    "ULDP",
-    "OSLDP",
-    "MetricLDP",
-    "ApproximateLDP",
-    "metrics",
-    "Study",
-    # errors
+    "compose",
     "WarnerError",
-    "ArgumentError",
-    "ArgumentTypeError",
-    "BudgetError",
-    "EmptyError",
-    "FileError",
-    "IdentifiabilityError",
-    "ImpossibleReportError",
-    "MismatchError",
-    "MissingExtraError",
-    "ReportError",
-    "StudyError",
-    "ValuesError",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names. Modules that Python sets as attributes while it imports are left out."""
+    return sorted([*__all__, "__version__"])

@@ -16,7 +16,8 @@ import numpy as np
 import warner
 from tests.attack._frame import Finding, require
 from tests.attack._internals import main, read_values
-from warner import Domain, Mechanism
+from warner import Domain
+from warner.mechanisms import Mechanism
 
 TEXT = "CANARY-7391-ANSWER"
 NUMBER = 739173917391
@@ -148,12 +149,12 @@ def _takers() -> dict[str, Any]:
         warner.LocalHashing(five, 1.0, seeds=4),
         warner.UtilityOptimizedRR(abc, 1.0, sensitive=["a"]),
         warner.SquareWave(unit, 1.0, cells=8),
-        warner.Piecewise(five, 1.0, cells=8),
+        warner.mechanisms.Piecewise(five, 1.0, cells=8),
         warner.Laplace(unit, 1.0, cells=4, reach=1),
         warner.Geometric(five, 1.0, reach=1),
-        warner.Gaussian(unit, 1.0, delta=1e-3),
+        warner.mechanisms.Gaussian(unit, 1.0, delta=1e-3),
         warner.PlanarGeometric(DOMAINS[7], 1.0),
-        warner.Exponential(DOMAINS[8], 1.0),
+        warner.mechanisms.Exponential(DOMAINS[8], 1.0),
         warner.PerAttribute(
             product,
             {

@@ -19,13 +19,13 @@ import numpy as np
 
 import warner
 from tests.attack._frame import require
-from warner import Mechanism
+from warner.mechanisms import Mechanism
 
 ONE = 2**64
 WIDE = Context(prec=60)
 Key = tuple[int, ...]
 Law = dict[Key, Fraction]
-WINDOWS = (warner.SquareWave, warner.Piecewise, warner.StochasticRounding)
+WINDOWS = (warner.SquareWave, warner.mechanisms.Piecewise, warner.mechanisms.StochasticRounding)
 LINES = (warner.Laplace, warner.Geometric)  # TruncatedGeometric is a Geometric
 
 
@@ -213,10 +213,12 @@ def law(mechanism: Any, answer: Any) -> Law:
         return _mixed(parts)
     if isinstance(m, LINES):
         return _line(m, answer)
-    if isinstance(m, warner.PlanarGeometric | warner.PlanarLaplace):
+    if isinstance(m, warner.PlanarGeometric | warner.mechanisms.PlanarLaplace):
         return _planar(m, answer)
     size = m.domain.size
-    if isinstance(m, warner.ChannelMechanism | warner.Exponential | warner.Gaussian):
+    if isinstance(
+        m, warner.ChannelMechanism | warner.mechanisms.Exponential | warner.mechanisms.Gaussian
+    ):
         return _stated(m, answer)
     found = _thresholds(m)
     if isinstance(m, warner.RandomizedResponse):

@@ -24,7 +24,7 @@ from tests.attack._internals import (
     write_reports,
 )
 from tests.attack.canaries import STUDY, reach
-from warner import Mechanism
+from warner.mechanisms import Mechanism
 
 N = 40
 
@@ -46,8 +46,8 @@ def _mechanisms() -> list[Mechanism]:
         warner.SquareWave(unit, 1.0, cells=8),
         warner.Laplace(warner.Integers(0, 3), 1.0, reach=2),
         warner.PlanarGeometric(warner.Grid(2, 3), 1.0),
-        warner.Exponential(warner.Integers(0, 3), 1.0),
-        warner.Gaussian(warner.Integers(0, 2), 1.0, delta=1e-3),
+        warner.mechanisms.Exponential(warner.Integers(0, 3), 1.0),
+        warner.mechanisms.Gaussian(warner.Integers(0, 2), 1.0, delta=1e-3),
         warner.ChannelMechanism(abc, [[0.7, 0.1, 0.2], [0.3, 0.9, 0.8]]),
         warner.KeyValue(abc, unit, 1.0),
         warner.KeyValue(abc, unit, 1.0, key="direct"),
@@ -530,7 +530,9 @@ def studies(rng: np.random.Generator) -> str | None:
     again = warner.Study.parse(study.to_json())
     require(again.digest == study.digest, "a study reads back as another one")
     for mechanism in study.mechanisms.values():
-        if not isinstance(mechanism.guarantee, warner.MetricLDP | warner.ApproximateLDP):
+        if not isinstance(
+            mechanism.guarantee, warner.privacy.MetricLDP | warner.privacy.ApproximateLDP
+        ):
             require(
                 mechanism.epsilon <= mechanism.requested,
                 "a mechanism spends more than it was asked to",

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 import warner
-from warner import Domain, Mechanism
+from warner import Domain
+from warner.mechanisms import Mechanism
 
 Make = Callable[[np.random.Generator], Mechanism]
 
@@ -105,7 +106,9 @@ def _laplace(rng: np.random.Generator) -> Mechanism:
 
 def _gaussian(rng: np.random.Generator) -> Mechanism:
     domain = warner.Integers(0, int(rng.integers(1, 3)))
-    return warner.Gaussian(domain, epsilon(rng, 0.3, 3.0), delta=float(10 ** rng.uniform(-6, -1.5)))
+    return warner.mechanisms.Gaussian(
+        domain, epsilon(rng, 0.3, 3.0), delta=float(10 ** rng.uniform(-6, -1.5))
+    )
 
 
 def _matrix(rng: np.random.Generator) -> Mechanism:
@@ -145,15 +148,17 @@ SINGLE: dict[str, Make] = {
     "UtilityOptimizedRappor": _utility_rappor,
     "Personalized": _personalized,
     "SquareWave": lambda r: warner.SquareWave(numbers(r), epsilon(r), cells=int(r.integers(2, 20))),
-    "Piecewise": lambda r: warner.Piecewise(numbers(r), epsilon(r), cells=int(r.integers(2, 20))),
-    "StochasticRounding": lambda r: warner.StochasticRounding(numbers(r), epsilon(r)),
+    "Piecewise": lambda r: warner.mechanisms.Piecewise(
+        numbers(r), epsilon(r), cells=int(r.integers(2, 20))
+    ),
+    "StochasticRounding": lambda r: warner.mechanisms.StochasticRounding(numbers(r), epsilon(r)),
     "Laplace": _laplace,
     "Gaussian": _gaussian,
     "Geometric": lambda r: warner.Geometric(integers(r), epsilon(r), reach=int(r.integers(0, 4))),
-    "TruncatedGeometric": lambda r: warner.TruncatedGeometric(integers(r), epsilon(r)),
+    "TruncatedGeometric": lambda r: warner.mechanisms.TruncatedGeometric(integers(r), epsilon(r)),
     "PlanarGeometric": lambda r: warner.PlanarGeometric(grid(r), epsilon(r, 0.1, 2.0)),
-    "PlanarLaplace": lambda r: warner.PlanarLaplace(grid(r), epsilon(r, 0.1, 2.0)),
-    "Exponential": lambda r: warner.Exponential(places(r), epsilon(r, 0.1, 3.0)),
+    "PlanarLaplace": lambda r: warner.mechanisms.PlanarLaplace(grid(r), epsilon(r, 0.1, 2.0)),
+    "Exponential": lambda r: warner.mechanisms.Exponential(places(r), epsilon(r, 0.1, 3.0)),
     "ChannelMechanism": _matrix,
     "KeyValue": _keyed,
 }

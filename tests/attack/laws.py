@@ -14,7 +14,7 @@ import warner
 from tests.attack import enumeration as own
 from tests.attack._frame import require
 from tests.attack.instances import ALL
-from warner import Mechanism
+from warner.mechanisms import Mechanism
 
 _LARGEST = 12_000  # probabilities that one case enumerates
 _ROUNDED = Decimal("1e-12")  # nats: what slopes and deltas of double precision may differ by
@@ -32,7 +32,7 @@ def draw(rng: np.random.Generator, name: str) -> Mechanism | None:
     """A random instance; None where its budget cannot be honoured, or it is too large."""
     try:
         mechanism = ALL[name](rng)
-    except (warner.BudgetError, warner.ArgumentError, warner.MismatchError):
+    except (warner.errors.BudgetError, warner.errors.ArgumentError, warner.errors.MismatchError):
         return None
     return mechanism if small(mechanism) else None
 
@@ -58,7 +58,7 @@ def check(mechanism: Mechanism) -> str:
     pairs = [(a, b) for a in range(len(laws)) for b in range(len(laws)) if a != b]
     unit = Decimal(1 if mechanism.distance_unit is None else mechanism.distance_unit)
     requested = Decimal(mechanism.requested)
-    if isinstance(promised, warner.ApproximateLDP):
+    if isinstance(promised, warner.privacy.ApproximateLDP):
         delta = max(_delta(laws[a], laws[b], promised.epsilon) for a, b in pairs)
         require(
             delta <= Decimal(promised.delta),
@@ -77,7 +77,7 @@ def check(mechanism: Mechanism) -> str:
             f"{text}audited delta {audit.delta!r} below {delta}",
         )
         return f"delta {delta:.6g}"
-    if isinstance(promised, warner.MetricLDP):
+    if isinstance(promised, warner.privacy.MetricLDP):
         slope = total = Decimal(0)
         for a, b, distance in own.separation(mechanism, asked):
             spent = own.nats(own.worst(laws, a, b))
@@ -110,7 +110,7 @@ def check(mechanism: Mechanism) -> str:
         return f"slope {slope:.6g}"
     mask = own.guarded(mechanism, asked)
     exact = _one_sided(laws, pairs, mask)
-    if isinstance(promised, warner.ULDP):
+    if isinstance(promised, warner.privacy.ULDP):
         exact = max(exact, _protected(text, laws, pairs, mask))
     require(
         exact <= Decimal(promised.epsilon),
@@ -138,7 +138,7 @@ def _rounds(mechanism: Any) -> bool:
         if isinstance(mechanism, warner.PerAttribute | warner.Repeated)
         else [mechanism]
     )
-    return any(isinstance(part, warner.Exponential) for part in parts)
+    return any(isinstance(part, warner.mechanisms.Exponential) for part in parts)
 
 
 def _one_sided(
@@ -199,7 +199,7 @@ def _same(mechanism: Any, asked: list[Any], laws: list[own.Law]) -> None:
                 share == one.get(key, 0),
                 f"{mechanism!r}: states another probability of a report than its thresholds",
             )
-    if isinstance(mechanism, warner.Exponential):
+    if isinstance(mechanism, warner.mechanisms.Exponential):
         _exponential(mechanism, laws)
     if isinstance(mechanism, warner.ChannelMechanism):
         matrix = mechanism.parameters()["matrix"]

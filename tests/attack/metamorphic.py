@@ -15,7 +15,7 @@ import warner
 from tests.attack._frame import require
 from tests.attack.canaries import run
 from tests.attack.samplers import words
-from warner import Mechanism
+from warner.mechanisms import Mechanism
 
 LONG = "yes, for many years and on every day of each of them"
 STUDY = f"""
@@ -184,8 +184,8 @@ def timing(rng: np.random.Generator, people: int = 20_000, rounds: int = 7) -> s
         warner.UtilityOptimizedRappor(eight, 1.0, sensitive=[3, 5]),
         warner.SquareWave(eight, 1.0),
         warner.Laplace(eight, 1.0),
-        warner.TruncatedGeometric(eight, 1.0),
-        warner.Exponential(eight, 1.0),
+        warner.mechanisms.TruncatedGeometric(eight, 1.0),
+        warner.mechanisms.Exponential(eight, 1.0),
         warner.ChannelMechanism(eight, np.full((8, 8), 0.1) + 0.2 * np.eye(8)),
     ]
     mechanism = made[rng.integers(len(made))]

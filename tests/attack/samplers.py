@@ -20,7 +20,7 @@ from tests.attack import laws
 from tests.attack._frame import Finding, require
 from tests.attack._internals import Edges, Source
 from tests.attack.instances import ALL
-from warner import Mechanism
+from warner.mechanisms import Mechanism
 
 ONE = 2**64
 TOP = ONE - 1
@@ -333,7 +333,7 @@ def _answer(rng: np.random.Generator, mechanism: Any, n: int) -> tuple[own.Law |
         return None, None
     if isinstance(m.domain, warner.Integers | warner.Interval):
         value, position = _number(rng, m.domain)
-        if isinstance(m, warner.Gaussian) and isinstance(m.domain, warner.Interval):
+        if isinstance(m, warner.mechanisms.Gaussian) and isinstance(m.domain, warner.Interval):
             return None, None
         index = int(m.domain.encode([value])[0])
         binned = isinstance(m.domain, warner.Interval)

@@ -26,7 +26,8 @@ from tests.attack._frame import Finding, generator
 from tests.attack._internals import Source
 from tests.attack.attacks import ATTACKS
 from tests.registry import ALL, COMBINED, SENSITIVITIES, smallest
-from warner import Integers, Mechanism
+from warner import Integers
+from warner.mechanisms import Mechanism
 
 CASES = {
     "laws": 30,
@@ -151,10 +152,10 @@ def test_an_error_that_shows_the_answer_is_found(monkeypatch: pytest.MonkeyPatch
     """Rejects an answer in a message, an attribute of an error, and the context of an error."""
 
     def shown(values: Any) -> None:
-        raise warner.ArgumentError(f"got {values!r}")
+        raise warner.errors.ArgumentError(f"got {values!r}")
 
     def kept(values: Any) -> None:
-        error = warner.ArgumentError("refused")
+        error = warner.errors.ArgumentError("refused")
         error.value = canaries.TEXT  # type: ignore[attr-defined]
         raise error
 
@@ -162,10 +163,10 @@ def test_an_error_that_shows_the_answer_is_found(monkeypatch: pytest.MonkeyPatch
         try:
             raise KeyError(canaries.TEXT)
         except KeyError:
-            raise warner.ArgumentError("refused") from None
+            raise warner.errors.ArgumentError("refused") from None
 
     for bad in (shown, kept, chained):
-        with pytest.raises(warner.ArgumentError) as caught:
+        with pytest.raises(warner.errors.ArgumentError) as caught:
             bad([canaries.TEXT])
         with pytest.raises(Finding, match="shows a hostile answer"):
             canaries.silent("here", canaries.reach(caught.value))

@@ -38,7 +38,9 @@ ACCEPTED = [("RandomizedResponse", float("inf")), *((name, 50.0) for name in REP
     "name, epsilon", [pair for pair in BAD_BUDGETS if pair not in ACCEPTED], ids=repr
 )
 def test_bad_budgets_are_refused(name: str, epsilon: Any) -> None:
-    with pytest.raises((warner.BudgetError, warner.ArgumentTypeError), match="epsilon"):
+    with pytest.raises(
+        (warner.errors.BudgetError, warner.errors.ArgumentTypeError), match="epsilon"
+    ):
         MECHANISMS[name](Integers(0, 3), epsilon)
 
 
@@ -51,9 +53,9 @@ def test_large_budgets_that_can_be_represented_are_accepted(name: str, epsilon: 
 def test_bad_answers_are_refused_wherever_they_stand(domain: Domain, bad: Any) -> None:
     good = domain.labels
     for values, position in (([bad], 0), ([*good, bad], len(good)), ([bad, *good], 0)):
-        with pytest.raises((warner.ValuesError, warner.ArgumentTypeError)) as caught:
+        with pytest.raises((warner.errors.ValuesError, warner.errors.ArgumentTypeError)) as caught:
             domain.encode(values)
-        if isinstance(caught.value, warner.ValuesError):
+        if isinstance(caught.value, warner.errors.ValuesError):
             assert caught.value.position == position
 
 
@@ -90,9 +92,9 @@ ENCODERS = list({type(smallest(name)).encode: name for name in MECHANISMS}.value
 def test_bad_answers_never_reach_a_report(name: str, bad: Any) -> None:
     mechanism = smallest(name)
     for values in ([0, bad], [bad]):
-        with pytest.raises((warner.ValuesError, warner.ArgumentTypeError)):
+        with pytest.raises((warner.errors.ValuesError, warner.errors.ArgumentTypeError)):
             mechanism.randomize(values)
-    with pytest.raises((warner.ValuesError, warner.ArgumentTypeError)):
+    with pytest.raises((warner.errors.ValuesError, warner.errors.ArgumentTypeError)):
         mechanism.randomize(np.array([bad, 0], dtype=object))
 
 
@@ -105,7 +107,9 @@ def test_bad_answers_never_reach_a_report(name: str, bad: Any) -> None:
     ids=repr,
 )
 def test_wrong_containers_are_refused(name: str, values: Any) -> None:
-    with pytest.raises((warner.EmptyError, warner.ArgumentTypeError, warner.ValuesError)):
+    with pytest.raises(
+        (warner.errors.EmptyError, warner.errors.ArgumentTypeError, warner.errors.ValuesError)
+    ):
         smallest(name).randomize(values)
 
 
@@ -139,7 +143,7 @@ def test_no_message_log_or_file_holds_the_answer(
         ):
             try:
                 mechanism.randomize(values) if isinstance(
-                    mechanism, warner.Mechanism
+                    mechanism, warner.mechanisms.Mechanism
                 ) else mechanism.encode(values)
             except warner.WarnerError as error:
                 seen.append(
@@ -155,7 +159,7 @@ def test_no_message_log_or_file_holds_the_answer(
     "rng", [0, 42, "seed", np.random.RandomState(0), np.random], ids=lambda v: type(v).__name__
 )
 def test_only_a_generator_or_nothing_is_a_source(rng: Any) -> None:
-    with pytest.raises(warner.ArgumentTypeError, match="rng"):
+    with pytest.raises(warner.errors.ArgumentTypeError, match="rng"):
         smallest("RandomizedResponse").randomize([0], rng=rng)
 
 
@@ -211,11 +215,11 @@ def test_an_altered_law_is_refused(tmp_path: Path) -> None:
         forged = Tally(
             entry["header"], Histogram(), np.array(entry["counts"]), entry["n"]
         )  # with a digest that fits
-        with pytest.raises(warner.MismatchError):
+        with pytest.raises(warner.errors.MismatchError):
             warner.estimate(forged)
         data["attributes"]["value"] = entry
         (tmp_path / "u.json").write_text(json.dumps(data))
-        with pytest.raises(warner.FileError, match="checksum"):
+        with pytest.raises(warner.errors.FileError, match="checksum"):
             load_tallies(tmp_path / "u.json")
 
 
@@ -226,9 +230,9 @@ def test_a_tally_that_does_not_fit_its_mechanism_is_refused() -> None:
         (np.array([1, -1, 1, 1]), 2),
         (np.array([1, 1, 1, 1]), 5),
     ):
-        with pytest.raises(warner.MismatchError, match="does not fit"):
+        with pytest.raises(warner.errors.MismatchError, match="does not fit"):
             warner.estimate(Tally(mechanism.header, Histogram(), counts, n))
-    with pytest.raises(warner.EmptyError):
+    with pytest.raises(warner.errors.EmptyError):
         warner.estimate(Tally(mechanism.header, Histogram(), np.zeros(4, int), 0))
 
 
@@ -238,7 +242,7 @@ def test_a_tally_that_does_not_fit_its_mechanism_is_refused() -> None:
     ids=repr,
 )
 def test_forged_headers_are_refused(header: Any) -> None:
-    with pytest.raises((warner.MismatchError, warner.ArgumentTypeError)):
+    with pytest.raises((warner.errors.MismatchError, warner.errors.ArgumentTypeError)):
         warner.estimate(Tally(header, Histogram(), np.array([1, 2]), 3))
 
 
@@ -259,7 +263,7 @@ def test_forged_headers_are_refused(header: Any) -> None:
 )
 def test_forged_laws_are_refused(key: str, value: Any) -> None:
     mechanism = smallest("UnaryEncoding symmetric")
-    with pytest.raises(warner.MismatchError):
+    with pytest.raises(warner.errors.MismatchError):
         warner.estimate(
             Tally({**mechanism.header, key: value}, BitSums(), np.array([1, 2, 1, 0]), 3)
         )
@@ -278,7 +282,7 @@ def test_forged_laws_are_refused(key: str, value: Any) -> None:
     ids=repr,
 )
 def test_forged_tallies_are_refused(kind: Any, counts: Any, n: Any) -> None:
-    with pytest.raises(warner.ArgumentTypeError, match="tally"):
+    with pytest.raises(warner.errors.ArgumentTypeError, match="tally"):
         Tally(
             smallest("RandomizedResponse").header,
             kind,
@@ -310,9 +314,11 @@ def test_a_wire_with_a_good_checksum_and_bad_content_is_refused() -> None:
     ):
         text = json.dumps(forged).encode()
         raw = data[:start] + len(text).to_bytes(4, "little") + text + body
-        with pytest.raises((warner.FileError, warner.ReportError, warner.ArgumentTypeError)):
+        with pytest.raises(
+            (warner.errors.FileError, warner.errors.ReportError, warner.errors.ArgumentTypeError)
+        ):
             warner.Reports.from_bytes(raw + hashlib.sha256(raw).digest())
-    with pytest.raises(warner.FileError):
+    with pytest.raises(warner.errors.FileError):
         warner.Reports.from_bytes(data[: start + 2] + hashlib.sha256(data[: start + 2]).digest())
 
 
@@ -320,7 +326,7 @@ def test_reports_carry_no_column_of_their_own() -> None:
     mechanism = smallest("RandomizedResponse")
     reports = mechanism.randomize([0, 1])
     smuggled = warner.Reports(reports.header, {**reports.columns, "answer": np.array([0, 1])})
-    with pytest.raises(warner.ReportError, match="and no others"):
+    with pytest.raises(warner.errors.ReportError, match="and no others"):
         mechanism.tally(smuggled)
 
 
@@ -398,9 +404,9 @@ def test_answers_of_several_numbers_in_any_wrong_shape_are_refused_by_name(
     ]
     for bad in wrong:
         for values, position in (([bad], 0), ([good, bad], 1)):
-            with pytest.raises(warner.ValuesError) as caught:
+            with pytest.raises(warner.errors.ValuesError) as caught:
                 domain.encode(values)
             assert caught.value.position == position
     for whole in (np.array(1), np.array([1, 2]), np.zeros((2, 2, 2), int), np.array(None)):
-        with pytest.raises((warner.ArgumentTypeError, warner.ValuesError)):
+        with pytest.raises((warner.errors.ArgumentTypeError, warner.errors.ValuesError)):
             domain.encode(whole)

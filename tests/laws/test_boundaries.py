@@ -10,19 +10,20 @@ import pytest
 
 import warner
 from tests.registry import ESTIMATORS, KEYED, MECHANISMS, PLACES
-from warner import Categorical, Estimate, Grid, Integers, Mechanism, Status, WarnerError
+from warner import Categorical, Estimate, Grid, Integers, Status, WarnerError
 from warner.channels import Channel
 from warner.design.comparison import compare
 from warner.design.theory import expected_loss
 from warner.estimators import Estimator
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import WHOLE
+from warner.mechanisms import Mechanism
 from warner.metrics import earth_movers, quantiles, sum_of_squares
 from warner.results.from_tally import likelihood_data
 
 pytestmark = pytest.mark.filterwarnings("error")
 ROUNDING = 1e-12  # shares sum to one within this
-SLOW = (warner.BiasCorrection, warner.LogSpline)  # their bootstraps
+SLOW = (warner.estimators.BiasCorrection, warner.LogSpline)  # their bootstraps
 EPSILONS = [1e-6, 1.0, 20.0]
 
 
@@ -107,7 +108,10 @@ def test_every_method_estimates_from_one_report_and_from_two_that_are_alike(
     mechanism = _mechanism(name, 2, epsilon)
     if mechanism is None:
         return
-    methods = [*ESTIMATORS, *([warner.KeyMeans(), warner.PerKey()] if name in KEYED else [])]
+    methods = [
+        *ESTIMATORS,
+        *([warner.estimators.KeyMeans(), warner.estimators.PerKey()] if name in KEYED else []),
+    ]
     for data in _extremes(mechanism):
         best = _likeliest(data.channel, data.weights)
         for method in methods:
@@ -133,7 +137,7 @@ def test_what_is_said_of_such_estimates_is_finite_and_in_order(name: str, epsilo
         ):
             try:
                 found = Estimate(method.fit(data), data, method)
-            except warner.IdentifiabilityError:
+            except warner.errors.IdentifiabilityError:
                 continue
             json.dumps(found.to_json(), allow_nan=False)
             bounds = [found.interval(target=target) for target in ("population", "respondents")]
@@ -208,7 +212,9 @@ def test_methods_are_compared_on_two_reports(epsilon: float) -> None:
         runs=2,
     )
     json.dumps(found.to_json(), allow_nan=False)
-    assert all(np.isfinite([line.error, line.margin, line.behind]).all() for line in found.lines)
+    assert all(
+        np.isfinite([line.error, line.margin, line.excess_error]).all() for line in found.results
+    )
 
 
 def test_methods_that_differ_by_rounding_alone_win_alike() -> None:
@@ -219,8 +225,8 @@ def test_methods_that_differ_by_rounding_alone_win_alike() -> None:
         [warner.MaximumLikelihood(), warner.Inversion("project")],
         runs=5,
     )
-    assert [line.wins for line in found.lines] == [1.0, 1.0]
-    assert [line.method for line in found.lines] == [
+    assert [line.best_share for line in found.results] == [1.0, 1.0]
+    assert [line.method for line in found.results] == [
         warner.MaximumLikelihood(),
         warner.Inversion("project"),
     ]

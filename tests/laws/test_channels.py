@@ -7,8 +7,8 @@ import pytest
 
 import warner
 from tests.registry import ALL, KEYED, MECHANISMS, PLACES, SEEING, smallest
-from warner import Mechanism
 from warner.channels import Channel
+from warner.mechanisms import Mechanism
 from warner.reports.reports import Reports
 from warner.results.from_tally import likelihood_data
 
@@ -100,14 +100,14 @@ def test_textbook_collision_rate_is_not_the_pools() -> None:
 
 def test_a_pool_that_cannot_tell_labels_apart_is_refused() -> None:
     mechanism = warner.LocalHashing(warner.Integers(0, 9), 1.0, seeds=2)
-    with pytest.raises(warner.IdentifiabilityError, match="larger pool"):
+    with pytest.raises(warner.errors.IdentifiabilityError, match="larger pool"):
         mechanism.channel().invert(np.full(mechanism.n_reports, 1 / mechanism.n_reports))
 
 
 def test_a_channel_of_low_rank_is_refused_for_inversion_only() -> None:
     blind = warner.ChannelMechanism(warner.Integers(0, 2), [[0.5, 0.5, 0.2], [0.5, 0.5, 0.8]])
     tally = blind.tally(blind.randomize([0, 1, 2, 2]))
-    with pytest.raises(warner.IdentifiabilityError, match="rank"):
+    with pytest.raises(warner.errors.IdentifiabilityError, match="rank"):
         warner.estimate(tally, warner.Inversion())
     assert warner.estimate(tally, warner.MaximumLikelihood()).probabilities.sum() == pytest.approx(
         1

@@ -28,11 +28,11 @@ from tests.registry import (
     REPEATED,
     SENSITIVITIES,
 )
-from warner import Mechanism, Reports, Tally
+from warner import Reports, Tally
 from warner._core.exact import log_ratio
 from warner.design.audits.serialised import enumerated
 from warner.io import read_reports, reports_frame, tally_file, tally_frame, write_reports
-from warner.mechanisms import from_header
+from warner.mechanisms import Mechanism, from_header
 from warner.mechanisms.composite import Combined
 from warner.privacy.likelihood_ratios import INFINITE, hockey_stick
 from warner.results.from_tally import likelihood_data
@@ -124,7 +124,7 @@ def test_serialised_tuples_have_the_epsilon_of_the_parts_together(
     if name == "Gaussian x RR":
         promised = mechanism.guarantee
         assert (
-            isinstance(promised, warner.ApproximateLDP)
+            isinstance(promised, warner.privacy.ApproximateLDP)
             and hockey_stick(mechanism.probabilities(), promised.epsilon) <= promised.delta
         )
         return
@@ -207,9 +207,9 @@ def test_foreign_tuples_come_in_checked(name: str) -> None:
     reports = _reports(mechanism, 30)
     assert mechanism.reports(reports.columns).records() == reports.records()
     for column in reports.columns:
-        with pytest.raises(warner.ReportError, match="has no column"):
+        with pytest.raises(warner.errors.ReportError, match="has no column"):
             mechanism.reports({k: v for k, v in reports.columns.items() if k != column})
-        with pytest.raises(warner.ReportError, match="columns"):
+        with pytest.raises(warner.errors.ReportError, match="columns"):
             mechanism.tally(
                 Reports(
                     reports.header,
@@ -223,10 +223,10 @@ def test_foreign_tuples_come_in_checked(name: str) -> None:
                 for k, v in reports.columns.items()
             }
             bad[column].flat[0] = wrong
-            with pytest.raises(warner.ReportError):
+            with pytest.raises(warner.errors.ReportError):
                 mechanism.reports(bad)
         if len(reports.columns) > 1:
-            with pytest.raises(warner.ReportError, match="equally many"):
+            with pytest.raises(warner.errors.ReportError, match="equally many"):
                 mechanism.reports({k: v[: 30 - (k == column)] for k, v in reports.columns.items()})
 
 
@@ -242,15 +242,27 @@ def test_estimators_run_on_tuples(name: str, estimator: warner.estimators.Estima
     )
     try:
         result = warner.estimate(tally, estimator)
-    except (warner.ArgumentError, warner.ArgumentTypeError, warner.IdentifiabilityError) as error:
+    except (
+        warner.errors.ArgumentError,
+        warner.errors.ArgumentTypeError,
+        warner.errors.IdentifiabilityError,
+    ) as error:
         # Those seen of several bits are not simulated; a tuple of attributes has no order.
-        simulated = isinstance(estimator, warner.BiasCorrection) and name == "RR, OUE, OLH"
+        simulated = (
+            isinstance(estimator, warner.estimators.BiasCorrection) and name == "RR, OUE, OLH"
+        )
         assert simulated or isinstance(
-            estimator, warner.Observed | warner.SmoothedEM | warner.LogSpline | warner.WienerFilter
+            estimator,
+            warner.estimators.Observed
+            | warner.estimators.SmoothedEM
+            | warner.LogSpline
+            | warner.estimators.WienerFilter,
         ), error
         return
     assert result.probabilities.shape == theta.shape and np.isfinite(result.probabilities).all()
-    if isinstance(estimator, warner.Inversion | warner.MaximumLikelihood | warner.MixtureReduction):
+    if isinstance(
+        estimator, warner.Inversion | warner.MaximumLikelihood | warner.estimators.MixtureReduction
+    ):
         assert result.probabilities == pytest.approx(
             theta, abs=0.15 if estimator == warner.Inversion("base-cut") else 0.06
         )
@@ -269,8 +281,8 @@ def test_budgets_add_and_never_round_down() -> None:
 
 
 def test_guarantees_of_tuples_are_those_of_their_parts_together() -> None:
-    kinds = {"uRR x RR": warner.OSLDP, "uRAP x OUE": warner.OSLDP, "geometric x RR": warner.LDP, "Gaussian x RR": warner.ApproximateLDP,
-             "uRR twice": warner.ULDP, "uRR, RR": warner.ULDP, "geometric twice": warner.MetricLDP, "RR three times": warner.LDP}  # fmt: skip
+    kinds = {"uRR x RR": warner.privacy.OSLDP, "uRAP x OUE": warner.privacy.OSLDP, "geometric x RR": warner.LDP, "Gaussian x RR": warner.privacy.ApproximateLDP,
+             "uRR twice": warner.privacy.ULDP, "uRR, RR": warner.privacy.ULDP, "geometric twice": warner.privacy.MetricLDP, "RR three times": warner.LDP}  # fmt: skip
     for name, kind in kinds.items():
         assert type(COMBINED[name](1.0).guarantee) is kind
     assert COMBINED["uRR x RR"](1.0).guarantee.sensitive == (("a", 0), ("a", 1))
@@ -282,7 +294,7 @@ def _small(name: str) -> Mechanism:
     few = warner.Integers(0, 2)
     smaller: dict[str, Callable[[], Mechanism]] = {
         "SquareWave": lambda: warner.SquareWave(few, 1.0, cells=6),
-        "Piecewise": lambda: warner.Piecewise(few, 1.0, cells=6),
+        "Piecewise": lambda: warner.mechanisms.Piecewise(few, 1.0, cells=6),
         "LocalHashing optimized": lambda: warner.LocalHashing(few, 1.0, buckets=3, seeds=3),
         "LocalHashing binary": lambda: warner.LocalHashing(few, 1.0, buckets=2, seeds=4),
     }
@@ -402,7 +414,7 @@ def test_two_reports_of_noise_at_any_sensitivity(sensitivity: float) -> None:
         assert _nats(
             several.probabilities().astype(float), np.ones(several.domain.size, dtype=bool)
         ) == pytest.approx(result.total, abs=1e-8)
-        if isinstance(several.guarantee, warner.MetricLDP):
+        if isinstance(several.guarantee, warner.privacy.MetricLDP):
             assert result.unit == 1 and result.epsilon == pytest.approx(
                 times / sensitivity, abs=1e-9
             ) == pytest.approx(several.requested, abs=1e-8)

@@ -54,7 +54,7 @@ def test_realised_epsilon_is_the_requested_one_from_below(
         # ... and the mechanism is not private at anything clearly smaller.
         assert log_ratio(mechanism.law.ratio(), 1) > most - 0.01
     kind = (
-        warner.MetricLDP
+        warner.privacy.MetricLDP
         if name in METRIC and not (size == 2 and name.startswith("Laplace"))
         else warner.LDP
     )
@@ -70,7 +70,7 @@ def test_tight_up_to_the_last_budget_that_is_not_refused(name: str) -> None:
     for epsilon in np.arange(18.0, 50.0, 0.25):
         try:
             mechanism = MECHANISMS[name](warner.Integers(0, 3), float(epsilon))
-        except warner.BudgetError:
+        except warner.errors.BudgetError:
             refused = True
             continue
         assert not refused, "a budget above a refused one was accepted"

@@ -210,8 +210,8 @@ def test_cells_of_few_and_of_many_draws_are_those_by_division(
 
 WINDOWS: list[Callable[[], Mechanism]] = [
     lambda: warner.SquareWave(warner.Interval(0, 1, 4), 1.0, cells=7),
-    lambda: warner.Piecewise(warner.Interval(0, 1, 4), 12.0, cells=2**20),
-    lambda: warner.StochasticRounding(warner.Interval(0, 1, 4), 0.3),
+    lambda: warner.mechanisms.Piecewise(warner.Interval(0, 1, 4), 12.0, cells=2**20),
+    lambda: warner.mechanisms.StochasticRounding(warner.Interval(0, 1, 4), 0.3),
 ]
 
 
@@ -395,5 +395,5 @@ def test_lists_of_pairs_are_drawn_alike_filled_up_or_not(monkeypatch: pytest.Mon
     found.append(mechanism._one_each(people, Source(np.random.default_rng(1))))
     assert np.array_equal(*found)
     assert mechanism._one_each([[], []], Source(None))[:, 0].tolist() == [4, 4]
-    with pytest.raises(warner.ValuesError, match=r"position 1.*at most one pair of a key"):
+    with pytest.raises(warner.errors.ValuesError, match=r"position 1.*at most one pair of a key"):
         mechanism.randomize([[], [{"key": "a", "value": 0.1}, {"key": "a", "value": 0.2}]])

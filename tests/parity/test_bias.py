@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import warner
-from warner import BiasCorrection, Categorical, Inversion, Mechanism, RandomizedResponse
+from warner import Categorical, Inversion, RandomizedResponse
 from warner.channels import Channel, DirectChannel, StackChannel
+from warner.estimators import BiasCorrection
 from warner.estimators.em.bias_correction import second_order
 from warner.estimators.em.expectation_maximization import climb
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms import Mechanism
 from warner.results.from_tally import likelihood_data
 
 LABELS = Categorical([f"v{x}" for x in range(5)])

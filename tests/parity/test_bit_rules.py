@@ -41,7 +41,7 @@ def _slowly(schema: BitVector, row: np.ndarray) -> bool:
 def _takes(schema: BitVector, source: GroupedColumns) -> bool:
     try:
         counted = schema.count_grouped(source, list(file_columns("a", schema)))
-    except warner.ReportError:
+    except warner.errors.ReportError:
         return False
     assert counted.n == 1
     return True
@@ -66,7 +66,7 @@ def test_arrays_sql_and_frames_refuse_the_same_reports(name: str, tmp_path: Path
         try:
             schema.check({"bits": row[None]})
             taken = True
-        except warner.ReportError:
+        except warner.errors.ReportError:
             taken = False
         table = pa.table({n: row[i : i + 1] for i, n in enumerate(file_columns("a", schema))})
         path = str(tmp_path / "r.parquet")

@@ -172,5 +172,5 @@ def test_the_closed_form_of_joint_errors_is_the_variance_of_the_channel() -> Non
     )
     assert inversion_squares([5], [700.0], 10, 0.2) == pytest.approx(0.08)
     for wrong in (([2], [1.0, 1.0], 10), ([2], [0.0], 10), ([1], [1.0], 10), ([], [], 10)):
-        with pytest.raises(warner.ArgumentError):
+        with pytest.raises(warner.errors.ArgumentError):
             inversion_squares(*wrong)

@@ -217,15 +217,15 @@ def test_each_likelihood_is_named_and_refused_where_it_is_not_there() -> None:
     assert by_sums.probabilities == pytest.approx(
         warner.estimate(sums, warner.MaximumLikelihood()).probabilities, abs=1e-12
     )
-    with pytest.raises(warner.MismatchError, match="keep_reports=True"):
+    with pytest.raises(warner.errors.MismatchError, match="keep_reports=True"):
         warner.estimate(sums, warner.MaximumLikelihood(likelihood="reports"))
     blind = warner.ChannelMechanism(warner.Integers(0, 1), [[0.7, 0.2], [0.2, 0.5], [0.1, 0.3]])
-    with pytest.raises(warner.ArgumentError, match="support values"):
+    with pytest.raises(warner.errors.ArgumentError, match="support values"):
         warner.estimate(
             blind.tally(blind.randomize([0, 1], np.random.default_rng(0))),
             warner.MaximumLikelihood(likelihood="supports"),
         )
-    with pytest.raises(warner.ArgumentError, match="likelihood"):
+    with pytest.raises(warner.errors.ArgumentError, match="likelihood"):
         warner.MaximumLikelihood(likelihood="best")
     assert (
         repr(warner.MaximumLikelihood(likelihood="supports"))
@@ -321,7 +321,7 @@ def test_several_mechanisms_are_one_stacked_channel(
     for method in (
         warner.Inversion("threshold"),
         warner.ExpectationMaximization(5),
-        warner.Uniform(),
+        warner.estimators.Uniform(),
     ):
         assert warner.estimate(tallies, method).probabilities.sum() == pytest.approx(1)
 
@@ -359,7 +359,7 @@ def test_tallies_on_different_domains_are_not_estimated_together() -> None:
         _groups(["RandomizedResponse"], [1.0]),
         _groups(["HadamardResponse"], [1.0], size=5),
     )
-    with pytest.raises(warner.MismatchError, match="different domains"):
+    with pytest.raises(warner.errors.MismatchError, match="different domains"):
         warner.estimate([a, b])
     for wrong in ([], [a, 3], a.header, 5):
         with pytest.raises(warner.WarnerError):
@@ -460,7 +460,7 @@ def test_impossible_reports_are_refused() -> None:
         DenseChannel(never), np.array([0.5, 0.25, 0.25]), 4, warner.Integers(0, 1)
     )
     for method in (warner.MaximumLikelihood(), warner.ExpectationMaximization(3)):
-        with pytest.raises(warner.ImpossibleReportError, match="probability 0"):
+        with pytest.raises(warner.errors.ImpossibleReportError, match="probability 0"):
             method.fit(data)
 
 

@@ -7,10 +7,11 @@ import pytest
 
 import warner
 from tests.registry import COMBINED, KEYED, MECHANISMS, PLACES, REPEATED, smallest
-from warner import Integers, Mechanism, Reports
+from warner import Integers, Reports
 from warner._core.sampling import Source
 from warner.channels import SupportChannel
 from warner.estimators.mle.objective import log_likelihood
+from warner.mechanisms import Mechanism
 from warner.reports.schema import BitVector
 from warner.results.from_tally import likelihood_data
 

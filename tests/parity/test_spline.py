@@ -198,7 +198,7 @@ def test_a_finer_basis_is_the_same_model_where_the_truth_is_smooth() -> None:
 def test_smoothed_em_is_the_published_code() -> None:
     """With the dense channel and the smoothing matrix, step by step: theta <- S (theta * A' (c / A theta)), made to sum to one."""
     bins, n = 32, 4_000
-    channel = warner.Piecewise(Interval(0, 1, bins), 1.0, cells=64).channel()
+    channel = warner.mechanisms.Piecewise(Interval(0, 1, bins), 1.0, cells=64).channel()
     w = channel.simulate(
         np.arange(1.0, bins + 1) / np.arange(1.0, bins + 1).sum(), n, np.random.default_rng(0)
     )

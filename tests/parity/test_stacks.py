@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import warner
-from warner import ChannelMechanism, Integers, Mechanism
+from warner import ChannelMechanism, Integers
 from warner.channels import DenseChannel, StackChannel, SupportChannel
+from warner.mechanisms import Mechanism
 from warner.results.from_tally import likelihood_data
 
 DOMAIN = Integers(0, 4)
@@ -161,5 +162,5 @@ def test_channels_with_inverses_of_their_own_are_mixed_as_before() -> None:
         SHARES, abs=1e-12
     )
     blind = StackChannel([DenseChannel(CLOAKING), DenseChannel(CLOAKING)], (10, 10))
-    with pytest.raises(warner.IdentifiabilityError):
+    with pytest.raises(warner.errors.IdentifiabilityError):
         blind.invert(blind.matvec(SHARES))

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import warner
-from warner import ExpectationMaximization, Integers, Mechanism, SmoothedEM, Status
+from warner import ExpectationMaximization, Integers, Status
 from warner.channels import SupportChannel
+from warner.estimators import SmoothedEM
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms import Mechanism
 from warner.results.from_tally import likelihood_data
 
 BITS: dict[str, Callable[[Integers, float], Mechanism]] = {

@@ -206,7 +206,7 @@ def test_products_are_those_of_the_matrix(name: str) -> None:
 def test_inverse_and_its_moments_are_those_of_its_weights(name: str) -> None:
     channel, dense = CHANNELS[name]()
     if dense.shape[0] < dense.shape[1]:
-        with pytest.raises(warner.IdentifiabilityError, match="rank"):
+        with pytest.raises(warner.errors.IdentifiabilityError, match="rank"):
             channel.invert(np.ones(dense.shape[0]))
         return
     weights = np.stack([channel.invert(row) for row in np.eye(dense.shape[0])], axis=1)
@@ -351,7 +351,7 @@ def test_parts_of_reports_have_no_joint_law() -> None:
         lambda: channel.simulate(theta, 10, rng),
         lambda: channel.simulate_from_values(people, rng),
     ):
-        with pytest.raises(warner.ArgumentError, match="bit sums"):
+        with pytest.raises(warner.errors.ArgumentError, match="bit sums"):
             call()
 
 
@@ -360,7 +360,7 @@ def test_reports_beyond_the_values_count_for_the_nearest() -> None:
     assert channel.naive_estimate(np.array([0.1, 0.2, 0.3, 0.1, 0.2, 0.1])) == pytest.approx(
         [0.3, 0.3, 0.4]
     )
-    with pytest.raises(warner.ArgumentError, match="ratio"):
+    with pytest.raises(warner.errors.ArgumentError, match="ratio"):
         GeometricChannel(1, 0.5)
 
 

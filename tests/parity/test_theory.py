@@ -67,7 +67,7 @@ def test_expected_losses_are_the_published_ones(
         (uniform_rappor, _rappor, size),
     ):
         l1, l2 = formula(p, s, epsilon)
-        assert expected_loss(mechanism, p, N) == pytest.approx(l1, rel=1e-8)
+        assert expected_loss(mechanism, p, N, "l1") == pytest.approx(l1, rel=1e-8)
         assert expected_loss(mechanism, p, N, "l2") == pytest.approx(l2, rel=1e-8)
     assert expected_loss(Integers(0, size - 1), p, N, "l2") == pytest.approx((1 - (p**2).sum()) / N)
 
@@ -88,14 +88,16 @@ def test_expected_losses_are_those_of_simulated_reports(
         channel = mechanism.channel()
         errors = np.stack([channel.invert(channel.simulate(p, N, rng)) - p for _ in range(4000)])
         assert np.abs(errors).sum(axis=1).mean() == pytest.approx(
-            expected_loss(mechanism, p, N), rel=0.02
+            expected_loss(mechanism, p, N, "l1"), rel=0.02
         )
         assert (errors**2).sum(axis=1).mean() == pytest.approx(
             expected_loss(mechanism, p, N, "l2"), rel=0.02
         )
         assert math.sqrt(math.pi / 2) > 1.25
     errors = rng.multinomial(N, p, 4000) / N - p
-    assert np.abs(errors).sum(axis=1).mean() == pytest.approx(expected_loss(domain, p, N), rel=0.02)
+    assert np.abs(errors).sum(axis=1).mean() == pytest.approx(
+        expected_loss(domain, p, N, "l1"), rel=0.02
+    )
     assert (errors**2).sum(axis=1).mean() == pytest.approx(
         expected_loss(domain, p, N, "l2"), rel=0.02
     )
@@ -139,7 +141,7 @@ def test_worst_cases_at_large_budgets_are_a_mixture(
         if rest
         else RandomizedResponse(Integers(0, size - 1), epsilon)
     )
-    found, where = worst_case_loss(mechanism, N)
+    found, where = worst_case_loss(mechanism, N, "l1")
     assert found == pytest.approx(
         math.sqrt(2 * (size - 1) / (N * math.pi)) * (members + e - 1) / (e - 1), rel=1e-7
     )
@@ -170,27 +172,29 @@ def test_limits_of_tables_three_and_four() -> None:
     size, members, tiny = 64, 4, 1e-4
     domain = Integers(0, size - 1)
     rr, rappor = _pair(size, members, tiny)
-    assert worst_case_loss(RandomizedResponse(domain, tiny), N)[0] == pytest.approx(
+    assert worst_case_loss(RandomizedResponse(domain, tiny), N, "l1")[0] == pytest.approx(
         C * size * math.sqrt(size - 1) / tiny, rel=1e-3
     )
-    assert worst_case_loss(UnaryEncoding(domain, tiny), N)[0] == pytest.approx(
+    assert worst_case_loss(UnaryEncoding(domain, tiny), N, "l1")[0] == pytest.approx(
         C * 2 * size / tiny, rel=1e-3
     )
-    assert worst_case_loss(rr, N)[0] == pytest.approx(
+    assert worst_case_loss(rr, N, "l1")[0] == pytest.approx(
         C * members * math.sqrt(members - 1) / tiny, rel=0.05
     )
-    assert worst_case_loss(rappor, N)[0] == pytest.approx(C * 2 * members / tiny, rel=0.05)
+    assert worst_case_loss(rappor, N, "l1")[0] == pytest.approx(C * 2 * members / tiny, rel=0.05)
     large = 4096
-    open_ = worst_case_loss(Integers(0, large - 1), N)[0]
+    open_ = worst_case_loss(Integers(0, large - 1), N, "l1")[0]
     assert open_ == pytest.approx(math.sqrt(2 * (large - 1) / (N * math.pi)))
     level = math.log(large)
-    assert worst_case_loss(RandomizedResponse(Integers(0, large - 1), level), N)[
+    assert worst_case_loss(RandomizedResponse(Integers(0, large - 1), level), N, "l1")[
         0
     ] / open_ == pytest.approx(2, rel=0.01)
-    assert worst_case_loss(UnaryEncoding(Integers(0, large - 1), level), N)[
+    assert worst_case_loss(UnaryEncoding(Integers(0, large - 1), level), N, "l1")[
         0
     ] / open_ == pytest.approx(large**0.25, rel=0.03)
-    assert worst_case_loss(_pair(large, 4, level)[0], N)[0] / open_ == pytest.approx(1, rel=0.01)
+    assert worst_case_loss(_pair(large, 4, level)[0], N, "l1")[0] / open_ == pytest.approx(
+        1, rel=0.01
+    )
 
 
 def test_theory_refuses_what_it_does_not_cover() -> None:
@@ -202,7 +206,7 @@ def test_theory_refuses_what_it_does_not_cover() -> None:
         lambda: worst_case_loss(
             warner.LocalHashing(domain, 1.0, seeds=7), 10
         ),  # its values are not alike
-        lambda: expected_loss(blind, [1 / 3] * 3, 10),
+        lambda: expected_loss(blind, [1 / 3] * 3, 10, "l1"),
         lambda: expected_loss(coin, [1.0], 10),
         lambda: expected_loss(coin, [0.5, 0.6, 0.1], 10),
         lambda: expected_loss(coin, [1 / 3] * 3, 0),

@@ -10,7 +10,6 @@ import pytest
 
 import warner
 from warner import (
-    BiasCorrection,
     Categorical,
     Inversion,
     MaximumLikelihood,
@@ -19,6 +18,7 @@ from warner import (
     UnaryEncoding,
 )
 from warner.channels import StackChannel
+from warner.estimators import BiasCorrection
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.reports.tally_kinds import Histogram
 from warner.results.from_tally import likelihood_data
@@ -137,7 +137,7 @@ def test_bit_sums_and_kept_reports() -> None:
         assert BiasCorrection(alpha=alpha).fit(sums).shares == pytest.approx(
             [0.25, 0.5, 0.25], abs=0.1
         )
-        with pytest.raises(warner.ArgumentError, match="keeps the observed reports alone"):
+        with pytest.raises(warner.errors.ArgumentError, match="keeps the observed reports alone"):
             BiasCorrection(alpha=alpha).fit(kept)
     assert BiasCorrection(alpha=0.5).fit(kept).shares == pytest.approx([0.25, 0.5, 0.25], abs=0.1)
 
@@ -152,20 +152,23 @@ def test_what_cannot_be_is_refused() -> None:
         ("tolerance", 0.0),
     ]
     for name, value in [*refused, ("alpha", None), ("alpha", True)]:
-        with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError), match=name):
+        with pytest.raises(
+            (warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match=name
+        ):
             BiasCorrection(**{name: value})
     with pytest.raises(
-        warner.ArgumentError, match="inner: must not give a report that was seen the probability 0"
+        warner.errors.ArgumentError,
+        match="inner: must not give a report that was seen the probability 0",
     ):
         BiasCorrection(Inversion("project", weights="equal")).fit(_facts(STEEP, (200, 0, 0, 60)))
     wide = warner.Integers(0, 4096)
-    with pytest.raises(warner.ArgumentError, match="at most 4096 values; got 4097"):
+    with pytest.raises(warner.errors.ArgumentError, match="at most 4096 values; got 4097"):
         BiasCorrection().fit(
             LikelihoodData(
                 RandomizedResponse(wide, 1.0).channel(), np.full(4097, 1 / 4097), 4097, wide
             )
         )
-    with pytest.raises(warner.ArgumentError, match="weights"):
+    with pytest.raises(warner.errors.ArgumentError, match="weights"):
         Inversion(weights="sizes")
     assert repr(BiasCorrection(alpha=0.3, ridge=0.01)) == "BiasCorrection(alpha=0.3, ridge=0.01)"
 
@@ -199,5 +202,5 @@ def test_tallies_that_nobody_filled_are_skipped_unless_all_are() -> None:
     assert warner.estimate([full, empty[1]]).probabilities == pytest.approx(
         warner.estimate(full).probabilities, abs=1e-12
     )
-    with pytest.raises(warner.EmptyError):
+    with pytest.raises(warner.errors.EmptyError):
         warner.estimate(empty)

@@ -15,7 +15,8 @@ def test_the_intervals_that_are_counted_are_those_that_are_shown() -> None:
     mechanism = warner.RandomizedResponse(Categorical([str(i) for i in range(40)]), 4.0)
     answers = [str(i % 4) for i in range(3000)]
     result = warner.estimate(
-        mechanism.tally(mechanism.randomize(answers, np.random.default_rng(2))), warner.Uniform()
+        mechanism.tally(mechanism.randomize(answers, np.random.default_rng(2))),
+        warner.estimators.Uniform(),
     )
     truth = result.probabilities
     plain = intervals.wald(result.data, 0.95, "respondents")

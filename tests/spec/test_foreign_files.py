@@ -90,7 +90,7 @@ STRANGE = {
 def test_both_readers_refuse_the_same_columns(column: Any, tmp_path: Path) -> None:
     path = sealed(str(tmp_path / "r.parquet"), COIN, {"a_report": column}, 2)
     for reader in READERS:
-        with pytest.raises((warner.ReportError, warner.FileError), match="a_report"):
+        with pytest.raises((warner.errors.ReportError, warner.errors.FileError), match="a_report"):
             reader(path)
 
 
@@ -104,7 +104,7 @@ def test_both_readers_want_the_columns_of_the_header(
     column = pa.array([1, 0], U8) if suffix == "parquet" else [1, 0]
     path = sealed(str(tmp_path / f"r.{suffix}"), COIN, dict.fromkeys(names, column), 2)
     for reader in READERS:
-        with pytest.raises(warner.FileError, match="must have the 1 columns of its header"):
+        with pytest.raises(warner.errors.FileError, match="must have the 1 columns of its header"):
             reader(path)
 
 
@@ -123,14 +123,14 @@ def test_both_readers_refuse_the_same_lines(row: str, tmp_path: Path) -> None:
         str(tmp_path / "r.csv"), COIN, {"a_report": ["0", row, "1"]}, 2 if row in ("#0", "") else 3
     )
     for reader in READERS:
-        with pytest.raises((warner.ReportError, warner.FileError)):
+        with pytest.raises((warner.errors.ReportError, warner.errors.FileError)):
             reader(path)
 
 
 @pytest.mark.parametrize("n", [True, 1.0, "1", 0, -1, None], ids=repr)
 def test_the_number_of_reports_is_an_integer(n: Any, tmp_path: Path) -> None:
     path = sealed(str(tmp_path / "r.parquet"), COIN, {"a_report": pa.array([1], U8)}, n)
-    with pytest.raises(warner.FileError, match="has no end"):
+    with pytest.raises(warner.errors.FileError, match="has no end"):
         tally_file(path)
 
 
@@ -219,20 +219,24 @@ def test_the_number_of_reports_of_one_person_is_bounded(monkeypatch: pytest.Monk
         nested,
         {**daily.header, "parameters": {"parts": [[COIN.header, 3_000_000]]}},
     ):
-        with pytest.raises(warner.MismatchError, match="more than 10000 reports"):
+        with pytest.raises(warner.errors.MismatchError, match="more than 10000 reports"):
             from_header(forged)
-    with pytest.raises(warner.ArgumentError, match="number of reports"):
+    with pytest.raises(warner.errors.ArgumentError, match="number of reports"):
         warner.Repeated([COIN] * 10_001)
 
 
 @pytest.mark.parametrize(
-    "make", [lambda d: warner.Exponential(d, 1.0), lambda d: warner.Gaussian(d, 1.0, 1e-5)]
+    "make",
+    [
+        lambda d: warner.mechanisms.Exponential(d, 1.0),
+        lambda d: warner.mechanisms.Gaussian(d, 1.0, 1e-5),
+    ],
 )
 def test_large_grids_are_refused_before_their_points_are_made(
     make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Grid, "points", property(lambda self: pytest.fail("points were made")))
-    with pytest.raises(warner.ArgumentError, match="number of values"):
+    with pytest.raises(warner.errors.ArgumentError, match="number of values"):
         make(Grid(8192, 8192))
 
 
@@ -279,7 +283,7 @@ def test_a_few_bytes_do_not_make_gigabytes(
     monkeypatch.setattr(
         "warner.io.report_file.file_columns", lambda *_: pytest.fail("names were made")
     )
-    with pytest.raises(warner.FileError, match=said):
+    with pytest.raises(warner.errors.FileError, match=said):
         tally_file(path)
     assert said in run("tally", path, ok=False) and said in run("estimate", path, ok=False)
     monkeypatch.setattr("warner.io.report_file.from_header", lambda _: pytest.fail("was built"))
@@ -292,12 +296,12 @@ def test_a_study_may_ask_for_more_than_a_header(
     monkeypatch.setattr("warner.io.file_tallies.LARGEST", 1)
     path = str(tmp_path / "r.csv")
     write_reports(COIN.reports([0, 1]), path)
-    with pytest.raises(warner.FileError, match="--study"):
+    with pytest.raises(warner.errors.FileError, match="--study"):
         tally_file(path)
     assert tally_file(open_reports(path).expected({"value": COIN}))["value"].n == 2
-    with pytest.raises(warner.MismatchError):
+    with pytest.raises(warner.errors.MismatchError):
         open_reports(path).expected({"value": warner.RandomizedResponse(YES, 2.0)})
-    with pytest.raises(warner.MismatchError):
+    with pytest.raises(warner.errors.MismatchError):
         open_reports(path).expected({"other": COIN})
 
 
@@ -305,7 +309,7 @@ def test_nested_brackets_are_a_named_error(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     brackets = "[" * 200_000 + "]" * 200_000
     path.write_text(f"#warner {brackets}\na_report\n1\n" + '#end {"n":1,"sha256":"0"}\n')
-    with pytest.raises(warner.FileError):
+    with pytest.raises(warner.errors.FileError):
         open_reports(str(path))
     path.with_suffix(".json").write_text(brackets)
     for name in (path, path.with_suffix(".json")):
@@ -316,7 +320,7 @@ def test_a_domain_of_millions_is_not_estimated_by_default() -> None:
     mechanism = warner.RandomizedResponse(Integers(0, 2**20), 1.0)
     counts = np.zeros(2**20 + 1, dtype=np.int64)
     counts[0] = 1
-    with pytest.raises(warner.ArgumentError, match="at most 1048576 values"):
+    with pytest.raises(warner.errors.ArgumentError, match="at most 1048576 values"):
         warner.estimate(Tally(mechanism.header, Histogram(), counts, 1))
 
 
@@ -326,7 +330,7 @@ def test_memory_that_is_not_enough_is_one_line(
     def fail(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("warner.app.cli.load_tallies", fail)
+    monkeypatch.setattr("warner.app.command_files.load_tallies", fail)
     assert "memory: is not enough" in run("estimate", str(tmp_path / "t.json"), ok=False)
 
 
@@ -367,10 +371,10 @@ def test_frames_of_bits_are_checked_as_whole_reports(lazy: bool) -> None:
         ([[0b11000000, 1]], "padding"),
     ):
         frame = kind({"value_bits_0": [r[0] for r in rows], "value_bits_1": [r[1] for r in rows]})
-        with pytest.raises(warner.ReportError, match=rule):
+        with pytest.raises(warner.errors.ReportError, match=rule):
             tally_frame(subset, frame)
     rappor = warner.UtilityOptimizedRappor(Integers(0, 8), 1.0, sensitive=[0])
-    with pytest.raises(warner.ReportError, match="non-sensitive"):
+    with pytest.raises(warner.errors.ReportError, match="non-sensitive"):
         tally_frame(rappor, kind({"value_bits_0": [0b01100000], "value_bits_1": [0]}))
 
 
@@ -383,11 +387,13 @@ def test_outputs_of_other_packages_are_taken_where_they_are_exact() -> None:
         assert coin.reports(bits[0].astype(dtype)).columns["report"].tolist() == [0, 1, 1]
     assert coin.reports([0.0, 1.0]).columns["report"].tolist() == [0, 1]
     for outputs in ([0.5, 1], [float("nan"), 1], [float("inf"), 0], [1 - 2**-53, 0]):
-        with pytest.raises(warner.ReportError, match=r"1 of 2 float64 values.*zeros and ones"):
+        with pytest.raises(
+            warner.errors.ReportError, match=r"1 of 2 float64 values.*zeros and ones"
+        ):
             coin.reports(outputs)
-    with pytest.raises(warner.ReportError, match="Convert it"):
+    with pytest.raises(warner.errors.ReportError, match="Convert it"):
         coin.reports(["0", "1"])
-    with pytest.raises(warner.ReportError, match=r"0\.\.1"):
+    with pytest.raises(warner.errors.ReportError, match=r"0\.\.1"):
         coin.reports([2.0, 0.0])
 
 
@@ -409,7 +415,7 @@ def test_forged_columns_of_the_wire_format_are_refused(dtype: Any, shape: list[A
     head["columns"] = [["report", dtype, shape]]
     forged = canonical(head).encode()
     text = magic + len(forged).to_bytes(4, "little") + forged + data[size + 4 + length : -32]
-    with pytest.raises(warner.FileError):
+    with pytest.raises(warner.errors.FileError):
         warner.Reports.from_bytes(text + hashlib.sha256(text).digest())
 
 
@@ -427,7 +433,7 @@ def test_answers_that_are_no_text_are_refused_by_position(
     )
     path = str(tmp_path / "answers.parquet")
     pq.write_table(pa.table({"a": column}), path)
-    with pytest.raises(warner.ValuesError, match="data row 2"):
+    with pytest.raises(warner.errors.ValuesError, match="data row 2"):
         list(read_values(path, {"a": warner.RandomizedResponse(Categorical(labels), 1.0)}))
 
 

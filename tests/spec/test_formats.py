@@ -91,9 +91,9 @@ def test_help_and_errors_name_the_suffixes_of_the_registry(tmp_path: Path) -> No
     assert all(suffix in suffixes() and suffix in run("tally", "--help") for suffix in names)
     assert suffixes(writable=True) == ".parquet or .csv"
     assert suffixes(writable=True) in " ".join(run("randomize", "--help").split())
-    with pytest.raises(warner.ArgumentError, match=r"\.parquet or \.csv"):
+    with pytest.raises(warner.errors.ArgumentError, match=r"\.parquet or \.csv"):
         write_reports(COIN.randomize(["yes"]), str(tmp_path / "r.warner"))
-    with pytest.raises(warner.ArgumentError, match="must end in"):
+    with pytest.raises(warner.errors.ArgumentError, match="must end in"):
         tally_file("r.txt")
     assert not is_report_file("t.json") and is_report_file("missing.csv")
 
@@ -147,7 +147,7 @@ def test_a_new_format_is_one_class_and_one_line(
     assert read_reports(path)["a"].columns["bits"].tolist() == reports.columns["bits"].tolist()
     assert is_report_file(path) and ".jsonl" in suffixes()
     Path(path).write_text(Path(path).read_text().replace("0", "1", 1))
-    with pytest.raises(warner.FileError):
+    with pytest.raises(warner.errors.FileError):
         tally_file(path)
 
 

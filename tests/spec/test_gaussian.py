@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Gaussian, Grid, Integers, Interval, Points
-from warner.mechanisms import from_header
+from warner import Grid, Integers, Interval, Points
+from warner.mechanisms import Gaussian, from_header
 from warner.mechanisms.gaussian import calibrate, divergence
 from warner.privacy.likelihood_ratios import hockey_stick
 
@@ -58,7 +58,7 @@ def test_delta_is_the_hockey_stick_divergence_of_what_is_sampled(
         # On several axes it is a bound, which a coarse sum of the losses moves up.
         assert mechanism.guarantee.delta < (1.01 if domain.size == 6 else 1.1) * worst
     # Noise a tenth smaller would not do: the calibration wastes little.
-    with pytest.raises(warner.BudgetError):
+    with pytest.raises(warner.errors.BudgetError):
         Gaussian(domain, epsilon, delta, sigma=0.9 * mechanism.sigma)
 
 
@@ -92,7 +92,7 @@ def test_cut_tails_are_counted(epsilon: float, delta: float) -> None:
     )
     assert exact <= mechanism.guarantee.delta <= delta
     assert warner.audit(mechanism).holds
-    with pytest.raises(warner.BudgetError, match="double precision"):
+    with pytest.raises(warner.errors.BudgetError, match="double precision"):
         Gaussian(Integers(0, 1), 1.0, 1e-15)
 
 
@@ -110,9 +110,9 @@ def test_reports_stop_at_the_ends() -> None:
 
 def test_an_audit_finds_a_delta_that_is_too_small() -> None:
     mechanism = Gaussian(Integers(0, 3), 1.0, 1e-2)
-    assert warner.audit(mechanism, claim=warner.ApproximateLDP(1.0, 1e-2)).holds
+    assert warner.audit(mechanism, claim=warner.privacy.ApproximateLDP(1.0, 1e-2)).holds
     assert "delta is" in str(
-        warner.audit(mechanism, claim=warner.ApproximateLDP(1.0, 1e-3)).violation
+        warner.audit(mechanism, claim=warner.privacy.ApproximateLDP(1.0, 1e-3)).violation
     )
     assert not warner.audit(
         mechanism, claim=warner.LDP(3.0)
@@ -124,7 +124,7 @@ def test_an_audit_finds_a_delta_that_is_too_small() -> None:
 def test_there_is_no_lone_epsilon() -> None:
     mechanism = Gaussian(Interval(0, 1, 4), 1.0, 1e-5)
     assert not hasattr(mechanism, "epsilon") and isinstance(
-        mechanism.guarantee, warner.ApproximateLDP
+        mechanism.guarantee, warner.privacy.ApproximateLDP
     )
     assert mechanism.header["epsilon"] == 1.0 and 0 < mechanism.header["delta"] <= 1e-5
     assert from_header(mechanism.header).header == mechanism.header
@@ -194,14 +194,14 @@ def test_what_cannot_be_kept_is_refused() -> None:
     for delta in (0, 1, -0.1, float("nan"), "1e-5", None, True):
         with pytest.raises(warner.WarnerError, match="delta"):
             Gaussian(domain, 1.0, delta)  # type: ignore[arg-type]
-    with pytest.raises(warner.BudgetError, match="at least about"):
+    with pytest.raises(warner.errors.BudgetError, match="at least about"):
         Gaussian(domain, 1.0, 1e-5, sigma=0.5)
     for sigma in (0.0, -1.0, 1e-300, float("inf"), "1"):
         with pytest.raises(warner.WarnerError, match="sigma"):
             Gaussian(domain, 1.0, 1e-5, sigma=sigma)  # type: ignore[arg-type]
-    with pytest.raises(warner.ArgumentTypeError, match="coordinates"):
+    with pytest.raises(warner.errors.ArgumentTypeError, match="coordinates"):
         Gaussian(warner.Categorical(["a", "b"]), 1.0, 1e-5)
-    with pytest.raises(warner.ArgumentTypeError, match="different reports"):
+    with pytest.raises(warner.errors.ArgumentTypeError, match="different reports"):
         Gaussian(Points(np.eye(9)), 1.0, 1e-5)
 
 

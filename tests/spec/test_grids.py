@@ -118,7 +118,7 @@ def test_tags_stand_among_cells(here: Path) -> None:
     ],
 )
 def test_grids_in_study_files_are_checked_in_words(change: tuple[str, str], complaint: str) -> None:
-    with pytest.raises(warner.StudyError) as caught:
+    with pytest.raises(warner.errors.StudyError) as caught:
         warner.Study.parse(STUDY.replace(*change))
     assert complaint in str(caught.value)
 

@@ -11,7 +11,6 @@ import warner
 from warner import (
     Categorical,
     Estimate,
-    Independent,
     Integers,
     Interval,
     Inversion,
@@ -23,7 +22,7 @@ from warner import (
 from warner.channels import DirectChannel, KroneckerChannel, StackChannel
 from warner.design.clusters import clusters, clusters_of
 from warner.design.schemes import compare_schemes
-from warner.estimators import Estimator
+from warner.estimators import Estimator, Independent
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import cramers_v
 
@@ -114,11 +113,11 @@ def test_one_name_gives_the_attributes_own_domain_with_its_numbers() -> None:
 @pytest.mark.parametrize(
     ("names", "error", "says"),
     [
-        ("weight", warner.ArgumentError, "sex, age, pay; got 'weight'"),
-        (["sex", "sex"], warner.ArgumentError, "distinct"),
-        ([], warner.ArgumentError, "at least 1"),
-        (3, warner.ArgumentTypeError, "names of attributes"),
-        (["sex", 3], warner.ArgumentTypeError, "names of attributes"),
+        ("weight", warner.errors.ArgumentError, "sex, age, pay; got 'weight'"),
+        (["sex", "sex"], warner.errors.ArgumentError, "distinct"),
+        ([], warner.errors.ArgumentError, "at least 1"),
+        (3, warner.errors.ArgumentTypeError, "names of attributes"),
+        (["sex", 3], warner.errors.ArgumentTypeError, "names of attributes"),
     ],
 )
 def test_names_that_are_not_there_or_repeated_are_refused(
@@ -130,7 +129,7 @@ def test_names_that_are_not_there_or_repeated_are_refused(
 
 def test_a_domain_of_one_attribute_has_no_marginals() -> None:
     coin = RandomizedResponse(Integers(0, 1), 1.0)
-    with pytest.raises(warner.ArgumentTypeError, match="Product"):
+    with pytest.raises(warner.errors.ArgumentTypeError, match="Product"):
         warner.estimate(coin.tally(coin.randomize([0, 1, 1]))).marginal("coin")
 
 
@@ -165,7 +164,7 @@ def test_functions_of_a_marginal_are_functions_of_the_whole() -> None:
         for w in (weights, lambda t: weights @ t)
     ]
     assert by[0] == pytest.approx(by[1])
-    with pytest.raises(warner.ArgumentError, match=r"\(r, 4\)"):
+    with pytest.raises(warner.errors.ArgumentError, match=r"\(r, 4\)"):
         age.interval(kind="bootstrap", weights=np.ones((1, 24)))
 
 
@@ -207,7 +206,7 @@ def test_the_test_family_has_the_association_that_it_is_named_for() -> None:
     [[[1.0, 2.0]], [1.0, 2.0], [[0, 0], [0, 0]], [[1, -1], [1, 1]], [[1, float("nan")], [1, 1]]],
 )
 def test_tables_without_an_association_are_refused(table: object) -> None:
-    with pytest.raises(warner.ArgumentError):
+    with pytest.raises(warner.errors.ArgumentError):
         cramers_v(table)
 
 
@@ -226,13 +225,13 @@ def test_association_of_answers_that_were_not_randomised_is_the_tables_up_to_its
 
 def test_association_is_refused_where_it_cannot_be_known() -> None:
     whole, _ = fitted(Inversion())
-    with pytest.raises(warner.ArgumentError, match="distinct"):
+    with pytest.raises(warner.errors.ArgumentError, match="distinct"):
         whole.cramers_v("sex", "sex")
-    with pytest.raises(warner.ArgumentError, match="respondents"):
+    with pytest.raises(warner.errors.ArgumentError, match="respondents"):
         whole.cramers_v("sex", "age").interval(target="respondents")
     bits = warner.UnaryEncoding(DOMAIN, 2.0)
     known_by_sums = warner.estimate(bits.tally(bits.randomize(DOMAIN.decode(np.arange(24)))))
-    with pytest.raises(warner.ArgumentError, match="whole reports"):
+    with pytest.raises(warner.errors.ArgumentError, match="whole reports"):
         known_by_sums.cramers_v("sex", "age")
 
 
@@ -256,7 +255,7 @@ def test_groups_are_estimated_jointly_and_the_rest_alone() -> None:
     "groups", [[["sex", "sex"]], [["sex"], ["sex", "age"]], [[]], [["weight"]], "sex", ["sex"]]
 )
 def test_groups_that_are_none_are_refused(groups: object) -> None:
-    with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError)):
+    with pytest.raises((warner.errors.ArgumentError, warner.errors.ArgumentTypeError)):
         Independent(groups).fit(fitted(Inversion())[0].data)  # type: ignore[arg-type]
 
 
@@ -320,15 +319,15 @@ def test_clusters_are_the_attributes_that_depend_as_far_as_they_fit() -> None:
         == clusters(Estimate(Inversion().fit(data), data, Inversion()))
         == (("a", "b"), ("c", "d"))
     )
-    with pytest.raises(warner.ArgumentError, match="threshold"):
+    with pytest.raises(warner.errors.ArgumentError, match="threshold"):
         clusters(data, threshold=1.5)
 
 
 def test_schemes_are_compared_at_one_total_budget() -> None:
     domain = Product(a=Integers(0, 3), b=Integers(0, 3), c=Integers(0, 1))
     theta = np.multiply.outer(family(np.array([0.4, 0.3, 0.2, 0.1]), 0.5), [0.3, 0.7]).ravel()
-    found = compare_schemes(domain, theta, 5000, 3.0, runs=10)
-    assert {line.scheme for line in found.lines} == {
+    found = compare_schemes(domain, 3.0, 5000, theta, runs=10)
+    assert {line.scheme for line in found.results} == {
         "RR-Independent",
         "RR-Ind-Joint",
         "RR-Joint",
@@ -337,44 +336,44 @@ def test_schemes_are_compared_at_one_total_budget() -> None:
     assert all(
         sum(line.epsilons) == pytest.approx(3.0, abs=1e-9)
         and len(line.epsilons) == len(line.groups)
-        for line in found.lines
+        for line in found.results
     )
-    assert [line.error for line in found.lines] == sorted(line.error for line in found.lines)
-    floors = {line.scheme: line.floor for line in found.lines}
+    assert [line.error for line in found.results] == sorted(line.error for line in found.results)
+    floors = {line.scheme: line.floor for line in found.results}
     assert (
         floors["RR-Independent"] > 0.01
         and floors["RR-Clusters"] == pytest.approx(0, abs=1e-12)
         and floors["RR-Joint"] == 0
     )
-    for line in found.lines:
+    for line in found.results:
         if line.expected is not None:
             assert abs(line.error - line.expected) < 6 * line.margin
     data = json.loads(json.dumps(found.to_json()))
-    assert data["schemes"][0]["scheme"] == found.best.scheme and data["epsilon"] == 3.0
-    assert [line.error for line in compare_schemes(domain, theta, 5000, 3.0, runs=10).lines] == [
-        line.error for line in found.lines
+    assert data["results"][0]["scheme"] == found.best.scheme and data["epsilon"] == 3.0
+    assert [line.error for line in compare_schemes(domain, 3.0, 5000, theta, runs=10).results] == [
+        line.error for line in found.results
     ]
 
 
 def test_comparisons_take_estimates_and_refuse_what_they_cannot_compare() -> None:
     whole, _ = fitted(Inversion())
-    found = compare_schemes(DOMAIN, whole, 1000, 2.0, groups=[["sex", "pay"]], runs=3, loss="l1")
-    assert {line.groups for line in found.lines if line.scheme == "RR-Clusters"} == {
+    found = compare_schemes(DOMAIN, 2.0, 1000, whole, groups=[["sex", "pay"]], runs=3, loss="l1")
+    assert {line.groups for line in found.results if line.scheme == "RR-Clusters"} == {
         (("sex", "pay"), ("age",))
     }
-    alone = compare_schemes(DOMAIN, np.full(24, 1 / 24), 1000, 2.0, runs=3)
+    alone = compare_schemes(DOMAIN, 2.0, 1000, np.full(24, 1 / 24), runs=3)
     assert "RR-Clusters" in alone.left_out
-    with pytest.raises(warner.ArgumentError, match="on the domain"):
-        compare_schemes(Product(a=Integers(0, 1), b=Integers(0, 1)), whole, 1000, 2.0)
-    with pytest.raises(warner.ArgumentTypeError, match="Product"):
-        compare_schemes(Integers(0, 3), [0.25] * 4, 1000, 2.0)  # type: ignore[arg-type]
-    with pytest.raises(warner.BudgetError):
-        compare_schemes(DOMAIN, np.full(24, 1 / 24), 1000, 0.0)
+    with pytest.raises(warner.errors.ArgumentError, match="on the same domain"):
+        compare_schemes(Product(a=Integers(0, 1), b=Integers(0, 1)), 2.0, 1000, whole)
+    with pytest.raises(warner.errors.ArgumentTypeError, match="Product"):
+        compare_schemes(Integers(0, 3), 2.0, 1000, [0.25] * 4)  # type: ignore[arg-type]
+    with pytest.raises(warner.errors.BudgetError):
+        compare_schemes(DOMAIN, 0.0, 1000, np.full(24, 1 / 24))
 
 
 def test_a_start_from_independence_needs_no_inverse() -> None:
     """One attribute known by a single bit, whose channel has none; hashes of combinations, which tell no attributes apart."""
-    bit = warner.StochasticRounding(Interval(0.0, 1.0, 4), 1.0).channel()
+    bit = warner.mechanisms.StochasticRounding(Interval(0.0, 1.0, 4), 1.0).channel()
     pair = Product(a=Interval(0.0, 1.0, 4), b=Integers(0, 2))
     method = warner.ExpectationMaximization("auto", start="independent")
     data = seen(KroneckerChannel([bit, keep(3)]), np.full(12, 1 / 12), 5000, pair)
@@ -436,7 +435,7 @@ def test_clusters_come_from_a_tally_of_pairs() -> None:
     )
     assert clusters(tally) == (("a", "b"), ("c",))
     plain = RandomizedResponse(Categorical(["x", "y"]), 2.0)
-    with pytest.raises(warner.ArgumentTypeError, match="Product"):
+    with pytest.raises(warner.errors.ArgumentTypeError, match="Product"):
         clusters(plain.tally(plain.randomize(x, rng)))
 
 
@@ -464,8 +463,8 @@ def test_numbers_of_a_marginal_are_bounded_by_its_own_reports() -> None:
 def test_one_group_of_all_attributes_is_the_joint_scheme() -> None:
     pair = Product(a=Integers(0, 1), b=Integers(0, 1))
     found = warner.compare_schemes(
-        pair, [0.45, 0.05, 0.05, 0.45], n=1000, epsilon=2.0, groups=[["a", "b"]], runs=3
+        pair, 2.0, n=1000, theta=[0.45, 0.05, 0.05, 0.45], groups=[["a", "b"]], runs=3
     )
     assert "RR-Joint" in found.left_out["RR-Clusters"] and all(
-        line.scheme != "RR-Clusters" for line in found.lines
+        line.scheme != "RR-Clusters" for line in found.results
     )

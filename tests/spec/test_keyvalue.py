@@ -14,18 +14,9 @@ from scipy.stats import chi2
 
 import warner
 from tests.registry import KEYED
-from warner import (
-    Categorical,
-    Integers,
-    Interval,
-    KeyMeans,
-    KeyValue,
-    MaximumLikelihood,
-    MixtureReduction,
-    PerKey,
-    Status,
-)
+from warner import Categorical, Integers, Interval, KeyValue, MaximumLikelihood, Status
 from warner.app.cli import main
+from warner.estimators import KeyMeans, MixtureReduction, PerKey
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import from_header
 from warner.results.from_tally import likelihood_data
@@ -200,7 +191,7 @@ def test_dummies_that_are_not_taken_out_bias_means() -> None:
 def test_rounded_values_tell_no_distribution() -> None:
     data = _facts(_make("unary", "rounding"))
     for method in (warner.Inversion("project"), warner.EmpiricalBayes()):
-        with pytest.raises(warner.IdentifiabilityError, match="KeyMeans"):
+        with pytest.raises(warner.errors.IdentifiabilityError, match="KeyMeans"):
             method.fit(data)
     assert str(MaximumLikelihood().fit(data).unique).startswith("not unique")
 
@@ -221,7 +212,7 @@ def test_the_recommended_method_fits_the_reports(key: str, value: str) -> None:
     assert all(row["low"] <= f <= row["high"] for row, f in zip(rows, F, strict=True))
     assert json.loads(json.dumps(found.to_json()))["keys"][0]["value"] == "a"
     if value == "rounding":
-        with pytest.raises(warner.IdentifiabilityError, match="conditional"):
+        with pytest.raises(warner.errors.IdentifiabilityError, match="conditional"):
             _ = found.probabilities
         assert found.conditional("a").rows() == [] and found.to_frame().num_rows == 4
 
@@ -229,7 +220,7 @@ def test_the_recommended_method_fits_the_reports(key: str, value: str) -> None:
 def test_the_values_of_a_key_are_a_distribution_with_intervals() -> None:
     mechanism = _make("direct", "piecewise", 4.0)
     tally = mechanism.tally(mechanism.randomize(_people(40_000), np.random.default_rng(2)))
-    found = warner.estimate(tally, PerKey(warner.SmoothedEM())).conditional("b")
+    found = warner.estimate(tally, PerKey(warner.estimators.SmoothedEM())).conditional("b")
     assert found.probabilities.sum() == pytest.approx(1) and found.frequency == pytest.approx(
         0.35, abs=0.03
     )
@@ -381,7 +372,7 @@ def test_answers_outside_are_refused_by_position(key: str, value: str) -> None:
     wrong = [{"key": "a", "value": v} for v in (1.5, math.nan, "1", None)]
     for bad in (*wrong, {"key": "secret", "value": 0.0}, {"key": "a"}, [good]):
         for values, position in (([bad], 0), ([good, good, bad], 2)):
-            with pytest.raises(warner.ValuesError) as caught:
+            with pytest.raises(warner.errors.ValuesError) as caught:
                 mechanism.randomize(values)
             assert (
                 caught.value.position == position
@@ -396,9 +387,11 @@ def test_answers_outside_are_refused_by_position(key: str, value: str) -> None:
         5,
         None,
     ):
-        with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError, warner.EmptyError)):
+        with pytest.raises(
+            (warner.errors.ArgumentError, warner.errors.ArgumentTypeError, warner.errors.EmptyError)
+        ):
             mechanism.randomize(columns)
-    with pytest.raises(warner.ValuesError, match="pairs="):
+    with pytest.raises(warner.errors.ValuesError, match="pairs="):
         mechanism.randomize([good, [good, good]])
 
 
@@ -410,7 +403,7 @@ def test_sets_of_pairs_are_refused_by_person() -> None:
         [good, good],
         5,
     ):
-        with pytest.raises(warner.ValuesError) as caught:
+        with pytest.raises(warner.errors.ValuesError) as caught:
             mechanism.randomize([[good], [], [good, {"key": "b", "value": 1}], bad])
         assert (
             caught.value.position == 3
@@ -418,7 +411,7 @@ def test_sets_of_pairs_are_refused_by_person() -> None:
             and "7.5" not in str(caught.value)
         )
     for bad in ({"key": ["a"], "value": [0.0]}, [], 3):
-        with pytest.raises((warner.ArgumentTypeError, warner.EmptyError)):
+        with pytest.raises((warner.errors.ArgumentTypeError, warner.errors.EmptyError)):
             mechanism.randomize(bad)
 
 
@@ -443,14 +436,18 @@ def test_sets_of_pairs_are_refused_by_person() -> None:
     ids=repr,
 )
 def test_arguments_are_refused_by_name(arguments: dict[str, Any], name: str) -> None:
-    with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError), match=rf"^{name}:"):
+    with pytest.raises(
+        (warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match=rf"^{name}:"
+    ):
         KeyValue(**{"keys": KEYS, "values": PAY, "epsilon": 1.0, **arguments})
 
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf, 50.0, "1"], ids=repr)
 @pytest.mark.parametrize("key, value", VARIANTS)
 def test_budgets_are_refused(epsilon: Any, key: str, value: str) -> None:
-    with pytest.raises((warner.BudgetError, warner.ArgumentTypeError), match="epsilon"):
+    with pytest.raises(
+        (warner.errors.BudgetError, warner.errors.ArgumentTypeError), match="epsilon"
+    ):
         KeyValue(KEYS, PAY, epsilon, key=key, value=value)
 
 
@@ -458,9 +455,9 @@ def test_foreign_reports_are_checked() -> None:
     mechanism = _make("unary", "rounding")
     assert mechanism.reports([[0, 1, 2, 0]]).columns["digits"].tolist() == [[0, 1, 2, 0]]
     for bad in ([[0, 1, 3, 0]], [[0, 1, -1, 0]], [[0, 1, 2]], [0, 1, 2, 0], [[0.5, 0, 0, 0]]):
-        with pytest.raises(warner.ReportError):
+        with pytest.raises(warner.errors.ReportError):
             mechanism.reports(bad)
-    with pytest.raises(warner.ReportError):
+    with pytest.raises(warner.errors.ReportError):
         _make("direct", "rounding").reports({"key": [0], "value": [2]})
 
 
@@ -469,7 +466,7 @@ def test_a_tally_whose_keys_do_not_add_up_is_refused() -> None:
     tally = mechanism.tally(mechanism.randomize([{"key": "a", "value": 0.0}] * 5))
     counts = tally.counts.copy()
     counts[:2, 0] += [1, -1]
-    with pytest.raises(warner.MismatchError, match="does not fit"):
+    with pytest.raises(warner.errors.MismatchError, match="does not fit"):
         warner.estimate(warner.Tally(tally.header, tally.kind, counts, tally.n))
 
 
@@ -477,20 +474,20 @@ def test_only_reports_of_keys_and_values_have_such_estimates() -> None:
     coin = warner.RandomizedResponse(KEYS, 1.0)
     tally = coin.tally(coin.randomize(["a", "b"]))
     for method in (KeyMeans(), PerKey()):
-        with pytest.raises(warner.ArgumentError, match="KeyValue"):
+        with pytest.raises(warner.errors.ArgumentError, match="KeyValue"):
             warner.estimate(tally, method)
     found = warner.estimate(tally)
     for ask in (found.frequencies, lambda: found.conditional("a")):
-        with pytest.raises(warner.ArgumentTypeError, match="KeyValue"):
+        with pytest.raises(warner.errors.ArgumentTypeError, match="two attributes"):
             ask()
     assert found.key_rows() == []
     mechanism = _make("unary", "rounding")
-    with pytest.raises(warner.ArgumentError, match="key: must be one of 'a', 'b'"):
+    with pytest.raises(warner.errors.ArgumentError, match="key: must be one of 'a', 'b'"):
         warner.estimate(
             mechanism.tally(mechanism.randomize([{"key": "a", "value": 0.0}]))
         ).conditional("z")
     for wrong in (5, "eb", KeyMeans(), PerKey()):
-        with pytest.raises(warner.ArgumentTypeError, match="method"):
+        with pytest.raises(warner.errors.ArgumentTypeError, match="method"):
             PerKey(wrong)
 
 
@@ -537,7 +534,7 @@ def test_keys_and_values_are_one_attribute_among_several(key: str) -> None:
 
 
 def test_only_whole_reports_are_repeated() -> None:
-    with pytest.raises(warner.ArgumentError, match="key='direct'"):
+    with pytest.raises(warner.errors.ArgumentError, match="key='direct'"):
         warner.Repeated(_make("unary", "rounding"), 2)
     twice = warner.Repeated(_make("direct", "rounding"), 2)
     tally = twice.tally(twice.randomize([{"key": "a", "value": 0.0}] * 50))
@@ -620,7 +617,7 @@ def test_answers_in_files_are_refused_by_column_and_row(tmp_path: Path) -> None:
     ],
 )
 def test_a_study_that_breaks_a_rule_says_where(text: str, place: str) -> None:
-    with pytest.raises(warner.StudyError, match=place):
+    with pytest.raises(warner.errors.StudyError, match=place):
         warner.Study.parse(text)
 
 
@@ -637,7 +634,7 @@ values = ["a", "b"]
 mechanism = "RandomizedResponse"
 epsilon = 1.0
 """
-    with pytest.raises(warner.StudyError, match="pay_key"):
+    with pytest.raises(warner.errors.StudyError, match="pay_key"):
         warner.Study.parse(text)
 
 
@@ -688,7 +685,7 @@ def test_methods_agree_where_padding_is_half_of_what_is_drawn() -> None:
     for method in (
         warner.MaximumLikelihood(),
         warner.ExpectationMaximization("auto"),
-        warner.PerKey(),
+        warner.estimators.PerKey(),
         warner.EmpiricalBayes(),
     ):
         shares = warner.estimate(tally, method).probabilities.reshape(3, 2)

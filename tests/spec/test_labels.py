@@ -23,7 +23,8 @@ from warner._core.text import (
     visible,
 )
 from warner.app.cli import main
-from warner.app.terminal import as_cell, csv_of, show_estimate
+from warner.app.csv_table import as_cell, csv_of
+from warner.app.terminal import show_estimate
 from warner.domains import Tagged, from_spec
 from warner.io import open_reports, write_reports
 from warner.io.file_seal import seal
@@ -122,7 +123,7 @@ def test_labels_and_names_that_cannot_be_shown_are_refused_wherever_a_domain_is_
     )
     for i, build in enumerate(builds):
         with pytest.raises(
-            (warner.ArgumentError, warner.StudyError),
+            (warner.errors.ArgumentError, warner.errors.StudyError),
             match=r"must not hold the [a-z ]+ U\+[0-9A-F]{4}",
         ) as caught:
             pytest.fail(f"case {i} gave {build()!r}")
@@ -141,7 +142,7 @@ def test_a_foreign_header_or_file_with_such_a_name_is_refused_and_the_message_sa
     mechanism = warner.RandomizedResponse(Categorical(["x", "y"]), 1.0)
     header = json.loads(canonical(mechanism.header))
     header["domain"]["values"] = ["x", f"y{bad}"]
-    with pytest.raises(warner.MismatchError, match="label 1: must not hold") as caught:
+    with pytest.raises(warner.errors.MismatchError, match="label 1: must not hold") as caught:
         warner.estimate(Tally(header, Histogram(), np.array([1, 2]), 3))
     assert unreadable(str(caught.value)) is None
     # A tally file and a report file whose checksums fit.
@@ -155,9 +156,9 @@ def test_a_foreign_header_or_file_with_such_a_name_is_refused_and_the_message_sa
         json.dumps({"format": "warner-tally", "schema": 1, "attributes": entry, "sha256": digest})
         + "\n"
     )
-    with pytest.raises(warner.FileError, match="names an attribute that holds the"):
+    with pytest.raises(warner.errors.FileError, match="names an attribute that holds the"):
         parse_tallies(forged.encode(), "file")
-    with pytest.raises(warner.ArgumentError, match="name of an attribute: must not hold"):
+    with pytest.raises(warner.errors.ArgumentError, match="name of an attribute: must not hold"):
         dump_tallies({f"z{bad}": tally})
     path = str(tmp_path / "r.csv")
     write_reports({"zzz": mechanism.randomize(["x", "y"])}, path)
@@ -166,9 +167,9 @@ def test_a_foreign_header_or_file_with_such_a_name_is_refused_and_the_message_sa
         re.sub(r'"sha256":"[0-9a-f]{64}"(?!.*"sha256")', f'"sha256":"{"0" * 64}"', text, flags=re.S)
     )
     seal(path)
-    with pytest.raises(warner.FileError, match="names an attribute that holds the"):
+    with pytest.raises(warner.errors.FileError, match="names an attribute that holds the"):
         open_reports(path)
-    with pytest.raises(warner.ArgumentError, match="name of an attribute: must not hold"):
+    with pytest.raises(warner.errors.ArgumentError, match="name of an attribute: must not hold"):
         write_reports({f"z{bad}": mechanism.randomize(["x", "y"])}, str(tmp_path / "s.csv"))
 
 
@@ -311,7 +312,7 @@ def test_answers_in_the_place_of_a_study_are_not_shown(answers: str, tmp_path: P
         and "CANARY" not in result.output
         and "Is it the study file" in result.output
     )
-    with pytest.raises(warner.StudyError) as caught:
+    with pytest.raises(warner.errors.StudyError) as caught:
         Study.load(tmp_path / "answers.csv")
     assert caught.value.__context__ is None and caught.value.__cause__ is None
 
@@ -322,12 +323,12 @@ def test_a_broken_study_is_told_by_line_and_column() -> None:
         ('{\n"a": ,}', "at line 2, column 6"),
         ("[a", "at end of document"),
     ):
-        with pytest.raises(warner.StudyError, match=f"is not valid TOML or JSON, {place}"):
+        with pytest.raises(warner.errors.StudyError, match=f"is not valid TOML or JSON, {place}"):
             Study.parse(text)
 
 
 def test_bytes_that_are_no_text_hang_on_no_error(tmp_path: Path) -> None:
     (tmp_path / "answers.parquet").write_bytes(b"PAR1\xff\xfeCANARY")
-    with pytest.raises(warner.StudyError, match="UTF-8") as caught:
+    with pytest.raises(warner.errors.StudyError, match="UTF-8") as caught:
         Study.load(tmp_path / "answers.parquet")
     assert caught.value.__context__ is None

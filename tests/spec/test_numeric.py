@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Integers, Interval, Piecewise, SquareWave
+from warner import Integers, Interval, SquareWave
+from warner.mechanisms import Piecewise
 from warner.mechanisms.numeric import Window
 
 MAKERS: list[type[Window]] = [SquareWave, Piecewise]
@@ -98,7 +99,7 @@ def test_shares_come_back() -> None:
     truth = np.histogram(values, np.linspace(10, 60, 65))[0] / len(values)
     assert np.cumsum(result.probabilities) == pytest.approx(np.cumsum(truth), abs=0.03)
     assert warner.estimate(
-        mechanism.tally(mechanism.randomize(values, rng)), warner.Observed()
+        mechanism.tally(mechanism.randomize(values, rng)), warner.estimators.Observed()
     ).probabilities.sum() == pytest.approx(1)
 
 
@@ -112,17 +113,17 @@ def test_numbers_are_checked_and_clipped_only_on_request() -> None:
         [-5, 15]
     ).tolist() == [0, 3]
     for bad in (float("nan"), float("inf")):
-        with pytest.raises(warner.ValuesError):
+        with pytest.raises(warner.errors.ValuesError):
             clipped.position([bad])
     assert warner.domains.from_spec(clipped.spec()) == clipped != domain
     for make in MAKERS:
         for wrong in (warner.Categorical(["a", "b"]), warner.Grid(2, 2)):
-            with pytest.raises(warner.ArgumentTypeError, match="Integers or Interval"):
+            with pytest.raises(warner.errors.ArgumentTypeError, match="Integers or Interval"):
                 make(wrong, 1.0)  # type: ignore[call-arg]
         for cells in (1, 0, 2.5, 2**21):
             with pytest.raises(warner.WarnerError, match="cells"):
                 make(domain, 1.0, cells)  # type: ignore[call-arg]
-        with pytest.raises(warner.BudgetError):
+        with pytest.raises(warner.errors.BudgetError):
             make(domain, 40.0)  # type: ignore[call-arg]
     for low, high in ((1, 1), (2, 1), (0, float("inf")), (float("nan"), 1)):
         with pytest.raises(warner.WarnerError):

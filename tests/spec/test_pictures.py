@@ -178,5 +178,5 @@ def test_labels_of_bins_and_combinations_are_short() -> None:
 
 def test_a_truth_of_another_shape_is_refused() -> None:
     for domain in ALL[:8]:
-        with pytest.raises(warner.ArgumentError, match="truth: must have shape"):
+        with pytest.raises(warner.errors.ArgumentError, match="truth: must have shape"):
             chart([_result(domain)], truth=[[0.5, 0.5, 0, 0]])

@@ -10,21 +10,10 @@ import pytest
 
 import warner
 from tests.registry import METRIC, PLACES, smallest
-from warner import (
-    Exponential,
-    Geometric,
-    Grid,
-    Integers,
-    Interval,
-    Laplace,
-    PlanarGeometric,
-    PlanarLaplace,
-    Points,
-    TruncatedGeometric,
-)
+from warner import Geometric, Grid, Integers, Interval, Laplace, PlanarGeometric, Points
 from warner.channels import DenseChannel, PlanarChannel
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.mechanisms import from_header
+from warner.mechanisms import Exponential, PlanarLaplace, TruncatedGeometric, from_header
 from warner.mechanisms.planar_law import Displacements
 from warner.privacy.likelihood_ratios import worst_slope
 
@@ -86,11 +75,13 @@ def test_every_pair_of_values_keeps_epsilon_times_their_distance(name: str, epsi
     assert distances is not None and set(table.sum(axis=0)) == {Fraction(1)}
     found = worst_slope(table, distances)[0]
     assert found <= epsilon * (1 + 1e-12) and found == pytest.approx(mechanism.epsilon, rel=1e-11)
-    assert isinstance(mechanism.guarantee, warner.MetricLDP) and warner.audit(mechanism).holds
+    assert (
+        isinstance(mechanism.guarantee, warner.privacy.MetricLDP) and warner.audit(mechanism).holds
+    )
     if name not in ("Exponential", "PlanarLaplace"):
         assert found > epsilon - 1e-9
     assert warner.audit(mechanism, claim=mechanism.guarantee).holds
-    assert not warner.audit(mechanism, claim=warner.MetricLDP(found * 0.99, 1.0)).holds
+    assert not warner.audit(mechanism, claim=warner.privacy.MetricLDP(found * 0.99, 1.0)).holds
     assert not warner.audit(
         mechanism, claim=warner.LDP(epsilon)
     ).holds  # not at that price for distant values
@@ -138,7 +129,7 @@ def test_planar_mechanisms_keep_the_budget_on_any_grid(
 def test_a_header_with_another_table_is_refused() -> None:
     mechanism = PlanarGeometric(Grid(3, 3), 1.0)
     header = {**mechanism.header, "parameters": {"table": [[0.2, 0.05, 0.05]] * 3}}
-    with pytest.raises(warner.MismatchError):
+    with pytest.raises(warner.errors.MismatchError):
         from_header(header)
 
 
@@ -187,7 +178,7 @@ def test_laplace_has_the_published_scale() -> None:
 def test_the_degree_of_a_node_is_hidden_edge_by_edge() -> None:
     degree = Laplace(Integers(0, 60), 1.0, sensitivity=1)
     assert (
-        degree.guarantee == warner.MetricLDP(degree.epsilon, 60.0)
+        degree.guarantee == warner.privacy.MetricLDP(degree.epsilon, 60.0)
         and 1 - 1e-9 < degree.epsilon <= 1
     )
     same = Geometric(Integers(0, 60), 1.0)
@@ -229,42 +220,42 @@ def test_folded_reports_say_as_much() -> None:
 
 
 def test_what_no_law_can_represent_is_refused_with_what_can() -> None:
-    with pytest.raises(warner.BudgetError, match="smallest for this grid is"):
+    with pytest.raises(warner.errors.BudgetError, match="smallest for this grid is"):
         Geometric(Integers(0, 9), 1e-6)
-    with pytest.raises(warner.BudgetError, match=r"smallest is 0\.04"):
+    with pytest.raises(warner.errors.BudgetError, match=r"smallest is 0\.04"):
         PlanarGeometric(Grid(4, 4, 0.5), 0.03)
     assert PlanarGeometric(Grid(4, 4, 0.5), 0.04).epsilon <= 0.04
-    with pytest.raises(warner.BudgetError, match="at most 600 nats"):
+    with pytest.raises(warner.errors.BudgetError, match="at most 600 nats"):
         PlanarLaplace(Grid(40, 40), 20.0)
-    with pytest.raises(warner.BudgetError, match="at most 1200 nats"):
+    with pytest.raises(warner.errors.BudgetError, match="at most 1200 nats"):
         Exponential(Integers(0, 99), 20.0)
-    with pytest.raises(warner.BudgetError, match="smallest for this grid is") as error:
+    with pytest.raises(warner.errors.BudgetError, match="smallest for this grid is") as error:
         Laplace(Interval(0, 1, 8), 1e-3)
     smallest = float(str(error.value).split("for this grid is ")[1].split(";")[0])
     assert Laplace(Interval(0, 1, 8), smallest * 1.01).epsilon <= smallest * 1.01
     assert Laplace(Interval(0, 1, 8), 1e-3, cells=32).epsilon <= 1e-3
     for make in (PlanarGeometric, PlanarLaplace):
         for domain in (Integers(0, 9), Grid(1, 9), warner.Categorical(["a", "b"])):
-            with pytest.raises(warner.ArgumentTypeError, match="at least 2 rows"):
+            with pytest.raises(warner.errors.ArgumentTypeError, match="at least 2 rows"):
                 make(domain, 1.0)
     for domain in (Interval(0, 1, 4), Grid(3, 3)):
-        with pytest.raises(warner.ArgumentTypeError, match="Integers"):
+        with pytest.raises(warner.errors.ArgumentTypeError, match="Integers"):
             Geometric(domain, 1.0)
-    with pytest.raises(warner.ArgumentTypeError, match="coordinates"):
+    with pytest.raises(warner.errors.ArgumentTypeError, match="coordinates"):
         Exponential(warner.Categorical(["a", "b"]), 1.0)
-    with pytest.raises(warner.ArgumentTypeError, match="coordinates"):
+    with pytest.raises(warner.errors.ArgumentTypeError, match="coordinates"):
         Exponential(
             Interval(0, 10, 20), 0.3
         )  # two numbers on either side of an edge are close, their bins are not
-    with pytest.raises(warner.ArgumentError, match="number of values"):
+    with pytest.raises(warner.errors.ArgumentError, match="number of values"):
         Exponential(Integers(0, 2000), 0.1)
-    with pytest.raises(warner.BudgetError, match="closest values"):
+    with pytest.raises(warner.errors.BudgetError, match="closest values"):
         Exponential(Points([[0], [1e-25], [1]]), 1.0)
-    with pytest.raises(warner.ArgumentError, match="different distances"):
+    with pytest.raises(warner.errors.ArgumentError, match="different distances"):
         Exponential(Points(np.random.default_rng(0).random((500, 2))), 1.0)
-    with pytest.raises(warner.ArgumentError, match="number of cells"):
+    with pytest.raises(warner.errors.ArgumentError, match="number of cells"):
         PlanarGeometric(Grid(1000, 1000), 1.0)
-    with pytest.raises(warner.ArgumentError, match="at most 4194304 values"):
+    with pytest.raises(warner.errors.ArgumentError, match="at most 4194304 values"):
         Geometric(Integers(0, 2**23), 1.0)
     for make in (lambda d: Exponential(d, 1.0), lambda d: PlanarGeometric(d, 1.0)):  # type: ignore[arg-type, return-value]
         with pytest.raises(warner.WarnerError):
@@ -279,27 +270,29 @@ def test_what_no_law_can_represent_is_refused_with_what_can() -> None:
     ):
         with pytest.raises(warner.WarnerError):
             Laplace(Integers(0, 9), 1.0, **arguments)
-    with pytest.raises(warner.ArgumentError, match="sensitivity"):
+    with pytest.raises(warner.errors.ArgumentError, match="sensitivity"):
         Laplace(Interval(0, 9, 4), 1.0, sensitivity=1)
 
 
 def test_metric_guarantees_compose_and_relax() -> None:
-    a, b = warner.MetricLDP(0.5, 10.0), warner.MetricLDP(0.25, 10.0)
-    assert warner.compose([a, b]) == warner.MetricLDP(0.75, 10.0)
+    a, b = warner.privacy.MetricLDP(0.5, 10.0), warner.privacy.MetricLDP(0.25, 10.0)
+    assert warner.compose([a, b]) == warner.privacy.MetricLDP(0.75, 10.0)
     assert warner.compose([a, warner.LDP(1.0)]) == warner.LDP(6.0)
-    assert warner.compose([a, warner.MetricLDP(0.5, 4.0)]) == warner.LDP(7.0)
+    assert warner.compose([a, warner.privacy.MetricLDP(0.5, 4.0)]) == warner.LDP(7.0)
     assert warner.compose(
-        [warner.ApproximateLDP(1.0, 1e-6), warner.LDP(0.5), a]
-    ) == warner.ApproximateLDP(6.5, 1e-6)
-    assert warner.compose([warner.ApproximateLDP(1.0, 0.6)] * 2).delta == 1.0
-    with pytest.raises(warner.MismatchError):
-        warner.compose([warner.ApproximateLDP(1.0, 1e-6), warner.OSLDP(1.0, ("a",))])
+        [warner.privacy.ApproximateLDP(1.0, 1e-6), warner.LDP(0.5), a]
+    ) == warner.privacy.ApproximateLDP(6.5, 1e-6)
+    assert warner.compose([warner.privacy.ApproximateLDP(1.0, 0.6)] * 2).delta == 1.0
+    with pytest.raises(warner.errors.MismatchError):
+        warner.compose(
+            [warner.privacy.ApproximateLDP(1.0, 1e-6), warner.privacy.OSLDP(1.0, ("a",))]
+        )
     for wrong in ((1.0, 0.0), (1.0, math.inf), (-1.0, 1.0), ("1", 1.0)):
         with pytest.raises(warner.WarnerError):
-            warner.MetricLDP(*wrong)
+            warner.privacy.MetricLDP(*wrong)
     for wrong in ((1.0, -0.1), (1.0, 1.1), (1.0, math.nan), (1.0, "0")):
         with pytest.raises(warner.WarnerError):
-            warner.ApproximateLDP(*wrong)
+            warner.privacy.ApproximateLDP(*wrong)
 
 
 def test_probabilities_are_summed_without_seams() -> None:
@@ -325,7 +318,7 @@ class CityBlock(PlanarGeometric):
 @pytest.mark.parametrize("side", [20, 21])
 def test_the_city_block_distance_is_no_euclidean_one(side: int) -> None:
     """Rejects a bound from cells next to each other alone, which holds for the city-block distance."""
-    with pytest.raises(warner.BudgetError, match="cannot be met"):
+    with pytest.raises(warner.errors.BudgetError, match="cannot be met"):
         CityBlock(Grid(side, side), 1.0)
     mechanism = PlanarGeometric(Grid(side, side), 1.0)
     mechanism.law = Displacements.of(CityBlock.__new__(CityBlock)._masses(side, side, 1.0))
@@ -358,7 +351,9 @@ def test_a_planar_law_changed_in_the_tenth_digit_is_not_taken() -> None:
     mechanism = PlanarGeometric(Grid(21, 21), 1.0)
     table = np.array(mechanism.header["parameters"]["table"])
     table[1, 1] *= 1 - 9e-10
-    with pytest.raises(warner.MismatchError, match="does not describe a valid PlanarGeometric"):
+    with pytest.raises(
+        warner.errors.MismatchError, match="does not describe a valid PlanarGeometric"
+    ):
         from_header({**mechanism.header, "parameters": {"table": table.tolist()}})
     mechanism.law = Displacements.of(table)
     result = warner.audit(mechanism)
@@ -395,13 +390,13 @@ def test_a_header_whose_table_is_a_little_off_is_refused() -> None:
     mechanism = PlanarLaplace(Grid(4, 4), 1.0)
     table = np.array(mechanism.header["parameters"]["table"])
     table[0, 1] *= 1.005
-    with pytest.raises(warner.MismatchError):
+    with pytest.raises(warner.errors.MismatchError):
         from_header({**mechanism.header, "parameters": {"table": table.tolist()}})
 
 
 def test_relaxing_never_rounds_down() -> None:
     for epsilon, distance in ((0.1, 3.0), (1 / 3, 0.7), (0.3, 1e9)):
-        assert Fraction(warner.MetricLDP(epsilon, distance).relaxed().epsilon) >= Fraction(
+        assert Fraction(warner.privacy.MetricLDP(epsilon, distance).relaxed().epsilon) >= Fraction(
             epsilon
         ) * Fraction(distance)
 
@@ -420,10 +415,10 @@ def test_a_study_counts_metric_budgets_at_the_largest_distance_and_deltas_apart(
     """
     study = warner.Study.parse(text)
     assert study.epsilon == pytest.approx(6.0, abs=1e-8) and 0 < study.delta <= 1e-5
-    assert isinstance(study.guarantee, warner.ApproximateLDP)
-    with pytest.raises(warner.StudyError, match="budget"):
+    assert isinstance(study.guarantee, warner.privacy.ApproximateLDP)
+    with pytest.raises(warner.errors.StudyError, match="budget"):
         warner.Study.parse("budget = 5\ndelta = 1e-4\n" + text)
-    with pytest.raises(warner.StudyError, match="delta"):
+    with pytest.raises(warner.errors.StudyError, match="delta"):
         warner.Study.parse("budget = 7\n" + text)
     assert warner.Study.parse("budget = 7\ndelta = 1e-4\n" + text).budget == 7
 

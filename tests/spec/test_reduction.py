@@ -10,8 +10,9 @@ import pytest
 
 import warner
 from tests.registry import KEYED, MECHANISMS
-from warner import Categorical, Integers, Interval, MixtureReduction, Status, WienerFilter
+from warner import Categorical, Integers, Interval, Status
 from warner.channels import DirectChannel, KroneckerChannel, StackChannel
+from warner.estimators import MixtureReduction, WienerFilter
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import mean_squared_error
 from warner.results.from_tally import likelihood_data
@@ -77,7 +78,9 @@ THROUGH = [
 def test_it_reduces_through_the_channel_of_every_mechanism(name: str) -> None:
     """With fewer estimates than values, and a BIC no higher than without reducing them."""
     if name in KEYED:
-        mechanism: warner.Mechanism = KEYED[name](Categorical(list("abcd")), Integers(0, 4), 1.0)
+        mechanism: warner.mechanisms.Mechanism = KEYED[name](
+            Categorical(list("abcd")), Integers(0, 4), 1.0
+        )
     else:
         mechanism = MECHANISMS[name](Integers(0, 19), 1.0)
     size, n, rng = mechanism.domain.size, 20_000, np.random.default_rng(3)
@@ -242,7 +245,7 @@ def test_it_is_written_again_by_its_repr() -> None:
 )
 def test_arguments_are_refused_by_name(arguments: dict[str, Any]) -> None:
     with pytest.raises(
-        (warner.ArgumentError, warner.ArgumentTypeError), match=next(iter(arguments))
+        (warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match=next(iter(arguments))
     ):
         MixtureReduction(**arguments)
 
@@ -250,7 +253,8 @@ def test_arguments_are_refused_by_name(arguments: dict[str, Any]) -> None:
 def test_filter_arguments_are_refused_by_name() -> None:
     for arguments in ({"steps": 0}, {"steps": 1.5}, {"constraint": "norm"}):
         with pytest.raises(
-            (warner.ArgumentError, warner.ArgumentTypeError), match=next(iter(arguments))
+            (warner.errors.ArgumentError, warner.errors.ArgumentTypeError),
+            match=next(iter(arguments)),
         ):
             WienerFilter(**arguments)  # type: ignore[arg-type]
 

@@ -33,7 +33,9 @@ SEX, AGE = Categorical(["f", "m"]), Integers(0, 3)
     ids=repr,
 )
 def test_reports_that_cannot_be_repeated_are_refused(arguments: tuple[Any, ...]) -> None:
-    with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError, warner.MismatchError)):
+    with pytest.raises(
+        (warner.errors.ArgumentError, warner.errors.ArgumentTypeError, warner.errors.MismatchError)
+    ):
         Repeated(*arguments)
 
 
@@ -50,7 +52,7 @@ def test_equal_mechanisms_in_any_order_are_one_mechanism() -> None:
         Repeated(UnaryEncoding(Integers(0, 6), 0.7), 25),
         Repeated(
             [RandomizedResponse(Integers(0, 6), 0.7)] * 10
-            + [warner.TruncatedGeometric(Integers(0, 6), 0.3)] * 15
+            + [warner.mechanisms.TruncatedGeometric(Integers(0, 6), 0.3)] * 15
         ),
     ],
     ids=["RR", "unary", "RR and geometric"],
@@ -122,7 +124,7 @@ def test_intervals_of_repeated_reports(target: str) -> None:
     )
     assert np.diff(boot, axis=1) == pytest.approx(np.diff(wald, axis=1), rel=0.45)
     bits = Repeated(UnaryEncoding(AGE, 1.0), 2)
-    with pytest.raises(warner.ArgumentError, match="bootstrap"):
+    with pytest.raises(warner.errors.ArgumentError, match="bootstrap"):
         estimate(bits.tally(bits.randomize([0, 1, 2])), warner.Inversion()).interval(
             kind="bootstrap"
         )

@@ -9,19 +9,17 @@ import pytest
 
 import warner
 from warner import (
-    Gaussian,
     Geometric,
     Grid,
     Integers,
     Interval,
     Laplace,
-    Piecewise,
     PlanarGeometric,
     SampleMean,
     SquareWave,
-    StochasticRounding,
 )
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms import Gaussian, Piecewise, StochasticRounding
 from warner.results.from_tally import likelihood_data
 
 MAKERS = {
@@ -94,7 +92,7 @@ def test_rounding_identifies_the_mean_and_says_that_it_identifies_nothing_else()
     result = warner.estimate(tally, warner.MaximumLikelihood())
     assert str(result.unique).startswith("not unique") and not result.has_intervals
     assert result.mean() == pytest.approx(warner.estimate(tally, SampleMean()).mean(), abs=1e-6)
-    with pytest.raises(warner.IdentifiabilityError):
+    with pytest.raises(warner.errors.IdentifiabilityError):
         warner.estimate(tally, warner.Inversion())
 
 
@@ -102,18 +100,18 @@ def test_a_mean_has_no_shares() -> None:
     mechanism = Piecewise(Interval(0, 1, 4), 1.0)
     result = warner.estimate(mechanism.tally(mechanism.randomize([0.2] * 500)), SampleMean())
     assert result.status is warner.Status.MEAN_ONLY and result.rows() == []
-    with pytest.raises(warner.IdentifiabilityError, match="mean alone"):
+    with pytest.raises(warner.errors.IdentifiabilityError, match="mean alone"):
         _ = result.probabilities
-    with pytest.raises(warner.IdentifiabilityError):
+    with pytest.raises(warner.errors.IdentifiabilityError):
         result.variance()
-    with pytest.raises(warner.ArgumentError, match="only a mean"):
+    with pytest.raises(warner.errors.ArgumentError, match="only a mean"):
         result.plot()
     data = result.to_json()
     assert (
         data["shares"] == []
         and data["mean"][0]["low"] <= data["mean"][0]["estimate"] <= data["mean"][0]["high"]
     )
-    with pytest.raises(warner.ArgumentError):
+    with pytest.raises(warner.errors.ArgumentError):
         result.mean().interval(kind="bootstrap")
 
 
@@ -134,10 +132,10 @@ def test_means_of_places_and_of_categories() -> None:
         float,
     )
     labels = warner.RandomizedResponse(warner.Categorical(["a", "b"]), 1.0)
-    with pytest.raises(warner.ArgumentTypeError, match="coordinates"):
+    with pytest.raises(warner.errors.ArgumentTypeError, match="coordinates"):
         warner.estimate(labels.tally(labels.randomize(["a"])), SampleMean())
     bits = warner.UnaryEncoding(Integers(0, 3), 1.0)
-    with pytest.raises(warner.IdentifiabilityError, match="bit sums"):
+    with pytest.raises(warner.errors.IdentifiabilityError, match="bit sums"):
         warner.estimate(bits.tally(bits.randomize([1])), SampleMean())
 
 
@@ -169,7 +167,7 @@ def test_one_report_says_nothing_and_a_flat_axis_nothing_wrong() -> None:
 
 def test_a_mean_that_is_only_nearly_affine_is_not_taken_as_such() -> None:
     """Of the truncated geometric mechanism the mean report bends by 1 % at the ends: the inversion is right where a line is not."""
-    mechanism = warner.TruncatedGeometric(Integers(0, 19), 2.0)
+    mechanism = warner.mechanisms.TruncatedGeometric(Integers(0, 19), 2.0)
     channel = mechanism.channel()
     theta = np.eye(20)[0]
     data = likelihood_data(mechanism.tally(mechanism.randomize([0])))

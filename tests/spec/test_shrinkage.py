@@ -7,11 +7,12 @@ import pytest
 
 import warner
 from tests.registry import MECHANISMS, SEEING
-from warner import EmpiricalBayes, ExpectationMaximization, Integers, Mechanism
+from warner import EmpiricalBayes, ExpectationMaximization, Integers
 from warner.channels import Channel
 from warner.estimators import Estimator, method
 from warner.estimators.fit import Fit
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms import Mechanism
 from warner.results.from_tally import likelihood_data
 
 BOTH = [EmpiricalBayes(), EmpiricalBayes("absolute")]
@@ -169,7 +170,7 @@ def test_with_order_neighbours_tell_of_each_other() -> None:
 
 @pytest.mark.parametrize("order", [None, "yes", 2])
 def test_order_is_said_with_true_or_false(order: object) -> None:
-    with pytest.raises(warner.ArgumentError, match="order"):
+    with pytest.raises(warner.errors.ArgumentError, match="order"):
         EmpiricalBayes(order=order)  # type: ignore[arg-type]
 
 
@@ -177,7 +178,7 @@ def test_order_is_said_with_true_or_false(order: object) -> None:
     "arguments", [("linear",), ("squared", "poisson"), (None,), (1,), ("squared", None)]
 )
 def test_unknown_losses_and_likelihoods_are_refused(arguments: tuple[str, ...]) -> None:
-    with pytest.raises(warner.ArgumentError, match="must be one of"):
+    with pytest.raises(warner.errors.ArgumentError, match="must be one of"):
         EmpiricalBayes(*arguments)
 
 
@@ -187,9 +188,9 @@ def test_names_on_the_command_line() -> None:
         "em:auto"
     )
     for wrong in ("eb:auto", "em:best", "mle:auto"):
-        with pytest.raises(warner.ArgumentError, match="em:auto"):
+        with pytest.raises(warner.errors.ArgumentError, match="em:auto"):
             method(wrong)
-    with pytest.raises(warner.ArgumentError, match="'auto'"):
+    with pytest.raises(warner.errors.ArgumentError, match="'auto'"):
         ExpectationMaximization("best")
 
 

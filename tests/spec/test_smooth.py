@@ -9,20 +9,12 @@ import numpy as np
 import pytest
 
 import warner
-from warner import (
-    Integers,
-    Interval,
-    LogSpline,
-    Piecewise,
-    RandomizedResponse,
-    SmoothedEM,
-    SquareWave,
-    Status,
-)
+from warner import Integers, Interval, LogSpline, RandomizedResponse, SquareWave, Status
 from warner.channels import StackChannel
-from warner.estimators import Estimator
+from warner.estimators import Estimator, SmoothedEM
 from warner.estimators.em.smoothed import smooth
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms import Piecewise
 from warner.metrics import wasserstein1
 from warner.results.from_tally import likelihood_data
 
@@ -39,7 +31,11 @@ def _bell(bins: int) -> np.ndarray:
 
 
 def _facts(
-    mechanism: warner.Mechanism, theta: np.ndarray, n: int, seed: int = 0, exact: bool = False
+    mechanism: warner.mechanisms.Mechanism,
+    theta: np.ndarray,
+    n: int,
+    seed: int = 0,
+    exact: bool = False,
 ) -> LikelihoodData:
     channel = mechanism.channel()
     w = channel.matvec(theta) if exact else channel.simulate(theta, n, np.random.default_rng(seed))
@@ -58,7 +54,7 @@ def _facts(
 def test_values_without_order_are_refused(estimator: Estimator, domain: warner.Domain) -> None:
     mechanism = RandomizedResponse(domain, 1.0)
     with pytest.raises(
-        warner.ArgumentError,
+        warner.errors.ArgumentError,
         match=f"domain: of {type(estimator).__name__} must have values in order on a line; got",
     ):
         estimator.fit(_facts(mechanism, np.full(domain.size, 1 / domain.size), 100))
@@ -67,7 +63,7 @@ def test_values_without_order_are_refused(estimator: Estimator, domain: warner.D
 @pytest.mark.parametrize("estimator", BOTH, ids=repr)
 def test_impossible_reports_are_refused(estimator: Estimator) -> None:
     channel = warner.channels.DenseChannel(np.array([[0.5, 0.5], [0.5, 0.5], [0.0, 0.0]]))
-    with pytest.raises(warner.ImpossibleReportError):
+    with pytest.raises(warner.errors.ImpossibleReportError):
         estimator.fit(LikelihoodData(channel, np.array([0.5, 0.4, 0.1]), 10, Integers(0, 1)))
 
 
@@ -82,7 +78,9 @@ def test_impossible_reports_are_refused(estimator: Estimator) -> None:
     ],
 )
 def test_stops_of_smoothing_are_checked(wrong: dict[str, Any]) -> None:
-    with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError), match=next(iter(wrong))):
+    with pytest.raises(
+        (warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match=next(iter(wrong))
+    ):
         SmoothedEM(**wrong)
 
 

@@ -83,7 +83,9 @@ def test_the_whole_range_has_mass_one_for_certain() -> None:
 @pytest.mark.parametrize("domain", [Integers(0, 9), Interval(0, 9, 4)])
 @pytest.mark.parametrize("q", [-0.1, 1.1, float("nan"), float("inf"), "0.5", None, True, [0.5]])
 def test_shares_that_are_none_are_refused(domain: warner.Domain, q: Any) -> None:
-    with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError), match=r"^q: must"):
+    with pytest.raises(
+        (warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match=r"^q: must"
+    ):
         _result(domain).quantile(q)
 
 
@@ -103,7 +105,9 @@ def test_shares_that_are_none_are_refused(domain: warner.Domain, q: Any) -> None
 def test_ranges_that_are_none_are_refused(
     domain: warner.Domain, low: Any, high: Any, name: str
 ) -> None:
-    with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError), match=f"^{name}: must"):
+    with pytest.raises(
+        (warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match=f"^{name}: must"
+    ):
         _result(domain).range(low, high)
 
 
@@ -122,11 +126,11 @@ def test_values_without_numbers_or_order_are_refused_with_what_would_do() -> Non
             lambda r=result: r.quantile(0.5),
             lambda r=result: r.range(0, 1),
         ):
-            with pytest.raises(warner.ArgumentTypeError, match=remedy):
+            with pytest.raises(warner.errors.ArgumentTypeError, match=remedy):
                 ask()
     place = _result(Grid(3, 2))
     for ask in (lambda: place.quantile(0.5), lambda: place.range(0, 1)):
-        with pytest.raises(warner.ArgumentTypeError, match=r"in an order.*Ask for mean\(\)"):
+        with pytest.raises(warner.errors.ArgumentTypeError, match=r"in an order.*Ask for mean\(\)"):
             ask()
     for quantity in (*place.mean(), *place.variance()):
         low, high = quantity.interval(rng=np.random.default_rng(0))
@@ -165,10 +169,10 @@ def test_fisher_is_for_linear_summaries_and_agrees_with_the_bootstrap() -> None:
         assert np.ptp(fisher) == pytest.approx(np.ptp(bootstrap), rel=0.15)
     for quantity in (result.variance(), result.quantile(0.5)):
         with pytest.raises(
-            warner.ArgumentError, match="kind: must be one of 'bootstrap', 'posterior'"
+            warner.errors.ArgumentError, match="kind: must be one of 'bootstrap', 'posterior'"
         ):
             quantity.interval(kind="fisher")
-    with pytest.raises(warner.ArgumentTypeError, match="weights"):
+    with pytest.raises(warner.errors.ArgumentTypeError, match="weights"):
         result.interval(kind="fisher", weights=lambda theta: theta[:1])
 
 
@@ -211,11 +215,12 @@ def test_a_posterior_is_used_where_there_is_one_and_the_target_is_the_population
         [1, 1]
     )  # by the bootstrap: nothing is random
     with pytest.raises(
-        warner.ArgumentError, match=r"target: must be 'population'.*kind='bootstrap'"
+        warner.errors.ArgumentError, match=r"target: must be 'population'.*kind='bootstrap'"
     ):
         result.mean().interval(target="respondents", kind="posterior")
     with pytest.raises(
-        warner.ArgumentError, match=r"needs an estimator that has a posterior.*kind='bootstrap'"
+        warner.errors.ArgumentError,
+        match=r"needs an estimator that has a posterior.*kind='bootstrap'",
     ):
         _result(Integers(0, 3)).interval(kind="posterior")
 
@@ -234,7 +239,7 @@ def test_functions_of_shares_have_intervals() -> None:
     )
     assert two.shape == (2, 2) and (two[:, 0] < two[:, 1]).all()
     for wrong in (lambda theta: np.nan, lambda theta: np.ones((2, 2))):
-        with pytest.raises(warner.ArgumentError, match="must give finite numbers"):
+        with pytest.raises(warner.errors.ArgumentError, match="must give finite numbers"):
             result.interval(kind="bootstrap", weights=wrong)
     for wrong in (
         {"kind": "wald"},
@@ -243,7 +248,7 @@ def test_functions_of_shares_have_intervals() -> None:
         {"replicates": 3},
         {"rng": 3},
     ):
-        with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError)):
+        with pytest.raises((warner.errors.ArgumentError, warner.errors.ArgumentTypeError)):
             result.mean().interval(**wrong)
 
 
@@ -258,7 +263,9 @@ def test_earth_movers_refuses_what_cannot_be_moved() -> None:
         (half, half, np.ones((2, 1, 1)), "points: must have shape"),
         (half, [1.0], points, "q: must have the length"),
     ):
-        with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError)) as caught:
+        with pytest.raises(
+            (warner.errors.ArgumentError, warner.errors.ArgumentTypeError)
+        ) as caught:
             metrics.earth_movers(p, q, where)
         assert complaint in str(caught.value)
     assert metrics.earth_movers(half, half, warner.Grid(1, 2).points) == 0
@@ -267,20 +274,24 @@ def test_earth_movers_refuses_what_cannot_be_moved() -> None:
 def test_without_the_extra_earth_movers_on_a_grid_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ot", None)
     assert metrics.earth_movers([1, 0], [0, 1], [[0.0], [2.0]]) == 2
-    with pytest.raises(warner.MissingExtraError, match=r"warner\[emd\]"):
+    with pytest.raises(warner.errors.MissingExtraError, match=r"warner\[emd\]"):
         metrics.earth_movers([1, 0], [0, 1], warner.Grid(1, 2).points)
 
 
 def test_range_and_quantile_errors_refuse_what_has_no_such_error() -> None:
     p = [0.5, 0.5]
     for width in (0, 3, 0.0, 1.0, float("nan"), "1", True):
-        with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError), match="width"):
+        with pytest.raises(
+            (warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match="width"
+        ):
             metrics.range_error(p, p, width)
     for qs in (-0.1, [0.5, 1.1], [], float("nan"), "x", [[0.5]]):
-        with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError), match="qs"):
+        with pytest.raises(
+            (warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match="qs"
+        ):
             metrics.quantile_error(p, p, qs, [0, 1])
     for points in ([1, 0], [0, 0], [0], np.ones((2, 2))):
-        with pytest.raises(warner.ArgumentError, match="points"):
+        with pytest.raises(warner.errors.ArgumentError, match="points"):
             metrics.quantile_error(p, p, 0.5, points)
-    with pytest.raises(warner.ArgumentError, match="must be a distribution"):
+    with pytest.raises(warner.errors.ArgumentError, match="must be a distribution"):
         metrics.quantile_error(p, [0.5, 0.4], 0.5, [0, 1])

@@ -17,7 +17,6 @@ from warner import (
     Categorical,
     Integers,
     Interval,
-    Mechanism,
     PerAttribute,
     Product,
     RandomizedResponse,
@@ -27,6 +26,7 @@ from warner import (
 )
 from warner.app.cli import main
 from warner.io import read_reports, tally_file, write_reports
+from warner.mechanisms import Mechanism
 from warner.reports.tally import Tally, load_tallies
 from warner.reports.tally_kinds import DistinctReports, Histogram, MarginalTables, tally_kind
 
@@ -76,25 +76,26 @@ def _tally(survey: PerAttribute, n: int = 2000, **how: Any) -> Tally:
 )
 def test_mechanisms_that_do_not_fit_the_attributes_are_refused(mechanisms: Any, match: str) -> None:
     with pytest.raises(
-        (warner.ArgumentError, warner.ArgumentTypeError, warner.MismatchError), match=match
+        (warner.errors.ArgumentError, warner.errors.ArgumentTypeError, warner.errors.MismatchError),
+        match=match,
     ):
         PerAttribute(BOTH, mechanisms)
 
 
 def test_only_a_product_has_attributes() -> None:
-    with pytest.raises(warner.ArgumentTypeError, match="Product"):
+    with pytest.raises(warner.errors.ArgumentTypeError, match="Product"):
         PerAttribute(SEX, {"sex": RandomizedResponse(SEX, 1.0)})  # type: ignore[arg-type]
 
 
 def test_names_that_make_one_column_twice_are_refused() -> None:
     inner = Repeated(RandomizedResponse(AGE, 1.0), 2)
     product = Product(**{"a": AGE, "a.1": AGE})
-    with pytest.raises(warner.ArgumentError, match="two columns of one name"):
+    with pytest.raises(warner.errors.ArgumentError, match="two columns of one name"):
         PerAttribute(product, {"a": inner, "a.1": RandomizedResponse(AGE, 1.0)})
     either_case = PerAttribute(
         Product(a=AGE, A=AGE), dict.fromkeys(("a", "A"), RandomizedResponse(AGE, 1.0))
     )
-    with pytest.raises(warner.ArgumentError, match="upper and lower case"):
+    with pytest.raises(warner.errors.ArgumentError, match="upper and lower case"):
         write_reports(either_case.randomize([{"a": 1, "A": 2}]), "never.parquet")
 
 
@@ -118,12 +119,14 @@ def test_names_that_make_one_column_twice_are_refused() -> None:
     ids=repr,
 )
 def test_answers_that_are_not_whole_are_refused_and_nothing_is_sent(values: Any) -> None:
-    with pytest.raises((warner.ArgumentError, warner.ArgumentTypeError, warner.EmptyError)):
+    with pytest.raises(
+        (warner.errors.ArgumentError, warner.errors.ArgumentTypeError, warner.errors.EmptyError)
+    ):
         _survey().randomize(values)
 
 
 def test_a_refused_answer_is_named_by_attribute_and_position_never_by_value() -> None:
-    with pytest.raises(warner.ValuesError, match="sex: position 1") as caught:
+    with pytest.raises(warner.errors.ValuesError, match="sex: position 1") as caught:
         _survey().randomize([{"sex": "f", "age": 1}, {"sex": "a-secret-7391", "age": 1}])
     assert (
         "7391"
@@ -169,10 +172,10 @@ def test_numbers_reach_their_mechanism_and_not_their_bins() -> None:
 def test_ways_out_of_range_are_refused_and_too_large_tables_politely() -> None:
     survey = _survey()
     for ways in (0, 3, -1):
-        with pytest.raises(warner.ArgumentError, match="ways"):
+        with pytest.raises(warner.errors.ArgumentError, match="ways"):
             _tally(survey, ways=ways)
     for bad in (1.0, True, "2"):
-        with pytest.raises(warner.ArgumentTypeError, match="ways"):
+        with pytest.raises(warner.errors.ArgumentTypeError, match="ways"):
             _tally(survey, ways=bad)
     names = [f"q{i}" for i in range(9)]
     large = PerAttribute(
@@ -181,7 +184,7 @@ def test_ways_out_of_range_are_refused_and_too_large_tables_politely() -> None:
     )
     reports = large.randomize({k: [1, 2] for k in names})
     with pytest.raises(
-        warner.ArgumentError, match=r"all 9 attributes would have 1e\+18 counts.*ways=1 or 2"
+        warner.errors.ArgumentError, match=r"all 9 attributes would have 1e\+18 counts.*ways=1 or 2"
     ):
         large.tally(reports)
     pairs = large.tally(reports, ways=2)
@@ -197,7 +200,7 @@ def test_ways_out_of_range_are_refused_and_too_large_tables_politely() -> None:
         },
     )
     with pytest.raises(
-        warner.ArgumentError,
+        warner.errors.ArgumentError,
         match="Tally 'age' in a tally of its own; 'age' has 33554432 different reports, and fewer seeds",
     ):
         hashed.tally(hashed.randomize([{"sex": "f", "age": 1}]))
@@ -211,30 +214,30 @@ def test_tallies_of_other_products_or_ways_do_not_add() -> None:
             {"sex": RandomizedResponse(SEX, 2.0), "years": UnaryEncoding(AGE, 2.0)},
         ),
     )
-    with pytest.raises(warner.MismatchError, match="do not belong together"):
+    with pytest.raises(warner.errors.MismatchError, match="do not belong together"):
         _tally(ours) + _tally(wider)
-    with pytest.raises(warner.MismatchError, match="do not belong together"):
+    with pytest.raises(warner.errors.MismatchError, match="do not belong together"):
         ours.tally(wider.randomize([{"sex": "f", "years": 1}]))
-    with pytest.raises(warner.MismatchError, match="1-way and 2-way"):
+    with pytest.raises(warner.errors.MismatchError, match="1-way and 2-way"):
         _tally(ours, ways=1) + _tally(ours, ways=2)
-    with pytest.raises(warner.MismatchError, match="different domains"):
+    with pytest.raises(warner.errors.MismatchError, match="different domains"):
         estimate([_tally(ours), _tally(wider)])
 
 
 @pytest.mark.parametrize("attributes", [[], ["sex", "sex"], ["sex", "other"], [3]], ids=repr)
 def test_attributes_that_are_not_there_are_refused(attributes: Any) -> None:
-    with pytest.raises(warner.ArgumentError, match="different names among sex, age"):
+    with pytest.raises(warner.errors.ArgumentError, match="different names among sex, age"):
         estimate(_tally(_survey()), attributes=attributes)
 
 
 def test_attributes_are_of_tuples_and_named_in_a_list() -> None:
-    with pytest.raises(warner.ArgumentTypeError, match="list of names"):
+    with pytest.raises(warner.errors.ArgumentTypeError, match="list of names"):
         estimate(_tally(_survey()), attributes="sex")  # type: ignore[arg-type]
     coin = RandomizedResponse(SEX, 1.0)
-    with pytest.raises(warner.ArgumentError, match="several"):
+    with pytest.raises(warner.errors.ArgumentError, match="several"):
         estimate(coin.tally(coin.randomize(["f"])), attributes=["sex"])
     with pytest.raises(
-        warner.ArgumentError, match=r"can be 1 together of sex, age.*got all.*ways=2"
+        warner.errors.ArgumentError, match=r"can be 1 together of sex, age.*got all.*ways=2"
     ):
         estimate(_tally(_survey(), ways=1))
 
@@ -246,7 +249,10 @@ def test_attributes_come_in_the_order_asked() -> None:
         for names in (["sex", "age"], ["age", "sex"])
     )
     assert a.probabilities.reshape(2, 4) == pytest.approx(b.probabilities.reshape(4, 2).T)
-    assert list(a.domain.attributes) == ["sex", "age"] and list(b.domain.attributes) == ["age", "sex"]
+    assert list(a.domain.attributes) == ["sex", "age"] and list(b.domain.attributes) == [
+        "age",
+        "sex",
+    ]
     assert estimate(tally).domain == BOTH and estimate(tally, attributes=["age"]).domain == AGE
 
 
@@ -268,24 +274,24 @@ def test_altered_tables_are_refused(tmp_path: Path) -> None:
         (tally.counts, tally.n + 1),
         (tally.counts.reshape(1, -1), tally.n),
     ):
-        with pytest.raises(warner.MismatchError, match="does not fit"):
+        with pytest.raises(warner.errors.MismatchError, match="does not fit"):
             estimate(Tally(tally.header, MarginalTables(2), counts, n))
     for kind in (MarginalTables(3), Histogram(), DistinctReports()):
-        with pytest.raises((warner.MismatchError, warner.ArgumentTypeError)):
+        with pytest.raises((warner.errors.MismatchError, warner.errors.ArgumentTypeError)):
             estimate(Tally(tally.header, kind, tally.counts, tally.n))
     for name in ("0-way", "way", "-1-way", "2-way "):
         with pytest.raises(ValueError, match="kind"):
             tally_kind(name)
-        with pytest.raises(warner.FileError):
+        with pytest.raises(warner.errors.FileError):
             Tally.from_json({**tally.to_json(), "kind": name})
-    with pytest.raises(warner.MismatchError):
+    with pytest.raises(warner.errors.MismatchError):
         estimate(Tally(RandomizedResponse(SEX, 1.0).header, MarginalTables(1), np.array([1, 2]), 3))
     tally.save(tmp_path / "t.json")
     assert json.loads((tmp_path / "t.json").read_text())["schema"] == 2
     (tmp_path / "u.json").write_text(
         (tmp_path / "t.json").read_text().replace('"schema": 2', '"schema": 1')
     )
-    with pytest.raises(warner.FileError):
+    with pytest.raises(warner.errors.FileError):
         Tally.load(tmp_path / "u.json")
 
 
@@ -302,7 +308,7 @@ def test_altered_tables_are_refused(tmp_path: Path) -> None:
 )
 def test_forged_parts_are_refused(change: Any) -> None:
     for mechanism in (_survey(), Repeated(RandomizedResponse(AGE, 1.0), 2)):
-        with pytest.raises(warner.MismatchError):
+        with pytest.raises(warner.errors.MismatchError):
             warner.mechanisms.from_header({**mechanism.header, "parameters": change})
 
 
@@ -310,10 +316,10 @@ def test_ways_and_kept_reports_go_where_they_belong() -> None:
     repeated = Repeated(RandomizedResponse(AGE, 1.0), 2)
     reports = repeated.randomize([1, 2, 3])
     assert repeated.tally(reports, keep_reports=True) == repeated.tally(reports)
-    with pytest.raises(warner.ArgumentError, match="ways"):
+    with pytest.raises(warner.errors.ArgumentError, match="ways"):
         repeated.tally(reports, ways=1)
     survey = _survey()
-    with pytest.raises(warner.ArgumentError, match="keep_reports"):
+    with pytest.raises(warner.errors.ArgumentError, match="keep_reports"):
         survey.tally(survey.randomize([{"sex": "f", "age": 1}]), keep_reports=True)
 
 
@@ -369,7 +375,7 @@ def test_samples_find_parts_that_say_too_much() -> None:
         {k: lambda d: warner.UtilityOptimizedRR(d, 1.0, [0]) for k in names},
     )
     assert warner.audit(sensitive_mask).holds
-    with pytest.raises(warner.ArgumentError, match="one by one"):
+    with pytest.raises(warner.errors.ArgumentError, match="one by one"):
         warner.audit(sensitive_mask, samples=1000)
 
 
@@ -419,8 +425,8 @@ def test_a_studys_attributes_are_counted_together(
     assert (
         warner.Study.load("study.toml").together.header == load_tallies("csv.json")["joint"].header
     )
-    said = run("estimate", "csv.json", "--attributes", "age,sex", "--json", "-")
-    assert said.startswith("csv.json: reports of a simulation")
+    said = run("estimate", "csv.json", "--joint", "age,sex", "--json", "-")
+    assert said.startswith("csv.json: these are reports of a simulation")
     shares = json.loads(said[said.index("[") :])[0]
     assert shares["attribute"] == "age x sex" and [v["value"] for v in shares["shares"]][:2] == [
         {"age": 0, "sex": "f"},
@@ -428,16 +434,13 @@ def test_a_studys_attributes_are_counted_together(
     ]
     assert shares["shares"][-1]["estimate"] == pytest.approx(0.5, abs=0.06)
     assert (
-        run("estimate", "csv.json", "--attributes", "sex", "--attributes", "age").count(
-            "4,000 reports"
-        )
-        == 2
+        run("estimate", "csv.json", "--joint", "sex", "--joint", "age").count("4,000 reports") == 2
     )
     assert "3-way" not in run("estimate", "csv.json", ok=False) and "ways=3" in run(
         "estimate", "csv.json", ok=False
     )
     assert "sex x age" in run(
-        "compare", "csv.json", "--attributes", "sex,age", "--runs", "2", "-m", "project"
+        "compare", "csv.json", "--joint", "sex,age", "--runs", "2", "-m", "project"
     )
     assert "PerAttribute" in run("audit", "csv.json", ok=False)  # of a simulation
     assert "--allow-equal" in run("merge", "csv.json", "parquet.json", ok=False)
@@ -445,13 +448,13 @@ def test_a_studys_attributes_are_counted_together(
     run("tally", "r.csv", "-o", "one.json")
     run("merge", "csv.json", "one.json", "-o", "m2.json", ok=False)
     run("tally", "r.csv", "--ways", "4", ok=False)
-    assert "several" in run("estimate", "one.json", "--attributes", "sex", ok=False)
+    assert "several" in run("estimate", "one.json", "--joint", "sex", ok=False)
 
 
 def test_ways_of_one_attribute_are_refused(tmp_path: Path) -> None:
     coin = RandomizedResponse(SEX, 1.0)
     write_reports(coin.randomize(["f", "m"]), str(tmp_path / "r.csv"))
-    with pytest.raises(warner.ArgumentError, match="several attributes"):
+    with pytest.raises(warner.errors.ArgumentError, match="several attributes"):
         tally_file(str(tmp_path / "r.csv"), ways=1)
 
 
@@ -465,7 +468,7 @@ def test_reports_of_many_attributes_are_read_though_no_table_of_all_fits(tmp_pat
     path = str(tmp_path / "r.csv")
     write_reports(reports, path)
     assert sorted(read_reports(path)["value"].records()) == sorted(reports.records())
-    with pytest.raises(warner.ArgumentError, match="ways=1 or 2"):
+    with pytest.raises(warner.errors.ArgumentError, match="ways=1 or 2"):
         tally_file(path)
     assert tally_file(path, ways=1)["value"].n == 2
 
@@ -483,7 +486,7 @@ def test_bad_tuples_in_a_file_are_refused(suffix: str, tmp_path: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Mechanism, "check", lambda self, r: None)
             write_reports(forged, path)
-        with pytest.raises(warner.ReportError, match=r"padding|sex"):
+        with pytest.raises(warner.errors.ReportError, match=r"padding|sex"):
             tally_file(path)
 
 
@@ -495,9 +498,9 @@ def test_pairs_that_a_device_draws_do_not_go_into_tuples_or_repetitions() -> Non
     key = warner.KeyValue(
         warner.Categorical(["a", "b"]), warner.Integers(0, 3), 2.0, key="direct", pairs=3
     )
-    with pytest.raises(warner.ArgumentError, match="pairs=3"):
+    with pytest.raises(warner.errors.ArgumentError, match="pairs=3"):
         warner.PerAttribute(warner.Product(job=key.domain), {"job": key})
-    with pytest.raises(warner.ArgumentError, match="pairs=3"):
+    with pytest.raises(warner.errors.ArgumentError, match="pairs=3"):
         warner.Repeated(key, 2)
 
 
@@ -524,5 +527,5 @@ def test_tables_of_many_people_are_made_in_parts(monkeypatch: pytest.MonkeyPatch
 def test_attributes_that_are_no_names_are_refused_by_name() -> None:
     survey = PerAttribute(Product(a=Integers(0, 1)), {"a": lambda d: RandomizedResponse(d, 1.0)})
     tally = survey.tally(survey.randomize({"a": [0, 1]}, np.random.default_rng(1)))
-    with pytest.raises(warner.ArgumentError, match="attributes"):
+    with pytest.raises(warner.errors.ArgumentError, match="attributes"):
         estimate(tally, attributes=[["a"]])  # type: ignore[list-item]

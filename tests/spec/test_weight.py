@@ -62,8 +62,8 @@ def test_the_weight_of_keys_tuples_and_blind_channels() -> None:
         warner.Categorical(["a", "b"]), warner.Interval(0, 1, 4), 1.0, pairs=3
     )
     assert report_weight(several) == pytest.approx(3 / keys)
-    assert report_weight(warner.Gaussian(warner.Integers(0, 9), 1.0, delta=1e-5)) is None
-    assert report_weight(warner.StochasticRounding(warner.Integers(0, 9), 1.0)) is None
+    assert report_weight(warner.mechanisms.Gaussian(warner.Integers(0, 9), 1.0, delta=1e-5)) is None
+    assert report_weight(warner.mechanisms.StochasticRounding(warner.Integers(0, 9), 1.0)) is None
     both = COMBINED["subsets x RR"](1.0)
     outputs = warner.Reports(both.header, both.outputs())
     counts = []
@@ -74,15 +74,15 @@ def test_the_weight_of_keys_tuples_and_blind_channels() -> None:
     assert weight is not None and 0.5 * weight < float(
         np.ptp(np.stack(counts), axis=0).max()
     ) <= weight * (1 + 1e-9)
-    with pytest.raises(warner.ArgumentTypeError, match="must be a Mechanism"):
+    with pytest.raises(warner.errors.ArgumentTypeError, match="must be a Mechanism"):
         report_weight("RandomizedResponse")  # type: ignore[arg-type]
     assert warner.audit(several).weight == report_weight(several)
     ranking = warner.plan(warner.Integers(0, 9), 1.0, 1000)
     assert (
-        all(option.weight == report_weight(option.mechanism) for option in ranking.options)
-        and ranking.open.weight == 1
+        all(option.weight == report_weight(option.mechanism) for option in ranking.results)
+        and ranking.no_protection.weight == 1
     )
-    assert all(line["weight"] >= 1 for line in ranking.to_json()["options"])
+    assert all(line["weight"] >= 1 for line in ranking.to_json()["results"])
 
 
 def _study(
@@ -144,7 +144,7 @@ def test_metric_budgets_add_up_as_decimals_too() -> None:
 def test_budgets_that_are_exceeded_say_by_how_much(
     budget: str, epsilons: list[str], spent: str
 ) -> None:
-    with pytest.raises(warner.StudyError) as error:
+    with pytest.raises(warner.errors.StudyError) as error:
         _study(budget, epsilons)
     assert f"the attributes spend {spent} together; got {budget}." in str(error.value)
 
@@ -182,16 +182,19 @@ def test_an_answer_whose_hash_raises_is_not_shown() -> None:
 
     domain = warner.Categorical(["a", "b"])
     assert domain.encode([Odd("a"), "b", np.str_("b")]).tolist() == [0, 1, 1]
-    with pytest.raises(warner.ValuesError, match="position 1") as error:
+    with pytest.raises(warner.errors.ValuesError, match="position 1") as error:
         domain.encode(["a", Odd("CANARY-1234")])
     assert "CANARY" not in str(error.value)
     assert warner.Categorical([1, 2]).encode([np.int64(2), 1]).tolist() == [1, 0]
 
 
 def test_gaussian_noise_beyond_every_float_is_refused() -> None:
-    with pytest.raises(warner.BudgetError, match="domain: is too wide"):
-        warner.Gaussian(warner.Interval(0, 1e308, 4), 1.0, delta=1e-5)
-    assert warner.Gaussian(warner.Interval(0, 1e200, 4), 1.0, delta=1e-5).guarantee.epsilon == 1.0
+    with pytest.raises(warner.errors.BudgetError, match="domain: is too wide"):
+        warner.mechanisms.Gaussian(warner.Interval(0, 1e308, 4), 1.0, delta=1e-5)
+    assert (
+        warner.mechanisms.Gaussian(warner.Interval(0, 1e200, 4), 1.0, delta=1e-5).guarantee.epsilon
+        == 1.0
+    )
 
 
 def test_the_commands_say_the_weight_and_that_answers_randomised_again_spend_again(

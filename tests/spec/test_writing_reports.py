@@ -304,7 +304,7 @@ def test_people_are_written_in_random_order_each_with_all_her_reports(
     assert read_reports(path)["a"].columns["report"].tolist() == list(range(2000))
 
 
-def open_mechanisms(people: dict[str, Reports]) -> dict[str, warner.Mechanism]:
+def open_mechanisms(people: dict[str, Reports]) -> dict[str, warner.mechanisms.Mechanism]:
     return {
         name: warner.RandomizedResponse(warner.Integers(0, 1999), float("inf")) for name in people
     }
@@ -415,26 +415,26 @@ def test_tallies_of_real_reports_are_written_as_before() -> None:
     )
     assert data["sha256"] == hashlib.sha256(text).hexdigest()
     forged = {**data, "simulated": True}
-    with pytest.raises(warner.FileError, match="checksum"):
+    with pytest.raises(warner.errors.FileError, match="checksum"):
         warner.Tally.from_json(forged)
     stripped = COIN.tally(_simulated()).to_json()
     del stripped["simulated"]
-    with pytest.raises(warner.FileError, match="checksum"):
+    with pytest.raises(warner.errors.FileError, match="checksum"):
         warner.Tally.from_json(stripped)
 
 
 def test_real_and_simulated_reports_do_not_mix_unsaid(here: Path) -> None:
     real, simulated = COIN.randomize([0, 1]), _simulated()
-    with pytest.raises(warner.MismatchError, match=r"real and of simulated.*marked"):
+    with pytest.raises(warner.errors.MismatchError, match=r"real and of simulated.*marked"):
         COIN.tally(real) + COIN.tally(simulated)
-    with pytest.raises(warner.MismatchError, match="real and of simulated"):
+    with pytest.raises(warner.errors.MismatchError, match="real and of simulated"):
         other = warner.RandomizedResponse(warner.Integers(0, 2), 2.0)
         warner.estimate([COIN.tally(simulated), other.tally(other.randomize([1]))])
     assert (COIN.tally(real).marked() + COIN.tally(simulated)).simulated
-    with pytest.raises(warner.MismatchError, match="simulation=True"):
+    with pytest.raises(warner.errors.MismatchError, match="simulation=True"):
         write_reports({"a": real, "b": simulated[:2]}, "r.csv")
     with (
-        pytest.raises(warner.MismatchError, match="simulation=True"),
+        pytest.raises(warner.errors.MismatchError, match="simulation=True"),
         ReportWriter("r.csv", {"a": COIN}) as writer,
     ):
         writer.write({"a": simulated})
@@ -486,15 +486,15 @@ def test_an_empty_line_is_an_empty_cell(here: Path, end: str, last: str) -> None
         assert [domains["q"].labels[i] for i in batch["q"]] == found
     run("randomize", "one.toml", "a.csv", "-o", "r.csv")
     assert tally_file("r.csv")["q"].counts.tolist() == [found.count(""), 1, 1]
-    with pytest.raises(warner.ValuesError, match=r"data row 2: .* got an empty cell"):
+    with pytest.raises(warner.errors.ValuesError, match=r"data row 2: .* got an empty cell"):
         list(read_values("a.csv", {"q": warner.Categorical(["no", "yes"])}))
-    with pytest.raises(warner.ValuesError, match=r"data row 2: .* got an empty cell"):
+    with pytest.raises(warner.errors.ValuesError, match=r"data row 2: .* got an empty cell"):
         list(read_values("a.csv", {"q": warner.Categorical(["yes", "NO"])}))
 
 
 def test_an_empty_line_among_several_columns_is_a_row_of_empty_cells(here: Path) -> None:
     Path("a.csv").write_text("smokes,age\nno,3\n\nno,4\n")
-    with pytest.raises(warner.ValuesError, match=r"data row 2: .* got an empty cell"):
+    with pytest.raises(warner.errors.ValuesError, match=r"data row 2: .* got an empty cell"):
         list(read_values("a.csv", Study.load("study.toml").mechanisms))
 
 

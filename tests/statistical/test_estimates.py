@@ -317,13 +317,15 @@ def test_fisher_intervals_refuse_the_border_and_what_is_no_maximum() -> None:
     rng = np.random.default_rng(0)
     coin = warner.RandomizedResponse(warner.Integers(0, 3), 1.0)
     tally = coin.tally(coin.randomize([0, 0, 1] * 300, rng))
-    with pytest.raises(warner.ArgumentError, match="no share at 0"):
+    with pytest.raises(warner.errors.ArgumentError, match="no share at 0"):
         warner.estimate(tally, warner.MaximumLikelihood()).interval(kind="fisher")
-    with pytest.raises(warner.ArgumentError, match="maximum of the likelihood of whole reports"):
+    with pytest.raises(
+        warner.errors.ArgumentError, match="maximum of the likelihood of whole reports"
+    ):
         warner.estimate(tally, warner.ExpectationMaximization(5)).interval(kind="fisher")
     bits = warner.UnaryEncoding(warner.Integers(0, 3), 1.0)
     reports = bits.randomize([0, 1, 2, 3] * 3000, rng)
-    with pytest.raises(warner.ArgumentError, match="whole reports"):
+    with pytest.raises(warner.errors.ArgumentError, match="whole reports"):
         warner.estimate(bits.tally(reports), warner.MaximumLikelihood()).interval(kind="fisher")
     kept = warner.estimate(bits.tally(reports, keep_reports=True), warner.MaximumLikelihood())
     assert (np.diff(kept.interval(kind="fisher")) < np.diff(kept.interval())).all()
@@ -376,7 +378,7 @@ def test_bootstraps_refuse_what_they_cannot_do() -> None:
     ):
         with pytest.raises(warner.WarnerError):
             result.interval(**wrong)
-    with pytest.raises(warner.ArgumentError, match="keeps the observed reports alone"):
+    with pytest.raises(warner.errors.ArgumentError, match="keeps the observed reports alone"):
         warner.estimate(
             mechanism.tally(reports, keep_reports=True), warner.MaximumLikelihood()
         ).interval(kind="bootstrap")

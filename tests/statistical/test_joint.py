@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from warner import Estimate, Independent, Integers, Inversion, Product
+from warner import Estimate, Integers, Inversion, Product
 from warner.channels import DirectChannel, KroneckerChannel, summed
 from warner.design.theory import inversion_squares
+from warner.estimators import Independent
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import cramers_v as plain
 from warner.results.association import Pair, cramers_v

@@ -8,12 +8,13 @@ from scipy.stats import binom, chisquare
 
 from tests.registry import KEYED, smallest
 from tests.statistical.test_samplers import ALPHA, Sampler, _honest, _p_value
-from warner import Categorical, Integers, KeyValue, Mechanism
+from warner import Categorical, Integers, KeyValue
 from warner._core.exact import ONE
 from warner._core.sampling import Source
 from warner.channels import TiedChannel
 from warner.estimators.key_value import key_moments
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms import Mechanism
 from warner.mechanisms.direct import direct_sample
 from warner.results.intervals import normal_quantile
 from warner.results.summaries import Ratio

@@ -14,11 +14,11 @@ from scipy.stats import chisquare
 
 import warner
 from tests.registry import ALL, smallest
-from warner import Mechanism
 from warner._core.exact import ONE
 from warner._core.hash_family import buckets
 from warner._core.sampling import Source
 from warner.design.audits.sampled import sampled_bound
+from warner.mechanisms import Mechanism
 from warner.mechanisms.direct import direct_sample
 from warner.reports.counting import count_rows
 from warner.reports.reports import Reports

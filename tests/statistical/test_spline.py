@@ -10,8 +10,10 @@ from warner import Interval, LogSpline
 from warner.estimators.likelihood_data import LikelihoodData
 
 
-@pytest.mark.parametrize("make", [warner.SquareWave, warner.Piecewise])
-def test_draws_cover_smooth_functionals_of_a_smooth_shape(make: type[warner.Mechanism]) -> None:
+@pytest.mark.parametrize("make", [warner.SquareWave, warner.mechanisms.Piecewise])
+def test_draws_cover_smooth_functionals_of_a_smooth_shape(
+    make: type[warner.mechanisms.Mechanism],
+) -> None:
     """95 % intervals for mean, median and mass of a range: at least 50 of 60, and not always; the mutant of half the spread covers fewer.
 
     The draws are of a Laplace approximation and the estimate is biased towards smoothness, so the level is not promised exactly.

@@ -22,7 +22,7 @@ ASKED: list[Callable[[warner.Estimate], float]] = [
 
 
 def _covered(
-    mechanism: warner.Mechanism,
+    mechanism: warner.mechanisms.Mechanism,
     runs: int,
     target: str,
     interval: Callable[[warner.Estimate, float, np.random.Generator], np.ndarray],

@@ -8,10 +8,10 @@ import pytest
 import warner
 from tests.registry import COMBINED
 from tests.statistical.test_samplers import ALPHA, _honest, _p_value
-from warner import Mechanism
 from warner._core.sampling import Source
 from warner.channels import Channel, DirectChannel, KroneckerChannel, SupportChannel
 from warner.channels.simulated_tables import marked_table, whole_table
+from warner.mechanisms import Mechanism
 
 SAMPLED = [
     "RR x OUE x OLH",

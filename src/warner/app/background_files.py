@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from warner._core.atomic_files import (
-    read_whole,
-)
-from warner._core.errors import (
-    ArgumentError,
-    FileError,
-    message,
-)
+from warner._core.atomic_files import read_whole
+from warner._core.errors import ArgumentError, FileError, message
+from warner.domains import Domain
 from warner.results.solution import Solution
 from warner.results.tables import as_text
 
 
-def backgrounds(estimates: Sequence[Solution], named: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    """What is known of tags, {attribute: {tag: shares}}, from CSV files of value,share; values not named have share 0."""
-    found: dict[str, dict[str, Any]] = {}
+def backgrounds(
+    estimates: Sequence[Solution], options: tuple[str, ...]
+) -> dict[str, dict[str, np.ndarray]]:
+    """The distributions of the values that people hide under tags.
+
+    Args:
+        estimates: the estimates of all attributes.
+        options: ``TAG=FILE`` or ``ATTRIBUTE.TAG=FILE``, each tag at most once.
+
+    Returns:
+        {attribute: {tag: shares (K,)}}. A value that a file does not name has share 0.
+
+    Raises:
+        ArgumentError: an option that names no tag, or a tag a second time.
+        FileError: a file that does not hold values of the domain and their shares.
+    """
+    found: dict[str, dict[str, np.ndarray]] = {}
     domains = {str(e.attribute): e.domain for e in estimates if e.domain.tags}
-    for item in named:
-        name, equals, path = item.partition("=")
+    for option in options:
+        name, equals, path = option.partition("=")
         attribute, dot, tag = name.rpartition(".")
         tag = tag.removeprefix("@")
         places = [a for a, d in domains.items() if tag in d.tags and (not dot or a == attribute)]
@@ -34,32 +42,34 @@ def backgrounds(estimates: Sequence[Solution], named: tuple[str, ...]) -> dict[s
             raise ArgumentError(
                 message(
                     "--background",
-                    f"must be TAG=FILE, each tag once, with a tag among {tags}",
-                    repr(item),
+                    f"must be TAG=FILE, with each tag at most once; the tags are {tags}",
+                    repr(option),
                 )
             )
-        plain = domains[places[0]].untagged
-        labels = {as_text(value): i for i, value in enumerate(plain.labels)}
-        shares = np.full(plain.size, np.nan)
-        line, data = 1, read_whole(path)
-        try:
-            for row in csv.DictReader(data.decode("utf-8-sig").splitlines()):
-                line += 1
-                place = labels[row["value"]]
-                if not np.isnan(shares[place]):
-                    raise KeyError
-                shares[place] = float(row["share"])
-            problem = (
-                None if line > 1 else message(path, "holds no shares", None, "Columns: value,share")
-            )
-        except (KeyError, TypeError, ValueError, csv.Error):
-            problem = message(
-                f"{path}, line {line}",
-                "must have a value of the domain, once, and its share",
-                None,
-                "Columns: value,share",
-            )
-        if problem is not None:
-            raise FileError(problem)
-        found.setdefault(places[0], {})[tag] = np.nan_to_num(shares)
+        shares = _shares(path, domains[places[0]].untagged)
+        found.setdefault(places[0], {})[tag] = shares
     return found
+
+
+def _shares(path: str, domain: Domain) -> np.ndarray:
+    """The shares (K,) in a CSV file with the columns value,share."""
+    labels = {as_text(value): i for i, value in enumerate(domain.labels)}
+    shares = np.full(domain.size, np.nan)
+    line, data = 1, read_whole(path)
+    problem = None
+    try:
+        for row in csv.DictReader(data.decode("utf-8-sig").splitlines()):
+            line += 1
+            place = labels[row["value"]]
+            if not np.isnan(shares[place]):
+                raise KeyError
+            shares[place] = float(row["share"])
+    except (KeyError, TypeError, ValueError, csv.Error):
+        rule = "must have a value of the domain, once, and its share"
+        problem = message(f"{path}, line {line}", rule, None, "Columns: value,share")
+    if problem is None and line == 1:
+        problem = message(path, "holds no shares", None, "Columns: value,share")
+    if problem is not None:
+        raise FileError(problem)  # outside the handler, whose exception would show a cell
+    shares[np.isnan(shares)] = 0.0
+    return shares

@@ -1,39 +1,43 @@
-"""The command line: each command a filter from files or standard input to files or standard output."""
+"""The command line: commands that read and write files, standard input and standard output."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
+import numpy as np
 
 from warner import io as files
-from warner._core.atomic_files import (
-    write_whole,
-)
-from warner._core.errors import (
-    ArgumentError,
-    MismatchError,
-    WarnerError,
-    message,
-)
+from warner._core.errors import ArgumentError, WarnerError, message
 from warner._core.sampling import Source
+from warner.app import demo as demonstration
 from warner.app.background_files import backgrounds
+from warner.app.command_files import (
+    add_tallies,
+    as_file,
+    mechanisms_of,
+    read_or_count_tallies,
+    read_tallies,
+    refuse_overwriting,
+    refuse_shared_outputs,
+    require_study,
+    write_tallies,
+    write_text,
+)
+from warner.app.csv_table import csv_of
 from warner.app.study import Study
 from warner.app.terminal import (
-    console,
-    csv_of,
-    grid,
-    in_people,
+    WEIGHT,
     plural,
     progress,
+    show_audits,
     show_comparison,
     show_estimate,
     show_plan,
@@ -43,20 +47,13 @@ from warner.design.audits import audit as audit_mechanism
 from warner.design.comparison import compare as compare_methods
 from warner.design.planning import plan as make_plan
 from warner.estimators import METHODS, Estimator, method
-from warner.mechanisms import Mechanism, from_header
-from warner.reports.tally import (
-    Tally,
-    dump_tallies,
-    load_tallies,
-    parse_tallies,
-    require_same_origin,
-    save_tallies,
-)
+from warner.reports.tally import Tally
+from warner.results.charts import chart, ranking, save
 from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_tally
-from warner.results.redistribution import redistribute
+from warner.results.redistribution import Redistributed, has_tags, redistribute
 
-_TARGETS = click.Choice(["population", "respondents"])
+# The methods that ``compare`` tries where none is named: for keys with values, and for the rest.
 _COMPARED_KEYS = ("pckv", "per-key", "mle", "em:auto")
 _COMPARED = (
     "inversion",
@@ -69,44 +66,83 @@ _COMPARED = (
     "eb",
     "spline",
     "uniform",
-)  # what users would try
-_TOGETHER_HELP = (
-    "Of attributes counted together (warner tally --ways): these, jointly; may be repeated."
 )
-_EQUAL_HELP = "Add inputs with equal counts: they are of different people, and equal by chance."
-_SIMULATED_HELP = "Add simulated reports to real ones; the sum counts as simulated."
-_METHOD_HELP = f"Estimator: {', '.join(METHODS)} (em takes steps or auto: em:100, em:auto). Default: the recommended one."
+_METHOD_HELP = (
+    f"The estimator: {', '.join(METHODS)}. em takes a number of steps or auto: em:100, em:auto. "
+    "Default: the recommended one."
+)
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def _options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options as one decorator, in the order in which the help shows them."""
+
+    def decorated(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorated
+
+
+_tally_output = click.option(
+    "-o",
+    "--output",
+    default="-",
+    help="The tally file to write (JSON). Default: standard output.",
+)
+_additions = _options(
+    click.option(
+        "--allow-equal",
+        is_flag=True,
+        help="Add inputs with equal counts: they are of different people.",
+    ),
+    click.option(
+        "--allow-simulated",
+        is_flag=True,
+        help="Add simulated reports to real ones. The sum counts as simulated.",
+    ),
+)
+_attributes = _options(
+    click.option(
+        "--only",
+        metavar="NAME",
+        multiple=True,
+        help="Only this attribute. May be repeated.",
+    ),
+    click.option(
+        "--joint",
+        metavar="NAME,NAME,...",
+        multiple=True,
+        help="Joint shares of these attributes; needs a tally made with --ways. May be repeated.",
+    ),
+)
 
 
 class _Group(click.Group):
-    """Errors of warner and of the file system end in one line and exit status 1, never in a traceback."""
+    """Commands whose errors are one line on standard error and exit status 1, without traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        with contextlib.suppress(
-            ValueError
-        ):  # not in the main thread: then nobody ends us by a signal either
-            signal.signal(
-                signal.SIGTERM, lambda *_: sys.exit(143)
-            )  # so that unfinished files are taken away
+        # Unfinished files are removed on SIGTERM. Only the main thread can receive signals.
+        with contextlib.suppress(ValueError):
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         try:
             return super().invoke(ctx)
         except WarnerError as error:
             raise click.ClickException(str(error)) from None
         except MemoryError:
+            remedy = "Use fewer values, seeds or attributes"
             raise click.ClickException(
-                message(
-                    "memory",
-                    "is not enough for this",
-                    None,
-                    "Use fewer values, seeds or attributes",
-                )
+                message("memory", "is not enough for this task", None, remedy)
             ) from None
         except BrokenPipeError:
             sys.stderr.close()
             raise SystemExit(1) from None
         except OSError as error:
+            name = str(error.filename or "file")
             raise click.ClickException(
-                message(str(error.filename or "file"), error.strerror or type(error).__name__)
+                message(name, error.strerror or type(error).__name__)
             ) from None
 
 
@@ -131,36 +167,40 @@ def main() -> None:
     "-o",
     "--output",
     default="-",
-    help=f"Report file, {files.suffixes(writable=True)}; default CSV on standard output.",
+    help=f"The report file to write, {files.suffixes(writable=True)}. Default: CSV on standard output.",
 )
 @click.option(
-    "--bare", is_flag=True, help="The values have no header line; columns are in the study's order."
+    "--bare",
+    is_flag=True,
+    help="VALUES has no header line. Its columns are in the order of the study.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0),
-    help="For simulations only: repeatable randomness. Real answers need the default.",
+    help="Repeatable randomness, for simulations only. Leave it out for real answers.",
 )
 @click.option(
     "--keep-order",
     is_flag=True,
-    help="Write people in the order of VALUES. Their order can say who answered what.",
+    help="Write the reports in the order of VALUES. This order can reveal who answered what.",
 )
 def randomize(
     study: str, values: str, output: str, bare: bool, seed: int | None, keep_order: bool
 ) -> None:
-    """Randomise the answers in VALUES (CSV or Parquet; - is CSV on standard input) as STUDY says.
+    """Randomise the answers in VALUES as the study file STUDY says.
 
-    An answer outside its domain stops everything and nothing is written. An empty line is a row of empty cells. The reports
-    are written in random order, because the order of people can say who answered what. Randomising the same answers again
-    spends the budget again.
+    VALUES is a CSV or Parquet file; - is CSV on standard input. An empty line is a row of empty
+    cells. An answer outside its domain stops the command, and no file is written.
+
+    The reports are written in random order, because the order of people can reveal who answered
+    what. Randomising the same answers again spends the budget again.
 
     \b
         warner randomize study.toml answers.csv -o reports.parquet
         echo yes | warner randomize study.toml --bare
     """
     plan = Study.load(study)
-    _not_over(output, study, values)
+    refuse_overwriting(output, study, values)
     rng = _generator(seed)
     source = Source(rng)
     with (
@@ -175,95 +215,55 @@ def randomize(
     click.echo(f"{plural(done, 'person', 'people')}, each spends {_spent(plan)}", err=True)
     if seed is not None:
         click.echo(
-            "A simulation: whoever knows the seed can undo the randomisation. The reports say so.",
+            "This is a simulation: the seed undoes the randomisation. The reports are marked as "
+            "simulated.",
             err=True,
         )
 
 
 def _spent(study: Study) -> str:
-    open_ = [name for name, m in study.mechanisms.items() if m.guarantee.epsilon == float("inf")]
-    if open_:
-        return f"without limit: NO PROTECTION of {', '.join(open_)}, whose answers are sent as they are"
-    some = [
+    """What one person spends, in words, and on which attributes it protects less than all."""
+    mechanisms = study.mechanisms
+    unprotected = [name for name, m in mechanisms.items() if m.guarantee.epsilon == float("inf")]
+    if unprotected:
+        names = ", ".join(unprotected)
+        return f"without limit: NO PROTECTION of {names}. These answers are sent as they are."
+    partial = [
         name
-        for name, m in study.mechanisms.items()
+        for name, m in mechanisms.items()
         if m.sensitive_mask is not None and not m.sensitive_mask.all()
     ]
-    scope = f" (of {', '.join(some)} only the sensitive values are protected)" if some else ""
-    apart = [name for name, m in study.mechanisms.items() if m.guarantee.is_metric]
-    scope += (
-        f" (of {', '.join(apart)} between the values furthest apart, less between others)"
-        if apart
-        else ""
-    )
-    also = f", delta = {study.delta:.4g}" if study.delta else ""
-    again = "; whoever randomises the same answers again spends as much again"
-    return f"at most epsilon = {study.epsilon:.10g}{also} in all{scope}{again}"
+    metric = [name for name, m in mechanisms.items() if m.guarantee.is_metric]
+    delta = f", delta = {study.delta:.4g}" if study.delta else ""
+    spent = f"at most epsilon = {study.epsilon:.10g}{delta} in all."
+    if partial:
+        spent += f" Of {', '.join(partial)}, only the sensitive values are protected."
+    if metric:
+        spent += (
+            f" For {', '.join(metric)} this is between the most distant values; closer values are "
+            "protected more."
+        )
+    return f"{spent} Randomising the same answers again spends as much again."
 
 
-def _not_over(output: str | None, *inputs: str) -> None:
-    """Refuse to write over a file that is being read, by its name or as standard input."""
-    if output in (None, "-") or not Path(str(output)).is_file():
-        return
-    target = Path(str(output)).stat()
-    for path in inputs:
-        try:
-            same = os.path.samestat(
-                target, os.fstat(sys.stdin.fileno()) if path == "-" else os.stat(path)
-            )
-        except (
-            OSError,
-            ValueError,
-        ):  # no such file, or a standard input that is no file of the system
-            same = False
-        if same:
-            raise ArgumentError(
-                message(
-                    "output", "must not be one of the inputs", str(output), "Choose another name"
-                )
-            )
-
-
-def _apart(**outputs: str | None) -> None:
-    """Refuse two results under one name, of which the second would replace the first."""
-    seen: dict[Path, str] = {}
-    for option, path in outputs.items():
-        if path is None or path == "-" or (Path(path).exists() and not Path(path).is_file()):
-            continue
-        if (other := seen.setdefault(Path(path).resolve(), option)) != option:
-            raise ArgumentError(
-                message(
-                    f"--{other} and --{option}",
-                    "must not go to one file",
-                    path,
-                    "Choose another name",
-                )
-            )
-
-
-def _generator(seed: int | None) -> Any:
-    if seed is None:
-        return None
-    import numpy as np
-
-    return np.random.default_rng(seed)
+def _generator(seed: int | None) -> np.random.Generator | None:
+    return None if seed is None else np.random.default_rng(seed)
 
 
 @main.command(epilog=f"Report files end in {files.suffixes()}.")
 @click.argument("reports", nargs=-1, required=True)
-@click.option("-o", "--output", default="-", help="Tally file (JSON); default standard output.")
+@_tally_output
 @click.option(
     "--study",
     type=click.Path(dir_okay=False),
-    help="Refuse reports that were not made as this study says.",
+    help="Refuse reports that were not made as this study file says.",
 )
 @click.option(
     "--ways",
     type=click.IntRange(1),
-    help="Count attributes together: keep tables of every so many of them, for joint shares.",
+    help="Also count joint reports: keep tables of all sets of this many attributes (2: pairs).",
 )
-@click.option("--allow-equal", is_flag=True, help=_EQUAL_HELP)
-@click.option("--allow-simulated", is_flag=True, help=_SIMULATED_HELP)
+@_additions
 def tally(
     reports: tuple[str, ...],
     output: str,
@@ -274,21 +274,23 @@ def tally(
 ) -> None:
     """Count the reports in one or more files (- is a file on standard input).
 
-    Files with the same content or equal counts are refused: they are most likely copies of the same reports.
+    Files with the same content or with equal counts are refused. They are most likely copies of
+    the same reports.
 
     \b
         warner tally reports.parquet -o tally.json
-        warner tally reports.parquet --ways 2 -o pairs.json     # then: warner estimate pairs.json --attributes sex,age
+        warner tally reports.parquet --ways 2 -o pairs.json
+        warner estimate pairs.json --joint sex,age
     """
-    _not_over(output, *reports, *([study] if study else []))
+    refuse_overwriting(output, *reports, *([study] if study else []))
     plan = None if study is None else Study.load(study)
     parts: dict[str, dict[str, Tally]] = {}
     seals = set()
     for path in reports:
-        with _spooled(path) as file, progress(f"counting {path}") as step:
+        with as_file(path) as file, progress(f"counting {path}") as step:
             opened = files.open_reports(file)
             if plan is not None:
-                opened = _of_study(opened, plan, ways is not None)
+                opened = require_study(opened, plan, ways is not None)
             if opened.end["sha256"] in seals:
                 raise ArgumentError(
                     message(
@@ -299,39 +301,38 @@ def tally(
                 )
             seals.add(opened.end["sha256"])
             if opened.simulation:
-                click.echo(f"{path}: reports of a simulation, made with a seed", err=True)
+                _warn_of_simulation(path)
             parts[path] = files.tally_file(opened, step, ways)
-    _write_tallies(_add(parts, allow_equal, allow_simulated), output)
+    write_tallies(add_tallies(parts, allow_equal, allow_simulated), output)
+
+
+def _warn_of_simulation(path: str) -> None:
+    click.echo(f"{path}: these are reports of a simulation, made with a seed", err=True)
 
 
 @main.command()
 @click.argument("tallies", nargs=-1, required=True)
-@click.option("-o", "--output", default="-", help="Tally file (JSON); default standard output.")
-@click.option("--allow-equal", is_flag=True, help=_EQUAL_HELP)
-@click.option("--allow-simulated", is_flag=True, help=_SIMULATED_HELP)
+@_tally_output
+@_additions
 def merge(tallies: tuple[str, ...], output: str, allow_equal: bool, allow_simulated: bool) -> None:
-    """Add tallies of the same study. Any order and any grouping gives the same tally, bit for bit.
+    """Add tallies of the same study.
 
-    Equal tallies are refused: they are most likely copies of one. A tally that is already part of another cannot be recognised.
+    Any order and any grouping of the files gives the same tally, bit for bit. Equal tallies are
+    refused, because they are most likely copies. A tally that is already part of another tally
+    cannot be recognised.
     """
-    _not_over(output, *tallies)
+    refuse_overwriting(output, *tallies)
     places = [str(Path(path).resolve()) for path in tallies]
     if len(set(places)) < len(places):
         raise ArgumentError(message("tallies", "must not be added twice", ", ".join(tallies)))
-    _write_tallies(
-        _add({path: _read_tallies(path) for path in tallies}, allow_equal, allow_simulated), output
-    )
+    parts = {path: read_tallies(path) for path in tallies}
+    write_tallies(add_tallies(parts, allow_equal, allow_simulated), output)
 
 
 @main.command()
 @click.argument("tally", default="-")
-@click.option("-m", "--method", "name", help=_METHOD_HELP)
-@click.option(
-    "-a", "--attribute", "wanted", multiple=True, help="Only this attribute; may be repeated."
-)
-@click.option(
-    "--attributes", "together", metavar="NAME,NAME,...", multiple=True, help=_TOGETHER_HELP
-)
+@click.option("-m", "--method", "method_name", help=_METHOD_HELP)
+@_attributes
 @click.option(
     "--level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -341,33 +342,35 @@ def merge(tallies: tuple[str, ...], output: str, allow_equal: bool, allow_simula
 )
 @click.option(
     "--target",
-    type=_TARGETS,
+    type=click.Choice(["population", "respondents"]),
     default="population",
     show_default=True,
-    help="Whom the intervals are for.",
+    help="Intervals for the population that people were drawn from, or for these respondents.",
 )
 @click.option(
     "--json",
     "json_path",
-    help="Write the estimates as JSON (- for standard output, instead of the table).",
+    help="Write the estimates as JSON to this file; - is standard output, instead of the table.",
 )
 @click.option(
     "--csv",
     "csv_path",
-    help="Write the table as CSV (- for standard output, instead of the table); a ' stands before labels that spreadsheets would run.",
+    help="Write the table as CSV to this file; - is standard output, instead of the table. A ' "
+    "stands before each label that a spreadsheet would run.",
 )
 @click.option("--plot", "plot_path", help="Draw the shares: .png, .svg, .html or .json.")
 @click.option(
     "--background",
     multiple=True,
     metavar="TAG=FILE",
-    help="What people hide under a tag (or ATTRIBUTE.TAG): CSV of value,share.",
+    help="The distribution of the values that people hide under a tag (or ATTRIBUTE.TAG): a CSV "
+    "file with the columns value,share.",
 )
 def estimate(
     tally: str,
-    name: str | None,
-    wanted: tuple[str, ...],
-    together: tuple[str, ...],
+    method_name: str | None,
+    only: tuple[str, ...],
+    joint: tuple[str, ...],
     level: float,
     target: str,
     json_path: str | None,
@@ -375,58 +378,82 @@ def estimate(
     plot_path: str | None,
     background: tuple[str, ...],
 ) -> None:
-    """Estimate the shares behind TALLY (a tally file, a report file, or - for a tally on standard input).
+    """Estimate the shares of all values from TALLY.
 
-    Shares of tags ("@home") are given back to values in a second table: by what --background says of a tag, else in proportion.
+    TALLY is a tally file or a report file; - is a tally on standard input.
+
+    The shares of tags ("@home") are given back to values in a second table: as --background says,
+    and otherwise in proportion to the values that are not sensitive.
     """
-    chosen = None if name is None else method(name)
+    chosen = None if method_name is None else method(method_name)
     if json_path == csv_path == "-":
         raise ArgumentError(message("--json and --csv", "cannot both go to standard output"))
     for path in (json_path, csv_path, plot_path):
-        _not_over(path, tally)
-    _apart(json=json_path, csv=csv_path, plot=plot_path)
-    tallies = files.tally_file(tally) if files.is_report_file(tally) else _read_tallies(tally)
-    for attribute in wanted:
-        if attribute not in tallies:
-            raise ArgumentError(
-                message("attribute", f"must be one of {', '.join(tallies)}", repr(attribute))
-            )
-    asked = _together(together)
+        refuse_overwriting(path, tally)
+    refuse_shared_outputs({"json": json_path, "csv": csv_path, "plot": plot_path})
+    tallies = read_or_count_tallies(tally)
     estimates = [
-        _estimated(attribute if names is None else " x ".join(names), part, chosen, names)
-        for attribute, part in tallies.items()
-        if not wanted or attribute in wanted
-        for names in asked
+        replace(estimate_tally(part, chosen, names), attribute=name)
+        for name, part, names in _asked(tallies, only, joint)
     ]
     if any(part.simulated for part in tallies.values()):
-        click.echo(f"{tally}: reports of a simulation, made with a seed", err=True)
+        _warn_of_simulation(tally)
     known = backgrounds(estimates, background)
-    tagged = {
-        id(e): redistribute(e, known.get(str(e.attribute))) for e in estimates if e.domain.tags
+    given_back = {
+        i: redistribute(result, known.get(str(result.attribute)))
+        for i, result in enumerate(estimates)
+        if has_tags(result)
     }
     if json_path is not None:
-        _write(
-            json.dumps(
-                [
-                    e.to_json(level, target) | (tagged[id(e)].to_json() if id(e) in tagged else {})
-                    for e in estimates
-                ],
-                indent=1,
-            )
-            + "\n",
-            json_path,
-        )
+        write_text(_json_of(estimates, given_back, level, target), json_path)
     if csv_path is not None:
-        _write(csv_of(estimates, level, target, list(tagged.values())), csv_path)
+        write_text(csv_of(estimates, level, target, list(given_back.values())), csv_path)
     if plot_path is not None:
-        from warner.results.charts import chart, save
-
         save(chart(estimates, level=level, target=target), plot_path)
     if "-" not in (json_path, csv_path):
-        for result in estimates:
+        for i, result in enumerate(estimates):
             show_estimate(result, level, target)
-            if id(result) in tagged:
-                show_redistributed(tagged[id(result)])
+            if i in given_back:
+                show_redistributed(given_back[i])
+
+
+def _asked(
+    tallies: Mapping[str, Tally], only: tuple[str, ...], joint: tuple[str, ...]
+) -> Iterator[tuple[str, Tally, list[str] | None]]:
+    """What to estimate, as the options say.
+
+    Yields:
+        A name for the result, the tally, and the attributes whose joint shares are wanted; None
+        for all attributes of the tally.
+    """
+    unknown = [name for name in only if name not in tallies]
+    if unknown:
+        raise ArgumentError(
+            message("--only", f"must be one of {', '.join(tallies)}", ", ".join(unknown))
+        )
+    for name, part in tallies.items():
+        if only and name not in only:
+            continue
+        if not joint:
+            yield name, part, None
+        for names in joint:
+            attributes = [attribute.strip() for attribute in names.split(",")]
+            yield " x ".join(attributes), part, attributes
+
+
+def _json_of(
+    estimates: list[Estimate], given_back: Mapping[int, Redistributed], level: float, target: str
+) -> str:
+    """The estimates as JSON, with the shares of tags given back."""
+    data = [
+        result.to_json(level, target) | (given_back[i].to_json() if i in given_back else {})
+        for i, result in enumerate(estimates)
+    ]
+    return _as_json(data) + "\n"
+
+
+def _as_json(data: Any) -> str:
+    return json.dumps(data, indent=1)
 
 
 @main.command()
@@ -434,76 +461,60 @@ def estimate(
 @click.option(
     "-m",
     "--method",
-    "names",
+    "method_names",
     multiple=True,
-    help="A method to compare; may be repeated. Default: those of the literature and ours.",
+    help="An estimator to compare, named as for warner estimate. May be repeated. "
+    "Default: the usual ones.",
 )
-@click.option(
-    "-a", "--attribute", "wanted", multiple=True, help="Only this attribute; may be repeated."
-)
-@click.option(
-    "--attributes", "together", metavar="NAME,NAME,...", multiple=True, help=_TOGETHER_HELP
-)
+@_attributes
 @click.option(
     "--loss",
     type=click.Choice(["l1", "l2", "w1"]),
     default="l2",
     show_default=True,
-    help="l2: squared, l1: absolute, w1: Wasserstein-1.",
+    help="l2: sum of squared errors. l1: sum of absolute errors. w1: Wasserstein-1 distance.",
 )
 @click.option(
     "--runs",
     type=click.IntRange(2),
     default=20,
     show_default=True,
-    help="How many tallies are simulated.",
+    help="Number of simulated tallies.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--plot", "plot_path", help="Draw the ranking: .png, .svg, .html or .json.")
 def compare(
     tally_file: str,
-    names: tuple[str, ...],
-    wanted: tuple[str, ...],
-    together: tuple[str, ...],
+    method_names: tuple[str, ...],
+    only: tuple[str, ...],
+    joint: tuple[str, ...],
     loss: str,
     runs: int,
     as_json: bool,
     plot_path: str | None,
 ) -> None:
-    """Rank methods by their error on tallies simulated from an estimate of TALLY.
+    """Rank estimators by their error on tallies that are simulated from an estimate of TALLY.
 
     \b
         warner compare tally.json --plot ranking.png
         warner compare tally.json -m mle -m eb -m em:auto --loss l1
     """
-    _not_over(plot_path, tally_file)
-    tallies = _read_tallies(tally_file)
-    unknown = [name for name in wanted if name not in tallies]
-    if unknown:
-        raise ArgumentError(
-            message("attribute", f"must be one of {', '.join(tallies)}", ", ".join(unknown))
-        )
-    found = {
-        name if some is None else " x ".join(some): compare_methods(
-            part, _asked(names, part), loss, runs, attributes=some
-        )
-        for name, part in tallies.items()
-        if not wanted or name in wanted
-        for some in _together(together)
+    refuse_overwriting(plot_path, tally_file)
+    rankings = {
+        name: compare_methods(part, _methods(method_names, part), loss, runs, attributes=names)
+        for name, part, names in _asked(read_tallies(tally_file), only, joint)
     }
     if plot_path is not None:
-        from warner.results.charts import ranking, save
-
-        save(ranking(found), plot_path)
+        save(ranking(rankings), plot_path)
     if as_json:
-        click.echo(json.dumps({name: part.to_json() for name, part in found.items()}, indent=1))
+        click.echo(_as_json({name: result.to_json() for name, result in rankings.items()}))
         return
-    for name, part in found.items():
-        show_comparison(name, part)
+    for name, result in rankings.items():
+        show_comparison(name, result)
 
 
-def _asked(names: tuple[str, ...], part: Tally) -> list[Estimator]:
-    """The methods named, or what users would try on such reports."""
+def _methods(names: tuple[str, ...], part: Tally) -> list[Estimator]:
+    """The methods named, or the usual ones for the reports of a tally."""
     usual = _COMPARED_KEYS if part.header.get("mechanism") == "KeyValue" else _COMPARED
     return [method(name) for name in names or usual]
 
@@ -515,65 +526,60 @@ def _asked(names: tuple[str, ...], part: Tally) -> list[Estimator]:
     type=click.IntRange(1),
     default=10_000,
     show_default=True,
-    help="How many people will answer.",
+    help="Number of people who will answer.",
 )
 @click.option(
     "--error",
     type=click.FloatRange(0, min_open=True),
-    help="A wanted expected error: says how many people it needs.",
+    help="A wanted expected error. The table then says how many people it needs.",
 )
 @click.option(
     "--loss",
     type=click.Choice(["l1", "l2"]),
-    default="l1",
+    default="l2",
     show_default=True,
-    help="l1: twice the total variation; l2: sum of squares.",
+    help="l2: sum of squared errors. l1: sum of absolute errors, twice the total variation.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(study: str, people: int, error: float | None, loss: str, as_json: bool) -> None:
-    """Rank the mechanisms for every attribute of STUDY by expected error, at its budget and with its sensitive values.
+    """Rank the mechanisms for every attribute of STUDY by expected error.
 
-    The error is that of the unbiased estimate where answers are spread evenly; a guess of theirs can be given in Python (warner.plan).
-    The weight of one report is how many people a forged one can add to the estimated count of a value.
+    Each attribute keeps its budget and its sensitive values. The error is that of the unbiased
+    estimate where all values are equally frequent. In Python, warner.plan takes another
+    distribution.
     """
     chosen = Study.load(study).mechanisms
     plans = {}
     for attribute, mechanism in chosen.items():
-        if not mechanism.guarantee.bounds_all_pairs:
+        guarantee = mechanism.guarantee
+        if not guarantee.bounds_all_pairs:
             click.echo(
-                f"{attribute} is left out: its privacy is {mechanism.guarantee}, which the mechanisms compared here do not have",
+                f"{attribute} is left out: its guarantee is {guarantee}, and the mechanisms "
+                "compared here give LDP or ULDP",
                 err=True,
             )
             continue
-        if mechanism.epsilon == float("inf"):
+        if guarantee.epsilon == float("inf"):
             raise ArgumentError(
                 message(
                     f"attributes.{attribute}", "is not protected, so there is nothing to choose"
                 )
             )
-        sensitive = mechanism.guarantee.sensitive
         plans[attribute] = make_plan(
-            mechanism.domain, mechanism.requested, people, sensitive, error, loss
+            mechanism.domain,
+            mechanism.requested,
+            people,
+            guarantee.sensitive,
+            loss=loss,
+            error=error,
         )
     if as_json:
-        click.echo(
-            json.dumps(
-                {attribute: ranking.to_json() for attribute, ranking in plans.items()}, indent=1
-            )
-        )
+        click.echo(_as_json({name: result.to_json() for name, result in plans.items()}))
         return
-    for attribute, ranking in plans.items():
-        show_plan(attribute, ranking, chosen[attribute])
-
-
-def _together(named: tuple[str, ...]) -> list[list[str] | None]:
-    """Which attributes to look at jointly, one list after the other; None for all."""
-    return [[name.strip() for name in names.split(",")] for names in named] or [None]
-
-
-def _estimated(attribute: str, part: Tally, chosen: Any, names: list[str] | None) -> Estimate:
-    result = estimate_tally(part, chosen, names)
-    return Estimate(result.fit, result.data, result.estimator, attribute)
+    for attribute, result in plans.items():
+        show_plan(attribute, result, chosen[attribute])
+    if plans:
+        click.echo(WEIGHT)
 
 
 @main.command()
@@ -581,68 +587,31 @@ def _estimated(attribute: str, part: Tally, chosen: Any, names: list[str] | None
 @click.option(
     "--samples",
     type=click.IntRange(1000),
-    help="Also draw this many reports per value and bound epsilon from below by what is seen.",
+    help="Also draw this many reports per value, for a lower bound of epsilon from samples.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def audit(file: str, samples: int | None, as_json: bool) -> None:
     """Compute the exact epsilon of every mechanism in FILE: a study, a report file or a tally.
 
-    The weight of one report is how many people a forged one can add to the estimated count of a value.
-
-    Exit status 1 if any mechanism spends more than was asked for, or the reports in FILE are simulated with a seed.
+    The exit status is 1 if any mechanism spends more than was requested, or if the reports in FILE
+    are simulated with a seed.
     """
-    mechanisms, simulated = _mechanisms_of(file)
+    mechanisms, simulated = mechanisms_of(file)
     results = {attribute: audit_mechanism(m, samples) for attribute, m in mechanisms.items()}
     if simulated:
-        seeded = "the reports are simulated: whoever knows the seed can undo the randomisation"
+        reason = "the reports are simulated, and the seed undoes the randomisation"
         results = {
-            attribute: replace(result, holds=False, violation=seeded)
+            attribute: replace(result, holds=False, violation=reason)
             for attribute, result in results.items()
         }
     if as_json:
         data = {
-            a: {k: ("inf" if v == float("inf") else v) for k, v in vars(r).items()}
-            for a, r in results.items()
+            attribute: {k: ("inf" if v == float("inf") else v) for k, v in vars(result).items()}
+            for attribute, result in results.items()
         }
-        click.echo(json.dumps(data, indent=1))
+        click.echo(_as_json(data))
     else:
-        sides = ("left", "left", "right", "right", "left", "right", "left", "left")
-        names = (
-            "attribute",
-            "mechanism",
-            "requested",
-            "exact epsilon",
-            "holds",
-            "weight",
-            "guarantee",
-            "examined",
-        )
-        columns = dict(zip(names, sides, strict=True))
-        rows = []
-        for attribute, result in results.items():
-            seen = (
-                ""
-                if result.sampled_lower_bound is None
-                else f"; {samples:,} samples show at least {result.sampled_lower_bound:.4f}"
-            )
-            mechanism = result.mechanism.partition("(")[0]
-            verdict = "yes" if result.holds else f"NO: {result.violation}"
-            numbers = f"{result.requested:.10g}", f"{result.epsilon:.10g}"
-            rows.append(
-                [
-                    attribute,
-                    mechanism,
-                    *numbers,
-                    verdict,
-                    in_people(result.weight),
-                    result.guarantee,
-                    result.method + seen,
-                ]
-            )
-        console().print(grid(columns, rows))
-        console().print(
-            "The weight of one report is how many people a forged one can add to the estimated count of a value."
-        )
+        show_audits(results, samples)
     if not all(result.holds for result in results.values()):
         raise SystemExit(1)
 
@@ -653,126 +622,19 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
     "--output",
     default="warner-demo",
     show_default=True,
-    help="Folder for what the demo makes.",
+    help="The folder for the files of the demonstration.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0),
-    help="Repeatable randomness instead of the operating system's.",
+    help="Repeatable randomness, instead of that of the operating system.",
 )
 def demo(output: str, seed: int | None) -> None:
-    """Run everything on real answers: education and marital status of 32,561 people (UCI Adult), at epsilon = 1 each."""
-    from warner.app.demo import run
+    """Run all steps on real answers.
 
-    run(Path(output), _generator(seed), simulation=seed is not None)
-
-
-# Reading and writing
-
-
-def _read_tallies(path: str) -> dict[str, Tally]:
-    if path == "-":
-        return parse_tallies(sys.stdin.buffer.read(), "standard input")
-    return load_tallies(path)
-
-
-def _write_tallies(tallies: dict[str, Tally], path: str) -> None:
-    if path == "-":
-        click.echo(dump_tallies(tallies), nl=False)
-    else:
-        save_tallies(tallies, path)
-    click.echo(plural(next(iter(tallies.values())).n, "report", "reports"), err=True)
-
-
-def _write(text: str, path: str) -> None:
-    if path == "-":
-        click.echo(text, nl=False)
-    else:
-        write_whole(path, text.encode())
-
-
-def _add(
-    parts: dict[str, dict[str, Tally]], allow_equal: bool, allow_simulated: bool
-) -> dict[str, Tally]:
-    """The sum of the tallies of several inputs, {path: tallies}; refused where two are equal, or some of them simulated."""
-    marks = [part.simulated for tallies in parts.values() for part in tallies.values()]
-    if allow_simulated:
-        parts = {
-            path: {name: part.marked(any(marks)) for name, part in tallies.items()}
-            for path, tallies in parts.items()
-        }
-    else:
-        require_same_origin(marks, "tallies")
-    total: dict[str, Tally] = {}
-    seen: dict[str, str] = {}
-    for path, part in parts.items():
-        if total and part.keys() != total.keys():
-            raise MismatchError(
-                message(
-                    "tallies",
-                    "are of different attributes",
-                    f"{', '.join(total)} and {', '.join(part)}",
-                )
-            )
-        content = ",".join(f"{name!r}:{t.digest}" for name, t in sorted(part.items()))
-        if not allow_equal and content in seen:
-            rule, got = (
-                "must not be added twice",
-                f"{seen[content]} and {path}, whose counts are equal",
-            )
-            raise ArgumentError(
-                message(
-                    "tallies",
-                    rule,
-                    got,
-                    "Leave one out; if they are of different people, say --allow-equal",
-                )
-            )
-        seen[content] = path
-        total = {name: total[name] + t if total else t for name, t in part.items()}
-    return total
-
-
-def _of_study(file: files.ReportFile, study: Study, together: bool) -> files.ReportFile:
-    """The file, once its headers are found to be the study's; nothing is built before."""
-    known: dict[str, Mechanism] = dict(study.mechanisms)
-    if together and len(known) > 1 and len(file.headers) == 1:
-        known = dict.fromkeys(
-            file.headers, study.together
-        )  # reports of PerAttribute, written as one attribute
-    return file.expected(known)
-
-
-def _mechanisms_of(path: str) -> tuple[dict[str, Mechanism], bool]:
-    """The mechanisms that a study, report or tally file names, and whether its reports are simulated."""
-    suffix = Path(path).suffix
-    if files.is_report_file(path):
-        opened = files.open_reports(path)
-        return opened.mechanisms, opened.simulation
-    if (
-        suffix == ".json"
-        and '"warner-tally"' in Path(path).read_text(encoding="utf-8", errors="replace")[:200]
-    ):
-        tallies = load_tallies(path)
-        return {name: from_header(t.header) for name, t in tallies.items()}, any(
-            t.simulated for t in tallies.values()
-        )
-    return Study.load(path).mechanisms, False
-
-
-@contextlib.contextmanager
-def _spooled(path: str) -> Iterator[str]:
-    """A file name for ``path``; standard input is copied to a temporary file, because a report file is read twice."""
-    if path != "-":
-        yield path
-        return
-    import shutil
-    import tempfile
-
-    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
-        file.flush()
-        yield file.name
+    The answers are education and marital status of 32,561 people (UCI Adult), each at epsilon = 1.
+    """
+    demonstration.run(Path(output), _generator(seed), simulation=seed is not None)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,85 +16,83 @@ from warner._core.errors import (
     IdentifiabilityError,
     message,
 )
+from warner.design.ranking import Ranking, to_nine_digits
 from warner.estimators import Estimator
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
 from warner.reports.tally import Tally
 from warner.results.charts import ranking, save
 from warner.results.from_tally import likelihood_data
 from warner.results.recommend import recommended
 
-LOSSES = {
-    "l2": ("sum of squared errors", metrics.sum_of_squares),
-    "l1": ("sum of absolute errors", metrics.l1),
-    "w1": ("Wasserstein-1, in values", metrics.wasserstein1),
+LOSS_FUNCTIONS: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
+    "l2": metrics.sum_of_squares,
+    "l1": metrics.l1,
+    "w1": metrics.wasserstein1,
+}
+_LOSS_NAMES = {
+    "l2": "sum of squared errors",
+    "l1": "sum of absolute errors",
+    "w1": "Wasserstein-1 distance, in values",
 }
 
 
 @dataclass(frozen=True)
-class Line:
-    """One method in a comparison.
+class RankedMethod:
+    """One estimator in a comparison.
 
     Attributes:
         method: the estimator.
         error: mean loss over the simulated tallies.
         margin: standard error of that mean.
-        behind: mean by which it errs more than the best method on the same tallies, and ``behind_margin`` its standard error; 0 for the best.
-        wins: share of the tallies on which no other method erred less.
+        excess_error: mean over the same tallies of its loss minus that of the best method.
+        excess_margin: standard error of that mean; both are 0 for the best method.
+        best_share: share of the tallies on which no other method has a smaller loss.
     """
 
     method: Estimator
     error: float
     margin: float
-    behind: float
-    behind_margin: float
-    wins: float
+    excess_error: float
+    excess_margin: float
+    best_share: float
+
+    def row(self) -> dict[str, Any]:
+        """The result as a dict: the attributes, with the method by its name."""
+        return {**vars(self), "method": repr(self.method)}
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Methods from the least error to the largest.
+class Comparison(Ranking[RankedMethod]):
+    """Estimators from the least error to the largest.
 
     Attributes:
-        lines: sorted by error.
-        loss, runs, n: what was measured, how often, and with how many people.
-        left_out: {method: why} of those that cannot be used here.
+        results, loss, n, left_out: see :class:`warner.design.ranking.Ranking`.
+        runs: number of simulated tallies.
     """
 
-    lines: tuple[Line, ...]
-    loss: str
     runs: int
-    n: int
-    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def loss_name(self) -> str:
         """The loss in words."""
-        return LOSSES[self.loss][0]
+        return _LOSS_NAMES[self.loss]
 
-    @property
-    def best(self) -> Line:
-        return self.lines[0]
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One dict per method."""
-        names = ("error", "margin", "behind", "behind_margin", "wins")
-        return [
-            {"method": repr(line.method), **{name: getattr(line, name) for name in names}}
-            for line in self.lines
-        ]
-
-    def to_json(self) -> dict[str, Any]:
-        """The comparison as JSON data."""
-        return {
-            "loss": self.loss,
-            "runs": self.runs,
-            "n": self.n,
-            "methods": self.rows(),
-            "left_out": dict(self.left_out),
-        }
+    def _settings(self) -> dict[str, Any]:
+        return {"runs": self.runs}
 
     def plot(self, path: str | None = None) -> Any:
-        """A chart of the ranking, saved to ``path`` (.png, .svg, .html, .json) if given: see :mod:`warner.results.charts`."""
+        """Draw the ranking; see :mod:`warner.results.charts`.
+
+        Args:
+            path: a file to save the chart to (.png, .svg, .html or .json); None for none.
+
+        Returns:
+            The Altair chart.
+
+        Raises:
+            MissingExtraError: the extra 'plot' is not installed.
+        """
         picture = ranking({"methods compared": self})
         if path is not None:
             save(picture, path)
@@ -109,33 +107,42 @@ def compare(
     rng: np.random.Generator | None = None,
     attributes: Sequence[str] | None = None,
 ) -> Comparison:
-    """Rank methods by their error on tallies simulated from an estimate of this one.
+    """Rank estimators by their error on tallies that are simulated from an estimate of this one.
 
-        theta_0 = recommended estimate;   error(m) = mean over runs of loss(m(tally* ~ theta_0, n), theta_0)
+        theta_0 = the recommended estimate
+        error(m) = mean over runs of loss(m(tally*), theta_0),   tally* of n people from theta_0
 
-    Every method sees the same simulated tallies. A truth that one method made suits methods like it: differences of a few per cent say
-    nothing, and a method that smooths is judged on a smooth truth.
+    Every estimator gets the same simulated tallies. The truth theta_0 was made by one method,
+    and it suits methods that are like it. Differences of a few per cent therefore mean nothing,
+    and a method that smooths is tried on a smooth truth.
 
     Args:
-        tally: as for :func:`warner.estimate`.
-        methods: estimators to compare, at least one.
-        loss: ``"l2"``, ``"l1"``, or for values in order ``"w1"``.
-        runs: how many tallies are simulated.
-        rng: None for the same ones at every call.
-        attributes: of tallies of tuples, which attributes' joint distribution; None for all.
+        tally: one tally, or several as for :func:`warner.estimate`.
+        methods: the estimators to compare, at least one.
+        loss: ``"l2"``, sum of squared errors; ``"l1"``, sum of absolute errors; ``"w1"``, the
+            Wasserstein-1 distance, for values in an order.
+        runs: number of simulated tallies, at least 2.
+        rng: the source of the simulated tallies; None for the same tallies at every call.
+        attributes: for tallies of several attributes, those whose joint distribution is wanted;
+            None for all.
+
+    Returns:
+        Comparison: the estimators from the least error to the largest.
 
     Raises:
-        ArgumentError: no method can be used, or a tally whose reports cannot be simulated.
+        ArgumentError: no method can be used here, or the reports of the tally cannot be simulated.
 
     Source: [P3 sec VII]; METHODS 5.
 
-    >>> from warner import Categorical, Inversion, RandomizedResponse, Uniform
+    >>> from warner import Categorical, Inversion, RandomizedResponse
+    >>> from warner.estimators import Uniform
     >>> coin = RandomizedResponse(Categorical(["a", "b", "c"]), 1.0)
-    >>> found = compare(coin.tally(coin.randomize(["a", "b"] * 50)), [Inversion(), Uniform()])
-    >>> sorted(repr(line.method) for line in found.lines)
-    ['Inversion(constraint=None)', 'Uniform()']
+    >>> tally = coin.tally(coin.randomize(["a", "b"] * 500))
+    >>> ranking = compare(tally, [Inversion(), Inversion("project"), Uniform()])
+    >>> len(ranking.results), ranking.results[0] is ranking.best, ranking.best.excess_error
+    (3, True, 0.0)
     """
-    choice("loss", loss, tuple(LOSSES))
+    choice("loss", loss, tuple(LOSS_FUNCTIONS))
     integer("runs", runs, 2)
     if isinstance(methods, Estimator) or not isinstance(methods, Sequence) or not methods:
         raise ArgumentTypeError(
@@ -162,38 +169,48 @@ def compare(
         )
     rng = np.random.default_rng(0) if rng is None else rng
     truth = project(recommended(data.domain, data.channel).fit(data).shares)
-    redrawn = [data.channel.simulate_tally(truth, data.n, rng) for _ in range(runs)]
-    drawn = [replace(data, channel=channel, weights=weights) for channel, weights in redrawn]
+    simulated = _simulated(data, truth, runs, rng)
     errors, left_out = {}, {}
     for method in dict.fromkeys(methods):
         try:
             errors[method] = np.array(
-                [LOSSES[loss][1](method.fit(each).shares, truth) for each in drawn]
+                [LOSS_FUNCTIONS[loss](method.fit(each).shares, truth) for each in simulated]
             )
         except (ArgumentError, ArgumentTypeError, IdentifiabilityError) as problem:
             left_out[repr(method)] = str(problem)
     if not errors:
-        raise ArgumentError(
-            message(
-                "methods", "cannot be used here, none of them", None, next(iter(left_out.values()))
+        reason = next(iter(left_out.values()))
+        raise ArgumentError(message("methods", "cannot be used here, none of them", None, reason))
+    return Comparison(_ranked(errors), loss, data.n, left_out, runs)
+
+
+def _simulated(
+    data: LikelihoodData, truth: np.ndarray, runs: int, rng: np.random.Generator
+) -> list[LikelihoodData]:
+    """Data of tallies like this one, of as many people, simulated from ``truth`` (K,)."""
+    drawn = [data.channel.simulate_tally(truth, data.n, rng) for _ in range(runs)]
+    return [replace(data, channel=channel, weights=weights) for channel, weights in drawn]
+
+
+def _ranked(errors: Mapping[Estimator, np.ndarray]) -> tuple[RankedMethod, ...]:
+    """Results by mean error, from the errors (runs,) of each method."""
+    # Equal errors keep the order in which the methods were named.
+    order = sorted(errors, key=lambda method: to_nine_digits(errors[method].mean()))
+    best, least = errors[order[0]], np.min(list(errors.values()), axis=0)
+    results = []
+    for method in order:
+        error = errors[method]
+        excess = error - best
+        margin, excess_margin = (float(v.std(ddof=1) / np.sqrt(len(best))) for v in (error, excess))
+        best_share = float((error <= least * (1 + 1e-9) + 1e-15).mean())
+        results.append(
+            RankedMethod(
+                method,
+                float(error.mean()),
+                margin,
+                float(excess.mean()),
+                excess_margin,
+                best_share,
             )
         )
-    return Comparison(_ranked(errors), loss, runs, data.n, left_out)
-
-
-def _ranked(errors: Mapping[Estimator, np.ndarray]) -> tuple[Line, ...]:
-    """Methods by mean error over the runs (runs,) of each."""
-    # Errors that differ by rounding alone are equal: then the method named first stands first, on every machine.
-    order = sorted(errors, key=lambda m: float(f"{errors[m].mean():.9g}"))
-    best, least = errors[order[0]], np.min(list(errors.values()), axis=0)
-    runs = len(best)
-    lines = []
-    for method in order:
-        found = errors[method]
-        behind = found - best
-        margins = [float(v.std(ddof=1) / np.sqrt(runs)) for v in (found, behind)]
-        wins = float((found <= least * (1 + 1e-9) + 1e-15).mean())
-        lines.append(
-            Line(method, float(found.mean()), margins[0], float(behind.mean()), margins[1], wins)
-        )
-    return tuple(lines)
+    return tuple(results)

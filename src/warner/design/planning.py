@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from warner._core.checks import (
     choice,
@@ -24,8 +25,9 @@ from warner._core.errors import (
     IdentifiabilityError,
     message,
 )
+from warner.design.ranking import Ranking
 from warner.design.report_weight import report_weight
-from warner.design.theory import LOSSES, MOST, expected_loss
+from warner.design.theory import LOSSES, MAX_PEOPLE, expected_loss
 from warner.domains import Domain
 from warner.mechanisms import (
     HadamardResponse,
@@ -38,8 +40,10 @@ from warner.mechanisms import (
     UtilityOptimizedRR,
 )
 
-# What is compared: every way of protecting all values, and with sensitive ones named, of protecting those.
-_FOR_ALL: dict[str, Callable[..., Mechanism]] = {
+Maker = Callable[[Domain, float], Mechanism]
+
+# The candidates: mechanisms that protect all values, and mechanisms that protect sensitive ones.
+_PROTECT_ALL: dict[str, Maker] = {
     "RandomizedResponse": RandomizedResponse,
     "UnaryEncoding symmetric": UnaryEncoding,
     "UnaryEncoding optimized": partial(UnaryEncoding, keep="optimized"),
@@ -47,7 +51,7 @@ _FOR_ALL: dict[str, Callable[..., Mechanism]] = {
     "SubsetSelection": SubsetSelection,
     "HadamardResponse": HadamardResponse,
 }
-_FOR_SOME: dict[str, Callable[..., Mechanism]] = {
+_PROTECT_SENSITIVE: dict[str, Callable[..., Mechanism]] = {
     "UtilityOptimizedRR": UtilityOptimizedRR,
     "UtilityOptimizedRappor": UtilityOptimizedRappor,
 }
@@ -55,143 +59,146 @@ _LARGEST_HASHED = 1024  # values; beyond, the exact variance of a hash pool take
 
 
 @dataclass(frozen=True)
-class Option:
+class RankedMechanism:
     """One mechanism in a plan.
 
     Attributes:
         name: the mechanism and its variant.
-        mechanism: None for no protection, the line that nothing can beat.
-        error: expected loss with the n people planned for.
-        people: how many people the wanted error needs, None where none was named.
-        weight: how many people one forged report can add to the estimated count of a value; see warner.design.report_weight.report_weight.
+        mechanism: the mechanism; None for no protection.
+        error: expected loss with the n people of the plan.
+        people: number of people that the wanted error needs; None where no error was named.
+        weight: number of people that one forged report can add to the estimated count of a value;
+            None where it is not known; see :func:`warner.design.report_weight.report_weight`.
     """
 
     name: str
     mechanism: Mechanism | None
     error: float
     people: int | None
-    weight: float | None = None
+    weight: float | None
+
+    def row(self) -> dict[str, Any]:
+        """The result as a dict: mechanism, error, people, weight."""
+        return {
+            "mechanism": self.name,
+            "error": self.error,
+            "people": self.people,
+            "weight": self.weight,
+        }
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Mechanisms from the least expected error to the largest; the last line is what no protection would give.
+class Plan(Ranking[RankedMechanism]):
+    """Mechanisms from the least expected error to the largest.
 
     Attributes:
-        options: sorted by error.
-        open: the same without protection.
-        left_out: {name: why} of mechanisms that cannot be had here.
-        loss, n: what was planned for.
+        results, loss, n, left_out: see :class:`warner.design.ranking.Ranking`.
+        no_protection: the same figures where answers are sent as they are. No mechanism errs less.
     """
 
-    options: tuple[Option, ...]
-    open: Option
-    left_out: dict[str, str]
-    loss: str
-    n: int
+    no_protection: RankedMechanism
 
-    @property
-    def best(self) -> Option:
-        return self.options[0]
-
-    def to_json(self) -> dict[str, Any]:
-        """The plan as JSON data."""
-        lines = [
-            {"mechanism": o.name, "error": o.error, "people": o.people, "weight": o.weight}
-            for o in (*self.options, self.open)
-        ]
-        return {"loss": self.loss, "n": self.n, "options": lines, "left_out": self.left_out}
+    def _settings(self) -> dict[str, Any]:
+        return {"no_protection": self.no_protection.row()}
 
 
 def plan(
     domain: Domain,
     epsilon: float,
     n: int,
-    sensitive: Any = None,
+    sensitive: Iterable[Any] | None = None,
+    theta: ArrayLike | None = None,
+    loss: str = "l2",
     error: float | None = None,
-    loss: str = "l1",
-    p: Any = None,
 ) -> Plan:
-    """Rank the mechanisms for a question by expected error, and say how many people a wanted error needs.
+    """Rank the mechanisms for one question by expected error.
+
+    The error is that of :func:`warner.theory.expected_loss`: of the unbiased estimate, in closed
+    form.
 
     Args:
-        domain: what can be answered.
+        domain: the values that can be answered.
         epsilon: budget in nats.
-        n: how many people will answer.
-        sensitive: the values to protect; None for all. Utility-optimised mechanisms come in only where it is given.
-        error: a wanted expected loss; each option then says how many people it needs.
-        loss: ``"l1"`` (twice the total variation) or ``"l2"`` (sum of squared errors), see warner.design.theory.expected_loss.
-        p: (K,) a guess of the distribution; None for the uniform one.
+        n: number of people who will answer.
+        sensitive: the values to protect; None for all. Utility-optimised mechanisms are candidates
+            only where this is given.
+        theta: (K,) a guess of the distribution; None for the uniform distribution.
+        loss: ``"l2"``, sum of squared errors, or ``"l1"``, sum of absolute errors.
+        error: a wanted expected loss. Each result then says how many people it needs.
+
+    Returns:
+        Plan: the mechanisms from the least expected error to the largest.
 
     Raises:
-        BudgetError: no mechanism can be had at this budget.
+        BudgetError: no mechanism can be made with this budget.
+        ArgumentError: the wanted error needs more than 10^15 people.
 
     Source: METHODS 6; [P2 sec 4.3].
 
     >>> from warner import Integers
-    >>> ranking = plan(Integers(1, 100), 1.0, n=10_000, sensitive=[7, 8], error=0.1)
-    >>> ranking.best.name
-    'UtilityOptimizedRR'
+    >>> ranking = plan(Integers(1, 100), 1.0, n=10_000, sensitive=[7, 8], loss="l1", error=0.1)
+    >>> ranking.best.name, ranking.best.people
+    ('UtilityOptimizedRR', 16940)
     """
     if not isinstance(domain, Domain):
         raise ArgumentTypeError(message("domain", "must be a Domain", kind(domain)))
-    integer("n", n, 1, MOST)
+    integer("n", n, 1, MAX_PEOPLE)
     choice("loss", loss, LOSSES)
     if error is not None and real("error", error) <= 0:
         raise ArgumentError(message("error", "must be positive", repr(error)))
     guess = (
-        np.full(domain.size, 1 / domain.size) if p is None else distribution("p", p, domain.size)
+        np.full(domain.size, 1 / domain.size)
+        if theta is None
+        else distribution("theta", theta, domain.size)
     )
-    sensitive = None if sensitive is None else list(sensitive)
-    builders = dict(_FOR_ALL)
-    if sensitive is not None:
-        builders |= {name: partial(make, sensitive=sensitive) for name, make in _FOR_SOME.items()}
-    options, left_out = [], {}
-    for name, make in builders.items():
+
+    def ranked(name: str, mechanism: Mechanism | None) -> RankedMechanism:
+        expected = expected_loss(domain if mechanism is None else mechanism, guess, n, loss)
+        people = None if error is None else _people(name, expected, n, error, loss)
+        weight = 1.0 if mechanism is None else report_weight(mechanism)
+        return RankedMechanism(name, mechanism, expected, people, weight)
+
+    results: list[RankedMechanism] = []
+    left_out: dict[str, str] = {}
+    for name, make in _candidates(sensitive):
         if name == "LocalHashing" and domain.size > _LARGEST_HASHED:
             left_out[name] = (
-                f"its exact error is computed up to {_LARGEST_HASHED} values; UnaryEncoding optimized has about the same"
+                f"its exact error is computed up to {_LARGEST_HASHED} values; "
+                "UnaryEncoding optimized has about the same"
             )
             continue
         try:
-            mechanism = make(domain, epsilon)
-            options.append(_option(name, mechanism, guess, n, error, loss))
+            results.append(ranked(name, make(domain, epsilon)))
         except (BudgetError, IdentifiabilityError) as problem:
             left_out[name] = str(problem)
-    if not options:
+    if not results:
+        reason = next(iter(left_out.values()))
         raise BudgetError(
+            message("epsilon", "suits no mechanism on this domain", repr(epsilon), reason)
+        )
+    results.sort(key=lambda result: result.error)
+    return Plan(tuple(results), loss, n, left_out, ranked("no protection", None))
+
+
+def _candidates(sensitive: Iterable[Any] | None) -> Iterator[tuple[str, Maker]]:
+    """Names and makers of the mechanisms to compare."""
+    yield from _PROTECT_ALL.items()
+    if sensitive is not None:
+        values = list(sensitive)
+        for name, make in _PROTECT_SENSITIVE.items():
+            yield name, partial(make, sensitive=values)
+
+
+def _people(name: str, expected: float, n: int, error: float, loss: str) -> int:
+    """How many people bring the expected loss with n people down to ``error``."""
+    power = 2 if loss == "l1" else 1  # l1 falls with the root of n, l2 with n
+    if math.log(n) + power * math.log(expected / error) > math.log(MAX_PEOPLE):
+        raise ArgumentError(
             message(
-                "epsilon",
-                "suits no mechanism on this domain",
-                repr(epsilon),
-                next(iter(left_out.values())),
+                "error",
+                f"would need more than {MAX_PEOPLE:.0e} people with {name}",
+                repr(error),
+                "Name a larger error",
             )
         )
-    options.sort(key=lambda option: option.error)
-    return Plan(
-        tuple(options), _option("no protection", domain, guess, n, error, loss), left_out, loss, n
-    )
-
-
-def _option(
-    name: str, subject: Mechanism | Domain, p: np.ndarray, n: int, error: float | None, loss: str
-) -> Option:
-    value = expected_loss(subject, p, n, loss)
-    # l1 falls with the root of n, l2 with n.
-    people = None
-    if error is not None:
-        times = math.log(n) + (2 if loss == "l1" else 1) * math.log(value / error)
-        if times > math.log(MOST):
-            raise ArgumentError(
-                message(
-                    "error",
-                    f"would need more than {MOST:.0e} people with {name}",
-                    repr(error),
-                    "Ask for less",
-                )
-            )
-        people = math.ceil(n * (value / error) ** (2 if loss == "l1" else 1) * (1 - 1e-12))
-    mechanism = subject if isinstance(subject, Mechanism) else None
-    return Option(
-        name, mechanism, value, people, 1.0 if mechanism is None else report_weight(mechanism)
-    )
+    return math.ceil(n * (expected / error) ** power * (1 - 1e-12))

@@ -1,21 +1,24 @@
-"""Which way of asking several attributes errs least at one total budget: randomised apart, in groups, or all together.
+"""Which way of asking several attributes errs least at one total budget.
 
-    RR-Independent  each attribute at epsilon / d, the product of the marginals: unbiased only where attributes are independent
-    RR-Ind-Joint    the same reports, the joint distribution from the Kronecker product of the channels [P5 sec 3]
-    RR-Joint        one randomised response on all combinations, at epsilon
-    RR-Clusters     one on the combinations of each group, at epsilon times its share of the attributes, groups taken as independent
+    RR-Independent  each attribute at epsilon / d; the product of the marginals. It is unbiased
+                    only where attributes are independent
+    RR-Ind-Joint    the same reports; the joint distribution by the Kronecker product of the
+                    channels [P5 sec 3]
+    RR-Joint        one randomised response on all combinations of values, at epsilon
+    RR-Clusters     one randomised response on the combinations of each group of attributes, at
+                    epsilon times the group's share of the attributes; the product over groups
 
-(RR-Clusters: Domingo-Ferrer and Soria-Comas 2022.)
+RR-Clusters is by Domingo-Ferrer and Soria-Comas (2022).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import prod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from warner._core.checks import (
     choice,
@@ -31,29 +34,33 @@ from warner._core.errors import (
 )
 from warner.channels import Channel, KroneckerChannel, lifted, summed
 from warner.design.clusters import clusters_of
-from warner.design.comparison import LOSSES
-from warner.design.theory import inversion_squares
+from warner.design.comparison import LOSS_FUNCTIONS
+from warner.design.ranking import Ranking, to_nine_digits
+from warner.design.theory import LOSSES, inversion_squares
 from warner.domains import Domain, Product
 from warner.estimators import Estimator, Independent, Inversion
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import RandomizedResponse
 from warner.metrics.simplex import project
-from warner.results.estimate import Estimate
 from warner.results.marginals import subdomain
 from warner.results.recommend import recommended
+from warner.results.solution import Solution
 
 
 @dataclass(frozen=True)
-class SchemeLine:
-    """One way of asking and of estimating.
+class RankedScheme:
+    """One way of asking, with one estimator.
 
     Attributes:
         scheme: such as ``"RR-Joint"``.
         method: the estimator.
-        groups: what is randomised together; their budgets ``epsilons`` add to the total.
-        error: mean loss over the simulated tallies, and ``margin`` its standard error.
-        expected: the expected loss in closed form, where there is one.
-        floor: the loss that is left however many people answer: the dependence that the scheme takes for none.
+        groups: the attributes that are randomised together.
+        epsilons: the budget of each group in nats; together they are the total.
+        error: mean loss over the simulated tallies.
+        margin: standard error of that mean.
+        expected: the expected loss in closed form, where there is one; else None.
+        floor: the loss that no number of people removes, because the scheme takes dependent
+            attributes for independent.
     """
 
     scheme: str
@@ -65,201 +72,197 @@ class SchemeLine:
     expected: float | None
     floor: float
 
+    def row(self) -> dict[str, Any]:
+        """The result as a dict: the attributes, with the method by its name."""
+        return {
+            **vars(self),
+            "method": repr(self.method),
+            "groups": [list(group) for group in self.groups],
+            "epsilons": list(self.epsilons),
+        }
+
 
 @dataclass(frozen=True)
-class SchemeComparison:
+class SchemeComparison(Ranking[RankedScheme]):
     """Schemes from the least error to the largest.
 
     Attributes:
-        lines: sorted by error.
-        loss, runs, n, epsilon: what was measured, how often, with how many people and what total budget.
-        left_out: {scheme: why}.
+        results, loss, n, left_out: see :class:`warner.design.ranking.Ranking`.
+        runs: number of simulated tallies for each scheme.
+        epsilon: total budget in nats.
     """
 
-    lines: tuple[SchemeLine, ...]
+    runs: int
+    epsilon: float
+
+    def _settings(self) -> dict[str, Any]:
+        return {"runs": self.runs, "epsilon": self.epsilon}
+
+
+@dataclass(frozen=True)
+class _Scheme:
+    """A scheme before it is tried: ``groups`` are places of attributes in the domain."""
+
+    name: str
+    groups: list[list[int]]
+    methods: list[Estimator]
+
+
+@dataclass(frozen=True)
+class _Question:
+    """The question that all schemes are tried on: see :func:`compare_schemes`."""
+
+    domain: Product
+    epsilon: float
+    n: int
+    theta: np.ndarray
     loss: str
     runs: int
-    n: int
-    epsilon: float
-    left_out: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def best(self) -> SchemeLine:
-        return self.lines[0]
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One dict per scheme and method."""
-        names = ("error", "margin", "expected", "floor")
-        return [
-            {
-                "scheme": line.scheme,
-                "method": repr(line.method),
-                "groups": [list(group) for group in line.groups],
-                "epsilons": list(line.epsilons),
-                **{name: getattr(line, name) for name in names},
-            }
-            for line in self.lines
-        ]
-
-    def to_json(self) -> dict[str, Any]:
-        """The comparison as JSON data."""
-        return {
-            "loss": self.loss,
-            "runs": self.runs,
-            "n": self.n,
-            "epsilon": self.epsilon,
-            "schemes": self.rows(),
-            "left_out": dict(self.left_out),
-        }
 
 
 def compare_schemes(
     domain: Product,
-    theta: Any,
-    n: int,
     epsilon: float,
+    n: int,
+    theta: ArrayLike | Solution,
     groups: Sequence[Sequence[str]] | None = None,
     loss: str = "l2",
     runs: int = 20,
     rng: np.random.Generator | None = None,
 ) -> SchemeComparison:
-    """Rank schemes for several attributes by their error on tallies simulated from a joint distribution.
+    """Rank the ways of asking several attributes by their error on simulated tallies.
+
+    Tallies of n people are simulated from the joint distribution theta, for every scheme.
 
     Args:
         domain: the attributes.
-        theta: (K,) their joint distribution in the domain's order, or an Estimate of it on this domain.
-        n: how many people.
         epsilon: total budget in nats.
-        groups: of RR-Clusters, attributes not named alone; None for those of :func:`warner.results.association.clusters_of`.
-        loss: ``"l2"``, the sum of squared errors of the cells, or ``"l1"``.
-        runs: how many tallies are simulated for each scheme.
-        rng: None for the same ones at every call.
+        n: number of people.
+        theta: (K,) the joint distribution in the domain's order, or an estimate of it.
+        groups: the groups of RR-Clusters; an attribute that is not named is a group of its own.
+            None for the groups of :func:`warner.design.clusters.clusters_of`.
+        loss: ``"l2"``, sum of squared errors of the cells, or ``"l1"``, sum of absolute errors.
+        runs: number of simulated tallies for each scheme, at least 2.
+        rng: the source of the simulated tallies; None for the same tallies at every call.
+
+    Returns:
+        SchemeComparison: schemes and estimators from the least error to the largest.
+
+    Raises:
+        ArgumentTypeError: the domain is not a Product.
+        BudgetError: no scheme can be made with this budget.
 
     Source: [P5 sec 4]; Domingo-Ferrer and Soria-Comas (2022); METHODS 3.
 
-    >>> from warner import Integers
+    >>> from warner import Integers, Product
     >>> pair = Product(a=Integers(0, 1), b=Integers(0, 1))
-    >>> found = compare_schemes(pair, [0.45, 0.05, 0.05, 0.45], n=10_000, epsilon=2.0)
-    >>> found.best.scheme, found.lines[-1].scheme
+    >>> ranking = compare_schemes(pair, 2.0, n=10_000, theta=[0.45, 0.05, 0.05, 0.45])
+    >>> ranking.best.scheme, ranking.results[-1].scheme
     ('RR-Joint', 'RR-Independent')
     """
     if not isinstance(domain, Product):
         raise ArgumentTypeError(
             message("domain", "must be a Product, of several attributes", kind(domain))
         )
-    if isinstance(theta, Estimate):
+    if isinstance(theta, Solution):
         if theta.domain != domain:
-            raise ArgumentError(
-                message("theta", "must be an estimate on the domain that is asked about")
-            )
+            raise ArgumentError(message("theta", "must be an estimate on the same domain"))
         theta = project(theta.probabilities)
-    theta = distribution("theta", theta, domain.size)
-    choice("loss", loss, ("l2", "l1"))
+    shares = distribution("theta", theta, domain.size)
+    choice("loss", loss, LOSSES)
     integer("n", n, 1)
     integer("runs", runs, 2)
     rng = np.random.default_rng(0) if rng is None else rng
-    lines: list[SchemeLine] = []
+    question = _Question(domain, epsilon, n, shares, loss, runs)
+    results: list[RankedScheme] = []
     left_out: dict[str, str] = {}
-    for name, parts, methods in _schemes(domain, theta, groups):
-        if len(parts) == len(domain.shape) and name == "RR-Clusters":
-            left_out[name] = "every group is one attribute, which is RR-Independent"
+    for scheme in _schemes(domain, shares, groups):
+        if scheme.name == "RR-Clusters" and len(scheme.groups) == len(domain.shape):
+            left_out[scheme.name] = "every group is one attribute, which is RR-Independent"
             continue
-        if len(parts) == 1 and name == "RR-Clusters":
-            left_out[name] = "the only group is all attributes, which is RR-Joint"
+        if scheme.name == "RR-Clusters" and len(scheme.groups) == 1:
+            left_out[scheme.name] = "the only group is all attributes, which is RR-Joint"
             continue
         try:
-            lines += _measured(name, domain, theta, n, epsilon, parts, methods, loss, runs, rng)
+            results += _tried(scheme, question, rng)
         except BudgetError as problem:
-            left_out[name] = str(problem)
-    if not lines:
+            left_out[scheme.name] = str(problem)
+    if not results:
+        reason = next(iter(left_out.values()))
         raise BudgetError(
-            message(
-                "epsilon",
-                "suits no scheme on this domain",
-                repr(epsilon),
-                next(iter(left_out.values())),
-            )
+            message("epsilon", "suits no scheme on this domain", repr(epsilon), reason)
         )
-    return SchemeComparison(
-        tuple(sorted(lines, key=lambda line: float(f"{line.error:.9g}"))),
-        loss,
-        runs,
-        n,
-        epsilon,
-        left_out,
-    )
+    results.sort(key=lambda result: to_nine_digits(result.error))
+    return SchemeComparison(tuple(results), loss, n, left_out, runs, epsilon)
 
 
 def _schemes(
     domain: Product, theta: np.ndarray, groups: Sequence[Sequence[str]] | None
-) -> Iterator[tuple[str, list[list[int]], list[Estimator]]]:
-    """Name, groups as places of attributes, and methods of each scheme; the methods of one see the same reports."""
-    apart = [[axis] for axis in range(len(domain.shape))]
+) -> Iterator[_Scheme]:
+    """The schemes to try. All estimators of one scheme get the same reports."""
+    alone = [[axis] for axis in range(len(domain.shape))]
     joint: list[Estimator] = list(
         dict.fromkeys([Inversion(), Inversion("project"), recommended(domain)])
     )
-    yield "RR-Ind-Joint", apart, [*joint, Independent(method=Inversion())]
-    yield "RR-Joint", [list(range(len(domain.shape)))], joint
-    together = Independent(clusters_of(domain, theta) if groups is None else groups).places(domain)
-    yield "RR-Clusters", together, [Independent(method=Inversion()), Independent()]
+    yield _Scheme("RR-Ind-Joint", alone, [*joint, Independent(method=Inversion())])
+    yield _Scheme("RR-Joint", [list(range(len(domain.shape)))], joint)
+    clustered = Independent(clusters_of(domain, theta) if groups is None else groups)
+    products: list[Estimator] = [Independent(method=Inversion()), Independent()]
+    yield _Scheme("RR-Clusters", clustered.places(domain), products)
 
 
-def _measured(
-    name: str,
-    domain: Product,
-    theta: np.ndarray,
-    n: int,
-    epsilon: float,
-    parts: list[list[int]],
-    methods: list[Estimator],
-    loss: str,
-    runs: int,
-    rng: np.random.Generator,
-) -> list[SchemeLine]:
-    """The lines of one scheme: attributes of each part randomised together, parts apart."""
+def _tried(
+    scheme: _Scheme, question: _Question, rng: np.random.Generator
+) -> Iterator[RankedScheme]:
+    """The results of one scheme: each group randomised together, groups apart."""
+    domain, theta, n = question.domain, question.theta, question.n
     shape, names = domain.shape, list(domain.attributes)
-    axes = [axis for part in parts for axis in part]
-    own = [subdomain(domain, part) for part in parts]
-    budgets = [epsilon * len(part) / len(axes) for part in parts]
+    axes = [axis for group in scheme.groups for axis in group]
+    domains = [subdomain(domain, group) for group in scheme.groups]
     mechanisms = [
-        RandomizedResponse(each, budget) for each, budget in zip(own, budgets, strict=True)
+        RandomizedResponse(each, question.epsilon * len(group) / len(axes))
+        for each, group in zip(domains, scheme.groups, strict=True)
     ]
-    channel: Channel = (
-        mechanisms[0].channel()
-        if len(parts) == 1
-        else KroneckerChannel([m.channel() for m in mechanisms])
-    )
-    # Parts follow each other: a Product of parts, its cells in the order of their attributes.
-    asked: Domain = (
-        domain
-        if len(parts) in (1, len(shape))
-        else Product(**{f"part {i}": each for i, each in enumerate(own)})
-    )
+    channel = _channel(mechanisms)
     truth = summed(theta, shape, axes)
-    even = np.prod([lifted(summed(theta, shape, part), shape, part) for part in parts], axis=0)
-    drawn = [
-        LikelihoodData(channel, channel.simulate(truth, n, rng), n, asked) for _ in range(runs)
+    asked = _asked(domain, domains)
+    simulated = [
+        LikelihoodData(channel, channel.simulate(truth, n, rng), n, asked)
+        for _ in range(question.runs)
     ]
-    sizes, realised = [each.size for each in own], [float(m.epsilon) for m in mechanisms]
-    lines = []
-    for method in methods:
-        errors = np.array([LOSSES[loss][1](method.fit(each).shares, truth) for each in drawn])
-        blind = isinstance(method, Independent)
-        exact = (
-            inversion_squares(sizes, realised, n, float(theta @ theta))
-            if loss == "l2" and method == Inversion()
-            else None
+    epsilons = [float(mechanism.epsilon) for mechanism in mechanisms]
+    loss = LOSS_FUNCTIONS[question.loss]
+    independent = np.prod(
+        [lifted(summed(theta, shape, group), shape, group) for group in scheme.groups], axis=0
+    )
+    for method in scheme.methods:
+        errors = np.array([loss(method.fit(data).shares, truth) for data in simulated])
+        is_product = isinstance(method, Independent)
+        expected = None
+        if question.loss == "l2" and method == Inversion():
+            sizes = [each.size for each in domains]
+            expected = inversion_squares(sizes, epsilons, n, float(theta @ theta))
+        is_marginal = is_product and all(len(group) == 1 for group in scheme.groups)
+        yield RankedScheme(
+            "RR-Independent" if is_marginal else scheme.name,
+            method,
+            tuple(tuple(names[axis] for axis in group) for group in scheme.groups),
+            tuple(epsilons),
+            float(errors.mean()),
+            float(errors.std(ddof=1) / np.sqrt(question.runs)),
+            expected,
+            loss(independent, theta) if is_product else 0.0,
         )
-        lines.append(
-            SchemeLine(
-                "RR-Independent" if blind and prod(len(part) for part in parts) == 1 else name,
-                method,
-                tuple(tuple(names[axis] for axis in part) for part in parts),
-                tuple(realised),
-                float(errors.mean()),
-                float(errors.std(ddof=1) / np.sqrt(runs)),
-                exact,
-                LOSSES[loss][1](even, theta) if blind else 0.0,
-            )
-        )
-    return lines
+
+
+def _channel(mechanisms: list[RandomizedResponse]) -> Channel:
+    """The channel of the groups' reports together."""
+    channels = [mechanism.channel() for mechanism in mechanisms]
+    return channels[0] if len(channels) == 1 else KroneckerChannel(channels)
+
+
+def _asked(domain: Product, groups: list[Domain]) -> Domain:
+    """The domain of the groups' answers; its cells are in the order of the groups' attributes."""
+    if len(groups) in (1, len(domain.shape)):
+        return domain
+    return Product(**{f"part {i}": each for i, each in enumerate(groups)})

@@ -48,7 +48,8 @@ class SampleMean(Estimator):
 
     Source: [P3 sec II]; METHODS 2.
 
-    >>> from warner import Interval, StochasticRounding, estimate
+    >>> from warner import Interval, estimate
+    >>> from warner.mechanisms import StochasticRounding
     >>> pay = StochasticRounding(Interval(0, 10, bins=2), 2.0)
     >>> mean = estimate(pay.tally(pay.randomize([2.5] * 40_000)), SampleMean()).mean()
     >>> bool(abs(mean - 2.5) < 0.5), mean.interval().shape

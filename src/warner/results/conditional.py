@@ -1,13 +1,16 @@
-"""What is said of one attribute given another: how frequent keys are, and what values go with each.
+"""One attribute given another: the frequency of keys, and the values of people with one key.
 
-    theta_(v | k) = theta_kv / f_k,   f_k = sum_v theta_kv;   mean_k = N_k / f_k,   N_k = sum_v theta_kv c_v
+    theta_(v | k) = theta_kv / f_k,   f_k = sum_v theta_kv
+    mean_k = N_k / f_k,               N_k = sum_v theta_kv c_v
 
-Both are ratios of estimated numbers. Where f_k is not clear of 0 no ratio to it is known: intervals of means and shares are Fieller's, which are
-then all that is possible. They are around the unbiased estimates, whatever method made the point estimate, like Wald intervals of shares.
+Both are ratios of estimated numbers. Where f_k can be 0, no ratio to it is bounded. The intervals
+of means and shares are therefore Fieller's, which then hold all possible ratios. They are around
+the unbiased estimates, like Wald intervals of shares, whatever method made the point estimate.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,31 +25,36 @@ from warner._core.errors import (
     message,
 )
 from warner.domains import Domain
-from warner.estimators.fit import Status
+from warner.estimators.fit import Fit, Status
 from warner.estimators.key_value import Moments, PerKey, key_moments, of_keys
 from warner.results.given import shares_given
 from warner.results.intervals import TARGETS, holding, interval, normal_quantile, wald
 from warner.results.marginals import marginal_estimate
+from warner.results.share_rows import share_row
 from warner.results.solution import Solution
 from warner.results.summaries import Cumulative, Quantile, Quantity, Ratio, mean, quantile, variance
 
 
 @dataclass(frozen=True, eq=False)
 class Conditional:
-    """An estimated distribution of values among the people who have one key.
+    """The estimated distribution of values among the people who have one key.
 
     Attributes:
-        key: which.
-        domain: the values.
-        frequency: the key's estimated share; of draws, where people hold several pairs.
+        estimate: the estimate of keys and values together.
+        key: the key.
+        index: its place among the keys.
+        domain: the V values.
+        frequency: the estimated share of people with the key. Where people hold several pairs and
+            the device draws one of them, it is the share of the draws.
+        n: the estimated number of these people, or draws.
         status: how the estimate ended, or that nobody seems to have the key.
-        probabilities: (V,); even where the key's frequency is 0.
+        probabilities: (V,) the shares of the values; uniform where the frequency is 0.
 
     >>> from warner import Categorical, Interval, KeyValue, estimate
     >>> pay = KeyValue(Categorical(["a", "b"]), Interval(0, 10, bins=8), 4.0, value="piecewise")
-    >>> found = estimate(pay.tally(pay.randomize({"key": ["a", "b"] * 5000, "value": [2.0, 8.0] * 5000})))
-    >>> one = found.conditional("a")
-    >>> bool(abs(one.mean() - 2) < 1), one.mean().interval().shape, one.probabilities.shape
+    >>> answers = {"key": ["a", "b"] * 5000, "value": [2.0, 8.0] * 5000}
+    >>> of_a = estimate(pay.tally(pay.randomize(answers))).conditional("a")
+    >>> bool(abs(of_a.mean() - 2) < 1), of_a.mean().interval().shape, of_a.probabilities.shape
     (True, (2,), (8,))
     """
 
@@ -55,27 +63,32 @@ class Conditional:
     index: int
 
     def __repr__(self) -> str:
-        return f"Conditional({self.key!r}, {self.estimate.method}, K={self.domain.size}, n={self.n:.0f}, status={self.status.name})"
+        about = f"{self.estimate.method}, K={self.domain.size}, n={self.n:.0f}"
+        return f"Conditional({self.key!r}, {about}, status={self.status.name})"
 
     @property
     def domain(self) -> Domain:
+        """The V values."""
         return _attributes(self.estimate)[1]
 
     @property
     def method(self) -> str:
+        """The name of the estimator, as Python code."""
         return self.estimate.method
 
     @property
     def frequency(self) -> float:
+        """The estimated share of people, or draws, with the key."""
         return float(_shares(self.estimate)[self.index])
 
     @property
     def n(self) -> float:
-        """The number of people (or draws) that have the key, estimated."""
+        """The estimated number of people, or draws, with the key."""
         return self.frequency * self.estimate.n
 
     @property
     def status(self) -> Status:
+        """How the estimate ended, or that nobody seems to have the key."""
         absent = self.frequency <= 0 or (
             self._moments is not None and self._moments.frequency[self.index] <= 0
         )
@@ -83,42 +96,69 @@ class Conditional:
 
     @property
     def probabilities(self) -> np.ndarray:
-        return _part(self.estimate.probabilities, self._block)
+        """The shares (V,) of the values among the people with the key."""
+        return _within(self.estimate.probabilities, self._block)
 
     def mean(self) -> Quantity:
-        """The mean of the key's values, a float with ``.interval()``."""
+        """The mean of the key's values.
+
+        Returns:
+            A float with a method ``interval``: Fieller's where reports are of keys with values,
+            else of the bootstrap.
+
+        Raises:
+            ArgumentTypeError: the values are not points on a line.
+        """
         moments, fit = self._moments, self.estimate.fit
         if moments is None:
-            return self._asked(mean)
+            return self._summary(mean)
         value = (
             float(fit.key_means[self.index])
             if fit.key_means is not None
-            else float(self._asked(mean))
+            else float(self._summary(mean))
         )
         k = self.index
-        return Quantity(
-            value,
-            self.estimate,
-            Ratio(
-                float(moments.total[k]),
-                float(moments.frequency[k]),
-                moments.variance[k],
-                moments.ends,
-            ),
-        )
+        total, frequency = float(moments.total[k]), float(moments.frequency[k])
+        ratio = Ratio(total, frequency, moments.variance[k], moments.ends)
+        return Quantity(value, self.estimate, ratio)
 
     def variance(self) -> Quantity:
-        """The variance of the key's values, a float with ``.interval()``, of the bootstrap."""
-        return self._asked(variance)
+        """The variance of the key's values.
+
+        Returns:
+            A float with a method ``interval``, of the bootstrap.
+
+        Raises:
+            ArgumentTypeError: the values are not points on a line.
+        """
+        return self._summary(variance)
 
     def quantile(self, q: float) -> Quantity:
-        """The smallest value whose cumulative share reaches q, a float with ``.interval()``, of the bootstrap."""
-        return self._asked(quantile, q)
+        """The smallest value whose cumulative share among the key's values reaches q.
+
+        Args:
+            q: in (0, 1); 0.5 for the median.
+
+        Returns:
+            A float with a method ``interval``, of the bootstrap.
+
+        Raises:
+            ArgumentTypeError: the values are not points on a line.
+        """
+        return self._summary(quantile, q)
 
     def interval(self, level: float = 0.95, target: str = "population") -> np.ndarray:
-        """Confidence intervals (V, 2) for the shares of the key's values, one at a time; (0, 1) where no share is ruled out.
+        """Confidence intervals for the shares of the key's values. Each interval holds on its own.
 
-        They are Fieller's, with the variance at the share that is tested: see :mod:`warner.results.given`. They are widened to hold the estimates.
+        They are Fieller's, with the variance at the share that is tested, see
+        :mod:`warner.results.given`. They are widened to hold the estimates.
+
+        Args:
+            level: coverage, in (0, 1).
+            target: ``"population"`` or ``"respondents"``.
+
+        Returns:
+            (V, 2) low and high of each share; (0, 1) where no share is ruled out.
         """
         z = normal_quantile(level)
         respondents = choice("target", target, TARGETS) == "respondents"
@@ -129,167 +169,159 @@ class Conditional:
         return holding(bounds, np.clip(self.probabilities, 0.0, 1.0))
 
     def rows(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
-        """One dict per value: value, estimate, low, high, n."""
+        """The shares of the key's values as a table.
+
+        Args:
+            level: coverage of the intervals, in (0, 1).
+            target: ``"population"`` or ``"respondents"``.
+
+        Returns:
+            One dict per value, with the keys ``"value"``, ``"estimate"``, ``"low"``, ``"high"``
+            and ``"n"``, as of :meth:`warner.Estimate.rows`. The list is empty where only means
+            were estimated.
+        """
         if self.estimate.fit.probabilities is None:
             return []
-        found = zip(
-            self.domain.labels, self.probabilities, self.interval(level, target), strict=True
-        )
-        return [
-            {
-                "value": v,
-                "estimate": float(p),
-                "low": float(low),
-                "high": float(high),
-                "n": float(p * self.n),
-            }
-            for v, p, (low, high) in found
-        ]
+        bounds = self.interval(level, target)
+        shares = zip(self.domain.labels, self.probabilities, bounds, strict=True)
+        return [share_row(value, share, limits, self.n) for value, share, limits in shares]
 
     @property
     def _block(self) -> slice:
+        """The places of the key's cells among all cells."""
         return slice(self.index * self.domain.size, (self.index + 1) * self.domain.size)
 
     @cached_property
     def _moments(self) -> Moments | None:
-        """Unbiased frequency and sum of values, where reports are of keys with values."""
+        """Unbiased frequencies and sums of values, where reports are of keys with values."""
         return key_moments(self.estimate.data) if self.estimate.data.channel.is_keyed else None
 
-    def _asked(self, summary: Any, *arguments: Any) -> Quantity:
-        """A summary of the key's values alone, its interval by what it does to the shares of all."""
-        found = summary(_Alone(self.probabilities, self.domain, self.estimate), *arguments)
-        if not isinstance(found, Quantity):
+    def _summary(self, summary: Callable[..., Any], *arguments: Any) -> Quantity:
+        """A summary of the key's values, with the interval of a function of all shares."""
+        of_key = summary(_KeyShares(self.probabilities, self.domain, self.estimate), *arguments)
+        if not isinstance(of_key, Quantity):
             raise ArgumentTypeError(
                 message(
                     "values",
-                    "must be on a line",
+                    "must be points on a line",
                     type(self.domain).__name__,
                     "Use Interval or Integers",
                 )
             )
-        whole, method = self.estimate, self.estimate.estimator
+        solution, method = self.estimate, self.estimate.estimator
         if isinstance(method, PerKey):
-            whole = replace(whole, estimator=method.alone(self.index))
-        return Quantity(float(found), whole, _Given(found._of, self._block))
+            solution = replace(solution, estimator=method.alone(self.index))
+        return Quantity(float(of_key), solution, _WithinKey(of_key._of, self._block))
 
 
 @dataclass(frozen=True, eq=False)
-class _Alone:
-    """What summaries read of an estimate, for one key."""
+class _KeyShares:
+    """The attributes of a solution that summaries read, for one key."""
 
     probabilities: np.ndarray
     domain: Domain
     whole: Solution
 
     @property
-    def fit(self) -> Any:
+    def fit(self) -> Fit:
         return self.whole.fit
 
 
-class _Given:
-    """A function of the values' shares, as one of all shares: of the key's part, made to sum to one."""
+class _WithinKey:
+    """A function of the shares of one key's values, as a function of the shares of all cells."""
 
     def __init__(self, of: Any, block: slice) -> None:
         self.of, self.block, self.limits = of, block, of.limits
         if isinstance(of, Quantile):
-            self.cumulative = _Given(of.cumulative, block)
+            self.cumulative = _WithinKey(of.cumulative, block)
             self.q = of.q
         if isinstance(of, Cumulative):
             self.invert = of.invert
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:
-        found: np.ndarray = self.of(_part(theta, self.block))
-        return found
+        value: np.ndarray = self.of(_within(theta, self.block))
+        return value
 
 
-def _part(theta: np.ndarray, block: slice) -> np.ndarray:
-    """The shares of a block among themselves; even where there are none."""
-    part = theta[block]
-    total = float(part.sum())
-    return part / total if total > 0 else np.full(part.size, 1 / part.size)
+def _within(theta: np.ndarray, block: slice) -> np.ndarray:
+    """The shares of a block, divided by their sum; uniform where the sum is not positive."""
+    shares = theta[block]
+    total = float(shares.sum())
+    return shares / total if total > 0 else np.full(shares.size, 1 / shares.size)
 
 
 def conditional(estimate: Solution, key: Any) -> Conditional:
-    """See Estimate.conditional."""
+    """The distribution of values given a key: see :meth:`warner.Estimate.conditional`."""
     keys, _ = _attributes(estimate)
     try:
         index = int(keys.encode([key])[0])
     except (ValuesError, ArgumentTypeError):
         index = -1
     if index < 0:
-        raise ArgumentError(
-            message(
-                "key",
-                f"must be one of {', '.join(show(v) for v in keys.labels[:6])}{', ...' * (keys.size > 6)}",
-                show(key),
-            )
-        )
+        known = ", ".join(show(value) for value in keys.labels[:6])
+        more = ", ..." if keys.size > 6 else ""
+        raise ArgumentError(message("key", f"must be one of {known}{more}", show(key)))
     return Conditional(estimate, key, index)
 
 
 def frequencies(
     estimate: Solution, level: float = 0.95, target: str = "population"
 ) -> list[dict[str, Any]]:
-    """See Estimate.frequencies. Of people who hold several pairs, how many hold the key: shares of draws times the most pairs."""
+    """The frequency of every key: see :meth:`warner.Estimate.frequencies`.
+
+    Where a person holds up to l pairs and the device draws one of l slots, the share of people
+    with the key is l times the share of the draws.
+    """
     keys, _ = _attributes(estimate)
     shares, times = _shares(estimate), 1
     if estimate.data.channel.is_keyed:
         bounds = wald(of_keys(estimate.data), level, target)
     else:
-        bounds = interval(
-            marginal_estimate(estimate, next(iter(estimate.domain.attributes))), level, target
-        )
+        first = next(iter(estimate.domain.attributes))
+        bounds = interval(marginal_estimate(estimate, first), level, target)
     if keys.pairs is not None:
         times, shares, bounds = keys.pairs, shares[:-1], bounds[:-1]
         if estimate.fit.status is not Status.OUTSIDE_SIMPLEX:
             shares = np.clip(shares, 0.0, 1 / times)  # nobody holds a key more than once
-    # Of methods that shrink, an estimate may lie outside the interval, which is around the unbiased one.
-    found = zip(
-        keys.labels,
-        times * shares,
-        np.clip(times * holding(bounds, shares), 0.0, 1.0),
-        strict=False,
-    )
+    # The intervals are around the unbiased estimate, and may not hold the estimate of a method
+    # that shrinks.
+    bounds = np.clip(times * holding(bounds, shares), 0.0, 1.0)
     return [
-        {
-            "value": k,
-            "estimate": float(f),
-            "low": float(low),
-            "high": float(high),
-            "n": float(f * estimate.n),
-        }
-        for k, f, (low, high) in found
+        share_row(key, share, limits, estimate.n)
+        for key, share, limits in zip(keys.labels, times * shares, bounds, strict=False)
     ]
 
 
 def key_rows(
     estimate: Solution, level: float = 0.95, target: str = "population"
 ) -> list[dict[str, Any]]:
-    """See Estimate.key_rows."""
+    """The frequency and mean of every key: see :meth:`warner.Estimate.key_rows`."""
     if not estimate.data.channel.is_keyed:
         return []
     rows = frequencies(estimate, level, target)
     for index, row in enumerate(rows):
-        one = Conditional(estimate, row["value"], index)
-        low, high = one.mean().interval(level, target)
+        of_key = Conditional(estimate, row["value"], index)
+        mean_of_key = of_key.mean()
+        low, high = mean_of_key.interval(level, target)
         row |= {
-            "mean": float(one.mean()),
+            "mean": float(mean_of_key),
             "mean_low": float(low),
             "mean_high": float(high),
-            "status": one.status.name.lower(),
+            "status": of_key.status.name.lower(),
         }
     return rows
 
 
 def _attributes(estimate: Solution) -> tuple[Domain, Domain]:
+    """The domains of keys and of values; refused where there are not two attributes."""
     domain = estimate.domain
     if len(domain.attributes) != 2:
         raise ArgumentTypeError(
             message(
                 "estimate",
-                "must be of a key and a value",
+                "must be on a Product of two attributes, such as a key and a value",
                 type(domain).__name__,
-                "Collect them with KeyValue",
+                "The shares of its values are in rows()",
             )
         )
     keys, values = domain.attributes.values()
@@ -297,7 +329,7 @@ def _attributes(estimate: Solution) -> tuple[Domain, Domain]:
 
 
 def _shares(estimate: Solution) -> np.ndarray:
-    """The frequency of every key (d,), of draws where people hold several pairs."""
+    """The frequency (d,) of every key; of draws where people hold several pairs."""
     if estimate.fit.frequencies is not None:
         return estimate.fit.frequencies
     return np.asarray(estimate.probabilities.reshape(_attributes(estimate)[0].size, -1).sum(axis=1))

@@ -7,41 +7,45 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from warner._core.checks import kind
+from warner._core.checks import kind as kind_of
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     message,
 )
 from warner.estimators import Estimator, LogSpline, MaximumLikelihood
+from warner.estimators.fit import Fit
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.reports.tally import Tally
-from warner.results import charts as plot
-from warner.results import conditional, intervals, summaries, tables
-from warner.results import marginals as joint
+from warner.results import charts, conditional, intervals, marginals, summaries, tables
 from warner.results.association import Association, cramers_v
 from warner.results.from_tally import likelihood_data
 from warner.results.recommend import recommended, rules_out
-from warner.results.solution import Solution
+from warner.results.solution import Solution, Weights
 from warner.results.summaries import Quantity
 
-_VALUES = 2**20  # values for which there is memory where no method is named
+_MOST_VALUES = 2**20  # the recommended methods need about a kilobyte of memory for each value
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate(Solution):
-    """An estimated distribution over a domain.
+    """An estimated distribution over a domain, and all that can be asked of it.
 
     Attributes:
-        probabilities: (K,) in the domain's order; for a Product, C order of its attributes.
+        probabilities: (K,) the shares in the domain's order; for a Product in C order of its
+            attributes.
         domain: the K values.
         n: number of reports.
-        estimator: the estimator; ``method`` is its name, as it can be written again.
-        status: how the estimator ended; its text says what to do.
-        gap: optimality gap in nats per report, None where no likelihood is maximised.
-        iterations, log_likelihood, likelihood, unique, components, seconds: see Fit.
-        attribute: the name of what was asked, where there is one.
-        sums: of a marginal, what it is sums of.
+        estimator: the estimator; ``method`` is its name, as Python code.
+        status: how the estimator ended. The text says what to do.
+        gap: nats per report by which another distribution can be more likely; None where no
+            likelihood is maximised.
+        attribute: the name of the attribute, where it has one.
+        has_intervals: whether the reports bound the shares at all.
+        fit: what the estimator returned, with iterations, log-likelihood and seconds.
+        data: the channel, the report frequencies and n.
 
     >>> from warner import Categorical, RandomizedResponse, estimate
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
@@ -52,126 +56,314 @@ class Estimate(Solution):
 
     def __repr__(self) -> str:
         gap = "" if self.gap is None else f", gap={self.gap:.2g}"
-        return f"Estimate({self.method}, K={self.domain.size}, n={self.n}, status={self.status.name}{gap})"
+        about = f"{self.method}, K={self.domain.size}, n={self.n}, status={self.status.name}"
+        return f"Estimate({about}{gap})"
 
     def interval(
         self,
         level: float = 0.95,
         target: str = "population",
         kind: str | None = None,
-        weights: Any = None,
+        weights: Weights = None,
         replicates: int = 200,
         rng: np.random.Generator | None = None,
     ) -> np.ndarray:
-        """Confidence intervals (K, 2) for the true shares, one at a time, or (r, 2) for functions of them.
+        """Confidence intervals for the true shares. Each interval holds on its own.
 
         Args:
-            level: coverage asked for, in (0, 1).
-            target: ``"population"``, the distribution that the n people were drawn from, or ``"respondents"``, the shares
-                among exactly these n people.
-            kind: None for ``"posterior"`` where the estimator has one that covers and the target is the population, else
-                ``"wald"``, widened to hold the estimate where that was shrunk out of it; or one of these. ``"wald"``, around
-                the unbiased estimate (:func:`warner.results.intervals.wald`); ``"bootstrap"``, around this estimate and with its
-                estimator (:func:`warner.results.intervals.bootstrap`); ``"fisher"``, around a maximum of the likelihood with no share
-                at 0 (:func:`warner.results.intervals.fisher`); ``"posterior"``, where the estimator has a posterior
-                (:func:`warner.results.intervals.posterior`).
-            weights: not for wald. (r, K): intervals for weights @ shares, such as a marginal. For bootstrap and posterior also a
-                function of the shares, (K,) -> (r,). Mean, variance, quantiles and ranges have intervals of their own: ``mean().interval()``.
-            replicates, rng: of the bootstrap.
+            level: coverage, in (0, 1).
+            target: ``"population"`` for the distribution that the n people were drawn from, or
+                ``"respondents"`` for the shares among exactly these n people.
+            kind: one of
+
+                - ``"wald"``, around the unbiased estimate, see
+                  :func:`warner.results.intervals.wald`;
+                - ``"bootstrap"``, around this estimate, see
+                  :func:`warner.results.intervals.bootstrap`;
+                - ``"fisher"``, around a maximum of the likelihood with no share at 0, see
+                  :func:`warner.results.intervals.fisher`;
+                - ``"posterior"``, where the estimator has a posterior, see
+                  :func:`warner.results.intervals.posterior`;
+                - None for ``"posterior"`` where the estimator has one that covers and the target
+                  is the population, and else for ``"wald"``, widened to hold the estimate.
+
+            weights: (r, K) for the r linear functions ``weights @ shares``, such as a marginal.
+                For ``"bootstrap"`` and ``"posterior"`` also a function (K,) -> (r,). Not for
+                ``"wald"``. Means, variances, quantiles and ranges have intervals of their own,
+                such as ``mean().interval()``.
+            replicates: number of simulated tallies of the bootstrap, at least 20.
+            rng: the source of the bootstrap's and the posterior's draws; see there.
+
+        Returns:
+            (K, 2) low and high of each share, or (r, 2) with weights.
+
+        Raises:
+            ArgumentError: the kind does not apply to this estimate.
+            IdentifiabilityError: the channel has no inverse, so that nothing bounds a share.
+
+        >>> from warner import Categorical, Inversion, RandomizedResponse, estimate
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
+        >>> result = estimate(coin.tally(coin.randomize(["yes"] * 900 + ["no"] * 100)), Inversion())
+        >>> low, high = result.interval(target="respondents")[1]
+        >>> bool(low < result.probabilities[1] < high)
+        True
         """
         return intervals.interval(self, level, target, kind, weights, replicates, rng)
 
+    def interval_kind(self, target: str = "population") -> str:
+        """Which intervals :meth:`rows` holds.
+
+        Returns:
+            ``"posterior"``, ``"wald"``, ``"bootstrap"`` (of some marginals), or ``"none"`` where
+            different distributions make the same reports.
+        """
+        return intervals.available_kind(self, target)
+
     def mean(self) -> Quantity | tuple[Quantity, ...]:
-        """sum_x theta_x points_x, a float with ``.interval()``; of a Grid one per coordinate. See :mod:`warner.results.summaries`."""
+        """The mean of the values, sum_x theta_x point_x; see :mod:`warner.results.summaries`.
+
+        Returns:
+            A float with a method ``interval``; for a Grid a tuple with one for each coordinate.
+
+        Raises:
+            ArgumentTypeError: the values are not points.
+        """
         return summaries.mean(self)
 
     def variance(self) -> Quantity | tuple[Quantity, ...]:
-        """The variance of the values, a float with ``.interval()``; of a Grid one per coordinate. In a bin numbers are spread evenly."""
+        """The variance of the values. Numbers are spread evenly within a bin.
+
+        Returns:
+            A float with a method ``interval``; for a Grid a tuple with one for each coordinate.
+
+        Raises:
+            ArgumentTypeError: the values are not points.
+        """
         return summaries.variance(self)
 
     def quantile(self, q: float) -> Quantity:
-        """The smallest value whose cumulative share reaches q, a float with ``.interval()``; in a bin numbers are spread evenly."""
+        """The smallest value whose cumulative share reaches q.
+
+        Args:
+            q: in (0, 1); 0.5 for the median.
+
+        Returns:
+            A float with a method ``interval``. Numbers are spread evenly within a bin.
+
+        Raises:
+            ArgumentTypeError: the values are not points on a line.
+        """
         return summaries.quantile(self, q)
 
     def range(self, low: float, high: float) -> Quantity:
-        """The share of values from low to high, both included, a float with ``.interval()``; of a bin cut by a limit, the part inside."""
+        """The share of the values from low to high, both included.
+
+        Args:
+            low, high: limits of the range. A bin that a limit cuts counts with the part inside.
+
+        Returns:
+            A float with a method ``interval``.
+
+        Raises:
+            ArgumentTypeError: the values are not points on a line.
+        """
         return summaries.mass(self, low, high)
 
     def marginal(self, names: str | Sequence[str]) -> Estimate:
-        """The estimate of some attributes of a Product, as sums over the others; one name gives it on that attribute's own domain.
+        """The estimate of some attributes of a Product, as sums over the others.
 
-        Status, gap and likelihood stay those of the fit that was summed. Wald intervals are around the unbiased estimate of the marginal
-        itself, and are what is given where none are asked for; the bootstrap refits the whole; there is no posterior of the sums. ``Inversion()`` is
-        made anew of the reports on these attributes: sums over bits of others add noise that need not be there.
+        Status, gap and likelihood stay those of the joint fit. Wald intervals are around the
+        unbiased estimate of the marginal itself, and are the default; the bootstrap refits the
+        joint distribution. The sums have no posterior. An estimate by ``Inversion()`` is made
+        anew from the reports on these attributes, because sums over bits of other attributes
+        would add noise.
 
         Args:
-            names: attributes in the order wanted, or one.
+            names: the attributes in the wanted order, or the name of one.
+
+        Returns:
+            Estimate: on a Product of these attributes, or on the one attribute's domain.
+
+        Raises:
+            ArgumentTypeError: the domain is not a Product.
+            ArgumentError: names that are not attributes of the domain.
 
         >>> from warner import Categorical, Integers, Product, RandomizedResponse, estimate
-        >>> both = RandomizedResponse(Product(sex=Categorical(["f", "m"]), age=Integers(0, 2)), 4.0)
-        >>> found = estimate(both.tally(both.randomize([{"sex": "f", "age": 1}, {"sex": "m", "age": 2}] * 500)))
-        >>> found.marginal("age").domain, found.marginal(["age", "sex"]).domain.shape, 1 < found.marginal("age").mean() < 2
-        (Integers(low=0, high=2), (3, 2), True)
+        >>> people = Product(sex=Categorical(["f", "m"]), age=Integers(0, 2))
+        >>> mechanism = RandomizedResponse(people, 4.0)
+        >>> answers = [{"sex": "f", "age": 1}, {"sex": "m", "age": 2}] * 500
+        >>> result = estimate(mechanism.tally(mechanism.randomize(answers)))
+        >>> result.marginal("age").domain, result.marginal(["age", "sex"]).domain.shape
+        (Integers(low=0, high=2), (3, 2))
         """
-        found = joint.marginal_estimate(self, names)
-        if found is self:
+        solution = marginals.marginal_estimate(self, names)
+        if solution is self:
             return self
-        return Estimate(found.fit, found.data, found.estimator, found.attribute, found.sums)
+        return Estimate(
+            solution.fit, solution.data, solution.estimator, solution.attribute, solution.sums
+        )
 
     def cramers_v(self, first: str, second: str) -> Association:
-        """Cramer's V of two attributes of a Product, corrected for the noise, a float with ``.interval()``: see :mod:`warner.results.association`."""
+        """Cramer's V of two attributes of a Product, corrected for the noise.
+
+        Args:
+            first, second: names of the attributes.
+
+        Returns:
+            A float with a method ``interval``: see :mod:`warner.results.association`.
+        """
         return cramers_v(self.data, first, second)
 
     def conditional(self, key: Any) -> conditional.Conditional:
-        """What is said of the second attribute among people whose first is ``key``, of a Product of two: see :mod:`warner.results.conditional`."""
+        """The second of two attributes, among people with one value of the first.
+
+        Args:
+            key: the value of the first attribute.
+
+        Returns:
+            Conditional: shares, mean, variance, quantiles, each with intervals; see
+            :mod:`warner.results.conditional`.
+
+        Raises:
+            ArgumentTypeError: the domain is not a Product of two attributes.
+            ArgumentError: the key is not a value of the first attribute.
+        """
         return conditional.conditional(self, key)
 
     def frequencies(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
-        """How frequent every value of the first attribute of two is, one dict each: value, estimate, low, high, n. See :mod:`warner.results.conditional`."""
+        """The frequency of every value of the first of two attributes, such as of every key.
+
+        Args:
+            level: coverage of the intervals, in (0, 1).
+            target: ``"population"`` or ``"respondents"``.
+
+        Returns:
+            One dict per value of the first attribute, in the order of its domain. Its keys are
+
+            - ``"value"``: the value;
+            - ``"estimate"``: the share of people who have it;
+            - ``"low"``, ``"high"``: the interval of the share;
+            - ``"n"``: the number of these people, the share times n.
+
+        Raises:
+            ArgumentTypeError: the domain is not a Product of two attributes.
+        """
         return conditional.frequencies(self, level, target)
 
     def key_rows(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
-        """The same rows with mean, mean_low, mean_high and status, where reports are of keys with values; else none."""
+        """The frequency of every key and the mean of its values, from reports of KeyValue.
+
+        Args:
+            level: coverage of the intervals, in (0, 1).
+            target: ``"population"`` or ``"respondents"``.
+
+        Returns:
+            The dicts of :meth:`frequencies`, each with four more keys:
+
+            - ``"mean"``: the mean of the key's values;
+            - ``"mean_low"``, ``"mean_high"``: its interval;
+            - ``"status"``: the name of the status in lower case, ``"key_absent"`` where nobody
+              seems to have the key.
+
+            The list is empty where the reports are not of keys with values.
+        """
         return conditional.key_rows(self, level, target)
 
-    def interval_kind(self, target: str = "population") -> str:
-        """Which intervals ``rows`` holds: ``"posterior"``, ``"wald"``, of some marginals ``"bootstrap"``, ``"none"`` where nothing bounds a share."""
-        return intervals.available_kind(self, target)
-
     def rows(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
-        """One dict per value: value, estimate, low, high, n (the number of people the share stands for).
+        """The shares of all values as a table.
 
-        Where the channel has no inverse nothing bounds a share, and low, high are 0, 1.
+        Args:
+            level: coverage of the intervals, in (0, 1).
+            target: ``"population"`` or ``"respondents"``.
+
+        Returns:
+            One dict per value, in the domain's order. Its keys are
+
+            - ``"value"``: the value;
+            - ``"estimate"``: its share;
+            - ``"low"``, ``"high"``: the interval of :meth:`interval`; 0 and 1 where nothing
+              bounds a share;
+            - ``"n"``: the number of people with this value, the share times n.
+
+            The list is empty where only means were estimated.
         """
         return tables.rows(self, level, target)
 
-    def to_json(self, level: float = 0.95, target: str = "population") -> dict[str, Any]:
-        """The estimate as JSON data."""
-        return tables.to_json(self, level, target)
-
     def means(self, level: float = 0.95, target: str = "population") -> list[dict[str, float]]:
-        """Mean and interval, one dict per coordinate of the values."""
+        """The mean of the values as a table.
+
+        Args:
+            level: coverage of the interval, in (0, 1).
+            target: ``"population"`` or ``"respondents"``.
+
+        Returns:
+            One dict per coordinate of the values, with the keys ``"estimate"``, ``"low"`` and
+            ``"high"``.
+
+        Raises:
+            ArgumentTypeError: the values are not points.
+        """
         return tables.means(self, level, target)
+
+    def to_json(self, level: float = 0.95, target: str = "population") -> dict[str, Any]:
+        """The estimate as JSON data.
+
+        Args:
+            level: coverage of the intervals, in (0, 1).
+            target: ``"population"`` or ``"respondents"``.
+
+        Returns:
+            Method, status, fit, domain and the tables: ``"shares"`` of :meth:`rows`, ``"mean"`` of
+            :meth:`means` where only means were estimated, ``"keys"`` of :meth:`key_rows` where
+            reports are of keys with values.
+        """
+        return tables.to_json(self, level, target)
 
     def to_frame(
         self, backend: str = "pyarrow", level: float = 0.95, target: str = "population"
     ) -> Any:
-        """The rows as a data frame of ``backend`` (any that Narwhals can make: pyarrow, polars, pandas, ...)."""
+        """The rows as a data frame.
+
+        Args:
+            backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
+            level: coverage of the intervals, in (0, 1).
+            target: ``"population"`` or ``"respondents"``.
+
+        Returns:
+            A frame with the columns of :meth:`rows`, or of :meth:`key_rows` where only the means
+            of keys were estimated. Values that are not numbers or strings are JSON.
+
+        Raises:
+            MissingExtraError: the library is not installed.
+        """
         return tables.to_frame(self, backend, level, target)
 
     def plot(
         self,
         path: str | None = None,
-        truth: Any = None,
+        truth: ArrayLike | None = None,
         level: float = 0.95,
         target: str = "population",
     ) -> Any:
-        """A chart of shares and intervals, saved to ``path`` (.png, .svg, .html, .json) if given: see :mod:`warner.results.charts`."""
-        picture = plot.chart(
+        """A chart of shares and intervals; see :mod:`warner.results.charts`.
+
+        Args:
+            path: a file to save the chart to (.png, .svg, .html or .json); None for none.
+            truth: (K,) the true shares, to draw beside the estimates.
+            level: coverage of the intervals, in (0, 1).
+            target: ``"population"`` or ``"respondents"``.
+
+        Returns:
+            The Altair chart.
+
+        Raises:
+            MissingExtraError: the extra 'plot' is not installed.
+        """
+        picture = charts.chart(
             [self], truth=None if truth is None else [truth], level=level, target=target
         )
         if path is not None:
-            plot.save(picture, path)
+            charts.save(picture, path)
         return picture
 
 
@@ -183,22 +375,24 @@ def estimate(
     """Estimate the distribution of the true values from the tally of their reports.
 
     Args:
-        tally: a tally, or several: those of one mechanism are added, those of different mechanisms or budgets on one
-            domain are estimated from together.
-        method: an estimator such as ``MaximumLikelihood()``; None for the recommended one, see :func:`recommended`.
-        attributes: of tallies of tuples (PerAttribute), which attributes' joint distribution, in this order; None for all.
+        tally: a tally, or several. Tallies of one mechanism are added. Tallies of different
+            mechanisms or budgets on one domain are estimated from together.
+        method: an estimator such as ``MaximumLikelihood()``; None for the recommended one, see
+            :func:`warner.results.recommend.recommended`.
+        attributes: for tallies of several attributes (PerAttribute), those whose joint
+            distribution is wanted, in this order; None for all.
 
     Returns:
-        Estimate: probabilities (K,) in the domain's order, with status, gap where a likelihood was maximised, and intervals.
+        Estimate: shares (K,) in the domain's order, with a status and intervals.
 
     Raises:
-        MismatchError: tallies that do not belong together.
-        EmptyError: no reports.
-        IdentifiabilityError: the method inverts the channel and it has no inverse.
+        MismatchError: the tallies do not belong together.
+        EmptyError: there are no reports.
+        IdentifiabilityError: the method inverts the channel, which has no inverse.
 
     >>> from warner import Integers, UnaryEncoding
-    >>> oue = UnaryEncoding(Integers(0, 3), 2.0, keep="optimized")
-    >>> estimate(oue.tally(oue.randomize([0, 1, 2, 3] * 500))).probabilities.shape
+    >>> mechanism = UnaryEncoding(Integers(0, 3), 2.0, keep="optimized")
+    >>> estimate(mechanism.tally(mechanism.randomize([0, 1, 2, 3] * 500))).probabilities.shape
     (4,)
     """
     if not isinstance(method, Estimator | None):
@@ -206,29 +400,33 @@ def estimate(
             message(
                 "method",
                 "must be an estimator object",
-                kind(method),
+                kind_of(method),
                 "For example MaximumLikelihood()",
             )
         )
     data = likelihood_data(tally, attributes)
-    if method is not None:
-        return Estimate(method.fit(data), data, method)
-    if data.domain.size > _VALUES:
-        rule = f"must have at most {_VALUES} values for the recommended method, which takes a kilobyte for each"
+    chosen, fit = _recommended_fit(data) if method is None else (method, method.fit(data))
+    return Estimate(fit, data, chosen)
+
+
+def _recommended_fit(data: LikelihoodData) -> tuple[Estimator, Fit]:
+    """The recommended estimator for the data, and its fit."""
+    if data.domain.size > _MOST_VALUES:
         raise ArgumentError(
             message(
                 "domain",
-                rule,
+                f"must have at most {_MOST_VALUES} values for the recommended method",
                 str(data.domain.size),
                 "Name a method: Inversion('project'), -m project",
             )
         )
-    chosen = recommended(data.domain, data.channel)
-    fit = chosen.fit(data)
-    if isinstance(chosen, LogSpline):
-        # Whole numbers that come in threes, heaped ages: where the likelihood rules smoothness out, it decides alone.
+    smooth = recommended(data.domain, data.channel)
+    fit = smooth.fit(data)
+    if smooth == LogSpline():
+        # Some counts are not smooth, such as ages that people round to tens. Where the likelihood
+        # rules smoothness out, its maximum is the estimate.
         sharp = MaximumLikelihood()
         best = sharp.fit(data)
         if rules_out(fit, best):
-            chosen, fit = sharp, best
-    return Estimate(fit, data, chosen)
+            return sharp, best
+    return smooth, fit

@@ -1,4 +1,4 @@
-"""Confidence intervals for shares."""
+"""Confidence intervals for shares, and for functions of shares."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from warner._core.checks import (
     choice,
@@ -25,9 +26,11 @@ from warner.estimators.fit import Status
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import WHOLE
 from warner.metrics.simplex import project
-from warner.results.solution import Solution
+from warner.results.solution import Solution, Weights
 
 TARGETS = ("population", "respondents")
+KINDS = ("wald", "bootstrap", "fisher", "posterior")
+_DRAWS = 1000  # the 0.025 quantile of so many draws is that of a share within 0.005 (one sd)
 
 
 def interval(
@@ -35,15 +38,15 @@ def interval(
     level: float = 0.95,
     target: str = "population",
     kind: str | None = None,
-    weights: Any = None,
+    weights: Weights = None,
     replicates: int = 200,
     rng: np.random.Generator | None = None,
 ) -> np.ndarray:
-    """Confidence intervals (K, 2) for the true shares, or (r, 2) for functions of them; arguments as of ``Estimate.interval``."""
+    """Confidence intervals for the true shares: see :meth:`warner.Estimate.interval`."""
     asked, kind = kind, default_kind(solution, target) if kind is None else kind
-    choice("kind", kind, ("wald", "bootstrap", "fisher", "posterior"))
+    choice("kind", kind, KINDS)
     if solution.sums is not None and kind in ("bootstrap", "fisher"):
-        # A function of a marginal is a function of the whole, which is refitted and summed.
+        # A function of a marginal is a function of the joint distribution, which is refitted.
         return interval(
             solution.sums.whole,
             level,
@@ -67,37 +70,41 @@ def interval(
 
 
 def default_kind(solution: Solution, target: str) -> str:
-    """The kind of intervals that is given where none is asked for."""
+    """The kind of intervals that is given by default."""
     if solution.fit.by_draws and target == "population":
         return "posterior"
     return "wald" if solution.sums is None else solution.sums.kind
 
 
 def available_kind(solution: Solution, target: str = "population") -> str:
-    """The kind of intervals in a table of shares: as :func:`default_kind`, or ``"none"`` where nothing bounds a share."""
+    """The kind of intervals in a table: the default, or ``"none"`` where nothing bounds a share."""
     kind = default_kind(solution, target)
-    return (
-        kind
-        if kind == "posterior" or solution.fit.mean is not None or solution.has_intervals
-        else "none"
-    )
+    is_bounded = kind == "posterior" or solution.fit.mean is not None or solution.has_intervals
+    return kind if is_bounded else "none"
 
 
 def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") -> np.ndarray:
-    """Wald intervals (K, 2) around the unbiased estimate, from the exact variance of the inversion.
+    """Wald intervals around the unbiased estimate, from the exact variance of the inversion.
 
-        theta_x +- z sqrt(V_x / n),   V_x = sum_y Pr(y) L[x, y]^2 - theta_x^2,   L the linear inverse
+        theta_x +- z sqrt(V_x / n)
+        V_x = sum_y Pr(y) L[x, y]^2 - theta_x^2,   L the linear inverse
 
-    V_x is for users drawn independently from a population. For *these respondents*, whose values are fixed, only the
-    mechanism's randomness counts: V_x - theta_x (1 - theta_x). Limits are clipped to [0, 1].
+    V_x is for people drawn independently from a population. For these respondents, whose values
+    are fixed, only the randomness of the mechanism counts: V_x - theta_x (1 - theta_x). Limits
+    are clipped to [0, 1].
 
-    The intervals are centred on the unbiased estimate whatever method made the point estimate; each holds on its own, not
-    all at once. Where the unbiased estimate lies outside [0, 1] its nearest end takes its place as the centre: the interval then
-    keeps its width, and covers at least as often. All is asymptotic: it takes a few hundred people, more at small epsilon.
+    The intervals are around the unbiased estimate, whatever method made the point estimate. Each
+    interval holds on its own, and not all at once. Where the unbiased estimate lies outside
+    [0, 1], the nearest end is the centre: the interval keeps its width and covers at least as
+    often. Coverage is asymptotic. It needs a few hundred people, and more at small epsilon.
 
     Args:
-        level: coverage asked for, in (0, 1).
+        data: the channel, the report frequencies and n.
+        level: coverage, in (0, 1).
         target: ``"population"`` or ``"respondents"``.
+
+    Returns:
+        (K, 2) low and high of each share.
 
     Raises:
         IdentifiabilityError: the channel has no inverse.
@@ -107,12 +114,12 @@ def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") 
     centre = data.channel.invert(data.weights)
     plausible = project(centre)
     variance = data.channel.variance(plausible)
-    # A value whose reports only it can make has variance 0 where nobody reported it, or everybody. Its share is taken to be at least
-    # z^2 / (n + z^2) from 0 and from 1, which gives a binomial the limits of Wilson's interval there. Noise makes that negligible elsewhere.
+    # A report that only one value can make has variance 0 where nobody or everybody sent it. The
+    # share is then taken to be at least z^2 / (n + z^2) from 0 and from 1. For a binomial this
+    # gives the limits of Wilson's interval there. With noise it is negligible.
     least = z**2 / (data.n + z**2)
-    spread = (
-        1 - least
-    ) * plausible + least / plausible.size  # some share for every value, so that each has others
+    # Every value gets some share, so that the moments given the other values exist.
+    spread = (1 - least) * plausible + least / plausible.size
     own = data.channel.inverse_moments(spread)[1]
     null = data.channel.variance_at_zero(spread)
     if target == "respondents":
@@ -125,41 +132,50 @@ def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") 
     variance = np.maximum(variance, 0.0)
     half = z * np.sqrt(variance / data.n)
     centre = np.clip(centre, 0.0, 1.0)
-    return np.clip(np.stack([centre - half, centre + half], axis=1), 0.0, 1.0)
+    limits: np.ndarray = np.clip(np.stack([centre - half, centre + half], axis=1), 0.0, 1.0)
+    return limits
 
 
 def bootstrap(
     solution: Solution,
     level: float = 0.95,
     target: str = "population",
-    weights: Any = None,
+    weights: Weights = None,
     replicates: int = 200,
     rng: np.random.Generator | None = None,
 ) -> np.ndarray:
-    """Parametric bootstrap intervals for shares (K, 2), or for functions of them (r, 2).
+    """Parametric bootstrap intervals for shares, or for functions of shares.
 
-        theta* = estimator(tally simulated from theta);   limits 2 f(theta) - (1 - a/2), (a/2) quantiles of f(theta*)
+        theta* = estimator(tally simulated from theta)
+        limits = 2 f(theta) - the (1 - a/2) and (a/2) quantiles of f(theta*)
 
-    Tallies are simulated, not people, so the cost does not grow with n. For *these respondents* people's values are drawn
-    too, their reports from those, and what counts is how far f(theta*) is from f of the values drawn.
+    Tallies are simulated, not people, so the cost does not grow with n. For these respondents,
+    values of people are drawn first, and reports from the values. Then f(theta*) is compared with
+    f of the values drawn.
 
-    Around shares inside the simplex the intervals are asymptotically exact. At its border, where a true share is 0, an estimator
-    that keeps to the simplex is biased and the bootstrap does not see it: limits are then clipped to the range of f on the
-    simplex, and cover at least where the estimate is 0 too, but no level is guaranteed. Wald intervals hold there.
+    Inside the simplex the intervals are asymptotically exact. At its border, where a true share
+    is 0, an estimator that stays in the simplex is biased, and the bootstrap does not show the
+    bias. Limits are therefore clipped to the range of f on the simplex. They cover where the
+    estimate is 0 too, but no level is guaranteed there. Wald intervals keep their level there.
 
-    A function that jumps, such as a quantile of a discrete distribution, must not be given here: see :mod:`warner.results.summaries`.
+    A function that jumps, such as a quantile of a discrete distribution, must not be given here:
+    see :mod:`warner.results.summaries`.
 
     Args:
         solution: an estimate with its estimator.
-        level: coverage asked for, in (0, 1).
+        level: coverage, in (0, 1).
         target: ``"population"`` or ``"respondents"``.
-        weights: (r, K) or (K,): f(theta) = weights @ theta; None for the shares themselves; or f itself, a smooth function
-            (K,) -> (r,), whose attribute ``limits``, (low, high), where it has one, is the range that it can have.
-        replicates: how many simulated tallies; at least 20.
+        weights: (r, K) or (K,) for f(theta) = weights @ theta; None for the shares themselves; or
+            f itself, a smooth function (K,) -> (r,). If f has an attribute ``limits``, (low,
+            high), it is the range of f.
+        replicates: number of simulated tallies, at least 20.
         rng: None for fresh randomness.
 
+    Returns:
+        (K, 2) or (r, 2) low and high.
+
     Raises:
-        ArgumentError: weights of another shape, or a tally that keeps only the reports seen.
+        ArgumentError: weights of another shape, or a tally that keeps only the reports received.
 
     Source: METHODS 5; [P3 sec VII].
     """
@@ -170,8 +186,8 @@ def bootstrap(
     data = solution.data
     function, lowest, highest = _function(weights, data.domain.size)
     centre = solution.probabilities
-    if (centre < 0).any() or not centre.sum() > 0:  # unbiased estimates of few reports may all be 0
-        centre = project(centre)
+    if (centre < 0).any() or not centre.sum() > 0:
+        centre = project(centre)  # unbiased estimates can be negative, or all 0
     chances = centre / centre.sum()
     middle = function(centre)
     errors = np.empty((replicates, middle.size))
@@ -187,16 +203,15 @@ def bootstrap(
         row[:] = function(
             solution.estimator.fit(replace(data, channel=channel, weights=drawn)).shares
         ) - function(truth)
-    # Of R replicates the k-th smallest stands at k / (R + 1); else few replicates make narrow intervals.
+    # The k-th smallest of R errors is the k / (R + 1) quantile. With k / R, few replicates would
+    # make narrow intervals.
     low, high = np.quantile(errors, [alpha / 2, 1 - alpha / 2], axis=0, method="weibull")
-    return np.clip(np.stack([middle - high, middle - low]), lowest, highest).T
+    limits: np.ndarray = np.clip(np.stack([middle - high, middle - low]), lowest, highest)
+    return limits.T
 
 
-DRAWS = 1000  # its 0.025 quantile is then that of a share within 0.005 (one sd)
-
-
-def holding(bounds: np.ndarray, values: Any) -> np.ndarray:
-    """Intervals (r, 2) widened to hold ``values`` (r,), estimates of the same numbers that were made otherwise.
+def holding(bounds: np.ndarray, values: ArrayLike) -> np.ndarray:
+    """Intervals (r, 2), widened to hold other estimates (r,) of the same numbers.
 
     >>> holding(np.array([[0.1, 0.2], [0.3, 0.4]]), [0.15, 0.5]).tolist()
     [[0.1, 0.2], [0.3, 0.5]]
@@ -208,20 +223,26 @@ def posterior(
     solution: Solution,
     level: float = 0.95,
     target: str = "population",
-    weights: Any = None,
+    weights: Weights = None,
     rng: np.random.Generator | None = None,
 ) -> np.ndarray:
-    """Posterior intervals for shares (K, 2), or for functions of them (r, 2): a/2 and 1 - a/2 quantiles of f over draws of theta.
+    """Posterior intervals for shares, or for functions of shares.
+
+        limits = the a/2 and 1 - a/2 quantiles of f(theta) over draws of theta from the posterior
 
     Args:
-        solution: one whose estimator has a posterior: ``solution.fit.draws``.
+        solution: one whose estimator has a posterior, ``solution.fit.draws``.
         level: posterior probability, in (0, 1).
         target: only ``"population"``.
-        weights: (r, K) or (K,): f(theta) = weights @ theta; None for the shares themselves; or f itself, (K,) -> (r,).
+        weights: (r, K) or (K,) for f(theta) = weights @ theta; None for the shares themselves; or
+            f itself, (K,) -> (r,).
         rng: None for the same draws at every call.
 
+    Returns:
+        (K, 2) or (r, 2) low and high.
+
     Raises:
-        ArgumentError: no posterior, or one that was asked about the respondents.
+        ArgumentError: the estimator has no posterior, or the target is the respondents.
     """
     alpha = 1 - probability("level", level)
     if choice("target", target, TARGETS) == "respondents":
@@ -247,11 +268,11 @@ def posterior(
         [
             function(theta)
             for theta in solution.fit.draws(
-                DRAWS, _generator(np.random.default_rng(0) if rng is None else rng)
+                _DRAWS, _generator(np.random.default_rng(0) if rng is None else rng)
             )
         ]
     )
-    # Of a function that jumps the limits are values that it had.
+    # The limits are values that f had, also where f jumps.
     low, high = (
         np.quantile(found, alpha / 2, axis=0, method="lower"),
         np.quantile(found, 1 - alpha / 2, axis=0, method="higher"),
@@ -260,25 +281,32 @@ def posterior(
 
 
 def fisher(
-    solution: Solution, level: float = 0.95, target: str = "population", weights: Any = None
+    solution: Solution, level: float = 0.95, target: str = "population", weights: Weights = None
 ) -> np.ndarray:
-    """Intervals for shares (K, 2), or for linear functions of them (r, 2), from the Fisher information at a maximum.
+    """Intervals for shares, or for linear functions of shares, from the Fisher information.
 
-        f(theta) +- z sqrt(c' V c),   V = T (T' I T)^-1 T',   I = n A' diag(1 / A theta) A,   T a basis of {d : 1'd = 0}
+        f(theta) +- z sqrt(c' V c),   V = T (T' I T)^-1 T'
+        I = n A' diag(1 / A theta) A,   T a basis of {d : 1'd = 0}
 
-    For reports that say more than the inversion uses (local hashing, whole reports of bits) they are narrower than Wald's. For
-    *these respondents*, V - (diag theta - theta theta') / n: the covariance of the efficient estimate with the respondents' shares
-    is the variance of the latter.
+    They are narrower than Wald's where reports say more than the inversion uses, as those of
+    local hashing or whole reports of bits. For these respondents V is
+    V - (diag theta - theta theta') / n, because the covariance of the efficient estimate with the
+    shares of the respondents is the variance of these shares.
 
     Args:
-        solution: a maximum of the likelihood with no share at 0: there the likelihood is flat to first order all around.
-        level: coverage asked for, in (0, 1).
+        solution: a maximum of the likelihood with no share at 0. At the border of the simplex the
+            likelihood is not flat to first order, and the information gives no interval.
+        level: coverage, in (0, 1).
         target: ``"population"`` or ``"respondents"``.
-        weights: (r, K) or (K,): f(theta) = weights @ theta; None for the shares themselves.
+        weights: (r, K) or (K,) for f(theta) = weights @ theta; None for the shares themselves.
+
+    Returns:
+        (K, 2) or (r, 2) low and high.
 
     Raises:
-        ArgumentError: not the maximum of a likelihood of whole reports, or one at the border of the simplex.
-        IdentifiabilityError: the information is singular: some function of the shares is not identified.
+        ArgumentError: not the maximum of a likelihood of whole reports, or one with a share at 0.
+        IdentifiabilityError: the information is singular: some function of the shares is not
+            identified.
 
     Source: METHODS 6; Cramer-Rao on the simplex.
     """
@@ -329,7 +357,10 @@ def fisher(
 
 
 def _information(data: LikelihoodData, theta: np.ndarray) -> np.ndarray:
-    """Fisher information (K, K) per report: over all reports where the channel lists them, else the observed one."""
+    """Fisher information (K, K) per report.
+
+    It is the expectation over all reports where the channel lists them, else the observed one.
+    """
     channel = data.channel
     d = channel.matvec(theta)
     rows, w = channel.restrict_to_observed(data.weights)
@@ -339,14 +370,15 @@ def _information(data: LikelihoodData, theta: np.ndarray) -> np.ndarray:
 
 
 def normal_quantile(level: float) -> float:
-    """z of a two-sided interval."""
+    """The z of a two-sided interval with this coverage."""
     upper = (1 + probability("level", level)) / 2
     if upper >= 1:
         raise ArgumentError(message("level", "must be further from 1", repr(level)))
     return NormalDist().inv_cdf(upper)
 
 
-def _generator(rng: Any) -> np.random.Generator:
+def _generator(rng: np.random.Generator | None) -> np.random.Generator:
+    """The generator, or a fresh one; refused where it is anything else."""
     if rng is not None and not isinstance(rng, np.random.Generator):
         raise ArgumentTypeError(
             message("rng", "must be None or a numpy.random.Generator", kind(rng))
@@ -354,8 +386,11 @@ def _generator(rng: Any) -> np.random.Generator:
     return np.random.default_rng() if rng is None else rng
 
 
-def _function(weights: Any, size: int) -> tuple[Callable[[np.ndarray], np.ndarray], Any, Any]:
-    """A function of the shares, (K,) -> (r,), and the least and the largest that it can be, (r,) or one for all."""
+def _function(weights: Weights, size: int) -> tuple[Callable[[np.ndarray], np.ndarray], Any, Any]:
+    """A function of the shares, (K,) -> (r,), and its range on the simplex.
+
+    Both ends of the range are (r,), or one number for all.
+    """
     if callable(weights):
         lowest, highest = getattr(weights, "limits", (-np.inf, np.inf))
         return (lambda theta: _vector(weights(theta))), lowest, highest
@@ -363,8 +398,8 @@ def _function(weights: Any, size: int) -> tuple[Callable[[np.ndarray], np.ndarra
     return (lambda theta: matrix @ theta), matrix.min(axis=1), matrix.max(axis=1)
 
 
-def _vector(value: Any) -> np.ndarray:
-    """What a function of the shares gave, as finite numbers (r,)."""
+def _vector(value: ArrayLike) -> np.ndarray:
+    """The result of a function of the shares, as finite numbers (r,)."""
     array = np.atleast_1d(np.asarray(value, dtype=np.float64))
     if array.ndim != 1 or not np.isfinite(array).all():
         raise ArgumentError(
@@ -377,7 +412,7 @@ def _vector(value: Any) -> np.ndarray:
     return array
 
 
-def _functions(weights: Any, size: int) -> np.ndarray:
+def _functions(weights: Weights, size: int) -> np.ndarray:
     """(r, K) linear functions of the shares; the shares themselves for None."""
     if weights is None:
         return np.eye(size)
@@ -397,6 +432,7 @@ def _functions(weights: Any, size: int) -> np.ndarray:
 def _clipped(
     matrix: np.ndarray, middle: np.ndarray, below: np.ndarray, above: np.ndarray
 ) -> np.ndarray:
-    """Limits (r, 2) within what the functions can be on the simplex."""
+    """Limits (r, 2), clipped to the range of the functions on the simplex."""
     limits = np.stack([middle - below, middle + above], axis=1)
-    return np.clip(limits, matrix.min(axis=1)[:, None], matrix.max(axis=1)[:, None])
+    clipped: np.ndarray = np.clip(limits, matrix.min(axis=1)[:, None], matrix.max(axis=1)[:, None])
+    return clipped

@@ -1,4 +1,9 @@
-"""The collector's half of personalised protection: from shares of values and bots to shares of values [P2 sec 5.3, 5.4]."""
+"""Personalised protection at the collector: the shares of tags are given back to values.
+
+A person can hide a value under a tag, such as a home address under "@home" [P2 sec 5.3, 5.4].
+The device then randomises the tag in place of the value, and the estimate is of values and tags.
+P2 calls the tags bots.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from warner._core.checks import distribution, kind, real
 from warner._core.errors import (
@@ -22,56 +28,79 @@ from warner.results.solution import Solution
 
 @dataclass(frozen=True, eq=False)
 class Redistributed:
-    """Shares of values after the bots' shares were given back to values.
+    """Shares of values, after the shares of tags were given back to values.
 
     Attributes:
-        probabilities: (K,) p = r + sum_k r(bot k) pi_k [P2 eq 22].
+        probabilities: (K,) p = r + sum_k r(tag k) pi_k [P2 eq 22].
         domain: the K values.
-        estimate: the shares r of values and bots (K + tags,).
-        bots: {tag: r(bot)}.
-        matrix: (K, K + tags), p = matrix @ r; where a pi_k is in proportion to r itself, at this r.
-        worst_case: 2 sum_k |r(bot k)|: the most that wrong background knowledge can add to the l1 loss.
+        estimate: the estimated shares r (K + tags,) of values and tags.
+        tag_shares: {tag: r(tag)}.
+        matrix: (K, K + tags), p = matrix @ r. Where a pi_k is in proportion to r, it is so at
+            this r.
+        worst_case: 2 sum_k |r(tag k)|, the most that wrong background knowledge adds to the l1
+            loss.
+
+    >>> from warner import Integers, Personalized, UtilityOptimizedRR, estimate, redistribute
+    >>> city = Personalized(UtilityOptimizedRR(Integers(0, 9), 2.0, sensitive=[3]), ["home"])
+    >>> reports = city.device({"home": [4]}).randomize([4] * 500 + [7] * 500)
+    >>> shares = redistribute(estimate(city.tally(reports)), {"home": [0.1] * 10})
+    >>> list(shares.tag_shares), shares.interval().shape
+    (['home'], (10, 2))
     """
 
     probabilities: np.ndarray
     domain: Domain
     estimate: Solution
-    bots: dict[str, float]
+    tag_shares: dict[str, float]
     matrix: np.ndarray
     worst_case: float
 
     def bound(self, loss: float, background: Mapping[str, float] | None = None) -> float:
-        """An upper bound of l1(p, truth): ``loss`` + sum_k |r(bot k)| l1(pi_k, true pi_k) [P2 theorem 1].
+        """An upper bound of the l1 distance of p from the true shares.
+
+            loss + sum_k |r(tag k)| l1(pi_k, true pi_k)
 
         The absolute values are needed where an inversion is negative.
 
         Args:
-            loss: l1 loss of the shares of values and bots, for example warner.design.theory.expected_loss of the common mechanism.
-            background: {tag: l1 loss of its background knowledge}, 2, the most there is, where it is not given.
+            loss: the l1 loss of the shares of values and tags, for example
+                ``warner.theory.expected_loss(mechanism, theta, n, "l1")`` of the common mechanism.
+            background: {tag: l1 loss of its background knowledge}; 2, the most there is, for a
+                tag that is not named.
+
+        Returns:
+            The bound.
+
+        Raises:
+            ArgumentError: a negative loss, an unknown tag, or an l1 loss outside [0, 2].
+
+        Source: [P2 theorem 1].
         """
         if real("loss", loss) < 0:
             raise ArgumentError(message("loss", "must be at least 0", repr(loss)))
         losses = {} if background is None else dict(background)
+        tags = ", ".join(self.tag_shares)
         for tag, value in losses.items():
-            if tag not in self.bots or not 0 <= real(f"background {tag}", value) <= 2:
+            if tag not in self.tag_shares or not 0 <= real(f"background {tag}", value) <= 2:
                 raise ArgumentError(
                     message(
                         "background",
-                        f"must give an l1 loss in [0, 2] to tags among {', '.join(self.bots)}",
+                        f"must give an l1 loss in [0, 2] to tags among {tags}",
                         f"{tag}: {value}",
                     )
                 )
-        return loss + sum(abs(share) * losses.get(tag, 2.0) for tag, share in self.bots.items())
+        return loss + sum(
+            abs(share) * losses.get(tag, 2.0) for tag, share in self.tag_shares.items()
+        )
 
     def to_json(self) -> dict[str, Any]:
-        """The redistributed shares as JSON data."""
+        """The redistributed shares as JSON data: shares, tags and worst_case."""
         shares = [
             {"value": v, "estimate": float(p)}
             for v, p in zip(self.domain.labels, self.probabilities, strict=True)
         ]
-        return {
-            "redistributed": {"shares": shares, "tags": self.bots, "worst_case": self.worst_case}
-        }
+        tags = self.tag_shares
+        return {"redistributed": {"shares": shares, "tags": tags, "worst_case": self.worst_case}}
 
     def interval(
         self,
@@ -80,21 +109,44 @@ class Redistributed:
         replicates: int = 200,
         rng: np.random.Generator | None = None,
     ) -> np.ndarray:
-        """Bootstrap intervals (K, 2) for the shares, taking the background knowledge as true."""
+        """Bootstrap intervals for the shares. They take the background knowledge as true.
+
+        Args:
+            level: coverage, in (0, 1).
+            target: ``"population"`` or ``"respondents"``.
+            replicates: number of simulated tallies, at least 20.
+            rng: None for fresh randomness.
+
+        Returns:
+            (K, 2) low and high of each share.
+        """
         return interval(self.estimate, level, target, "bootstrap", self.matrix, replicates, rng)
 
 
-def redistribute(estimate: Solution, background: Mapping[str, Any] | None = None) -> Redistributed:
-    """Give the bots' shares back to values: p(x) = r(x) + sum_k r(bot k) pi_k(x).
+def has_tags(estimate: Solution) -> bool:
+    """Whether an estimate is of values and tags, so that :func:`redistribute` applies to it."""
+    return bool(estimate.domain.tags)
+
+
+def redistribute(
+    estimate: Solution, background: Mapping[str, ArrayLike] | None = None
+) -> Redistributed:
+    """Give the shares of tags back to values.
+
+        p(x) = r(x) + sum_k r(tag k) pi_k(x)
 
     Args:
-        estimate: from the tally of a Personalized mechanism, over values and bots.
-        background: {tag: pi_k (K,)}, the distribution of values that people hide under a tag, where it is known. For other
-            tags pi_k is in proportion to r over the values that are not sensitive for everyone; uniform over them where r is 0 there.
+        estimate: the estimate of values and tags, from the tally of a Personalized mechanism.
+        background: {tag: pi_k (K,)}, the distribution of the values that people hide under a tag,
+            where it is known. For a tag that is not named, pi_k is in proportion to r over the
+            values that are not sensitive for everyone, or uniform over them where r is 0 there.
+
+    Returns:
+        Redistributed: the shares p (K,) of values.
 
     Raises:
         MismatchError: an estimate without tags.
-        ArgumentError: an unknown tag, or background knowledge that is not a distribution over the values.
+        ArgumentError: an unknown tag, or background knowledge that is not a distribution.
 
     Source: [P2 eq 22].
 
@@ -117,6 +169,23 @@ def redistribute(estimate: Solution, background: Mapping[str, Any] | None = None
             )
         )
     size = tagged.untagged.size
+    known = _background(background, tagged.tags)
+    r = estimate.probabilities
+    proportional = _proportional(r[:size], _not_sensitive(estimate, size))
+    matrix = np.concatenate([np.eye(size), np.zeros((size, len(tagged.tags)))], axis=1)
+    for k, tag in enumerate(tagged.tags):
+        matrix[:, size + k] = (
+            distribution(f"background {tag}", known[tag], size) if tag in known else proportional
+        )
+    tag_shares = {tag: float(r[size + k]) for k, tag in enumerate(tagged.tags)}
+    worst_case = 2 * sum(abs(share) for share in tag_shares.values())
+    return Redistributed(matrix @ r, tagged.untagged, estimate, tag_shares, matrix, worst_case)
+
+
+def _background(
+    background: Mapping[str, ArrayLike] | None, tags: tuple[str, ...]
+) -> dict[str, ArrayLike]:
+    """Background knowledge as a dict; refused where it names an unknown tag."""
     if background is not None and not isinstance(background, Mapping):
         raise ArgumentTypeError(
             message(
@@ -124,15 +193,16 @@ def redistribute(estimate: Solution, background: Mapping[str, Any] | None = None
             )
         )
     known = {} if background is None else dict(background)
-    if any(tag not in tagged.tags for tag in known):
+    if any(tag not in tags for tag in known):
+        named = ", ".join(map(str, known))
         raise ArgumentError(
-            message(
-                "background",
-                f"must be of tags among {', '.join(tagged.tags)}",
-                ", ".join(map(str, known)),
-            )
+            message("background", f"must be of tags among {', '.join(tags)}", named)
         )
-    r = estimate.probabilities
+    return known
+
+
+def _not_sensitive(estimate: Solution, size: int) -> np.ndarray:
+    """The mask (K,) of values that are not sensitive for everyone; all where every value is."""
     law = estimate.data.channel.support_law()
     if law is None:
         raise MismatchError(
@@ -143,25 +213,13 @@ def redistribute(estimate: Solution, background: Mapping[str, Any] | None = None
                 "Estimate from one tally",
             )
         )
-    open_ = law.q[:size] == 0  # no one but a value itself makes such reports
-    if not open_.any():
-        open_ = np.ones(
-            size, dtype=bool
-        )  # everything is sensitive for everyone: no one has use for a tag
-    base = np.where(open_, np.maximum(r[:size], 0.0), 0.0)
+    # Only the value itself makes the reports that support such a value.
+    mask = law.q[:size] == 0
+    return mask if mask.any() else np.ones(size, dtype=bool)
+
+
+def _proportional(shares: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """The distribution (K,) in proportion to the positive shares of the masked values."""
+    base = np.where(mask, np.maximum(shares, 0.0), 0.0)
     total = float(base.sum())
-    proportional = base / total if total > 1e-12 else open_ / open_.sum()
-    matrix = np.concatenate([np.eye(size), np.zeros((size, len(tagged.tags)))], axis=1)
-    for k, tag in enumerate(tagged.tags):
-        matrix[:, size + k] = (
-            distribution(f"background {tag}", known[tag], size) if tag in known else proportional
-        )
-    bots = {tag: float(r[size + k]) for k, tag in enumerate(tagged.tags)}
-    return Redistributed(
-        matrix @ r,
-        tagged.untagged,
-        estimate,
-        bots,
-        matrix,
-        2 * sum(abs(share) for share in bots.values()),
-    )
+    return base / total if total > 1e-12 else mask / mask.sum()

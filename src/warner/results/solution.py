@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from warner._core.checks import kind as kind_of
 from warner._core.errors import (
@@ -21,17 +22,20 @@ from warner.estimators import Estimator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
 
+# Functions of the shares: a matrix (r, K), a function (K,) -> (r,), or None for the shares.
+Weights = ArrayLike | Callable[[np.ndarray], ArrayLike] | None
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What an estimator made of data: a record without methods that compute.
+    """The data of an estimation problem, the estimator and its fit: a record that computes nothing.
 
     Attributes:
         fit: what the estimator returned.
         data: the channel, the frequencies of its rows and the number of reports.
         estimator: the estimator.
         attribute: the name of the attribute, where it has one.
-        sums: for a marginal, the solution that was summed over other attributes.
+        sums: for a marginal, the joint solution that was summed over other attributes.
     """
 
     fit: Fit = field(repr=False)
@@ -42,50 +46,62 @@ class Solution:
 
     @property
     def probabilities(self) -> np.ndarray:
+        """The estimated shares (K,) in the domain's order; refused for means alone."""
         return self.fit.shares
 
     @property
     def domain(self) -> Domain:
+        """The K values."""
         return self.data.domain
 
     @property
-    def method(self) -> str:
-        return repr(self.estimator)
-
-    @property
     def n(self) -> int:
+        """The number of reports."""
         return self.data.n
 
     @property
+    def method(self) -> str:
+        """The name of the estimator, as Python code."""
+        return repr(self.estimator)
+
+    @property
     def status(self) -> Status:
+        """How the estimator ended."""
         return self.fit.status
 
     @property
     def gap(self) -> float | None:
+        """Nats per report by which another distribution can be more likely (METHODS 0), or None."""
         return self.fit.gap
 
     @property
     def iterations(self) -> int | None:
+        """The number of steps, or None where there are none."""
         return self.fit.iterations
 
     @property
     def unique(self) -> str | None:
+        """Whether a maximum of the likelihood is the only one, in words, or None."""
         return self.fit.unique
 
     @property
     def components(self) -> int | None:
+        """The number of estimates where several values share one, or None."""
         return self.fit.components
 
     @property
     def log_likelihood(self) -> float | None:
+        """The log-likelihood in nats over all n reports, or None."""
         return self.fit.log_likelihood
 
     @property
     def likelihood(self) -> str | None:
+        """Which likelihood the log-likelihood is of, or None."""
         return self.fit.likelihood
 
     @property
     def seconds(self) -> float | None:
+        """How long an iterative method took, or None."""
         return self.fit.seconds
 
     @cached_property
@@ -96,10 +112,16 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """What a marginal estimate is sums of: an estimate on a Product with ``shape`` values, summed over attributes not in ``keep``.
+    """How a marginal solution was made: a joint solution, summed over attributes.
 
-    A function of the marginal is a function of the whole, so its bootstrap refits the whole and sums; ``kind`` is the interval
-    that is given where none is asked for.
+    A function of the marginal is a function of the joint distribution. Its bootstrap therefore
+    refits the joint distribution and sums.
+
+    Attributes:
+        whole: the joint solution.
+        shape: the numbers of values of its attributes.
+        keep: the places of the attributes that were not summed over.
+        kind: the kind of intervals that is given by default.
     """
 
     whole: Solution
@@ -107,8 +129,13 @@ class Sums:
     keep: tuple[int, ...]
     kind: str
 
-    def of_whole(self, weights: Any, kind: str) -> Any:
-        """``weights``, functions of the sums, as functions of all shares; few of them stay a matrix, which the Fisher information needs."""
+    def of_whole(self, weights: Weights, kind: str) -> Any:
+        """Functions of the marginal, as functions of the joint distribution.
+
+        Args:
+            weights: functions of the marginal.
+            kind: the kind of intervals they are for. The Fisher information needs a matrix.
+        """
         size = int(np.prod([self.shape[axis] for axis in self.keep]))
         if callable(weights):
             return Composed(weights, self, getattr(weights, "limits", (-np.inf, np.inf)))
@@ -131,7 +158,7 @@ class Sums:
 
 @dataclass(frozen=True, eq=False)
 class Composed:
-    """f(sums of theta), with the limits of f."""
+    """A function of a marginal, as a function of the joint distribution, with its limits."""
 
     function: Callable[[np.ndarray], Any]
     sums: Sums

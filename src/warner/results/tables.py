@@ -12,52 +12,40 @@ from warner.io import frame
 from warner.results import summaries
 from warner.results.conditional import key_rows
 from warner.results.intervals import TARGETS, available_kind, interval
+from warner.results.share_rows import share_row
 from warner.results.solution import Solution
 
 
 def rows(
     solution: Solution, level: float = 0.95, target: str = "population"
 ) -> list[dict[str, Any]]:
-    """One dict per value: value, estimate, low, high, n (the number of people the share stands for).
-
-    Where the channel has no inverse nothing bounds a share, and low, high are 0, 1.
-    """
+    """The shares of all values: see :meth:`warner.Estimate.rows`."""
     if solution.fit.probabilities is None:
         return []
-    bounds = (
-        interval(solution, level, target)
-        if available_kind(solution, target) != "none"
-        else np.tile([0.0, 1.0], (solution.domain.size, 1))
-    )
-    return [
-        {
-            "value": value,
-            "estimate": float(p),
-            "low": float(low),
-            "high": float(high),
-            "n": float(p * solution.n),
-        }
-        for value, p, (low, high) in zip(
-            solution.domain.labels, solution.probabilities, bounds, strict=True
-        )
-    ]
+    if available_kind(solution, target) == "none":
+        bounds = np.tile([0.0, 1.0], (solution.domain.size, 1))
+    else:
+        bounds = interval(solution, level, target)
+    shares = zip(solution.domain.labels, solution.probabilities, bounds, strict=True)
+    return [share_row(value, share, limits, solution.n) for value, share, limits in shares]
 
 
 def means(
     solution: Solution, level: float = 0.95, target: str = "population"
 ) -> list[dict[str, float]]:
-    """Mean and interval, one dict per coordinate of the values."""
-    found = summaries.mean(solution)
-    each = found if isinstance(found, tuple) else (found,)
-    bounds = [value.interval(level, target) for value in each]
+    """The mean for each coordinate of the values: see :meth:`warner.Estimate.means`."""
+    mean = summaries.mean(solution)
+    coordinates = mean if isinstance(mean, tuple) else (mean,)
+    bounds = [value.interval(level, target) for value in coordinates]
     return [
         {"estimate": float(value), "low": float(low), "high": float(high)}
-        for value, (low, high) in zip(each, bounds, strict=True)
+        for value, (low, high) in zip(coordinates, bounds, strict=True)
     ]
 
 
 def to_json(solution: Solution, level: float = 0.95, target: str = "population") -> dict[str, Any]:
-    """The estimate as JSON data."""
+    """The estimate as JSON data: see :meth:`warner.Estimate.to_json`."""
+    keys = key_rows(solution, level, target)
     return {
         "format": "warner-estimate",
         "schema": 1,
@@ -80,27 +68,24 @@ def to_json(solution: Solution, level: float = 0.95, target: str = "population")
         "domain": solution.domain.spec(),
         "shares": rows(solution, level, target),
         **({} if solution.fit.mean is None else {"mean": means(solution, level, target)}),
-        **({"keys": keys} if (keys := key_rows(solution, level, target)) else {}),
+        **({"keys": keys} if keys else {}),
     }
 
 
 def to_frame(
     solution: Solution, backend: str = "pyarrow", level: float = 0.95, target: str = "population"
 ) -> Any:
-    """The rows as a data frame of ``backend`` (any that Narwhals can make: pyarrow, polars, pandas, ...)."""
-    found = (
-        rows(solution, level, target)
-        if solution.fit.frequencies is None
-        else key_rows(solution, level, target)
-    )
-    columns: dict[str, list[Any]] = {key: [row[key] for row in found] for key in found[0]}
-    if not isinstance(found[0]["value"], str | int | float | bool):
-        columns["value"] = [json.dumps(v) for v in columns["value"]]
+    """The rows as a data frame: see :meth:`warner.Estimate.to_frame`."""
+    only_keys = solution.fit.frequencies is not None
+    table = (key_rows if only_keys else rows)(solution, level, target)
+    columns: dict[str, list[Any]] = {key: [row[key] for row in table] for key in table[0]}
+    if not isinstance(table[0]["value"], str | int | float | bool):
+        columns["value"] = [json.dumps(value) for value in columns["value"]]
     return frame(columns, backend)
 
 
 def as_text(value: Any) -> str:
-    """A value of a domain as a label: strings as they are, the rest as JSON.
+    """A value of a domain as a label: a string as it is, any other value as JSON.
 
     >>> as_text("x"), as_text(3), as_text((1, 2))
     ('x', '3', '[1, 2]')

@@ -1,0 +1,86 @@
+"""Estimates as a CSV table that spreadsheets show and do not run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from warner._core.text import visible
+from warner.results.estimate import Estimate
+from warner.results.redistribution import Redistributed
+from warner.results.tables import as_text
+
+_HEADER = ["attribute", "value", "estimate", "low", "high", "n", "level", "target"]
+
+# Spreadsheets take a cell for a formula that starts like this, in full width too. A number is none.
+_FORMULA = re.compile(r"'*\s*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+_PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+
+
+def as_cell(value: Any) -> str:
+    """A value of a domain, or a name, as a cell that no spreadsheet takes for a formula.
+
+    A text that starts with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return gets a ``'`` in
+    front, also where blanks or quotation marks come first. The label is therefore the cell without
+    its first ``'``. Numbers stay as they are.
+
+    >>> as_cell("=1+1"), as_cell("@home"), as_cell(-5), as_cell("-5"), as_cell("a-b")
+    ("'=1+1", "'@home", '-5', '-5', 'a-b')
+    """
+    text = visible(as_text(value))
+    return f"'{text}" if _FORMULA.match(text) and not _PLAIN_NUMBER.fullmatch(text) else text
+
+
+def csv_of(
+    estimates: Sequence[Estimate],
+    level: float,
+    target: str,
+    given_back: Sequence[Redistributed] = (),
+) -> str:
+    """The rows of several estimates as CSV.
+
+    Args:
+        estimates: the estimates, one after the other.
+        level: coverage of the intervals.
+        target: ``"population"`` or ``"respondents"``.
+        given_back: estimates whose tags were given back to values; they have no intervals.
+
+    Returns:
+        The table, with the columns attribute, value, estimate, low, high, n, level, target.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_HEADER)
+    for result in estimates:
+        for row in _rows(result, level, target):
+            writer.writerow([*row, level, target])
+    for shares in given_back:
+        name, n = as_cell(f"{shares.estimate.attribute} (tags given back)"), shares.estimate.n
+        for value, p in zip(shares.domain.labels, shares.probabilities.tolist(), strict=True):
+            writer.writerow([name, as_cell(value), p, "", "", p * n, level, target])
+    return out.getvalue()
+
+
+def _rows(result: Estimate, level: float, target: str) -> Iterator[list[Any]]:
+    """Attribute, value, estimate, low, high, n: shares, then keys and their means, then means."""
+    name = result.attribute or ""
+    for row in result.rows(level, target):
+        yield [as_cell(name), as_cell(row["value"]), *_figures(row)]
+    for row in result.key_rows(level, target):
+        value = as_cell(row["value"])
+        yield [as_cell(f"{name} (key)"), value, *_figures(row)]
+        mean = [row["mean"], row["mean_low"], row["mean_high"], row["n"]]
+        yield [as_cell(f"{name} (mean of key)"), value, *mean]
+    if result.fit.mean is not None:
+        several = len(result.fit.mean) > 1
+        for i, mean_row in enumerate(result.means(level, target)):
+            axis = f" of coordinate {i}" if several else ""
+            figures = [mean_row["estimate"], mean_row["low"], mean_row["high"], result.n]
+            yield [as_cell(f"{name} (mean{axis})"), "", *figures]
+
+
+def _figures(row: dict[str, Any]) -> list[Any]:
+    return [row["estimate"], row["low"], row["high"], row["n"]]
