@@ -428,7 +428,7 @@ def test_tuples_that_spend_more_than_their_parts_say_are_found() -> None:
         warner.Repeated(noise, 2),
         warner.PerAttribute(warner.Product(a=domain, b=domain), {"a": noise, "b": noise}),
     ):
-        true = several._tabled([louder.probabilities()] * 2)
+        true = several._joint_probabilities([louder.probabilities()] * 2)
         several.probabilities = lambda true=true: true  # type: ignore[method-assign]
         assert not warner.audit(several).holds
 

@@ -127,7 +127,7 @@ def test_counts_less_what_others_have_in_them_are_those_of_the_collisions() -> N
     """y = theta + (S - (q' + (p - q') M) theta) / gap, with M counted seed by seed, then moved onto the sum."""
     mechanism = LocalHashing(Categorical([str(i) for i in range(30)]), 1.0, seeds=64)
     channel = mechanism.channel()
-    assert hasattr(channel, "shares")
+    assert hasattr(channel, "support_shares")
     rng = np.random.default_rng(2)
     theta = rng.dirichlet(np.ones(30))
     w = channel.simulate(theta, 4000, rng)

@@ -62,8 +62,8 @@ def test_saved_tuples_keep_tables(tmp_path: Path) -> None:
     survey = warner.PerAttribute(
         both,
         {
-            "a": warner.RandomizedResponse(both.domains["a"], 1.0),
-            "b": warner.UnaryEncoding(both.domains["b"], 1.0),
+            "a": warner.RandomizedResponse(both.attributes["a"], 1.0),
+            "b": warner.UnaryEncoding(both.attributes["b"], 1.0),
         },
     )
     reports = survey.randomize([{"a": 1, "b": 2}] * 50)

@@ -138,5 +138,5 @@ def refuse_repeated(names: list[str], found: list[str]) -> None:
     """Refuse a file of answers in which one of the columns ``names`` stands twice."""
     for name in names:
         if found.count(name) > 1:
-            remedy = "Keep the one that holds the answers"
-            raise FileError(message(f"column {name!r}", "stands twice in the file", None, remedy))
+            remedy = "Keep the column that holds the answers"
+            raise FileError(message(f"column {name!r}", "occurs twice in the file", None, remedy))
