@@ -23,7 +23,12 @@ from _data import rows
 from _measure import SEED, claim
 from warner import Categorical, Interval, KeyValue, MaximumLikelihood
 from warner._core.sampling import Source
-from warner.estimators import Estimator, KeyMeans, MixtureReduction, PerKey
+from warner.estimators import (
+    Estimator,
+    KeyMeans,
+    PerKey,
+)
+from warner.estimators.literature import MixtureReduction
 from warner.reports.reports import Reports
 from warner.results.from_tally import likelihood_data
 

@@ -23,7 +23,7 @@ from warner.results.from_tally import likelihood_data
 
 pytestmark = pytest.mark.filterwarnings("error")
 ROUNDING = 1e-12  # shares sum to one within this
-SLOW = (warner.estimators.BiasCorrection, warner.LogSpline)  # their bootstraps
+SLOW = (warner.estimators.literature.BiasCorrection, warner.LogSpline)  # their bootstraps
 EPSILONS = [1e-6, 1.0, 20.0]
 
 

@@ -173,7 +173,7 @@ def test_every_estimator_runs_on_every_mechanism(
     inverts = isinstance(
         estimator,
         warner.Inversion
-        | warner.estimators.WienerFilter
+        | warner.estimators.literature.WienerFilter
         | warner.EmpiricalBayes
         | warner.estimators.Independent,
     )
@@ -197,7 +197,7 @@ def test_every_estimator_runs_on_every_mechanism(
         warner.estimators.Uniform
         | warner.estimators.Observed
         | warner.ExpectationMaximization
-        | warner.estimators.SmoothedEM,
+        | warner.estimators.literature.SmoothedEM,
     ):
         # Base-Cut drops whatever would carry the sum above 1, here a share of 0.1 in half of all runs.
         if name in BLIND:

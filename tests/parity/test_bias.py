@@ -10,10 +10,10 @@ import pytest
 import warner
 from warner import Categorical, Inversion, RandomizedResponse
 from warner.channels import Channel, DirectChannel, StackChannel
-from warner.estimators import BiasCorrection
-from warner.estimators.em.bias_correction import second_order
 from warner.estimators.em.expectation_maximization import climb
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.literature import BiasCorrection
+from warner.estimators.literature.bias_correction import second_order
 from warner.mechanisms import Mechanism
 from warner.results.from_tally import likelihood_data
 

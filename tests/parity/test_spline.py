@@ -13,8 +13,8 @@ import warner
 from tests.registry import MECHANISMS
 from warner import Integers, Interval
 from warner.channels import BandChannel
-from warner.estimators.em.smoothed import SmoothedEM
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.literature.smoothed_em import SmoothedEM
 from warner.estimators.log_spline import (
     Likelihood,
     Prior,

@@ -18,8 +18,8 @@ from warner import (
     UnaryEncoding,
 )
 from warner.channels import StackChannel
-from warner.estimators import BiasCorrection
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.literature import BiasCorrection
 from warner.results.from_tally import likelihood_data
 
 LABELS = Categorical([f"v{x}" for x in range(40)])

@@ -10,7 +10,7 @@ import pytest
 
 import warner
 from warner import Categorical, Estimate, Status, metrics
-from warner.estimators import METHODS, method
+from warner.app.methods import METHODS, method
 
 
 @pytest.fixture(scope="module")

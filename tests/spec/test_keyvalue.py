@@ -16,8 +16,12 @@ import warner
 from tests.registry import KEYED
 from warner import Categorical, Integers, Interval, KeyValue, MaximumLikelihood, Status
 from warner.app.cli import main
-from warner.estimators import KeyMeans, MixtureReduction, PerKey
+from warner.estimators import (
+    KeyMeans,
+    PerKey,
+)
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.literature import MixtureReduction
 from warner.mechanisms import from_header
 from warner.results.from_tally import likelihood_data
 from warner.results.intervals import normal_quantile
@@ -220,7 +224,9 @@ def test_the_recommended_method_fits_the_reports(key: str, value: str) -> None:
 def test_the_values_of_a_key_are_a_distribution_with_intervals() -> None:
     mechanism = _make("direct", "piecewise", 4.0)
     tally = mechanism.tally(mechanism.randomize(_people(40_000), np.random.default_rng(2)))
-    found = warner.estimate(tally, PerKey(warner.estimators.SmoothedEM())).conditional("b")
+    found = warner.estimate(tally, PerKey(warner.estimators.literature.SmoothedEM())).conditional(
+        "b"
+    )
     assert found.probabilities.sum() == pytest.approx(1) and found.frequency == pytest.approx(
         0.35, abs=0.03
     )

@@ -12,8 +12,8 @@ import warner
 from tests.registry import KEYED, MECHANISMS
 from warner import Categorical, Integers, Interval, Status
 from warner.channels import DirectChannel, KroneckerChannel, StackChannel
-from warner.estimators import MixtureReduction, WienerFilter
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.literature import MixtureReduction, WienerFilter
 from warner.metrics import mean_squared_error
 from warner.results.from_tally import likelihood_data
 
@@ -225,7 +225,7 @@ def test_it_is_written_again_by_its_repr() -> None:
         MixtureReduction("mle", tau=1.5),
         MixtureReduction(warner.ExpectationMaximization(9), "prune", "half"),
     ):
-        assert eval(repr(method), vars(warner)) == method
+        assert eval(repr(method), vars(warner) | vars(warner.estimators.literature)) == method
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ import pytest
 import warner
 from tests.registry import MECHANISMS, SEEING
 from warner import EmpiricalBayes, ExpectationMaximization, Integers
+from warner.app.methods import method
 from warner.channels import Channel
-from warner.estimators import Estimator, method
+from warner.estimators import Estimator
 from warner.estimators.fit import Fit
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import Mechanism

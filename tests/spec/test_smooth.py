@@ -11,9 +11,12 @@ import pytest
 import warner
 from warner import Integers, Interval, LogSpline, RandomizedResponse, SquareWave, Status
 from warner.channels import StackChannel
-from warner.estimators import Estimator, SmoothedEM
-from warner.estimators.em.smoothed import smooth
+from warner.estimators import (
+    Estimator,
+)
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.literature import SmoothedEM
+from warner.estimators.literature.smoothed_em import smooth
 from warner.mechanisms import Piecewise
 from warner.metrics import wasserstein1
 from warner.results.from_tally import likelihood_data

@@ -26,6 +26,7 @@ from warner._core.errors import (
 )
 from warner._core.sampling import Source
 from warner.app.background_files import backgrounds
+from warner.app.methods import METHODS, method
 from warner.app.study import Study
 from warner.app.terminal import (
     console,
@@ -43,7 +44,7 @@ from warner.design.auditing import audit as audit_mechanism
 from warner.design.comparison import compare as compare_methods
 from warner.design.planning import plan as make_plan
 from warner.domains import Tagged
-from warner.estimators import METHODS, Estimator, method
+from warner.estimators import Estimator
 from warner.mechanisms import Mechanism, from_header
 from warner.privacy.guarantees import LDP, OSLDP, ULDP, MetricLDP
 from warner.reports.tally import (
