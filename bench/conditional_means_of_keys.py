@@ -72,8 +72,8 @@ def _chicago() -> tuple[np.ndarray, np.ndarray] | None:
 def _means(method: Estimator, data: object, d: int) -> np.ndarray:
     """The estimated mean of every key; the middle where a key has no share."""
     fit = method.fit(data)  # type: ignore[arg-type]
-    if fit.key_means is not None:
-        return fit.key_means
+    if fit.keys is not None:
+        return fit.keys.means
     table = fit.shares.reshape(d, BINS)
     mass = table.sum(axis=1)
     points = (np.arange(BINS) + 0.5) * 2 / BINS - 1

@@ -209,7 +209,7 @@ def test_every_estimator_runs_on_every_mechanism(
         )
     if name == "StochasticRounding":
         assert not result.has_intervals
-        if result.fit.draws is not None:
+        if result.fit.posterior is not None:
             return
         assert {(row["low"], row["high"]) for row in result.rows()} == {(0.0, 1.0)}
         return

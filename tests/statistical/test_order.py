@@ -85,8 +85,8 @@ def test_draws_cover_shares_in_order() -> None:
         walk = np.exp(np.cumsum(rng.normal(size=100)) * 0.2)
         theta = walk / walk.sum()
         fit = EmpiricalBayes().fit(_facts(theta, 30_000, 2.0, rng))
-        assert fit.draws is not None
-        low, high = np.quantile(fit.draws(300, rng), [0.025, 0.975], axis=0)
+        assert fit.posterior is not None
+        low, high = np.quantile(fit.posterior.draws(300, rng), [0.025, 0.975], axis=0)
         hits.append(((low <= theta) & (theta <= high)).mean())
     assert 0.90 < np.mean(hits) < 0.99
 
@@ -99,8 +99,8 @@ def test_draws_of_few_values_cover_the_truth(size: int) -> None:
     for _ in range(120):
         theta = rng.dirichlet(np.ones(size))
         fit = EmpiricalBayes().fit(_facts(theta, 1000, 1.0, rng, warner.RandomizedResponse))
-        assert fit.draws is not None
-        low, high = np.quantile(fit.draws(400, rng), [0.025, 0.975], axis=0)
+        assert fit.posterior is not None
+        low, high = np.quantile(fit.posterior.draws(400, rng), [0.025, 0.975], axis=0)
         hits.append(((low <= theta) & (theta <= high)).mean())
     assert 0.90 < np.mean(hits) < 0.99
 

@@ -77,9 +77,9 @@ def test_draws_cover_the_truth() -> None:
     for _ in range(25):
         theta = rng.dirichlet(np.ones(40))
         data = LikelihoodData(channel, channel.simulate(theta, 10**4, rng), 10**4, Integers(1, 40))
-        draws = EmpiricalBayes().fit(data).draws
-        assert draws is not None
-        low, high = np.quantile(draws(400, rng), [0.025, 0.975], axis=0)
+        posterior = EmpiricalBayes().fit(data).posterior
+        assert posterior is not None
+        low, high = np.quantile(posterior.draws(400, rng), [0.025, 0.975], axis=0)
         hits.append(((low <= theta) & (theta <= high)).mean())
     assert 0.90 < np.mean(hits) < 0.99
 

@@ -137,9 +137,13 @@ def show_estimate(result: Estimate, level: float, target: str, truth: Any = None
         ]
         about += f"Mean {'; '.join(each)}, for the population they were drawn from.\n"
     only = "" if result.unique is None else f"\nThe maximum is {result.unique}."
-    console().print(
-        f"{about}{result.status.value[0].upper()}{result.status.value[1:]}.{gap}{only}\n"
-    )
+    console().print(f"{about}{_method_and_status(result)}{gap}{only}\n")
+
+
+def _method_and_status(result: Estimate) -> str:
+    """What the method computes, and how the fit ended, as sentences."""
+    sentences = [text for text in (result.estimator.summary, result.status.value) if text]
+    return " ".join(f"{text[0].upper()}{text[1:]}." for text in sentences)
 
 
 def _show_keys(result: Estimate, keys: list[dict[str, Any]], level: float) -> None:
@@ -171,7 +175,7 @@ def _show_keys(result: Estimate, keys: list[dict[str, Any]], level: float) -> No
     console().print(
         "Intervals are around the unbiased estimates, each on its own; of a mean they are all that is possible where few have the key."
     )
-    console().print(f"{result.status.value[0].upper()}{result.status.value[1:]}.\n")
+    console().print(f"{_method_and_status(result)}\n")
 
 
 def show_redistributed(result: Redistributed) -> None:
@@ -358,7 +362,7 @@ def csv_of(
         for i, m in enumerate(result.means(level, target) if result.fit.mean is not None else []):
             axis = (
                 f" of coordinate {i}"
-                if result.fit.mean is not None and len(result.fit.mean) > 1
+                if result.fit.mean is not None and len(result.fit.mean.value) > 1
                 else ""
             )
             writer.writerow(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from warner._core.errors import (
 from warner.channels import Channel, marginal, summed
 from warner.domains import Product
 from warner.estimators.base import Estimator
-from warner.estimators.fit import Fit, Status
+from warner.estimators.fit import Fit, Status, status_of_parts
 from warner.estimators.inversion import Inversion
 from warner.estimators.likelihood_data import LikelihoodData
 
@@ -43,6 +43,12 @@ class Independent(Estimator):
     >>> Independent(), Independent([["age", "sex"]], Inversion())
     (Independent(), Independent(groups=(('age', 'sex'),), method=Inversion(constraint=None)))
     """
+
+    summary: ClassVar[str] = (
+        "product of marginals, each estimated alone: right where the attributes, or groups, are "
+        "independent, biased by their dependence elsewhere; for their joint distribution use "
+        "another method"
+    )
 
     groups: Sequence[Sequence[str]] | None = None
     method: Estimator = field(default=Inversion("project"))
@@ -91,7 +97,7 @@ class Independent(Estimator):
         parts += [] if self.method == Inversion("project") else [f"method={self.method!r}"]
         return f"Independent({', '.join(parts)})"
 
-    def fit(self, data: LikelihoodData) -> Fit:
+    def _fit(self, data: LikelihoodData) -> Fit:
         domain = data.domain
         if not isinstance(domain, Product):
             return self.method.fit(data)
@@ -101,10 +107,11 @@ class Independent(Estimator):
         shape = domain.shape
         parts = [self._part(data, domain, keep) for keep in groups]
         table = np.ones(())
-        for part, keep in zip(parts, groups, strict=True):
+        for (part, _), keep in zip(parts, groups, strict=True):
             table = np.multiply.outer(table, part.reshape([shape[axis] for axis in keep]))
         order = np.argsort([axis for keep in groups for axis in keep])
-        return Fit(np.ascontiguousarray(table.transpose(order)).ravel(), Status.INDEPENDENT)
+        status = status_of_parts(status for _, status in parts)
+        return Fit(np.ascontiguousarray(table.transpose(order)).ravel(), status)
 
     def places(self, domain: Product) -> list[list[int]]:
         """The groups as places of their attributes, in the order of the domain."""
@@ -123,11 +130,15 @@ class Independent(Estimator):
         groups += [[name] for name in names if name not in named]
         return sorted(sorted(names.index(name) for name in group) for group in groups)
 
-    def _part(self, data: LikelihoodData, domain: Product, keep: list[int]) -> np.ndarray:
-        """The estimated marginal of one group."""
+    def _part(
+        self, data: LikelihoodData, domain: Product, keep: list[int]
+    ) -> tuple[np.ndarray, Status]:
+        """The estimated marginal of one group, and how its fit ended."""
         found: tuple[Channel, Any] | None = marginal(data.channel, data.weights, domain.shape, keep)
         if found is None:
-            return summed(self.method.fit(data).shares, domain.shape, keep)
+            fit = self.method.fit(data)
+            return summed(fit.shares, domain.shape, keep), fit.status
         attributes = [list(domain.domains.items())[axis] for axis in keep]
         own = attributes[0][1] if len(keep) == 1 else Product(**dict(attributes))
-        return self.method.fit(LikelihoodData(found[0], found[1], data.n, own)).shares
+        fit = self.method.fit(LikelihoodData(found[0], found[1], data.n, own))
+        return fit.shares, fit.status

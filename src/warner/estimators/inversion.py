@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,6 +47,8 @@ class Inversion(Estimator):
     Inversion(constraint='project')
     """
 
+    summary: ClassVar[str] = "unbiased estimate by inversion of the channel, constrained as named"
+
     constraint: Any = None
     weights: str = "inverse-variance"
 
@@ -67,7 +69,7 @@ class Inversion(Estimator):
         named = "" if self.weights == "inverse-variance" else f", weights={self.weights!r}"
         return f"Inversion(constraint={self.constraint!r}{named})"
 
-    def fit(self, data: LikelihoodData) -> Fit:
+    def _fit(self, data: LikelihoodData) -> Fit:
         channel = data.channel
         if self.weights == "equal" and isinstance(channel, StackChannel):
             channel = channel.equally()
@@ -101,9 +103,13 @@ class Uniform(Estimator):
     Uniform()
     """
 
-    def fit(self, data: LikelihoodData) -> Fit:
+    summary: ClassVar[str] = (
+        "a baseline for comparison: the uniform distribution, whatever the reports"
+    )
+
+    def _fit(self, data: LikelihoodData) -> Fit:
         size = data.domain.size
-        return Fit(np.full(size, 1 / size), Status.BASELINE)
+        return Fit(np.full(size, 1 / size), Status.EXACT)
 
 
 @dataclass(frozen=True)
@@ -114,5 +120,7 @@ class Observed(Estimator):
     Observed()
     """
 
-    def fit(self, data: LikelihoodData) -> Fit:
-        return Fit(data.channel.naive_estimate(data.weights), Status.BASELINE)
+    summary: ClassVar[str] = "a baseline for comparison: it does not undo the randomisation"
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        return Fit(data.channel.naive_estimate(data.weights), Status.EXACT)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from warner._core.errors import (
 from warner.channels import Channel, StackChannel, TiedChannel, groups_of
 from warner.domains import Domain, Interval, Product
 from warner.estimators.base import Estimator
-from warner.estimators.fit import Fit, Status
+from warner.estimators.fit import Fit, KeyFit, Status, status_of_parts
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.log_spline import LogSpline
 from warner.estimators.mle.objective import finish
@@ -185,6 +184,11 @@ class KeyMeans(Estimator):
     (True, True)
     """
 
+    summary: ClassVar[str] = (
+        "the frequency of every key and the mean of its values: their distribution is not "
+        "estimated; for distributions use value='piecewise' and PerKey()"
+    )
+
     clip: bool = True
 
     def __post_init__(self) -> None:
@@ -193,7 +197,7 @@ class KeyMeans(Estimator):
     def __repr__(self) -> str:
         return "KeyMeans()" if self.clip else "KeyMeans(clip=False)"
 
-    def fit(self, data: LikelihoodData) -> Fit:
+    def _fit(self, data: LikelihoodData) -> Fit:
         found = key_moments(data, "KeyMeans")
         low, high = found.ends
         raw = found.frequency
@@ -201,12 +205,12 @@ class KeyMeans(Estimator):
             means = np.divide(
                 found.total, raw, out=np.full(raw.size, (low + high) / 2), where=raw > 0
             )
-            return Fit(None, Status.KEY_MEANS, frequencies=raw, key_means=means)
+            return Fit(None, Status.EXACT, keys=KeyFit(raw, means))
         f = np.clip(raw, 1 / data.n, 1.0)
         upper = (found.total - low * raw) / (high - low)
         upper, lower = np.clip(upper, 0.0, f), np.clip(raw - upper, 0.0, f)
         means = (low + high) / 2 + (high - low) / 2 * (upper - lower) / f
-        return Fit(None, Status.KEY_MEANS, frequencies=f, key_means=means)
+        return Fit(None, Status.EXACT, keys=KeyFit(f, means))
 
 
 @dataclass(frozen=True)
@@ -231,6 +235,11 @@ class PerKey(Estimator):
     PerKey(method=LogSpline())
     """
 
+    summary: ClassVar[str] = (
+        "key by key: frequencies by inversion, projected, and given those the values of every key "
+        "by the method named; not a joint maximum of the likelihood"
+    )
+
     method: Any = field(default_factory=LogSpline)
 
     def __post_init__(self) -> None:
@@ -248,8 +257,7 @@ class PerKey(Estimator):
         """The same for one key's values, those of all others left even: what replicates of a bootstrap of that key need."""
         return _OneKey(self, key)
 
-    def fit(self, data: LikelihoodData, only: int | None = None) -> Fit:
-        start = perf_counter()
+    def _fit(self, data: LikelihoodData, only: int | None = None) -> Fit:
         keys = of_keys(data, "PerKey")
         frequencies = project(keys.channel.invert(keys.weights))
         size = data.domain.size // frequencies.size
@@ -266,12 +274,15 @@ class PerKey(Estimator):
                     shares / shares.sum() if shares.sum() > 0 else 1 / size
                 )
         fit = finish(
-            data, theta.ravel(), Status.PER_KEY, sum(f.iterations or 0 for f in fits) or None
+            data,
+            theta.ravel(),
+            status_of_parts(f.status for f in fits),
+            sum(f.iterations or 0 for f in fits) or None,
         )
         merged = (
             sum(f.components or size for f in fits) if any(f.components for f in fits) else None
         )
-        return replace(fit, components=merged, seconds=perf_counter() - start)
+        return replace(fit, components=merged)
 
 
 @dataclass(frozen=True)
@@ -281,5 +292,5 @@ class _OneKey(Estimator):
     whole: PerKey
     key: int
 
-    def fit(self, data: LikelihoodData) -> Fit:
-        return self.whole.fit(data, self.key)
+    def _fit(self, data: LikelihoodData) -> Fit:
+        return self.whole._fit(data, self.key)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from time import perf_counter
+from typing import ClassVar
 
 import numpy as np
 
 from warner.channels import Channel, SupportRows
 from warner.estimators.base import Estimator, require_order
-from warner.estimators.fit import Fit, Status
+from warner.estimators.fit import Fit, PosteriorFit, Status
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import finish, over, require_possible
 from warner.estimators.mle.uniqueness import Uniqueness
@@ -71,12 +71,17 @@ class LogSpline(Estimator):
     LogSpline()
     """
 
-    def fit(self, evidence: LikelihoodData) -> Fit:
-        start = perf_counter()
-        require_order(evidence.domain, "LogSpline")
-        rows, weights = evidence.channel.restrict_to_observed(evidence.weights)
+    summary: ClassVar[str] = (
+        "penalised maximum of the likelihood, the penalty chosen by marginal likelihood: smoother "
+        "than the maximum of the likelihood; if values next to each other should not be alike, use "
+        "MaximumLikelihood() instead"
+    )
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        require_order(data.domain, "LogSpline")
+        rows, weights = data.channel.restrict_to_observed(data.weights)
         require_possible(rows, weights)
-        likelihood = Likelihood(rows, weights, evidence.n * rows.rows_per_report)
+        likelihood = Likelihood(rows, weights, data.n * rows.rows_per_report)
         expand = (
             isinstance(rows, SupportRows)
             and bool(rows.steady.all())
@@ -95,17 +100,15 @@ class LogSpline(Estimator):
             before, theta = theta, chances @ np.stack([model.theta for model in models])
             if not expand or np.abs(theta - before).sum() < _SETTLED:
                 break
-        status = Status.PENALIZED if models[0].converged else Status.STEP_LIMIT
-        fit = finish(evidence, theta / theta.sum(), status, likelihood.steps)
+        status = Status.COMPLETED if models[0].converged else Status.STEP_LIMIT
+        fit = finish(data, theta / theta.sum(), status, likelihood.steps)
         # With fewer different reports than values, what they leave open is the prior's word alone.
-        few = evidence.channel.shape[0] < evidence.channel.shape[1]
+        few = data.channel.shape[0] < data.channel.shape[1]
         unique = Uniqueness.NOT_UNIQUE.value if few else None
         return replace(
             fit,
             unique=unique,
-            draws=Draws(models, chances),
-            by_draws=True,
-            seconds=perf_counter() - start,
+            posterior=PosteriorFit(Draws(models, chances), for_intervals=True),
         )
 
 

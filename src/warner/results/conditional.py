@@ -91,9 +91,7 @@ class Conditional:
         if moments is None:
             return self._asked(mean)
         value = (
-            float(fit.key_means[self.index])
-            if fit.key_means is not None
-            else float(self._asked(mean))
+            float(fit.keys.means[self.index]) if fit.keys is not None else float(self._asked(mean))
         )
         k = self.index
         return Quantity(
@@ -299,6 +297,6 @@ def _attributes(estimate: Solution) -> tuple[Domain, Domain]:
 
 def _shares(estimate: Solution) -> np.ndarray:
     """The frequency of every key (d,), of draws where people hold several pairs."""
-    if estimate.fit.frequencies is not None:
-        return estimate.fit.frequencies
+    if estimate.fit.keys is not None:
+        return estimate.fit.keys.frequencies
     return np.asarray(estimate.probabilities.reshape(_attributes(estimate)[0].size, -1).sum(axis=1))

@@ -214,7 +214,7 @@ def posterior(
     """Posterior intervals for shares (K, 2), or for functions of them (r, 2): a/2 and 1 - a/2 quantiles of f over draws of theta.
 
     Args:
-        solution: one whose estimator has a posterior: ``solution.fit.draws``.
+        solution: one whose estimator has a posterior: ``solution.fit.posterior``.
         level: posterior probability, in (0, 1).
         target: only ``"population"``.
         weights: (r, K) or (K,): f(theta) = weights @ theta; None for the shares themselves; or f itself, (K,) -> (r,).
@@ -233,7 +233,7 @@ def posterior(
                 "Use kind='bootstrap'",
             )
         )
-    if solution.fit.draws is None:
+    if solution.fit.posterior is None:
         raise ArgumentError(
             message(
                 "kind",
@@ -246,7 +246,7 @@ def posterior(
     found = np.stack(
         [
             function(theta)
-            for theta in solution.fit.draws(
+            for theta in solution.fit.posterior.draws(
                 DRAWS, _generator(np.random.default_rng(0) if rng is None else rng)
             )
         ]

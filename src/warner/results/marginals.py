@@ -53,7 +53,7 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     named = estimate.attribute if len(keep) > 1 else list(domain.domains)[keep[0]]
     # Draws of shares one by one do not know how the noise of neighbouring cells cancels in their sums.
     return Solution(
-        replace(fit, probabilities=shares, status=status, draws=None, by_draws=False, path=None),
+        replace(fit, probabilities=shares, status=status, posterior=None, path=None),
         summed_data,
         estimate.estimator,
         named,

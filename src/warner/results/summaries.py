@@ -261,9 +261,8 @@ class Quantile:
 def mean(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
     """See Estimate.mean."""
     points = _points(estimate.domain, "mean")
-    if estimate.fit.mean is not None and estimate.fit.mean_variance is not None:
-        bias = np.zeros(len(points.T)) if estimate.fit.mean_bias is None else estimate.fit.mean_bias
-        given = zip(points.T, estimate.fit.mean, estimate.fit.mean_variance, bias, strict=True)
+    if (fit := estimate.fit.mean) is not None:
+        given = zip(points.T, fit.value, fit.variance, fit.bias, strict=True)
         found = tuple(
             Quantity(
                 float(m),

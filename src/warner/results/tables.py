@@ -63,6 +63,7 @@ def to_json(solution: Solution, level: float = 0.95, target: str = "population")
         "schema": 1,
         "attribute": solution.attribute,
         "method": solution.method,
+        "method_text": solution.estimator.summary,
         "n": solution.n,
         **({"simulated": True} if solution.data.simulated else {}),
         "status": solution.status.name.lower(),
@@ -90,7 +91,7 @@ def to_frame(
     """The rows as a data frame of ``backend`` (any that Narwhals can make: pyarrow, polars, pandas, ...)."""
     found = (
         rows(solution, level, target)
-        if solution.fit.frequencies is None
+        if solution.fit.keys is None
         else key_rows(solution, level, target)
     )
     columns: dict[str, list[Any]] = {key: [row[key] for row in found] for key in found[0]}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from time import perf_counter
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -99,6 +98,8 @@ class ExpectationMaximization(Estimator):
     (ExpectationMaximization(steps=100), ExpectationMaximization(steps='auto'))
     """
 
+    summary: ClassVar[str] = "expectation maximisation, stopped early: a regularised estimate"
+
     steps: int | Literal["auto"]
     keep_path: bool = field(default=False, repr=False)
     start: str = "uniform"
@@ -118,8 +119,7 @@ class ExpectationMaximization(Estimator):
         start = "" if self.start == "uniform" else f", start={self.start!r}"
         return f"ExpectationMaximization(steps={self.steps!r}{start})"
 
-    def fit(self, data: LikelihoodData) -> Fit:
-        start = perf_counter()
+    def _fit(self, data: LikelihoodData) -> Fit:
         if (
             self.start == "independent"
             and isinstance(data.domain, Product)
@@ -157,7 +157,7 @@ class ExpectationMaximization(Estimator):
             kept = np.array(
                 [*((value + moved, gap) for value, gap in path), (fit.log_likelihood, fit.gap)]
             )
-        return replace(fit, path=kept, seconds=perf_counter() - start)
+        return replace(fit, path=kept)
 
     def _by_name(self, data: LikelihoodData, domain: Product) -> Fit | None:
         """The fit with attributes in the order of their names, turned back, so that reports are dealt alike in whatever order they are asked for."""
@@ -171,7 +171,7 @@ class ExpectationMaximization(Estimator):
         if found is None:
             return None
         other = Product(**{names[axis]: domain.domains[names[axis]] for axis in order})
-        fit = self.fit(LikelihoodData(found[0], found[1], data.n, other))
+        fit = self._fit(LikelihoodData(found[0], found[1], data.n, other))
         return replace(
             fit,
             probabilities=summed(
@@ -184,7 +184,7 @@ class ExpectationMaximization(Estimator):
 class _Marginal(Estimator):
     """A marginal to start from: by inversion where each report tells of few values, else by steps of its own."""
 
-    def fit(self, data: LikelihoodData) -> Fit:
+    def _fit(self, data: LikelihoodData) -> Fit:
         plain = isinstance(data.channel, _CLOSED)
         return (Inversion("project") if plain else ExpectationMaximization("auto")).fit(data)
 

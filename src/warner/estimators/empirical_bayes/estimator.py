@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from time import perf_counter
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from warner.estimators.base import Estimator, repr_of_changes
 from warner.estimators.empirical_bayes.few_values import MOST, Few, lattice
 from warner.estimators.empirical_bayes.noise import Noise, onto_sum, separate
 from warner.estimators.empirical_bayes.prior import fit_prior, tilted
-from warner.estimators.fit import Fit, Status
+from warner.estimators.fit import Fit, PosteriorFit, Status
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import over
 from warner.metrics.simplex import project
@@ -61,6 +61,12 @@ class EmpiricalBayes(Estimator):
     EmpiricalBayes()
     """
 
+    summary: ClassVar[str] = (
+        "posterior under a prior learnt from the shares themselves: pulled towards what is common, "
+        "so that all shares together err least; for shares that are right on average one by one "
+        "use Inversion()"
+    )
+
     loss: str = "squared"
     likelihood: str = "binomial"
     order: bool = True
@@ -73,8 +79,7 @@ class EmpiricalBayes(Estimator):
         choice("likelihood", self.likelihood, ("binomial", "normal"))
         choice("order", self.order, (True, False))
 
-    def fit(self, data: LikelihoodData) -> Fit:
-        start = perf_counter()
+    def _fit(self, data: LikelihoodData) -> Fit:
         noise = Noise.of(data, self.likelihood)
         posterior = self._posterior(noise)
         clearer = _uncrossed(data, noise, posterior)
@@ -83,9 +88,7 @@ class EmpiricalBayes(Estimator):
         sharper = _sharpened(data, noise, posterior.shares)
         if sharper is not None:
             posterior = self._posterior(sharper)
-        return Fit(
-            posterior.shares, Status.SHRUNK, seconds=perf_counter() - start, draws=posterior.draws
-        )
+        return Fit(posterior.shares, Status.COMPLETED, posterior=PosteriorFit(posterior.draws))
 
     def _posterior(self, noise: Noise) -> _Posterior:
         """The shares given their noisy estimates."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from time import perf_counter
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from warner._core.errors import (
 from warner.channels import Channel, DirectChannel, groups_of
 from warner.estimators.base import Estimator, repr_of_changes
 from warner.estimators.em.expectation_maximization import climb
-from warner.estimators.fit import Fit, Status
+from warner.estimators.fit import Fit, status_of_parts
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.maximum_likelihood import MaximumLikelihood
 from warner.estimators.mle.objective import finish, require_possible
@@ -78,8 +77,13 @@ class BiasCorrection(Estimator):
     (BiasCorrection(), BiasCorrection(alpha='bootstrap'))
     """
 
-    inner: Any = None
-    alpha: Any = "published"
+    summary: ClassVar[str] = (
+        "expectation maximisation minus a multiple of its bias as Murakami et al. (2018) state it: "
+        "not the maximum of the likelihood; for the maximum use MaximumLikelihood()"
+    )
+
+    inner: Estimator | None = None
+    alpha: float | str = "published"
     ridge: float = 1e-3
     tolerance: float = 1e-3
 
@@ -99,16 +103,14 @@ class BiasCorrection(Estimator):
     def __repr__(self) -> str:
         return repr_of_changes(self)
 
-    def fit(self, data: LikelihoodData) -> Fit:
-        start = perf_counter()
-        theta, a, steps = self._parts(data)
-        corrected = normalize(theta - self._weight(data, theta) * a)
-        fit = finish(data, corrected, Status.CORRECTED, steps)
-        if (
-            fit.log_likelihood == -np.inf
-        ):  # clipping may leave a value out that someone has reported
+    def _fit(self, data: LikelihoodData) -> Fit:
+        inner, bias = self._inner_and_bias(data)
+        corrected = normalize(inner.shares - self._weight(data, inner.shares) * bias)
+        fit = finish(data, corrected, status_of_parts([inner.status]), inner.iterations)
+        if fit.log_likelihood == -np.inf:
+            # Clipping set a share to 0 whose value alone explains a report.
             fit = replace(fit, gap=None, log_likelihood=None)
-        return replace(fit, seconds=perf_counter() - start)
+        return fit
 
     def weight(self, data: LikelihoodData) -> float:
         """The alpha that ``fit`` uses."""
@@ -125,26 +127,28 @@ class BiasCorrection(Estimator):
         published = self.alpha == "published"
         truth = _histogram(channel, w) if published else None
         if truth is None:
-            truth = self._inner(data)[0] if theta is None else theta
+            truth = self._inner(data).shares if theta is None else theta
         runs, alphas = (1, _PRINTED) if published else (_RUNS, _WIDE)
         losses = np.zeros(alphas.size)
         for _ in range(runs):
             drawn, weights = channel.simulate_tally(truth, n, rng)
-            found, a, _ = self._parts(replace(data, channel=drawn, weights=weights))
-            losses += [((normalize(found - alpha * a) - truth) ** 2).sum() for alpha in alphas]
+            inner, bias = self._inner_and_bias(replace(data, channel=drawn, weights=weights))
+            corrected = [normalize(inner.shares - alpha * bias) for alpha in alphas]
+            losses += [((shares - truth) ** 2).sum() for shares in corrected]
         return float(alphas[np.argmin(losses)])
 
-    def _parts(self, data: LikelihoodData) -> tuple[np.ndarray, np.ndarray, int | None]:
-        """What is corrected (K,), a (K,), and the steps it took."""
-        theta, steps = self._inner(data)
+    def _inner_and_bias(self, data: LikelihoodData) -> tuple[Fit, np.ndarray]:
+        """The fit that is corrected, and the estimate a (K,) of its bias."""
+        inner = self._inner(data)
         rows, w = data.channel.restrict_to_observed(data.weights)
-        return theta, second_order(rows, w, theta, data.n * rows.rows_per_report, self.ridge), steps
+        n = data.n * rows.rows_per_report
+        return inner, second_order(rows, w, inner.shares, n, self.ridge)
 
-    def _inner(self, data: LikelihoodData) -> tuple[np.ndarray, int | None]:
+    def _inner(self, data: LikelihoodData) -> Fit:
+        """The fit that is corrected."""
         channel = data.channel
         if self.inner is not None or channel.rows_per_report != 1:
-            fit = (self.inner or MaximumLikelihood()).fit(data)
-            return fit.shares, fit.iterations
+            return (self.inner or MaximumLikelihood()).fit(data)
         rows, w = channel.restrict_to_observed(data.weights)
         require_possible(rows, w)
         groups = groups_of(channel)
@@ -152,8 +156,8 @@ class BiasCorrection(Estimator):
         named = all(isinstance(group, DirectChannel) for group in groups)
         size = channel.shape[1]
         first = channel.naive_estimate(data.weights) if named else np.full(size, 1 / size)
-        theta, _, steps, _ = climb(rows, w, data.n, first, self.tolerance, _STEPS)
-        return theta, steps
+        theta, _, steps, status = climb(rows, w, data.n, first, self.tolerance, _STEPS)
+        return Fit(theta, status, iterations=steps)
 
 
 def second_order(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from warner.channels import Channel, DirectChannel, MergedChannel, SupportChanne
 from warner.domains import Integers
 from warner.estimators.base import Estimator, repr_of_changes
 from warner.estimators.em.expectation_maximization import climb
-from warner.estimators.fit import Fit, Status
+from warner.estimators.fit import Fit, Status, status_of_parts
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.maximum_likelihood import MaximumLikelihood
 from warner.estimators.mle.objective import assess, finish, require_possible
@@ -83,6 +82,11 @@ class MixtureReduction(Estimator):
     (MixtureReduction(), MixtureReduction(inner='mle', operation=None))
     """
 
+    summary: ClassVar[str] = (
+        "values of little weight share one estimate, or are left out; components says how many "
+        "estimates there are"
+    )
+
     inner: Any = None
     operation: str | None = "merge"
     select: str | None = None
@@ -112,8 +116,7 @@ class MixtureReduction(Estimator):
     def __repr__(self) -> str:
         return repr_of_changes(self)
 
-    def fit(self, data: LikelihoodData) -> Fit:
-        start = perf_counter()
+    def _fit(self, data: LikelihoodData) -> Fit:
         size = data.domain.size
         rows, weights = data.channel.restrict_to_observed(data.weights)
         require_possible(rows, weights)
@@ -139,15 +142,9 @@ class MixtureReduction(Estimator):
                 now, level = following, level + 1
         theta = MergedChannel(rows, now.labels).spread(now.weights)
         less = now.weights.size < size
-        status = (
-            Status.REDUCED
-            if less and now.status in (Status.STOPPED, Status.CONVERGED, Status.EXACT)
-            else now.status
-        )
+        status = status_of_parts([now.status]) if less else now.status
         fit = finish(data, theta / theta.sum(), status, steps)
-        return replace(
-            fit, components=now.weights.size if less else None, seconds=perf_counter() - start
-        )
+        return replace(fit, components=now.weights.size if less else None)
 
     def _reduced(self, labels: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Labels with the components of ``values`` (K,) merged or left out, numbered by their first values; unchanged where none would be left."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from time import perf_counter
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -50,6 +50,10 @@ class SmoothedEM(Estimator):
     SmoothedEM(tolerance=0.001, steps=10000)
     """
 
+    summary: ClassVar[str] = (
+        "expectation maximisation with smoothing after every step: a regularised estimate"
+    )
+
     tolerance: float = 1e-3
     steps: int = 10_000
 
@@ -58,8 +62,7 @@ class SmoothedEM(Estimator):
             raise ArgumentError(message("tolerance", "must not be negative", show(self.tolerance)))
         integer("steps", self.steps, 1)
 
-    def fit(self, data: LikelihoodData) -> Fit:
-        start = perf_counter()
+    def _fit(self, data: LikelihoodData) -> Fit:
         require_order(data.domain, "SmoothedEM")
         rows, weights = data.channel.restrict_to_observed(data.weights)
         require_possible(rows, weights)
@@ -81,8 +84,7 @@ class SmoothedEM(Estimator):
             )
             theta, value = moved, new
             count += 1
-        fit = moved_or_not(finish(data, theta, Status.STOPPED, count), start_at, n, 1 / n)
-        return replace(fit, seconds=perf_counter() - start)
+        return moved_or_not(finish(data, theta, Status.STOPPED, count), start_at, n, 1 / n)
 
 
 def smooth(p: np.ndarray) -> np.ndarray:

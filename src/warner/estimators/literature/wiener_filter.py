@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -48,6 +48,10 @@ class WienerFilter(Estimator):
     WienerFilter(steps=None, constraint='project')
     """
 
+    summary: ClassVar[str] = (
+        "unbiased estimate, its spectrum along the order of the values filtered: a regularised estimate"
+    )
+
     steps: int | None = None
     constraint: Any = "project"
 
@@ -56,7 +60,7 @@ class WienerFilter(Estimator):
             integer("steps", self.steps, 1)
         choice("constraint", self.constraint, (None, "project"))
 
-    def fit(self, data: LikelihoodData) -> Fit:
+    def _fit(self, data: LikelihoodData) -> Fit:
         channel = data.channel
         raw = channel.invert(data.weights)
         total, _ = channel.inverse_moments(project(raw))

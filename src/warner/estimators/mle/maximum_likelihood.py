@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -65,6 +64,8 @@ class MaximumLikelihood(Estimator):
     MaximumLikelihood(gap=1e-09)
     """
 
+    summary: ClassVar[str] = "maximum of the likelihood"
+
     gap: float = 1e-9
     likelihood: str = "fullest"
 
@@ -77,8 +78,7 @@ class MaximumLikelihood(Estimator):
         named = "" if self.likelihood == "fullest" else f", likelihood={self.likelihood!r}"
         return f"MaximumLikelihood(gap={self.gap!r}{named})"
 
-    def fit(self, data: LikelihoodData) -> Fit:
-        start = perf_counter()
+    def _fit(self, data: LikelihoodData) -> Fit:
         channel, w = data.channel, data.weights
         if self.likelihood == "supports":
             channel, w = channel.supports(w)
@@ -118,7 +118,7 @@ class MaximumLikelihood(Estimator):
             )
             theta = theta if lumped is None else lift(theta)
         fit = finish(data, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)
-        return replace(fit, unique=only.value, seconds=perf_counter() - start)
+        return replace(fit, unique=only.value)
 
     def _iterate(self, rows: Channel, weights: np.ndarray) -> tuple[np.ndarray, int, bool]:
         """The solvers that fit the channel in turn, until one reaches the gap."""
