@@ -45,7 +45,7 @@ def test_the_mean_of_exact_frequencies_is_the_mean(name: str, domain: warner.Dom
     ):
         law = type(data)(channel, channel.matvec(theta), data.n, domain)
         mean = SampleMean().fit(law).mean
-        assert mean is not None and mean[0] == pytest.approx(
+        assert mean is not None and mean.value[0] == pytest.approx(
             theta @ points[:, 0], abs=1e-7 * np.ptp(points)
         )
 
@@ -172,7 +172,7 @@ def test_a_mean_that_is_only_nearly_affine_is_not_taken_as_such() -> None:
     theta = np.eye(20)[0]
     data = likelihood_data(mechanism.tally(mechanism.randomize([0])))
     mean = SampleMean().fit(type(data)(channel, channel.matvec(theta), 100, mechanism.domain)).mean
-    assert mean is not None and mean[0] == pytest.approx(0, abs=1e-9)
+    assert mean is not None and mean.value[0] == pytest.approx(0, abs=1e-9)
 
 
 PLACES = np.random.default_rng(0).random((30, 2))

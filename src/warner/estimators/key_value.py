@@ -19,7 +19,7 @@ from warner.estimators.base import Estimator
 from warner.estimators.fit import Fit, KeyFit, Status, status_of_parts
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.log_spline import LogSpline
-from warner.estimators.mle.objective import finish
+from warner.estimators.mle.objective import certify
 from warner.estimators.sample_mean import carried
 from warner.metrics.simplex import project
 
@@ -273,7 +273,7 @@ class PerKey(Estimator):
                 theta[k] = frequencies[k] * (
                     shares / shares.sum() if shares.sum() > 0 else 1 / size
                 )
-        fit = finish(
+        fit = certify(
             data,
             theta.ravel(),
             status_of_parts(f.status for f in fits),

@@ -12,8 +12,9 @@ import numpy as np
 from warner.channels import Channel, SupportRows
 from warner.estimators.base import Estimator, require_order
 from warner.estimators.fit import Fit, PosteriorFit, Status
+from warner.estimators.iteration import iterate
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import finish, over, require_possible
+from warner.estimators.mle.objective import certify, require_possible, safe_divide
 from warner.estimators.mle.uniqueness import Uniqueness
 
 _BASIS = 40  # B-splines to begin with
@@ -93,7 +94,7 @@ class LogSpline(Estimator):
                 likelihood = Expansion(
                     rows, weights, likelihood.count, likelihood.steps, centre=theta
                 )
-            models = explore(likelihood)
+            models = fit_grid(likelihood)
             # A model whose maximum was not found is left out, unless there is no other.
             models = [model for model in models if model.converged] or models
             chances = posterior(models)
@@ -101,7 +102,7 @@ class LogSpline(Estimator):
             if not expand or np.abs(theta - before).sum() < _SETTLED:
                 break
         status = Status.COMPLETED if models[0].converged else Status.STEP_LIMIT
-        fit = finish(data, theta / theta.sum(), status, likelihood.steps)
+        fit = certify(data, theta / theta.sum(), status, likelihood.steps)
         # With fewer different reports than values, what they leave open is the prior's word alone.
         few = data.channel.shape[0] < data.channel.shape[1]
         unique = Uniqueness.NOT_UNIQUE.value if few else None
@@ -138,12 +139,12 @@ class Likelihood:
 
     def score(self, theta: np.ndarray, d: np.ndarray) -> np.ndarray:
         """The gradient of l, A' (w / d), (K,)."""
-        return self.rows.rmatvec(over(self.weights, d))
+        return self.rows.rmatvec(safe_divide(self.weights, d))
 
     def information(self, d: np.ndarray, directions: np.ndarray) -> np.ndarray:
         """U' A' diag(n w / d^2) A U (P, P), U (K, P) directions in which theta changes."""
         through = self.rows.matmat(directions)
-        return self.count * (through.T * over(over(self.weights, d), d)) @ through
+        return self.count * (through.T * safe_divide(safe_divide(self.weights, d), d)) @ through
 
 
 @dataclass(eq=False)
@@ -160,7 +161,7 @@ class Expansion(Likelihood):
     def __post_init__(self) -> None:
         d, self._value = super().value(self.centre)
         self._slope = super().score(self.centre, d)
-        self._gram = self.rows.gram(over(over(self.weights, d), d))
+        self._gram = self.rows.gram(safe_divide(safe_divide(self.weights, d), d))
 
     def value(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
         away = theta - self.centre
@@ -216,7 +217,7 @@ class Model:
         return self.phi.size - float((inverse**2).sum()) / self.scale**2
 
 
-def explore(likelihood: Likelihood) -> list[Model]:
+def fit_grid(likelihood: Likelihood) -> list[Model]:
     """Every order and scale, on the coarsest basis that a finer one does not improve on."""
     size = likelihood.rows.shape[1]
     basis = min(_BASIS, size)
@@ -226,7 +227,9 @@ def explore(likelihood: Likelihood) -> list[Model]:
         if basis == size or basis > _FINEST or best.determined() < _DETERMINED * best.phi.size:
             return models
         basis = min(2 * basis, size)
-        finer = ascend(likelihood, design(size, basis, best.order), best.order, best.scale)
+        finer = maximize_penalized(
+            likelihood, design(size, basis, best.order), best.order, best.scale
+        )
         if finer.evidence <= best.evidence + _RISE:
             return models
 
@@ -246,7 +249,7 @@ def _grid(likelihood: Likelihood, basis: int) -> list[Model]:
         x = design(likelihood.rows.shape[1], basis, order)
         phi, before = None, -np.inf
         for scale in _SCALES:
-            model = ascend(likelihood, x, order, scale, phi)
+            model = maximize_penalized(likelihood, x, order, scale, phi)
             models.append(model)
             best = max(best, model.evidence + np.log(scale))
             if (
@@ -293,7 +296,7 @@ def _splines(size: int, basis: int) -> np.ndarray:
     return BSpline.design_matrix((np.arange(size) + 0.5) / size, knots, 3).toarray()
 
 
-class Prior:
+class CoefficientPrior:
     """log prior(phi): independent normals for the spline, a Cauchy of as many dimensions as a group has."""
 
     def __init__(self, x: Design, scale: float) -> None:
@@ -355,47 +358,82 @@ def derivatives(
     return columns.T @ excess, informed, (centred.T * excess) @ centred
 
 
-def ascend(
+@dataclass(frozen=True, eq=False)
+class _Ascent:
+    """A point of Newton's method.
+
+    Attributes:
+        phi, theta: (P,), (K,).
+        d: A theta, or what ``Likelihood.value`` returns for it.
+        value: the penalised log-likelihood, nats.
+        factor: (P, P) lower, of the Hessian at the point before; None at the start.
+        converged: whether the step to this point was expected to gain next to nothing.
+        stalled: whether no length of the last step raised the value.
+    """
+
+    phi: np.ndarray
+    theta: np.ndarray
+    d: np.ndarray
+    value: float
+    factor: np.ndarray | None = None
+    converged: bool = False
+    stalled: bool = False
+
+
+def maximize_penalized(
     likelihood: Likelihood, x: Design, order: int, scale: float, phi: np.ndarray | None = None
 ) -> Model:
-    """phi* by Newton's method with step halving, from phi or from the uniform distribution, and its evidence.
+    """phi* by Newton's method with step halving, and the evidence.
 
-    The objective need not be concave, because softmax is not: where its Hessian is not positive, the part that always is takes its place.
+    The objective need not be concave, because softmax is not. Where its Hessian is not positive,
+    the part of it that always is takes its place.
+
+    Args:
+        likelihood: the likelihood of the reports. Its count of steps is raised.
+        x: the columns X (K, P) and the kinds of their coefficients.
+        order, scale: p and s.
+        phi: (P,), the start; None for the uniform distribution.
     """
     from scipy.linalg import cho_solve
 
-    columns, prior = x.columns, Prior(x, scale)
+    columns, prior = x.columns, CoefficientPrior(x, scale)
+
+    def step(state: _Ascent) -> _Ascent:
+        precision, curvature = prior.curvature(state.phi)
+        gradient, positive, rest = derivatives(likelihood, columns, state.theta, state.d)
+        gradient -= precision * state.phi
+        factor = _cholesky(positive - rest + curvature, positive + np.diag(precision))
+        move = cho_solve((factor, True), gradient, check_finite=False)
+        expected = float(gradient @ move)
+        likelihood.steps += 1
+        converged = expected < _CLOSE
+        slack = 1e-9 * abs(state.value) * converged
+        length = 1.0
+        while length > 1e-9:
+            phi = state.phi + length * move
+            theta = softmax(columns, phi)
+            d, value = likelihood.value(theta)
+            value += prior.value(phi)
+            if value >= state.value + 1e-4 * length * expected - slack:
+                return _Ascent(phi, theta, d, value, factor, converged)
+            length /= 2
+        return replace(state, factor=factor, converged=converged, stalled=True)
+
+    def stop(state: _Ascent, steps: int) -> Status | None:
+        if state.converged:
+            return Status.CONVERGED
+        return Status.STEP_LIMIT if state.stalled else None
+
     phi = np.zeros(columns.shape[1]) if phi is None else phi
     theta = softmax(columns, phi)
     d, value = likelihood.value(theta)
-    value += prior.value(phi)
-    converged = False
-    for _ in range(_STEPS):
-        precision, own = prior.curvature(phi)
-        gradient, informed, rest = derivatives(likelihood, columns, theta, d)
-        gradient -= precision * phi
-        factor = _cholesky(informed - rest + own, informed + np.diag(precision))
-        step = cho_solve((factor, True), gradient, check_finite=False)
-        expected = float(gradient @ step)
-        likelihood.steps += 1
-        converged = expected < _CLOSE
-        length, found = 1.0, False
-        while not found and length > 1e-9:
-            moved = phi + length * step
-            there = softmax(columns, moved)
-            seen, reached = likelihood.value(there)
-            reached += prior.value(moved)
-            found = reached >= value + 1e-4 * length * expected - 1e-9 * abs(value) * converged
-            length /= 2
-        if found:
-            phi, theta, d, value = moved, there, seen, reached
-        if converged or not found:
-            break
+    run = iterate(_Ascent(phi, theta, d, value + prior.value(phi)), step, stop, _STEPS)
+    end = run.state
+    assert end.factor is not None
     # The Gaussian integral over phi: (2 pi)^(P / 2) / sqrt(det H).
-    evidence = (
-        value + phi.size / 2 * float(np.log(2 * np.pi)) - float(np.log(np.diag(factor)).sum())
-    )
-    return Model(order, scale, evidence, theta, phi, factor, x, converged)
+    log_root = float(np.log(np.diag(end.factor)).sum())
+    evidence = end.value + end.phi.size / 2 * float(np.log(2 * np.pi)) - log_root
+    return Model(order, scale, evidence, end.theta, end.phi, end.factor, x, end.converged)
 
 
 def _cholesky(matrix: np.ndarray, fallback: np.ndarray) -> np.ndarray:

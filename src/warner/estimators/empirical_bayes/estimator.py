@@ -16,7 +16,7 @@ from warner.estimators.empirical_bayes.noise import Noise, onto_sum, separate
 from warner.estimators.empirical_bayes.prior import fit_prior, tilted
 from warner.estimators.fit import Fit, PosteriorFit, Status
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import over
+from warner.estimators.mle.objective import safe_divide
 from warner.metrics.simplex import project
 
 _LEAST = 10  # reports per value from which their likelihood is used whole
@@ -211,8 +211,8 @@ def _sharpened(data: LikelihoodData, noise: Noise, theta: np.ndarray) -> Noise |
         return None
     rows, w = channel.restrict_to_observed(data.weights)
     d = rows.matvec(theta)
-    score = rows.rmatvec(over(w, d))
-    information = rows.gram(over(w, d**2))
+    score = rows.rmatvec(safe_divide(w, d))
+    information = rows.gram(safe_divide(w, d**2))
     # On sums of zero nothing changes when a constant is added to I; this one makes it invertible without ado.
     information += float(information.diagonal().mean())
     basis = np.linalg.pinv(information, hermitian=True)

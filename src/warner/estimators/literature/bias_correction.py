@@ -21,11 +21,11 @@ from warner._core.errors import (
 )
 from warner.channels import Channel, DirectChannel, groups_of
 from warner.estimators.base import Estimator, repr_of_changes
-from warner.estimators.em.expectation_maximization import climb
+from warner.estimators.em.step import run_em
 from warner.estimators.fit import Fit, status_of_parts
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.maximum_likelihood import MaximumLikelihood
-from warner.estimators.mle.objective import finish, require_possible
+from warner.estimators.mle.objective import certify, require_possible
 from warner.metrics.simplex import normalize
 
 _STEPS = 100_000  # EM steps of one fit
@@ -106,7 +106,7 @@ class BiasCorrection(Estimator):
     def _fit(self, data: LikelihoodData) -> Fit:
         inner, bias = self._inner_and_bias(data)
         corrected = normalize(inner.shares - self._weight(data, inner.shares) * bias)
-        fit = finish(data, corrected, status_of_parts([inner.status]), inner.iterations)
+        fit = certify(data, corrected, status_of_parts([inner.status]), inner.iterations)
         if fit.log_likelihood == -np.inf:
             # Clipping set a share to 0 whose value alone explains a report.
             fit = replace(fit, gap=None, log_likelihood=None)
@@ -156,8 +156,8 @@ class BiasCorrection(Estimator):
         named = all(isinstance(group, DirectChannel) for group in groups)
         size = channel.shape[1]
         first = channel.naive_estimate(data.weights) if named else np.full(size, 1 / size)
-        theta, _, steps, status = climb(rows, w, data.n, first, self.tolerance, _STEPS)
-        return Fit(theta, status, iterations=steps)
+        run = run_em(rows, w, data.n, first, self.tolerance, _STEPS)
+        return Fit(run.state.shares, run.status, iterations=run.steps)
 
 
 def second_order(

@@ -22,11 +22,15 @@ from warner._core.errors import (
 from warner.channels import Channel, DirectChannel, MergedChannel, SupportChannel
 from warner.domains import Integers
 from warner.estimators.base import Estimator, repr_of_changes
-from warner.estimators.em.expectation_maximization import climb
+from warner.estimators.em.step import run_em
 from warner.estimators.fit import Fit, Status, status_of_parts
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.maximum_likelihood import MaximumLikelihood
-from warner.estimators.mle.objective import assess, finish, require_possible
+from warner.estimators.mle.objective import (
+    certify,
+    require_possible,
+    score_and_log_likelihood,
+)
 from warner.metrics.simplex import project
 
 _STEPS = 100_000  # EM steps of one fit
@@ -143,7 +147,7 @@ class MixtureReduction(Estimator):
         theta = MergedChannel(rows, now.labels).spread(now.weights)
         less = now.weights.size < size
         status = status_of_parts([now.status]) if less else now.status
-        fit = finish(data, theta / theta.sum(), status, steps)
+        fit = certify(data, theta / theta.sum(), status, steps)
         return replace(fit, components=now.weights.size if less else None)
 
     def _reduced(self, labels: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -173,7 +177,7 @@ class MixtureReduction(Estimator):
         merged = MergedChannel(data.channel, labels)
         if self.inner == "em" or (self.inner is None and merged.rows_per_report == 1):
             whole = merged.shape == data.channel.shape
-            t, value, steps, status = climb(
+            run = run_em(
                 data.channel if whole else merged,
                 data.weights,
                 data.n,
@@ -181,9 +185,10 @@ class MixtureReduction(Estimator):
                 self.tolerance,
                 _STEPS,
             )
+            t, value, steps, status = run.state.shares, run.state.value, run.steps, run.status
         else:
             t, steps, status = self._by_estimator(data, merged)
-            value = assess(merged, data.weights, t)[1]
+            value = score_and_log_likelihood(merged, data.weights, t)[1]
         return _Mixture(labels, t, -2 * data.n * value + t.size * np.log(data.n), steps, status)
 
     def _by_estimator(

@@ -13,9 +13,15 @@ from warner._core.errors import (
     message,
 )
 from warner.estimators.base import Estimator, require_order
+from warner.estimators.em.step import EMState, advance, em_step, moved_or_not
 from warner.estimators.fit import Fit, Status
+from warner.estimators.iteration import iterate
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import advance, assess, finish, moved_or_not, require_possible
+from warner.estimators.mle.objective import (
+    certify,
+    require_possible,
+    score_and_log_likelihood,
+)
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class SmoothedEM(Estimator):
     n reports by less than ``tolerance`` nats, at the first step that moves theta by less than 1 / n in l1, or after ``steps``.
 
     Where the tally knows reports by their bit sums only, the step of EM is made as long as on whole reports
-    (``warner.estimators.mle.objective.advance``), or smoothing would undo it every time.
+    (``warner.estimators.em.step.advance``), or smoothing would undo it every time.
 
     The fixed point maximises nothing: how much it smooths depends on the number of bins and not on n. LogSpline chooses
     how much to smooth from the reports.
@@ -67,24 +73,36 @@ class SmoothedEM(Estimator):
         rows, weights = data.channel.restrict_to_observed(data.weights)
         require_possible(rows, weights)
         n = data.n
-        theta = np.full(rows.shape[1], 1 / rows.shape[1])
-        s, value = assess(rows, weights, theta)
-        start_at, pace = theta, rows.rows_per_report
-        count, stopped = 0, False
-        while count < self.steps and not stopped:
+        uniform = np.full(rows.shape[1], 1 / rows.shape[1])
+
+        def step(state: _Smoothed) -> _Smoothed:
             if rows.rows_per_report == 1:
-                moved = smooth(theta * s)
+                moved, pace = em_step(state.theta, state.score), state.pace
             else:
-                raised, _, _, pace = advance(rows, weights, theta, s, value, pace)
-                moved = smooth(raised)
-            s, new = assess(rows, weights, moved)
-            # The likelihood may fall too: it is not what the fixed point maximises.
-            stopped = (
-                n * abs(new - value) < self.tolerance or float(np.abs(moved - theta).sum()) < 1 / n
-            )
-            theta, value = moved, new
-            count += 1
-        return moved_or_not(finish(data, theta, Status.STOPPED, count), start_at, n, 1 / n)
+                ahead = advance(rows, weights, state)
+                moved, pace = ahead.theta, ahead.pace
+            moved = smooth(moved)
+            score, value = score_and_log_likelihood(rows, weights, moved)
+            distance = float(np.abs(moved - state.theta).sum())
+            return _Smoothed(moved, score, value, pace, value - state.value, distance)
+
+        def stop(state: _Smoothed, count: int) -> Status | None:
+            # The likelihood may fall too: the fixed point does not maximise it.
+            settled = n * abs(state.gain) < self.tolerance or state.distance < 1 / n
+            return Status.STOPPED if settled else None
+
+        score, value = score_and_log_likelihood(rows, weights, uniform)
+        start = _Smoothed(uniform, score, value, rows.rows_per_report)
+        run = iterate(start, step, stop, self.steps)
+        fit = certify(data, run.state.theta, Status.STOPPED, run.steps)
+        return moved_or_not(fit, uniform, n, 1 / n)
+
+
+@dataclass(frozen=True, eq=False)
+class _Smoothed(EMState):
+    """A point on the path, and the l1 length of the last step."""
+
+    distance: float = np.inf
 
 
 def smooth(p: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.closed_forms import budgets, direct, separable
 from warner.estimators.mle.newton import constrained, interior_point, sequential
-from warner.estimators.mle.objective import finish, gap, require_possible, score, sharpen
+from warner.estimators.mle.objective import certify, gap, require_possible, score, zero_small_shares
 from warner.estimators.mle.squarem import accelerated
 from warner.estimators.mle.uniqueness import Uniqueness, uniqueness
 
@@ -110,14 +110,14 @@ class MaximumLikelihood(Estimator):
             if lumped is not None:
                 rows, weights, lift = lumped
             theta, steps, reached = self._iterate(rows, weights)
-            theta = sharpen(rows, weights, theta, self.gap)
+            theta = zero_small_shares(rows, weights, theta, self.gap)
             only = (
                 uniqueness(rows, weights, theta, score(rows, weights, theta))
                 if reached
                 else Uniqueness.NOT_CERTIFIED
             )
             theta = theta if lumped is None else lift(theta)
-        fit = finish(data, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)
+        fit = certify(data, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)
         return replace(fit, unique=only.value)
 
     def _iterate(self, rows: Channel, weights: np.ndarray) -> tuple[np.ndarray, int, bool]:
