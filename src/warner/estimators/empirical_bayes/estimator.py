@@ -11,18 +11,15 @@ import numpy as np
 from warner._core.checks import choice
 from warner.channels import HashChannel
 from warner.estimators.base import Estimator, repr_of_changes
-from warner.estimators.empirical_bayes.few_values import MOST, Few, lattice
-from warner.estimators.empirical_bayes.noise import Noise, onto_sum, separate
-from warner.estimators.empirical_bayes.prior import fit_prior, tilted
+from warner.estimators.empirical_bayes.noise import EstimateNoise, move_to_sum, split_large_values
+from warner.estimators.empirical_bayes.prior import fit_prior, tilt_to_sum
+from warner.estimators.empirical_bayes.settings import SETTINGS
+from warner.estimators.empirical_bayes.small_domain import SmallDomainPosterior, lattice
 from warner.estimators.fit import Fit, PosteriorFit, Status
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import safe_divide
 from warner.metrics.simplex import project
 
-_LEAST = 10  # reports per value from which their likelihood is used whole
-_GAIN = 1.01  # times the reports that estimates are worth, for which they are made anew
-_WORK = 1e10  # multiplications that this may cost
-_ROWS = 256  # rows of data, at most, that tell guesses apart; beyond, the prior is learnt without them, which costs as without them
 _TINY = 1e-300
 
 
@@ -34,9 +31,9 @@ class EmpiricalBayes(Estimator):
 
     g is a Dirichlet process around an average of parametric laws, fitted with each value left out in turn; see ``warner.estimators.empirical_bayes.prior``.
     Besides its own count each share has a guess from the other values, made from the spectrum of the estimates in the order of the
-    values, as far as the data show that order to say anything (``warner.estimators.empirical_bayes.order``): neighbours alike, or a pattern that repeats.
+    values, as far as the data show that order to say anything (``warner.estimators.empirical_bayes.neighbours``): neighbours alike, or a pattern that repeats.
     Up to 7 values there is too little to learn from, and the prior is a mixture of symmetric Dirichlet laws with the sum exact
-    (``warner.estimators.empirical_bayes.few_values``).
+    (``warner.estimators.empirical_bayes.small_domain``).
 
     Args:
         loss: ``"squared"`` returns posterior means, tilted to sum to one; ``"absolute"`` the posterior quantile of one level for
@@ -80,25 +77,27 @@ class EmpiricalBayes(Estimator):
         choice("order", self.order, (True, False))
 
     def _fit(self, data: LikelihoodData) -> Fit:
-        noise = Noise.of(data, self.likelihood)
+        noise = EstimateNoise.of(data, self.likelihood)
         posterior = self._posterior(noise)
-        clearer = _uncrossed(data, noise, posterior)
+        clearer = _without_collisions(data, noise, posterior)
         if clearer is not None:
             noise, posterior = clearer, self._posterior(clearer)
-        sharper = _sharpened(data, noise, posterior.shares)
+        sharper = _with_whole_reports(data, noise, posterior.shares)
         if sharper is not None:
             posterior = self._posterior(sharper)
         return Fit(posterior.shares, Status.COMPLETED, posterior=PosteriorFit(posterior.draws))
 
-    def _posterior(self, noise: Noise) -> _Posterior:
+    def _posterior(self, noise: EstimateNoise) -> _Posterior:
         """The shares given their noisy estimates."""
         absolute = self.loss == "absolute"
         steps = (
-            lattice(float(np.sqrt(noise.variance(noise.y).min()))) if noise.y.size <= MOST else None
+            lattice(float(np.sqrt(noise.variance(noise.y).min())))
+            if noise.y.size <= SETTINGS.small_domain
+            else None
         )
         if steps is not None:
-            return _of_few(noise, steps, absolute)
-        return _of_many(noise.in_order() if self.order else noise, absolute)
+            return _small_domain(noise, steps, absolute)
+        return _large_domain(noise.with_neighbours() if self.order else noise, absolute)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,17 +115,19 @@ class _Posterior:
     draws: Callable[[int, np.random.Generator], np.ndarray]
 
 
-def _of_few(noise: Noise, steps: int, absolute: bool) -> _Posterior:
+def _small_domain(noise: EstimateNoise, steps: int, absolute: bool) -> _Posterior:
     """Under a mixture of symmetric Dirichlet laws."""
     atoms = np.arange(steps + 1) / steps
-    few = Few.of(noise.likelihood(atoms))
-    means = few.laws @ atoms
-    shares = _common_quantile(few.laws, atoms, 1.0) if absolute else means
-    return _Posterior(project(shares), np.maximum(few.laws @ atoms**2 - means**2, 0.0), few.draws)
+    small = SmallDomainPosterior.of(noise.likelihood(atoms))
+    means = small.laws @ atoms
+    shares = _common_quantile(small.laws, atoms, 1.0) if absolute else means
+    return _Posterior(
+        project(shares), np.maximum(small.laws @ atoms**2 - means**2, 0.0), small.draws
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class _Laws:
+class _SeparatePosteriors:
     """K posteriors, each by itself.
 
     Attributes:
@@ -148,24 +149,26 @@ class _Laws:
             (count, self.shares.size)
         )
         found[:, self.values] = _sample(self.laws, self.atoms, count, rng)
-        return np.stack([project(onto_sum(row, self.variance)) for row in found])
+        return np.stack([project(move_to_sum(row, self.variance)) for row in found])
 
 
-def _of_many(noise: Noise, absolute: bool) -> _Posterior:
+def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
     """The shares given their noisy estimates, under the prior that these suggest."""
-    values, apart = separate(noise)
+    values, apart = split_large_values(noise)
     out, variance = np.clip(noise.y, 0.0, 1.0), noise.variance(noise.y)
     target = 1 - float(out[apart].sum())
     mean = min(max(target / values.size, 1e-3 / noise.y.size), 1.0)
-    part = noise.part(values)
+    part = noise.subset(values)
     atoms = part.atoms(mean)
     data = part
     rows, first, counts = data.rows()
-    if first.size > _ROWS and part.guess is not None:
-        data = replace(part, guess=None)
+    if first.size > SETTINGS.most_rows and part.prediction is not None:
+        data = replace(part, prediction=None)
         rows, first, counts = data.rows()
-    prior = fit_prior(data.part(first).likelihood(atoms), counts, atoms, mean, absolute)
-    laws = tilted(prior.posteriors(part.likelihood(atoms), rows), atoms, target, variance[apart])
+    prior = fit_prior(data.subset(first).likelihood(atoms), counts, atoms, mean, absolute)
+    laws = tilt_to_sum(
+        prior.posteriors(part.likelihood(atoms), rows), atoms, target, variance[apart]
+    )
     means = laws @ atoms
     # What the tilt took from the values held apart.
     out[apart] += (
@@ -173,11 +176,15 @@ def _of_many(noise: Noise, absolute: bool) -> _Posterior:
     )
     variance[values] = np.maximum(laws @ atoms**2 - means**2, 0.0)
     out[values] = _common_quantile(laws, atoms, 1 - float(out[apart].sum())) if absolute else means
-    shares = project(onto_sum(out, variance))
-    return _Posterior(shares, variance, _Laws(shares, values, laws, atoms, variance).draws)
+    shares = project(move_to_sum(out, variance))
+    return _Posterior(
+        shares, variance, _SeparatePosteriors(shares, values, laws, atoms, variance).draws
+    )
 
 
-def _uncrossed(data: LikelihoodData, noise: Noise, posterior: _Posterior) -> Noise | None:
+def _without_collisions(
+    data: LikelihoodData, noise: EstimateNoise, posterior: _Posterior
+) -> EstimateNoise | None:
     """Counts of a pool of seeds less what other values have in them by the posterior's means; None where that is worth nothing.
 
     y = theta + (S - E[S | theta]) / gap. What is left of it is the collisions' of posterior variances, as in ``warner.estimators.empirical_bayes.noise``.
@@ -189,13 +196,15 @@ def _uncrossed(data: LikelihoodData, noise: Noise, posterior: _Posterior) -> Noi
     own = float(noise.variance(theta).mean()) * noise.n
     cross = data.n * float(posterior.variance.sum()) / (channel.seeds * (channel.count - 1))
     worth = own / (own + cross)
-    if worth * data.n <= _GAIN * noise.n:
+    if worth * data.n <= SETTINGS.worthwhile_gain * noise.n:
         return None
     y = theta + channel.shares(data.weights - channel.matvec(theta)) / noise.gap
     return replace(noise, n=data.n * worth, y=y).balanced()
 
 
-def _sharpened(data: LikelihoodData, noise: Noise, theta: np.ndarray) -> Noise | None:
+def _with_whole_reports(
+    data: LikelihoodData, noise: EstimateNoise, theta: np.ndarray
+) -> EstimateNoise | None:
     """Estimates that use whole reports, by one Newton step of their likelihood from ``theta``; None where that is nothing new or too much.
 
     A report that supports a common value says less about the others it supports, which support counts do not know. With s the
@@ -207,7 +216,11 @@ def _sharpened(data: LikelihoodData, noise: Noise, theta: np.ndarray) -> Noise |
     if noise.q is None or noise.direct or channel.rows_per_report != 1 or size < 2:
         return None
     seen = int(np.count_nonzero(data.weights))
-    if data.n < _LEAST * size or seen < size or seen * size**2 > _WORK:
+    if (
+        data.n < SETTINGS.reports_per_value * size
+        or seen < size
+        or seen * size**2 > SETTINGS.whole_report_work
+    ):
         return None
     rows, w = channel.restrict_to_observed(data.weights)
     d = rows.matvec(theta)

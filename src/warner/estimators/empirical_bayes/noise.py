@@ -15,23 +15,19 @@ from warner.channels import (
     SupportChannel,
     SupportRows,
 )
-from warner.estimators.empirical_bayes.order import Guess, guessed
+from warner.estimators.empirical_bayes.neighbours import (
+    NeighbourPrediction,
+    predict_from_neighbours,
+)
+from warner.estimators.empirical_bayes.settings import SETTINGS
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
 
-_STEP = 0.4  # atoms, in standard deviations of the noise
-_REACH = 4.5  # how far from any value there are atoms, likewise
-_RATIO = 1.25  # between atoms below that resolution
-_LOWEST = 0.03  # smallest atom above 0, in shares of 1/K
-_MOST = 1000  # atoms
-_KINDS = 8  # of noise that get atoms of their own
-_WIDTH = 0.1  # rows closer than this, in standard deviations, are one row of the prior's data
-_EXACT = 1e8  # multiplications that the exact variance of a hash pool's inverse may cost
 _TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class SupportCounts:
     """How large a share (K,) of n reports supports each value, q + gap t being expected where t is its own; ``direct``: reports are values."""
 
     n: float
@@ -40,7 +36,7 @@ class Counts:
     gap: np.ndarray
     direct: bool
 
-    def part(self, index: np.ndarray) -> Counts:
+    def subset(self, index: np.ndarray) -> SupportCounts:
         return replace(self, share=self.share[index], q=self.q[index], gap=self.gap[index])
 
     def logs(self, atoms: np.ndarray) -> np.ndarray:
@@ -54,7 +50,7 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class Noise:
+class EstimateNoise:
     """K unbiased estimates y and their noise: variance (null + slope t - t^2) / n at a true share t, each (K,).
 
     A count with mean mu = q + gap t has variance mu (1 - mu) / (n gap^2), so null = q (1 - q) / gap^2, slope = (1 - 2q) / gap;
@@ -76,11 +72,11 @@ class Noise:
     q: np.ndarray | None
     gap: np.ndarray | None
     direct: bool
-    guess: Guess | None = None
-    groups: tuple[Counts, ...] = ()
+    prediction: NeighbourPrediction | None = None
+    groups: tuple[SupportCounts, ...] = ()
 
     @classmethod
-    def of(cls, data: LikelihoodData, likelihood: str) -> Noise:
+    def of(cls, data: LikelihoodData, likelihood: str) -> EstimateNoise:
         """The noise of a tally's unbiased estimates, moved to sum to one."""
         channel, n = data.channel, float(data.n)
         y = channel.invert(data.weights)
@@ -97,7 +93,7 @@ class Noise:
             )
         q, gap = known
         if isinstance(channel, HashChannel):
-            y, worth = _pooled(channel, data, y, q, gap)
+            y, worth = _pool_estimates(channel, data, y, q, gap)
             n *= worth
         return cls(
             n,
@@ -109,15 +105,17 @@ class Noise:
             isinstance(channel, DirectChannel),
         ).balanced()
 
-    def balanced(self) -> Noise:
+    def balanced(self) -> EstimateNoise:
         """y moved along its variances to sum to one: on the simplex that changes no likelihood, and it takes out the error of the sum."""
-        return replace(self, y=onto_sum(self.y, self.variance(self.y)))
+        return replace(self, y=move_to_sum(self.y, self.variance(self.y)))
 
-    def in_order(self) -> Noise:
+    def with_neighbours(self) -> EstimateNoise:
         """With what the order of the values says of each."""
-        return replace(self, guess=guessed(self.y, self.variance(project(self.y))))
+        return replace(
+            self, prediction=predict_from_neighbours(self.y, self.variance(project(self.y)))
+        )
 
-    def part(self, index: np.ndarray) -> Noise:
+    def subset(self, index: np.ndarray) -> EstimateNoise:
         """Some of the values."""
         q, gap = (None if v is None else v[index] for v in (self.q, self.gap))
         return replace(
@@ -127,8 +125,8 @@ class Noise:
             slope=self.slope[index],
             q=q,
             gap=gap,
-            guess=None if self.guess is None else self.guess.part(index),
-            groups=tuple(group.part(index) for group in self.groups),
+            prediction=None if self.prediction is None else self.prediction.subset(index),
+            groups=tuple(group.subset(index) for group in self.groups),
         )
 
     def variance(self, t: np.ndarray) -> np.ndarray:
@@ -147,12 +145,12 @@ class Noise:
             )
             logs = -((self.y[:, None] - atoms) ** 2) / (2 * variance) - np.log(variance) / 2
         else:
-            logs = Counts(self.n, self.q + self.gap * self.y, self.q, self.gap, self.direct).logs(
-                atoms
-            )
+            logs = SupportCounts(
+                self.n, self.q + self.gap * self.y, self.q, self.gap, self.direct
+            ).logs(atoms)
         out: np.ndarray = np.exp(logs - logs.max(axis=1, keepdims=True))
-        if self.guess is not None:
-            out *= self.guess.likelihood(atoms)
+        if self.prediction is not None:
+            out *= self.prediction.likelihood(atoms)
             out /= out.max(axis=1, keepdims=True)
         return out
 
@@ -173,50 +171,64 @@ class Noise:
         """(J,) shares that the prior may have: 0, even steps of the noise near the data, in proportion to each other below its resolution."""
         _, first, kinds = np.unique(self._kinds(), axis=1, return_index=True, return_inverse=True)
         laws = np.stack([self.null, self.slope])[:, first]
-        if laws.shape[1] > _KINDS:  # the least noise stands for all
+        if laws.shape[1] > SETTINGS.most_noise_kinds:  # the least noise stands for all
             laws, kinds = laws[:, :1], np.zeros(self.y.size, dtype=np.int64)
         even, finest = [], np.inf
-        reach = np.arange(-int(_REACH / _STEP), int(_REACH / _STEP) + 2)
+        reach = np.arange(
+            -int(SETTINGS.atom_reach / SETTINGS.atom_step),
+            int(SETTINGS.atom_reach / SETTINGS.atom_step) + 2,
+        )
         for kind, (null, slope) in enumerate(laws.T):
             y = self.y[kinds.ravel() == kind]
             law = replace(self, null=np.full(1, null), slope=np.full(1, slope))
             origin, end = (float(law.place(np.array([t]))[0]) for t in (0.0, 1.0))
-            last = int((end - origin) / _STEP)
-            near = (np.floor((law.place(y) - origin) / _STEP)[:, None] + reach).astype(np.int64)
-            steps = _bridged(
+            last = int((end - origin) / SETTINGS.atom_step)
+            near = (np.floor((law.place(y) - origin) / SETTINGS.atom_step)[:, None] + reach).astype(
+                np.int64
+            )
+            steps = _fill_gaps(
                 np.unique(np.concatenate([near[(near > 0) & (near <= last)], [0, last]]))
             )
-            z = origin + _STEP * np.append(1, steps[1:])
+            z = origin + SETTINGS.atom_step * np.append(1, steps[1:])
             t = (
                 slope + np.sqrt(slope**2 + 4 * null) * np.sin(np.minimum(z, end) / np.sqrt(self.n))
             ) / 2
             finest = min(finest, float(t[0]))
             even.append(t[1:])
-        low, top = _LOWEST * mean, min(1.0, finest / (_RATIO - 1))
+        low, top = SETTINGS.lowest_atom * mean, min(1.0, finest / (SETTINGS.atom_ratio - 1))
         highest = np.clip(
-            float((self.y + _REACH * np.sqrt(self.variance(self.y))).max()), 4 * mean, 1.0
+            float((self.y + SETTINGS.atom_reach * np.sqrt(self.variance(self.y))).max()),
+            4 * mean,
+            1.0,
         )
-        rungs = max(0, int(np.ceil(np.log(max(top, _TINY) / low) / np.log(_RATIO))))
-        ladder = low * _RATIO ** np.arange(rungs)
+        steps_below = max(
+            0, int(np.ceil(np.log(max(top, _TINY) / low) / np.log(SETTINGS.atom_ratio)))
+        )
+        below = low * SETTINGS.atom_ratio ** np.arange(steps_below)
         above = np.concatenate(even)
-        above = above[above > (1.05 * ladder[-1] if rungs else 0.0)]
+        above = above[above > (1.05 * below[-1] if steps_below else 0.0)]
         return np.unique(
             np.clip(
-                np.concatenate([[0.0, min(1.0, mean)], ladder[ladder <= highest], above]), 0.0, 1.0
+                np.concatenate([[0.0, min(1.0, mean)], below[below <= highest], above]), 0.0, 1.0
             )
         )
 
     def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values that hardly differ as one row: (K,) the row of each, and of each row (R,) one of its values and how many it has."""
         place = self.y / np.sqrt(self.variance(self.y))
-        guess = (
-            np.zeros(1) if self.guess is None else self.guess.value / np.sqrt(self.guess.variance)
+        prediction = (
+            np.zeros(1)
+            if self.prediction is None
+            else self.prediction.value / np.sqrt(self.prediction.variance)
         )
         own = [
             (group.share - group.q) / group.gap / np.sqrt(self.variance(self.y))
             for group in self.groups
         ]
-        seen = [np.broadcast_to(np.round(v / _WIDTH), place.shape) for v in (place, guess, *own)]
+        seen = [
+            np.broadcast_to(np.round(v / SETTINGS.row_width), place.shape)
+            for v in (place, prediction, *own)
+        ]
         keys = np.stack([*seen, *self._kinds()])
         order = np.argsort(self.y, kind="stable")
         _, rows, counts = np.unique(keys[:, order], axis=1, return_inverse=True, return_counts=True)
@@ -229,7 +241,7 @@ class Noise:
         return back, middle, counts.astype(np.float64)
 
 
-def _pooled(
+def _pool_estimates(
     channel: HashChannel, data: LikelihoodData, y: np.ndarray, q: np.ndarray, gap: np.ndarray
 ) -> tuple[np.ndarray, float]:
     """Unbiased estimates (K,) from a pool of seeds, and what share of its reports they are worth: the better of two.
@@ -244,7 +256,7 @@ def _pooled(
     mu = q + gap * even
     own = float((mu * (1 - mu) / gap**2).mean())
     free = channel.seeds * (channel.count - 1)
-    exact = channel.shape[0] * size**2 <= _EXACT
+    exact = channel.shape[0] * size**2 <= SETTINGS.exact_pool_work
     inverted = (
         min(1.0, own / float(channel.variance(even).mean()))
         if exact
@@ -256,7 +268,7 @@ def _pooled(
     return (plain, crossed) if crossed > inverted else (y, inverted)
 
 
-def _bridged(steps: np.ndarray) -> np.ndarray:
+def _fill_gaps(steps: np.ndarray) -> np.ndarray:
     """Sorted integers with 1, 3, 7, 15, .. more next to either side of each gap, up to its middle.
 
     Else the last atom before a gap would stand for half of it, and its mass outweigh how unlikely it is.
@@ -269,7 +281,7 @@ def _bridged(steps: np.ndarray) -> np.ndarray:
     )
 
 
-def _groups(data: LikelihoodData, moved: np.ndarray) -> tuple[Counts, ...]:
+def _groups(data: LikelihoodData, moved: np.ndarray) -> tuple[SupportCounts, ...]:
     """The counts of every mechanism of several, each moved as the estimates (K,) were; none where one does not count support."""
     channel = data.channel
     if not isinstance(channel, StackChannel):
@@ -283,7 +295,7 @@ def _groups(data: LikelihoodData, moved: np.ndarray) -> tuple[Counts, ...]:
             return ()
         q, gap = known
         counted = q + gap * (part.invert(weights / share) + moved)
-        found.append(Counts(float(n), counted, q, gap, isinstance(part, DirectChannel)))
+        found.append(SupportCounts(float(n), counted, q, gap, isinstance(part, DirectChannel)))
     return tuple(found)
 
 
@@ -298,7 +310,7 @@ def _support_law(channel: Channel) -> tuple[np.ndarray, np.ndarray] | None:
     return None
 
 
-def onto_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
+def move_to_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """Moved in proportion to the variances (K,) until the sum is one."""
     total = float(variance.sum())
     share = variance / total if total > 0 else np.full(values.size, 1 / values.size)
@@ -306,7 +318,7 @@ def onto_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
     return out
 
 
-def separate(noise: Noise) -> tuple[np.ndarray, np.ndarray]:
+def split_large_values(noise: EstimateNoise) -> tuple[np.ndarray, np.ndarray]:
     """The values that the prior is fitted on, and those held apart: the largest, where all would need too many atoms.
 
     Such values lie many standard deviations from one another, and there is nothing they could learn from each other.
@@ -314,6 +326,11 @@ def separate(noise: Noise) -> tuple[np.ndarray, np.ndarray]:
     order = np.argsort(noise.y)
     z = noise.place(noise.y)[order]
     # Each value brings the atoms within reach that the one below it does not.
-    fresh = np.minimum(np.concatenate([[2 * _REACH], np.abs(np.diff(z))]), 3 * _REACH) / _STEP
-    kept = np.cumsum(fresh) <= max(_MOST, 2 * fresh[0])
+    fresh = (
+        np.minimum(
+            np.concatenate([[2 * SETTINGS.atom_reach], np.abs(np.diff(z))]), 3 * SETTINGS.atom_reach
+        )
+        / SETTINGS.atom_step
+    )
+    kept = np.cumsum(fresh) <= max(SETTINGS.most_atoms, 2 * fresh[0])
     return np.sort(order[kept]), np.sort(order[~kept])

@@ -4,8 +4,8 @@ The K shares are taken as draws of one unknown law g over atoms a_1 < .. < a_J, 
 the likelihood of rows of data at every atom. Two facts about the sum carry the method:
 
 - On the simplex the likelihood does not change when every row is multiplied by exp(lambda a), lambda the same for all, because
-  sum_x theta_x is 1. So the data may be moved along that direction until they sum to one (``Noise.balanced``) before g is fitted,
-  and the posteriors tilted by exp(lambda a) until their means do (``tilted``).
+  sum_x theta_x is 1. So the data may be moved along that direction until they sum to one (``EstimateNoise.balanced``) before g is fitted,
+  and the posteriors tilted by exp(lambda a) until their means do (``tilt_to_sum``).
 - The law of the shares that there are has mean 1/K exactly, so g is fitted under E_g a = 1/K.
 """
 
@@ -15,16 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Families of laws, the base of the prior: Gamma laws of mean m/K and these shapes (together: Dirichlet), and the rest of the mass on
-# few large values, log-uniform on [1/K, 1]; or a part of the values absent.
-_SHAPES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 4.0, 12.0, 50.0, 300.0)
-_BULKS = (1.0, 0.93, 0.85, 0.75, 0.65, 0.5, 0.35, 0.2, 0.08, 0.03, 0.01, 0.001)
-_PRESENT = (0.1, 0.25, 0.5)
-_CONCENTRATIONS = (6.0, 24.0, np.inf)  # pseudo-observations of the base; inf is the base alone
-_SWEEPS = 30
-# Where data cannot tell laws apart, that of small risk counts more: weights are divided by the risk, which minimises the expected ratio
-# of the error to what each law's own would be, not the expected error. Risks below (0.1 / K)^2 a value are alike.
-_FLOOR = 1e-2
+from warner.estimators.empirical_bayes.settings import SETTINGS
+
 _TINY = 1e-300
 
 
@@ -54,7 +46,7 @@ def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
     return h / h.sum()
 
 
-def families(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
+def candidate_priors(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
     """The candidate laws on the atoms, (F, J), each of mean ``mean``, and their weights (F,) before the data: half for Gamma laws alone.
 
     An atom stands for the cell between its neighbours' midpoints.
@@ -66,9 +58,9 @@ def families(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
     tail = tail / tail.sum() if tail.sum() > 0 else np.eye(atoms.size)[-1]
     laws: list[np.ndarray] = []
     alone: list[bool] = []
-    for bulk in _BULKS:
+    for bulk in SETTINGS.bulks:
         shapes = np.array(
-            [s for s in _SHAPES if bulk == 1 or (s > 0.3 and (bulk > 0.05 or s <= 1))]
+            [s for s in SETTINGS.gamma_shapes if bulk == 1 or (s > 0.3 and (bulk > 0.05 or s <= 1))]
         )
         cells = np.maximum(
             np.diff(gammainc(shapes[:, None], edges * shapes[:, None] / (bulk * mean)), axis=1), 0.0
@@ -82,7 +74,7 @@ def families(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
                 g = (1 - large) * g + large * tail
             laws.append(g)
             alone.append(bulk == 1)
-    for present in _PRESENT:
+    for present in SETTINGS.present:
         if present >= mean:
             for shape in (0.5, 2.0, 10.0):
                 g = present * np.maximum(
@@ -99,7 +91,7 @@ def families(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True, eq=False)
-class Prior:
+class LearnedPrior:
     """What was learnt: a mixture over concentrations of a base law and the laws that the values themselves suggest.
 
     Attributes:
@@ -124,7 +116,7 @@ class Prior:
 
 def fit_prior(
     likelihood: np.ndarray, counts: np.ndarray, atoms: np.ndarray, mean: float, absolute: bool
-) -> Prior:
+) -> LearnedPrior:
     """Learn the prior from rows of data.
 
     1. The base: an average of the families, each weighted by how well it explains the data, p(y | sum theta = 1) =
@@ -143,9 +135,9 @@ def fit_prior(
         absolute: weigh by absolute, not squared, risk.
     """
     size = float(counts.sum())
-    floor = _FLOOR * mean**2
+    floor = SETTINGS.risk_floor * mean**2
     power = 0.5 if absolute else 1.0
-    laws, weights = families(atoms, mean)
+    laws, weights = candidate_priors(atoms, mean)
     d = np.maximum(likelihood @ laws.T, _TINY)
     first, second = likelihood @ (laws * atoms).T / d, likelihood @ (laws * atoms**2).T / d
     spread = counts @ np.maximum(second - first**2, 0.0) + size * floor
@@ -160,11 +152,11 @@ def fit_prior(
     base = np.maximum(_shares(score) @ laws, 1e-200)
 
     parts, scores = [], []
-    for concentration in _CONCENTRATIONS:
+    for concentration in SETTINGS.base_concentrations:
         posteriors = _normalized(likelihood * base)
         together, correction = counts @ posteriors, np.ones(atoms.size)
         prior = concentration * base
-        for _ in range(_SWEEPS if concentration < np.inf else 0):
+        for _ in range(SETTINGS.prior_sweeps if concentration < np.inf else 0):
             law = (together + prior) / (size + concentration)
             fixed = with_mean(law, atoms, mean)
             correction = np.divide(fixed, law, out=np.ones_like(law), where=law > 0)
@@ -193,7 +185,7 @@ def fit_prior(
         )
         parts.append((concentration, posteriors, together, correction))
     weights = _shares(np.array(scores))
-    return Prior(
+    return LearnedPrior(
         base,
         [
             (float(weight), *part)
@@ -203,7 +195,7 @@ def fit_prior(
     )
 
 
-def tilted(
+def tilt_to_sum(
     posteriors: np.ndarray, atoms: np.ndarray, target: float, noise: np.ndarray
 ) -> np.ndarray:
     """Posteriors (K, J) times exp(lambda a), lambda such that their means sum to ``target`` less ``noise``'s share.

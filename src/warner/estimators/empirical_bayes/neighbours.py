@@ -11,24 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LEAST = 32  # values, twice as many as there are frequencies; below, what a spectrum seems to say is mostly chance
-_NEAR = 1.5  # frequencies within this factor of each other have like powers, as in smooth spectra, which fall like powers of the frequency
-_LOCAL = 4.0  # how many observations those near count for at most; a single line (a period) has none and goes by all frequencies
-_PSEUDO = 2.0  # observations that the base of the prior of powers counts for, half of it on no power at all
-_SWEEPS = 25
-# No guesses below this square of beta / its standard error; above, beta^2 is reduced by as much. Without order the ratio is a chi-square of 1 degree,
-# above 5 once in forty, half of those with the wrong sign.
-_CLEAR = 5.0
-# The standard error is for a z of its own. Shares in chance order make z too, whose covariance with them is a sum over K / 2 frequencies of
-# exponential powers, (gain - h) p: the second moment of p is twice its square, of p^2 gain rising with p more; (1 + 3) covers shuffles.
-_SELF = 3.0
-_FEW = 0.1  # the sum of fourth powers over the square of the sum of squares, at most: then no less than ten values make up the spread
-_ODD = 0.01  # what a guess says of a share that is far from it, over what it says at itself: odd values are not in line with the others
-_FINEST = 0.2  # standard deviations of the noise; guesses are not taken as finer, which atoms of 0.4 could not tell
+from warner.estimators.empirical_bayes.settings import SETTINGS
 
 
 @dataclass(frozen=True, eq=False)
-class Guess:
+class NeighbourPrediction:
     """A second observation of each share, from the other values: min(theta_x, cap) = value_x + normal error, but for odd values.
 
     Attributes:
@@ -44,15 +31,15 @@ class Guess:
     def likelihood(self, atoms: np.ndarray) -> np.ndarray:
         """(K, J), up to one factor."""
         away = self.value[:, None] - np.minimum(atoms, self.cap)
-        out: np.ndarray = np.exp(-(away**2) / (2 * self.variance)) + _ODD
+        out: np.ndarray = np.exp(-(away**2) / (2 * self.variance)) + SETTINGS.odd_value
         return out
 
-    def part(self, index: np.ndarray) -> Guess:
+    def subset(self, index: np.ndarray) -> NeighbourPrediction:
         """Of some of the values."""
-        return Guess(self.value[index], self.variance, self.cap)
+        return NeighbourPrediction(self.value[index], self.variance, self.cap)
 
 
-def guessed(y: np.ndarray, variance: np.ndarray) -> Guess | None:
+def predict_from_neighbours(y: np.ndarray, variance: np.ndarray) -> NeighbourPrediction | None:
     """Guesses from K unbiased estimates y and the variances of their noise, (K,); None where they would say nothing.
 
     y above a cap is cut, v = min(y, cap): else the few largest values would make up the spectrum. With m the filtered v - mean and h
@@ -65,7 +52,7 @@ def guessed(y: np.ndarray, variance: np.ndarray) -> Guess | None:
     and mean + z / b is an observation of theta with variance s^2 / b^2. T is taken one standard error high, that of the mean square of K residuals.
     """
     size = y.size
-    cap = _cap(y) if size >= LEAST else None
+    cap = _cut_at(y) if size >= SETTINGS.least_values_in_order else None
     if cap is None:
         return None
     v = np.minimum(y, cap)
@@ -80,24 +67,26 @@ def guessed(y: np.ndarray, variance: np.ndarray) -> Guess | None:
     doubt = (
         max(total - beta**2 * power, 0.0)
         / (size * power)
-        * (1 + _SELF * max(0.0, 1 - noise / total))
+        * (1 + SETTINGS.chance_order * max(0.0, 1 - noise / total))
     )
-    if beta <= 0 or beta**2 <= _CLEAR * doubt:
+    if beta <= 0 or beta**2 <= SETTINGS.clear_slope * doubt:
         return None
-    beta *= 1 - _CLEAR * doubt / beta**2
+    beta *= 1 - SETTINGS.clear_slope * doubt / beta**2
     rest = total - beta**2 * power
     error = max(rest - noise, 0.0) + max(rest, noise) * float(np.sqrt(2 / size))
     spread = error + beta**2 * power
     b = beta * power / spread
     own = (power - b**2 * spread) / b**2
-    return Guess(v.mean() + z / b, max(own, _FINEST**2 * float(variance.min())), cap)
+    return NeighbourPrediction(
+        v.mean() + z / b, max(own, SETTINGS.finest_prediction**2 * float(variance.min())), cap
+    )
 
 
-def _cap(y: np.ndarray) -> float | None:
+def _cut_at(y: np.ndarray) -> float | None:
     """The largest value to cut at such that no few values make up the spread; None where half the values would have to be cut."""
     for cap in np.sort(y)[::-1][: y.size // 2]:
         squares = (np.minimum(y, cap) - np.minimum(y, cap).mean()) ** 2
-        if float(squares @ squares) <= _FEW * float(squares.sum()) ** 2:
+        if float(squares @ squares) <= SETTINGS.peakedness * float(squares.sum()) ** 2:
             return float(cap)
     return None
 
@@ -132,17 +121,20 @@ def gains(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     base = np.full(keep.size, 0.5 / (keep.size - 1))
     base[0] = 0.5
     k = np.arange(1, p.size + 1)
-    first, last = np.searchsorted(k, k / _NEAR), np.searchsorted(k, k * _NEAR, side="right")
+    first, last = (
+        np.searchsorted(k, k / SETTINGS.near_frequencies),
+        np.searchsorted(k, k * SETTINGS.near_frequencies, side="right"),
+    )
     near = np.maximum(last - first - 1, 1)[:, None]
     posteriors = likelihood * base
     posteriors /= posteriors.sum(axis=1, keepdims=True)
-    for _ in range(_SWEEPS):
+    for _ in range(SETTINGS.power_sweeps):
         sums = np.concatenate([np.zeros((1, keep.size)), np.cumsum(posteriors, axis=0)])
-        everywhere = (np.maximum(sums[-1] - posteriors, 0.0) + _PSEUDO * base) / (
-            p.size - 1 + _PSEUDO
-        )
+        everywhere = (
+            np.maximum(sums[-1] - posteriors, 0.0) + SETTINGS.power_pseudo_observations * base
+        ) / (p.size - 1 + SETTINGS.power_pseudo_observations)
         here = np.maximum(sums[last] - sums[first] - posteriors, 0.0) * (
-            np.minimum(near, _LOCAL) / near
+            np.minimum(near, SETTINGS.near_weight) / near
         )
         moved = likelihood * (everywhere + here)
         moved /= moved.sum(axis=1, keepdims=True)

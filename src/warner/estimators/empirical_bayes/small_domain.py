@@ -10,22 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-MOST = 7  # values; with more, what they tell each other comes to be worth more than the exact sum (measured: about equal at 10, a few per cent at 20)
-# Dirichlet laws of these concentrations per value, from one value having nearly all to all alike, equally likely before the data.
-_CONCENTRATIONS = 2.0 ** np.arange(-3, 7)
-_FINE = 3.0  # lattice steps per standard deviation of the least noise, at least: sums over such a lattice are integrals to 1e-8
-_COARSEST, _FINEST = 2**8, 2**12
+from warner.estimators.empirical_bayes.settings import SETTINGS
+
 _TINY = 1e-300
 
 
 def lattice(least: float) -> int | None:
     """J, steps of the unit interval that resolve noise of this standard deviation; None where that is too many, and shares hardly shrink."""
-    steps = int(2 ** np.ceil(np.log2(_FINE / least)))
-    return max(steps, _COARSEST) if steps <= _FINEST else None
+    steps = int(2 ** np.ceil(np.log2(SETTINGS.lattice_steps / least)))
+    return max(steps, SETTINGS.coarsest_lattice) if steps <= SETTINGS.finest_lattice else None
 
 
 @dataclass(frozen=True, eq=False)
-class Few:
+class SmallDomainPosterior:
     """theta on a lattice of step 1/J.
 
     Attributes:
@@ -39,12 +36,12 @@ class Few:
     laws: np.ndarray
 
     @classmethod
-    def of(cls, likelihood: np.ndarray) -> Few:
+    def of(cls, likelihood: np.ndarray) -> SmallDomainPosterior:
         """The law of theta_x given the sum is f_x(t) (f_1 * .. without f_x .. * f_K)(1 - t), f = likelihood x prior."""
         size, points = likelihood.shape
         length = 1 << (size * points - 1).bit_length()
         scores, found = [], []
-        for concentration in _CONCENTRATIONS:
+        for concentration in SETTINGS.dirichlet_concentrations:
             prior = _prior(concentration, size, points)
             spectra = np.fft.rfft(prior * likelihood, length, axis=1)
             before, after = np.ones_like(spectra), np.ones_like(spectra)
@@ -65,9 +62,9 @@ class Few:
         """(count, K): a concentration, then value by value, each given those before it and what the rest must sum to."""
         size, points = self.likelihood.shape
         out = np.empty((count, size))
-        which = rng.choice(_CONCENTRATIONS.size, count, p=self.weights)
+        which = rng.choice(len(SETTINGS.dirichlet_concentrations), count, p=self.weights)
         for c in np.unique(which):
-            f = self.likelihood * _prior(_CONCENTRATIONS[c], size, points)
+            f = self.likelihood * _prior(SETTINGS.dirichlet_concentrations[c], size, points)
             rests = [f[-1]]
             for x in range(size - 2, 0, -1):
                 both = np.fft.irfft(
