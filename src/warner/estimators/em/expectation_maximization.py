@@ -1,4 +1,4 @@
-"""Expectation maximisation, stopped early: a regularised estimate, and never called the maximum."""
+"""Expectation maximisation, stopped early: a regularised estimate, not the maximum."""
 
 from __future__ import annotations
 
@@ -49,28 +49,35 @@ _STILL = 1e-3  # in l1, or one report's share if that is less: steps that move t
 
 @dataclass(frozen=True)
 class ExpectationMaximization(Estimator):
-    """``steps`` steps theta <- theta * A' (w / A theta) from a start (iterative Bayesian update, IBU).
+    """``steps`` steps theta <- theta * A' (w / A theta) (EM, iterative Bayesian update, IBU).
 
-    Where the tally knows reports by their bit sums only, a report counts for several rows, and this step is too short by
-    their number. It is then made that many times as long, and shortened again where the quasi-likelihood would fall, so that a
-    number of steps means what it means on whole reports (``warner.estimators.mle.objective.advance``).
+    EM needs 10^4 to 10^5 steps to come near the maximum, so the number of steps says how much to
+    smooth. The fit's ``gap`` says how far from the maximum it stopped. For the maximum itself use
+    MaximumLikelihood.
 
-    Plain EM needs 10^4 to 10^5 steps to come near the maximiser, so the number of steps is a choice of how much to smooth;
-    the fit's ``gap`` says how far from the maximum it stopped. For the maximum itself use MaximumLikelihood.
+    Where the tally has bit sums only, a report counts for several rows, and the step is too short
+    by their number. It is then made longer (``warner.estimators.em.step.advance``), so that a
+    number of steps smooths as much as on whole reports.
 
-    With ``"auto"`` the data choose: reports are dealt at random into 5 folds, EM runs on all but one, and the number of steps
-    after which the folds left out are likeliest together is the number taken on all reports, at most 20,000; the fit's ``iterations``
-    says how many. The dealing is a function of the tally, so the same tally gives the same estimate. A tally of counts deals as
-    well as the reports themselves: each count is split multinomially, which for bit sums deals every bit by itself. It costs three to
-    four times as much as EM with that number of steps, and at least 300 of them.
+    With ``"auto"`` the data choose the number. Reports are split at random into 5 folds, and EM
+    runs on all but one. The number of steps after which the held-out folds together are likeliest
+    is taken on all reports, at most 20,000. The fit's ``iterations`` says how many. The split is a
+    function of the tally, so the same tally gives the same estimate. Counts are split
+    multinomially, which for bit sums splits every bit by itself. The choice costs three to four
+    times as much as EM with that number of steps, and at least 300 steps.
 
     Args:
-        steps: how many steps, at least 1, or ``"auto"``.
-        keep_path: also return log-likelihood and gap after every step, as the fit's ``path`` (steps + 1, 2), for plots.
-        start: ``"uniform"``, or for several attributes ``"independent"``, the product of their estimated marginals (and 1 % of the uniform
-            distribution). Few steps then mean little dependence, not little of anything, and with ``"auto"`` each fold has its own start,
-            no step at all may be the best number, and twice the best number are taken. On a domain of one attribute, and where reports do
-            not tell attributes apart, the two are the same.
+        steps: the number of steps, at least 1, or ``"auto"``.
+        keep_path: whether the fit has a ``path`` (steps + 1, 2): log-likelihood and gap before each
+            step and at the end.
+        start: ``"uniform"``. Or, for several attributes, ``"independent"``: the product of their
+            estimated marginals, with 1 % of the uniform distribution. Few steps then mean little
+            dependence. With ``"auto"`` each fold has its own start, 0 steps may be the best
+            number, and twice the best number are taken. For one attribute, and where reports do
+            not tell attributes apart, the two starts are the same.
+
+    Returns:
+        From ``fit``: a distribution with the status ``STOPPED`` or ``NOT_MOVED``.
 
     Raises:
         ImpossibleReportError: a report was seen that has probability 0 under every value.
@@ -149,7 +156,10 @@ class ExpectationMaximization(Estimator):
         return replace(fit, path=np.array([*shifted, (fit.log_likelihood, fit.gap)]))
 
     def _by_name(self, data: LikelihoodData, domain: Product) -> Fit | None:
-        """The fit with attributes in the order of their names, turned back, so that reports are dealt alike in whatever order they are asked for."""
+        """The fit with attributes in the order of their names, turned back afterwards.
+
+        Reports are then split into the same folds in whatever order attributes are asked for.
+        """
         names = list(domain.domains)
         order = sorted(range(len(names)), key=names.__getitem__)
         found = (
@@ -171,7 +181,7 @@ class ExpectationMaximization(Estimator):
 
 @dataclass(frozen=True)
 class _Marginal(Estimator):
-    """A marginal to start from: by inversion where each report tells of few values, else by steps of its own."""
+    """A marginal for the start: by inversion where that is a closed form, else by EM."""
 
     def _fit(self, data: LikelihoodData) -> Fit:
         plain = isinstance(data.channel, _CLOSED)
@@ -179,13 +189,13 @@ class _Marginal(Estimator):
 
 
 def _has_marginals(channel: Channel, w: np.ndarray, domain: Domain) -> bool:
-    """Whether there are marginals to start from, made from reports of one attribute or by a closed form."""
+    """Whether reports of one attribute, or a closed form, give marginals to start from."""
     return isinstance(domain, Product) and (
         isinstance(channel, _CLOSED) or marginal(channel, w, domain.shape, [0]) is not None
     )
 
 
 def _independence_start(data: LikelihoodData) -> np.ndarray:
-    """The product of the marginals, with no share at 0."""
+    """The product of the marginals, mixed with the uniform distribution so that no share is 0."""
     shares = Independent(method=_Marginal()).fit(data).shares
     return (1 - _EVEN) * shares + _EVEN / shares.size

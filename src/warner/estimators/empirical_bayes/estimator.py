@@ -1,4 +1,4 @@
-"""Empirical Bayes: K noisy counts of one distribution tell each other what shares look like (METHODS 5)."""
+"""Empirical Bayes: the estimator, its posteriors and its two further passes (METHODS 5)."""
 
 from __future__ import annotations
 
@@ -25,32 +25,37 @@ _TINY = 1e-300
 
 @dataclass(frozen=True)
 class EmpiricalBayes(Estimator):
-    """Posterior means, or medians, of the shares under a prior that the shares themselves suggest.
+    """Posterior means, or medians, of the shares under a prior learnt from the same reports.
 
-        S_x ~ noise(q_x + gap_x theta_x, n),  theta_x ~ g independently, conditional on sum theta = 1;  g is estimated
+        S_x ~ noise(q_x + gap_x theta_x, n),   theta_x ~ g independently,   sum_x theta_x = 1
 
-    g is a Dirichlet process around an average of parametric laws, fitted with each value left out in turn; see ``warner.estimators.empirical_bayes.prior``.
-    Besides its own count each share has a guess from the other values, made from the spectrum of the estimates in the order of the
-    values, as far as the data show that order to say anything (``warner.estimators.empirical_bayes.neighbours``): neighbours alike, or a pattern that repeats.
-    Up to 7 values there is too little to learn from, and the prior is a mixture of symmetric Dirichlet laws with the sum exact
-    (``warner.estimators.empirical_bayes.small_domain``).
+    g is estimated. It is a Dirichlet process around an average of parametric laws, fitted with
+    each value left out in turn. Besides its count, each share has a prediction from the other
+    values, if the data show that the order of the values says anything: neighbours that are alike,
+    or a pattern that repeats. Up to 7 values there is too little to learn from. The prior is then
+    a mixture of symmetric Dirichlet laws, and the sum is exact. The docstring of
+    ``warner.estimators.empirical_bayes`` says what each part is for.
+
+    The fit's ``posterior`` gives draws. Up to 7 values they are exact. Beyond, shares are drawn one
+    by one and moved onto the sum in proportion to their variances, and the prior counts as known.
+    Where reports say little, shares that are unlike the rest lie outside the quantiles of the draws
+    too often. So ``Estimate.interval`` uses Wald intervals unless asked otherwise.
 
     Args:
-        loss: ``"squared"`` returns posterior means, tilted to sum to one; ``"absolute"`` the posterior quantile of one level for
-            all values, the level at which they sum to one. Each minimises its expected error among vectors of that sum.
-        likelihood: ``"binomial"`` takes the counts S_x of reports that support each value as binomial, given each atom; for reports
-            that are values, Poisson, which conditional on the sum is the exact multinomial; of several mechanisms or budgets, the
-            product. ``"normal"`` takes the unbiased estimate as normal with its exact variance given each atom, and so do channels
-            whose reports do not support values.
-        order: whether the order of the values may say something of their shares. Where it does not, or with False, estimates
-            do not depend on it.
-
-    The fit's ``draws`` are draws from the posterior, up to 7 values exact ones. Beyond, they are honest to an approximation: posteriors
-    are drawn one by one and moved onto the sum in proportion to their variances, and they know the prior only as estimated. Where reports say
-    little, shares that are unlike the rest lie outside their quantiles far too often, so ``Estimate.interval`` takes Wald's unless asked.
+        loss: ``"squared"`` returns posterior means, tilted to sum to one. ``"absolute"`` returns
+            the posterior quantile of one level for all values, the level at which they sum to one.
+            Each minimises its expected error among vectors with this sum.
+        likelihood: ``"binomial"`` takes the counts S_x of reports that support each value as
+            binomial, for each atom of g; as Poisson where reports are values, which given the sum
+            is the exact multinomial; as their product for several mechanisms or budgets.
+            ``"normal"`` takes the unbiased estimate as normal with its exact variance. Channels
+            whose reports do not support values always use it.
+        order: whether the order of the values may be used. Where it says nothing, or with False,
+            estimates do not depend on it.
 
     Raises:
-        IdentifiabilityError: different distributions make the same reports, so there are no unbiased estimates to shrink.
+        IdentifiabilityError: different distributions make the same reports, so there are no
+            unbiased estimates to shrink.
 
     Source: METHODS 5, 7; collapsed mean field as in Kurihara, Welling and Teh (2007).
 
@@ -102,7 +107,7 @@ class EmpiricalBayes(Estimator):
 
 @dataclass(frozen=True, eq=False)
 class _Posterior:
-    """What is known of the K shares.
+    """The posterior of the K shares.
 
     Attributes:
         shares: (K,) the estimate.
@@ -116,7 +121,7 @@ class _Posterior:
 
 
 def _small_domain(noise: EstimateNoise, steps: int, absolute: bool) -> _Posterior:
-    """Under a mixture of symmetric Dirichlet laws."""
+    """The posterior under a mixture of symmetric Dirichlet laws."""
     atoms = np.arange(steps + 1) / steps
     small = SmallDomainPosterior.of(noise.likelihood(atoms))
     means = small.laws @ atoms
@@ -128,11 +133,11 @@ def _small_domain(noise: EstimateNoise, steps: int, absolute: bool) -> _Posterio
 
 @dataclass(frozen=True, eq=False)
 class _SeparatePosteriors:
-    """K posteriors, each by itself.
+    """K posteriors, one for each share.
 
     Attributes:
         shares: (K,).
-        values: which shares have a law over atoms; the others are normal about their estimates.
+        values: (L,), the shares that have a law over atoms. The others are normal.
         laws, atoms: (L, J), (J,).
         variance: (K,).
     """
@@ -153,7 +158,7 @@ class _SeparatePosteriors:
 
 
 def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
-    """The shares given their noisy estimates, under the prior that these suggest."""
+    """The posterior under the prior that the estimates suggest."""
     values, apart = split_large_values(noise)
     out, variance = np.clip(noise.y, 0.0, 1.0), noise.variance(noise.y)
     target = 1 - float(out[apart].sum())
@@ -185,9 +190,13 @@ def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
 def _without_collisions(
     data: LikelihoodData, noise: EstimateNoise, posterior: _Posterior
 ) -> EstimateNoise | None:
-    """Counts of a pool of seeds less what other values have in them by the posterior's means; None where that is worth nothing.
+    """Support counts of a pool of seeds, without the part that other values have in them.
 
-    y = theta + (S - E[S | theta]) / gap. What is left of it is the collisions' of posterior variances, as in ``warner.estimators.empirical_bayes.noise``.
+    y = theta + (S - E[S | theta]) / gap at the posterior means theta. The collisions that are left
+    come from the posterior variances, see ``warner.estimators.empirical_bayes.noise``.
+
+    Returns:
+        The new estimates, or None where they are worth no more than the old ones.
     """
     channel = data.channel
     if not isinstance(channel, HashChannel) or noise.q is None or noise.gap is None:
@@ -205,12 +214,16 @@ def _without_collisions(
 def _with_whole_reports(
     data: LikelihoodData, noise: EstimateNoise, theta: np.ndarray
 ) -> EstimateNoise | None:
-    """Estimates that use whole reports, by one Newton step of their likelihood from ``theta``; None where that is nothing new or too much.
+    """Estimates from whole reports, by one Newton step of their likelihood from ``theta`` (K,).
 
-    A report that supports a common value says less about the others it supports, which support counts do not know. With s the
-    score and I = A' diag(w / d^2) A at theta, y = theta + B (s - 1), B the inverse of I on vectors that sum to 0, is efficient
-    with variances diag(B) / n. Taken as independent given the sum, those are K / (K - 1) times as large; their mean says
-    how many reports of the old kind the new estimates are worth.
+    A report that supports a common value says less of the others that it supports. Support counts
+    do not know this. With s the score and I = A' diag(w / d^2) A at theta, let B be the inverse of
+    I on vectors that sum to 0. Then y = theta + B (s - 1) is efficient, with variances diag(B) / n.
+    Taken as independent given the sum, the variances are K / (K - 1) times as large. Their mean
+    says how many reports of the old kind the new estimates are worth.
+
+    Returns:
+        The new estimates, or None where whole reports say nothing new or cost too much.
     """
     channel, size = data.channel, theta.size
     if noise.q is None or noise.direct or channel.rows_per_report != 1 or size < 2:
@@ -243,16 +256,17 @@ def _with_whole_reports(
 
 
 def _cells(atoms: np.ndarray) -> np.ndarray:
-    """(J + 1,) where each atom's cell begins and ends: half way to its neighbours, but absent is absent, and 0 a point."""
+    """(J + 1,) the borders of the atoms' cells, half way between neighbours; the cell of 0 is a point."""
     edges = np.concatenate([[0.0], (atoms[1:] + atoms[:-1]) / 2, atoms[-1:]])
     edges[1] = 0.0
     return edges
 
 
 def _common_quantile(posteriors: np.ndarray, atoms: np.ndarray, target: float) -> np.ndarray:
-    """(K,): every posterior's quantile at one level, the level at which they sum to ``target``.
+    """(K,) the posteriors' quantiles at one level, the level at which they sum to ``target``.
 
-    min sum_x E|t_x - theta_x| subject to sum t = target has 2 F_x(t_x) - 1 the same for all x. An atom's mass lies evenly in its cell.
+    They minimise sum_x E|t_x - theta_x| subject to sum t = target, for which 2 F_x(t_x) - 1 is the
+    same for all x. The mass of an atom lies evenly in its cell.
     """
     edges = _cells(atoms)
     below = np.concatenate([np.zeros((len(posteriors), 1)), np.cumsum(posteriors, axis=1)], axis=1)
@@ -276,7 +290,7 @@ def _common_quantile(posteriors: np.ndarray, atoms: np.ndarray, target: float) -
 def _sample(
     posteriors: np.ndarray, atoms: np.ndarray, count: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """(count, K) independent draws, even within each atom's cell."""
+    """(count, K) independent draws, even within the cell of an atom."""
     edges = _cells(atoms)
     out = np.empty((count, len(posteriors)))
     for x, law in enumerate(np.cumsum(posteriors, axis=1)):

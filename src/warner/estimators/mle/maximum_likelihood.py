@@ -41,24 +41,29 @@ _EXACT: dict[type[Channel], Callable[..., np.ndarray]] = {
 
 @dataclass(frozen=True)
 class MaximumLikelihood(Estimator):
-    """argmax_theta sum_y w_y log (A theta)_y over the simplex, to a certified optimality gap.
+    """The maximum of the likelihood, to a certified gap.
 
-    In closed form for randomised response, by Newton's method in one number for several budgets of it and for bit sums, by
-    sequential quadratic programming for many distinct reports (local hashing, whole reports of bits), by a constrained Newton method
-    for every other channel, and by accelerated EM where the channel is too large for anything but products.
+        argmax_theta sum_y w_y log (A theta)_y   over the simplex
+
+    The solver depends on the channel: a closed form for randomised response; Newton's method in one
+    number for several budgets of it, and for bit sums; sequential quadratic programming for many
+    distinct reports (local hashing, whole reports of bits); a constrained Newton method for every
+    other channel; accelerated EM where the channel allows products only.
 
     Args:
-        gap: nats per report by which the maximum may exceed what is returned; the fit's ``gap`` is the bound that holds.
-        likelihood: ``"fullest"``, the one of all that the tally knows; ``"reports"``, the one of whole reports, refused
-            where the tally has bit sums only; ``"supports"``, the quasi-likelihood of the counts S_x of reports that support each value,
-            sum_x S_x ln mu_x + (n - S_x) ln(1 - mu_x), as if they were independent. The fit's ``likelihood`` names it.
+        gap: nats per report by which the maximum may exceed the estimate's log-likelihood. The
+            fit's ``gap`` is the bound that was reached.
+        likelihood: ``"fullest"`` is the likelihood of all that the tally knows. ``"reports"`` is
+            that of whole reports. ``"supports"`` is the quasi-likelihood of the counts S_x of
+            reports that support each value, sum_x S_x ln mu_x + (n - S_x) ln(1 - mu_x), as if they
+            were independent. The fit's ``likelihood`` names it.
 
     Raises:
         ImpossibleReportError: a report was seen that has probability 0 under every value.
-        MismatchError: whole reports were asked for and the tally does not have them.
-        ArgumentError: support counts were asked for and reports do not support values.
+        MismatchError: whole reports were asked for, and the tally has bit sums only.
+        ArgumentError: support counts were asked for, and reports do not support values.
 
-    Source: METHODS 4, 5; [P4 sec IV-VIII] for what the maximum is and when it is unique.
+    Source: METHODS 4, 5; [P4 sec IV-VIII] on the maximum and its uniqueness.
 
     >>> MaximumLikelihood()
     MaximumLikelihood(gap=1e-09)
@@ -121,7 +126,7 @@ class MaximumLikelihood(Estimator):
         return replace(fit, unique=only.value)
 
     def _iterate(self, rows: Channel, weights: np.ndarray) -> tuple[np.ndarray, int, bool]:
-        """The solvers that fit the channel in turn, until one reaches the gap."""
+        """The solvers for the channel in turn, until one reaches the gap: (theta, steps, reached)."""
         products = (
             type(rows).gram is not Channel.gram or rows.shape[0] * rows.shape[1] <= LARGEST_DENSE
         )
