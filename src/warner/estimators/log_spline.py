@@ -146,7 +146,10 @@ class Likelihood:
     def information(self, d: np.ndarray, directions: np.ndarray) -> np.ndarray:
         """U' A' diag(n w / d^2) A U (P, P), U (K, P) directions in which theta changes."""
         through = self.rows.matmat(directions)
-        return self.count * (through.T * safe_divide(safe_divide(self.weights, d), d)) @ through
+        out: np.ndarray = (
+            self.count * (through.T * safe_divide(safe_divide(self.weights, d), d)) @ through
+        )
+        return out
 
 
 @dataclass(eq=False)
@@ -173,10 +176,12 @@ class Expansion(Likelihood):
         return bend, self._value + self.count * float(self._slope @ away - away @ bend / 2)
 
     def score(self, theta: np.ndarray, d: np.ndarray) -> np.ndarray:
-        return self._slope - d
+        out: np.ndarray = self._slope - d
+        return out
 
     def information(self, d: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        return self.count * directions.T @ self._gram @ directions
+        out: np.ndarray = self.count * directions.T @ self._gram @ directions
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +222,7 @@ class Model:
     converged: bool
 
     def determined(self) -> float:
-        """The number of coefficients that the reports determine: P - tr(H^-1 S), S the prior part."""
+        """The number of coefficients that the reports determine: P - tr(H^-1 S)."""
         inverse = np.linalg.inv(self.factor)[:, self.design.spline]
         return self.phi.size - float((inverse**2).sum()) / self.scale**2
 
@@ -246,7 +251,8 @@ def posterior(models: list[Model]) -> np.ndarray:
     """
     logs = np.array([model.evidence + np.log(model.scale) for model in models])
     chances = np.exp(logs - logs.max())
-    return chances / chances.sum()
+    out: np.ndarray = chances / chances.sum()
+    return out
 
 
 def _grid(likelihood: Likelihood, basis: int) -> list[Model]:
@@ -307,7 +313,8 @@ def _splines(size: int, basis: int) -> np.ndarray:
     from scipy.interpolate import BSpline
 
     knots = (np.arange(basis + 4) - 3) / (basis - 3)
-    return BSpline.design_matrix((np.arange(size) + 0.5) / size, knots, 3).toarray()
+    out: np.ndarray = BSpline.design_matrix((np.arange(size) + 0.5) / size, knots, 3).toarray()
+    return out
 
 
 class CoefficientPrior:
@@ -357,7 +364,8 @@ def softmax(columns: np.ndarray, phi: np.ndarray) -> np.ndarray:
     """theta (K,)."""
     heights = columns @ phi
     theta = np.exp(heights - heights.max())
-    return theta / theta.sum()
+    out: np.ndarray = theta / theta.sum()
+    return out
 
 
 def derivatives(

@@ -38,13 +38,17 @@ from warner.estimators.mle.objective import (
     require_possible,
 )
 
-_EVEN = 0.01  # of the uniform distribution in a start at the product of marginals: a share that starts at 0 stays there
+# Part of the uniform distribution in a start at the product of marginals: a share that starts at
+# 0 stays there.
+_EVEN = 0.01
 _CLOSED = (
     DirectChannel,
     SupportChannel,
     HadamardChannel,
 )  # whose inverse is a closed form and not worse than the reports are
-_STILL = 1e-3  # in l1, or one report's share if that is less: steps that move theta by less have not moved it
+# Steps that move theta by less than this in l1, or by less than one report's share, have not
+# moved it.
+_STILL = 1e-3
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,8 @@ def em_step(theta: np.ndarray, score: np.ndarray, pace: float = 1.0) -> np.ndarr
         The next theta. It sums to one as theta does.
     """
     if pace <= 1:
-        return theta * score
+        out: np.ndarray = theta * score
+        return out
     lowest = float(score[theta > 0].min(initial=1.0))
     if lowest < 1:
         pace = max(1.0, min(pace, _MOST_LOST / (1 - lowest)))

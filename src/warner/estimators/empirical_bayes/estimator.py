@@ -239,7 +239,7 @@ def _with_whole_reports(
     d = rows.matvec(theta)
     score = rows.rmatvec(safe_divide(w, d))
     information = rows.gram(safe_divide(w, d**2))
-    # On sums of zero nothing changes when a constant is added to I; this one makes it invertible without ado.
+    # On vectors that sum to 0 a constant added to I changes nothing, and it makes I invertible.
     information += float(information.diagonal().mean())
     basis = np.linalg.pinv(information, hermitian=True)
     ones = basis.sum(axis=1)
@@ -256,7 +256,7 @@ def _with_whole_reports(
 
 
 def _cells(atoms: np.ndarray) -> np.ndarray:
-    """(J + 1,) the borders of the atoms' cells, half way between neighbours; the cell of 0 is a point."""
+    """(J + 1,) borders of the atoms' cells, half way between neighbours; 0 has a point."""
     edges = np.concatenate([[0.0], (atoms[1:] + atoms[:-1]) / 2, atoms[-1:]])
     edges[1] = 0.0
     return edges

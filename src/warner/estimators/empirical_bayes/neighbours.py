@@ -1,8 +1,9 @@
-"""What the order of the values says: a guess of each share from the others, by the spectrum of the unbiased estimates.
+"""What the order of the values says: a prediction of each share from the others.
 
-Shares that change slowly along the order, or repeat (heaps at round numbers, a size class within each state), have a spectrum of few large
-powers; noise has the same power in all. Filtering the spectrum predicts each share from the other values. What such a prediction
-is worth is measured on the data, and where it is worth nothing (labels in no order) there is none.
+Shares that change slowly along the order, or repeat (heaps at round numbers, a size class within
+each state), have a spectrum with few large powers. Noise has the same power at every frequency.
+Filtering the spectrum predicts each share from the other values. The data measure what such a
+prediction is worth. Where it is worth nothing (labels in no order) there is none.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from warner.estimators.empirical_bayes.settings import SETTINGS
 
 @dataclass(frozen=True, eq=False)
 class NeighbourPrediction:
-    """A second observation of each share, from the other values: min(theta_x, cap) = value_x + normal error, but for odd values.
+    """A second observation of each share, from the other values.
+
+    min(theta_x, cap) = value_x + a normal error, except for odd values.
 
     Attributes:
         value: (K,).
-        variance: of its error.
+        variance: of the error.
         cap: shares above it are too few and too large to be told from the others.
     """
 
@@ -40,16 +43,22 @@ class NeighbourPrediction:
 
 
 def predict_from_neighbours(y: np.ndarray, variance: np.ndarray) -> NeighbourPrediction | None:
-    """Guesses from K unbiased estimates y and the variances of their noise, (K,); None where they would say nothing.
+    """Predictions from K unbiased estimates y and the variances of their noise, (K,).
 
-    y above a cap is cut, v = min(y, cap): else the few largest values would make up the spectrum. With m the filtered v - mean and h
-    what each value adds to its own, z = m - h (v - mean) is uncorrelated with the noise of v_x (Stein), so v = mean + beta z + error + noise
-    is a regression whose slope says what z is worth, and whose residuals, less the noise, how large the errors are, T. With
-    var theta = beta^2 var z + T, turned round,
+    Estimates above a cap are cut, v = min(y, cap), or the few largest would make up the spectrum.
+    Let m be the filtered d = v - mean, and h the part of itself that each value adds. Then
+    z = m - h d is uncorrelated with the noise of v_x (Stein), and v = mean + beta z + error + noise
+    is a regression. Its slope says what z is worth. Its residuals, less the noise, give the size T
+    of the errors. With var theta = beta^2 var z + T,
 
-        z | theta ~ N(b (theta - mean), s^2),   b = beta var z / var theta,   s^2 = var z - b^2 var theta
+        z | theta ~ N(b (theta - mean), s^2)
+        b = beta var z / var theta,   s^2 = var z - b^2 var theta
 
-    and mean + z / b is an observation of theta with variance s^2 / b^2. T is taken one standard error high, that of the mean square of K residuals.
+    and mean + z / b is an observation of theta with variance s^2 / b^2. T is raised by one standard
+    error, that of the mean square of K residuals.
+
+    Returns:
+        The predictions, or None where they would say nothing.
     """
     size = y.size
     cap = _cut_at(y) if size >= SETTINGS.least_values_in_order else None
@@ -83,7 +92,10 @@ def predict_from_neighbours(y: np.ndarray, variance: np.ndarray) -> NeighbourPre
 
 
 def _cut_at(y: np.ndarray) -> float | None:
-    """The largest value to cut at such that no few values make up the spread; None where half the values would have to be cut."""
+    """The largest cap under which no few values make up the spread.
+
+    None where half the values would have to be cut.
+    """
     for cap in np.sort(y)[::-1][: y.size // 2]:
         squares = (np.minimum(y, cap) - np.minimum(y, cap).mean()) ** 2
         if float(squares @ squares) <= SETTINGS.peakedness * float(squares.sum()) ** 2:
@@ -92,10 +104,11 @@ def _cut_at(y: np.ndarray) -> float | None:
 
 
 def filtered(d: np.ndarray, noise: float) -> tuple[np.ndarray, float]:
-    """d (K,), of mean 0, filtered: m; and h, what each value adds to its own on the mean, sum_x dm_x / dd_x / K.
+    """The filtered d (K,), of mean 0, and the part h that each value adds to itself.
 
-    F = gain(p) U, p = |U|^2 / noise, of a complex number has derivatives that sum to 2 gain + 2 p gain', of the real one at k = K / 2 to
-    gain + 2 p gain', and gain' is the posterior variance of the gain (``gains``).
+    h = sum_x dm_x / dd_x / K is the mean. F = gain(p) U, p = |U|^2 / noise, of a complex number has
+    derivatives that sum to 2 gain + 2 p gain'; of the real one at k = K / 2, to gain + 2 p gain'.
+    gain' is the posterior variance of the gain, see ``gains``.
     """
     spectrum = np.fft.rfft(d)
     p = np.abs(spectrum[1:]) ** 2 / max(noise, 1e-300)
@@ -110,10 +123,11 @@ def filtered(d: np.ndarray, noise: float) -> tuple[np.ndarray, float]:
 
 
 def gains(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Posterior mean and variance (F,) of P / (P + noise) at each frequency, from p = |U|^2 / noise, exponential of mean 1 + P / noise.
+    """Posterior mean and variance (F,) of P / (P + noise) at each frequency.
 
-    The prior of the powers is learnt from the other frequencies, all of them and once more those near, on powers 0 and 1/8, 1/4, .. of
-    the noise's.
+    p = |U|^2 / noise is exponential with mean 1 + P / noise. The prior of the powers P is learnt
+    from the other frequencies, all of them and once more those near. It lives on the powers 0 and
+    1/8, 1/4, .. of the noise's.
     """
     high = max(4, int(np.log2(max(float(p.max()), 2.0)) + 2))
     keep = 1 / (1 + np.concatenate([[0.0], 2.0 ** np.arange(-3, high)]))

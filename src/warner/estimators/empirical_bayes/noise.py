@@ -1,4 +1,4 @@
-"""The noise of unbiased estimates: variances, likelihoods at given shares, and the shares worth telling apart."""
+"""The noise of unbiased estimates: variances, likelihoods at given shares, and the atoms."""
 
 from __future__ import annotations
 
@@ -28,7 +28,14 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class SupportCounts:
-    """How large a share (K,) of n reports supports each value, q + gap t being expected where t is its own; ``direct``: reports are values."""
+    """The reports of one mechanism that support each value.
+
+    Attributes:
+        n: number of reports.
+        share: (K,), the part of the reports that supports each value.
+        q, gap: (K,), q + gap t is expected at a true share t.
+        direct: whether reports are values.
+    """
 
     n: float
     share: np.ndarray
@@ -51,18 +58,20 @@ class SupportCounts:
 
 @dataclass(frozen=True, eq=False)
 class EstimateNoise:
-    """K unbiased estimates y and their noise: variance (null + slope t - t^2) / n at a true share t, each (K,).
+    """K unbiased estimates y and their noise: variance (null + slope t - t^2) / n at a share t.
 
-    A count with mean mu = q + gap t has variance mu (1 - mu) / (n gap^2), so null = q (1 - q) / gap^2, slope = (1 - 2q) / gap;
-    other channels' are exact from their inverse's weights (see Channel.null_variance).
+    A count with mean mu = q + gap t has variance mu (1 - mu) / (n gap^2), so
+    null = q (1 - q) / gap^2 and slope = (1 - 2q) / gap. Other channels' are exact from the weights
+    of their inverse (``Channel.variance_at_zero``).
 
     Attributes:
-        n: reports, or how many of this kind the estimates are worth.
+        n: number of reports, or how many of this kind the estimates are worth.
         y, null, slope: (K,).
         q, gap: (K,) where counts are known by them, else None.
         direct: whether reports are values.
-        guess: what the order of the values says besides.
-        groups: of several mechanisms or budgets, the counts of each, whose likelihoods multiply; y is then only where they are looked at.
+        prediction: what the order of the values says besides.
+        groups: for several mechanisms or budgets, the counts of each. Their likelihoods multiply,
+            and y says only where to look.
     """
 
     n: float
@@ -106,11 +115,14 @@ class EstimateNoise:
         ).balanced()
 
     def balanced(self) -> EstimateNoise:
-        """y moved along its variances to sum to one: on the simplex that changes no likelihood, and it takes out the error of the sum."""
+        """y moved in proportion to its variances to sum to one.
+
+        On the simplex that changes no likelihood, and it removes the error of the sum.
+        """
         return replace(self, y=move_to_sum(self.y, self.variance(self.y)))
 
     def with_neighbours(self) -> EstimateNoise:
-        """With what the order of the values says of each."""
+        """With the prediction of each value from its neighbours."""
         return replace(
             self, prediction=predict_from_neighbours(self.y, self.variance(project(self.y)))
         )
@@ -130,9 +142,10 @@ class EstimateNoise:
         )
 
     def variance(self, t: np.ndarray) -> np.ndarray:
-        """At true shares t, clipped to [0, 1]; at least that of one report in n^2."""
+        """(K,) at true shares t, clipped to [0, 1]; at least 1 / n^2, the square of one report."""
         t = np.clip(t, 0.0, 1.0)
-        return np.maximum((self.null + self.slope * t - t**2) / self.n, 1.0 / self.n**2)
+        out: np.ndarray = np.maximum((self.null + self.slope * t - t**2) / self.n, 1.0 / self.n**2)
+        return out
 
     def likelihood(self, atoms: np.ndarray) -> np.ndarray:
         """(K, J), each row divided by its largest entry."""
@@ -155,20 +168,31 @@ class EstimateNoise:
         return out
 
     def place(self, t: np.ndarray) -> np.ndarray:
-        """t (K,) where its noise has variance one: z = integral dt / sd(t) = sqrt(n) arcsin((2t - slope) / r), r^2 = slope^2 + 4 null."""
+        """t (K,) on the scale where its noise has variance one.
+
+        z = integral dt / sd(t) = sqrt(n) arcsin((2t - slope) / r),   r^2 = slope^2 + 4 null
+        """
         r = np.sqrt(self.slope**2 + 4 * self.null)
-        return np.sqrt(self.n) * np.arcsin(
+        out: np.ndarray = np.sqrt(self.n) * np.arcsin(
             np.clip((2 * np.clip(t, 0.0, 1.0) - self.slope) / np.maximum(r, _TINY), -1.0, 1.0)
         )
+        return out
 
     def _kinds(self) -> np.ndarray:
-        """null and slope (2, K), rounded to 12 digits of the largest, so that values of one kind have one."""
+        """null and slope (2, K), rounded to 12 digits of the largest.
+
+        So values with the same noise have the same numbers.
+        """
         each = np.stack([self.null, self.slope])
         largest = np.abs(each).max(axis=1, keepdims=True)
         return np.round(each / np.where(largest > 0, largest, 1.0), 12)
 
     def atoms(self, mean: float) -> np.ndarray:
-        """(J,) shares that the prior may have: 0, even steps of the noise near the data, in proportion to each other below its resolution."""
+        """(J,) the shares that the prior may have.
+
+        They are 0, even steps of the noise near the data, and a geometric grid below that
+        resolution. ``mean`` is the mean share of these values.
+        """
         _, first, kinds = np.unique(self._kinds(), axis=1, return_index=True, return_inverse=True)
         laws = np.stack([self.null, self.slope])[:, first]
         if laws.shape[1] > SETTINGS.most_noise_kinds:  # the least noise stands for all
@@ -214,7 +238,12 @@ class EstimateNoise:
         )
 
     def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values that hardly differ as one row: (K,) the row of each, and of each row (R,) one of its values and how many it has."""
+        """Values that hardly differ, as rows of data.
+
+        Returns:
+            The row of each value (K,); of each row, one of its values (R,) and how many it has
+            (R,).
+        """
         place = self.y / np.sqrt(self.variance(self.y))
         prediction = (
             np.zeros(1)
@@ -244,12 +273,17 @@ class EstimateNoise:
 def _pool_estimates(
     channel: HashChannel, data: LikelihoodData, y: np.ndarray, q: np.ndarray, gap: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Unbiased estimates (K,) from a pool of seeds, and what share of its reports they are worth: the better of two.
+    """Unbiased estimates (K,) from a pool of seeds, the better of two, and their worth.
 
-    Counts have the noise of their own, and other values' shares in them: two values meet not in 1/g of the seeds, but in 1/g + e,
-    e of variance (1/g) (1 - 1/g) / seeds. The inverse of the pool's collisions undoes that, at a cost of the noise: it is the inverse of a sample
-    covariance, of seeds (g - 1) observations, whose mean diagonal is 1 / (1 - K / (seeds (g - 1))) where the exact one costs too much.
-    Left in the estimates, it is more noise, of variance sum theta^2 / (seeds (g - 1)): less, where seeds outnumber reports.
+    Counts have noise, and other values' shares in them: two values meet not in 1/g of the seeds but
+    in 1/g + e, where e has variance (1/g) (1 - 1/g) / seeds. The inverse of the pool's collisions
+    removes these shares at a cost in noise. It is the inverse of a sample covariance of
+    seeds (g - 1) observations. Where the exact cost takes too long to compute, its mean diagonal
+    is 1 / (1 - K / (seeds (g - 1))). Left in the estimates, the shares are more noise, of variance
+    sum theta^2 / (seeds (g - 1)). That is less where seeds outnumber reports.
+
+    Returns:
+        (the estimates, the part of the reports that they are worth).
     """
     size, n = y.size, data.n
     even = np.full(size, 1 / size)
@@ -269,9 +303,10 @@ def _pool_estimates(
 
 
 def _fill_gaps(steps: np.ndarray) -> np.ndarray:
-    """Sorted integers with 1, 3, 7, 15, .. more next to either side of each gap, up to its middle.
+    """Sorted integers, with 1, 3, 7, 15, .. more next to either side of each gap.
 
-    Else the last atom before a gap would stand for half of it, and its mass outweigh how unlikely it is.
+    They reach the middle of the gap. Otherwise the last atom before a gap would stand for half of
+    it, and its mass would outweigh how unlikely it is.
     """
     gap = np.diff(steps)[:, None]
     far = 2 ** np.arange(1, 40) - 1
@@ -282,7 +317,10 @@ def _fill_gaps(steps: np.ndarray) -> np.ndarray:
 
 
 def _groups(data: LikelihoodData, moved: np.ndarray) -> tuple[SupportCounts, ...]:
-    """The counts of every mechanism of several, each moved as the estimates (K,) were; none where one does not count support."""
+    """The counts of each of several mechanisms, each moved as the estimates (K,) were.
+
+    Empty where one of them does not count support.
+    """
     channel = data.channel
     if not isinstance(channel, StackChannel):
         return ()
@@ -311,7 +349,7 @@ def _support_law(channel: Channel) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def move_to_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Moved in proportion to the variances (K,) until the sum is one."""
+    """Values (K,) moved in proportion to their variances until their sum is one."""
     total = float(variance.sum())
     share = variance / total if total > 0 else np.full(values.size, 1 / values.size)
     out: np.ndarray = values + share * (1 - float(values.sum()))
@@ -319,9 +357,13 @@ def move_to_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
 
 
 def split_large_values(noise: EstimateNoise) -> tuple[np.ndarray, np.ndarray]:
-    """The values that the prior is fitted on, and those held apart: the largest, where all would need too many atoms.
+    """The values on which the prior is fitted, and the largest, which are held apart.
 
-    Such values lie many standard deviations from one another, and there is nothing they could learn from each other.
+    Values are held apart where all would need too many atoms. They lie many standard deviations
+    from one another and say nothing of each other.
+
+    Returns:
+        (indices to fit on, indices held apart), both sorted.
     """
     order = np.argsort(noise.y)
     z = noise.place(noise.y)[order]

@@ -1,12 +1,13 @@
-"""What shares look like, learnt from their own noisy counts: a prior over atoms, and each value's posterior under it.
+"""The prior of the shares, learnt from their noisy estimates, and the posteriors under it.
 
-The K shares are taken as draws of one unknown law g over atoms a_1 < .. < a_J, conditional on their sum being one; L (R, J) holds
-the likelihood of rows of data at every atom. Two facts about the sum carry the method:
+The K shares count as draws of one unknown law g over atoms a_1 < .. < a_J, given that their sum is
+one. L (R, J) is the likelihood of R rows of data at every atom. The method uses two facts:
 
-- On the simplex the likelihood does not change when every row is multiplied by exp(lambda a), lambda the same for all, because
-  sum_x theta_x is 1. So the data may be moved along that direction until they sum to one (``EstimateNoise.balanced``) before g is fitted,
-  and the posteriors tilted by exp(lambda a) until their means do (``tilt_to_sum``).
-- The law of the shares that there are has mean 1/K exactly, so g is fitted under E_g a = 1/K.
+- On the simplex, multiplying every row by exp(lambda a), with the same lambda, changes no
+  likelihood, because sum_x theta_x = 1. So the data may be moved along that direction until they
+  sum to one (``EstimateNoise.balanced``) before g is fitted. The posteriors may be tilted by
+  exp(lambda a) until their means sum to one (``tilt_to_sum``).
+- The law of the K shares has mean 1/K exactly, so g is fitted under E_g a = 1/K.
 """
 
 from __future__ import annotations
@@ -21,15 +22,17 @@ _TINY = 1e-300
 
 
 def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
-    """The law nearest to g (J,) in likelihood, max sum_j g_j log h_j, with mean ``mean``: h_j = g_j / (1 + lambda (a_j - mean)).
+    """The law nearest to g (J,) in likelihood with mean ``mean``.
 
-    lambda is the root of the decreasing sum_j g_j d_j / (1 + lambda d_j), d = a - mean, found by guarded Newton steps. Where all
-    of g is on one side of the mean there is none, and g is returned.
+    It maximises sum_j g_j log h_j: h_j = g_j / (1 + lambda (a_j - mean)). lambda is the root of the
+    decreasing function sum_j g_j d_j / (1 + lambda d_j), d = a - mean, by guarded Newton steps.
+    There is none where all of g is on one side of the mean; g is then returned.
     """
     d = atoms - mean
     support = d[g > 0]
     if not support.size or support.max() <= 0 or support.min() >= 0:
-        return g / g.sum()
+        out: np.ndarray = g / g.sum()
+        return out
     low, high = -(1 - 1e-12) / support.max(), -(1 - 1e-12) / support.min()
     multiplier = 0.0
     for _ in range(60):
@@ -43,13 +46,16 @@ def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
         if done:
             break
     h = g / (1 + multiplier * d)
-    return h / h.sum()
+    law: np.ndarray = h / h.sum()
+    return law
 
 
 def candidate_priors(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
-    """The candidate laws on the atoms, (F, J), each of mean ``mean``, and their weights (F,) before the data: half for Gamma laws alone.
+    """The candidate laws on the atoms, (F, J), each of mean ``mean``, and their weights (F,).
 
-    An atom stands for the cell between its neighbours' midpoints.
+    There are Gamma laws of mean m/K (together: Dirichlet), such laws with the rest of the mass on
+    few large values, log-uniform on [1/K, 1], and laws with a part of the values absent. Gamma laws
+    alone have half of the weight. An atom stands for the cell between its neighbours' midpoints.
     """
     from scipy.special import gammainc
 
@@ -92,18 +98,22 @@ def candidate_priors(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.nda
 
 @dataclass(frozen=True, eq=False)
 class LearnedPrior:
-    """What was learnt: a mixture over concentrations of a base law and the laws that the values themselves suggest.
+    """A mixture over concentrations of a base law and the laws that the values suggest.
 
     Attributes:
-        base: (J,), the base law, an average of the families.
-        parts: (weight, concentration, posteriors (R, J) of the rows it was fitted on, their sum (J,) and the mean's correction (J,)).
+        base: (J,), the base law, an average of the candidates.
+        parts: (weight, concentration, posteriors (R, J) of the rows it was fitted on, their sum
+            (J,), and the correction (J,) of the mean).
     """
 
     base: np.ndarray
     parts: list[tuple[float, float, np.ndarray, np.ndarray, np.ndarray]]
 
     def posteriors(self, likelihood: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """(K, J): each value's posterior under what the *other* values suggest; ``rows`` (K,) is the row that each was fitted as."""
+        """(K, J): each value's posterior under the prior that the *other* values suggest.
+
+        ``rows`` (K,) is the row as which each value was fitted.
+        """
         total = np.zeros(likelihood.shape)
         for weight, concentration, fitted, together, correction in self.parts:
             if concentration == np.inf:
@@ -119,20 +129,23 @@ def fit_prior(
 ) -> LearnedPrior:
     """Learn the prior from rows of data.
 
-    1. The base: an average of the families, each weighted by how well it explains the data, p(y | sum theta = 1) =
-       p(y) p(sum = 1 | y) / p(sum = 1) with both sums taken as normal, over its risk.
-    2. For each concentration c, a Dirichlet process with that base in collapsed mean-field form: row r's posterior is
-       p_r proportional to L_r (c base + sum of the other rows' posteriors), swept until steady. Leaving the row itself out is
-       what keeps a value that is alone from being taken for its own prior, which is how the nonparametric maximum fails on
-       few or separate values. c = inf is the base alone.
-    3. Concentrations are weighted as the families are, by their leave-one-out likelihood less what a refit would cost, once more
-       the gain from having left the row in.
+    1. The base is an average of the candidates. The weight of each is how well it explains the
+       data, p(y | sum theta = 1) = p(y) p(sum = 1 | y) / p(sum = 1), both sums taken as normal,
+       divided by its risk.
+    2. For each concentration c the prior is a Dirichlet process with this base, in collapsed
+       mean-field form. Row r's posterior is p_r proportional to
+       L_r (c base + sum of the other rows' posteriors), swept until steady. Each row is left out
+       of its own prior. So a value that is alone cannot confirm itself, which is how the
+       nonparametric maximum fails on few or separate values. c = inf is the base alone.
+    3. Concentrations are weighted like the candidates, by their leave-one-out likelihood, less the
+       gain from having left the row in, which is what a refit would cost.
 
     Args:
         likelihood: L (R, J), rows up to factors.
-        counts: (R,) how many values each row stands for.
-        atoms, mean: (J,) and what the prior's mean must be.
-        absolute: weigh by absolute, not squared, risk.
+        counts: (R,), the number of values that each row stands for.
+        atoms: (J,), in shares.
+        mean: the mean of the prior, in shares.
+        absolute: whether to weigh by absolute instead of squared risk.
     """
     size = float(counts.sum())
     floor = SETTINGS.risk_floor * mean**2
@@ -198,15 +211,16 @@ def fit_prior(
 def tilt_to_sum(
     posteriors: np.ndarray, atoms: np.ndarray, target: float, noise: np.ndarray
 ) -> np.ndarray:
-    """Posteriors (K, J) times exp(lambda a), lambda such that their means sum to ``target`` less ``noise``'s share.
+    """Posteriors (K, J) times exp(lambda a), so that their means sum to ``target``.
 
-    That is the saddle point of the posterior conditional on the sum; to first order it takes lambda times each one's posterior
-    variance from its mean. Values held apart take part with normal posteriors: their means move by lambda times ``noise``, their variances.
+    This is the saddle point of the posterior given the sum. To first order it takes lambda times
+    each posterior variance from each mean. Values held apart take part with normal posteriors:
+    their means move by lambda times their variances, and the target is less by that.
 
     Args:
         posteriors, atoms: (K, J), (J,).
-        target: what the means of these values sum to, were those apart not to move.
-        noise: (L,) variances of the values held apart.
+        target: the sum of the means of these values if those held apart did not move.
+        noise: (L,), the variances of the values held apart.
     """
     with np.errstate(divide="ignore"):
         logs = np.log(posteriors)
@@ -226,14 +240,17 @@ def tilt_to_sum(
 
 
 def _sum_score(total: np.ndarray, variance: np.ndarray, target: float) -> np.ndarray:
-    """log of the normal density that the shares sum to the target."""
-    return -np.log(variance) / 2 - (total - target) ** 2 / (2 * variance)
+    """log of the normal density of the sum of the shares at the target, up to a constant."""
+    out: np.ndarray = -np.log(variance) / 2 - (total - target) ** 2 / (2 * variance)
+    return out
 
 
 def _shares(scores: np.ndarray) -> np.ndarray:
     weights = np.exp(scores - scores.max())
-    return weights / weights.sum()
+    out: np.ndarray = weights / weights.sum()
+    return out
 
 
 def _normalized(rows: np.ndarray) -> np.ndarray:
-    return rows / np.maximum(rows.sum(axis=1, keepdims=True), _TINY)
+    out: np.ndarray = rows / np.maximum(rows.sum(axis=1, keepdims=True), _TINY)
+    return out

@@ -1,7 +1,8 @@
-"""Few values: the posterior of their shares given that they sum to one, exactly, on a lattice (METHODS 5).
+"""Small domains: the posterior of the shares given that they sum to one, on a lattice (METHODS 5).
 
-With few values there is no learning a prior from them, and each one's law given the sum is far from its own. So the prior is an even
-mixture of symmetric Dirichlet laws, and the sum is honoured by convolution.
+With few values there is no learning a prior from them, and the law of each given the sum is far
+from its law alone. So the prior is an even mixture of symmetric Dirichlet laws, and convolution
+makes the sum exact.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ _TINY = 1e-300
 
 
 def lattice(least: float) -> int | None:
-    """J, steps of the unit interval that resolve noise of this standard deviation; None where that is too many, and shares hardly shrink."""
+    """J, the steps of the unit interval that resolve noise of the standard deviation ``least``.
+
+    None where that is too many; shares then hardly shrink.
+    """
     steps = int(2 ** np.ceil(np.log2(SETTINGS.lattice_steps / least)))
     return max(steps, SETTINGS.coarsest_lattice) if steps <= SETTINGS.finest_lattice else None
 
@@ -37,7 +41,11 @@ class SmallDomainPosterior:
 
     @classmethod
     def of(cls, likelihood: np.ndarray) -> SmallDomainPosterior:
-        """The law of theta_x given the sum is f_x(t) (f_1 * .. without f_x .. * f_K)(1 - t), f = likelihood x prior."""
+        """The posterior from likelihoods (K, J + 1).
+
+        With f = likelihood times prior, the law of theta_x given the sum is
+        f_x(t) (convolution of the other f)(1 - t).
+        """
         size, points = likelihood.shape
         length = 1 << (size * points - 1).bit_length()
         scores, found = [], []
@@ -59,7 +67,10 @@ class SmallDomainPosterior:
         return cls(likelihood, weights, np.einsum("c,ckj->kj", weights, np.array(found)))
 
     def draws(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """(count, K): a concentration, then value by value, each given those before it and what the rest must sum to."""
+        """(count, K) draws: a concentration, then value by value.
+
+        Each value is drawn given those before it and what the rest must sum to.
+        """
         size, points = self.likelihood.shape
         out = np.empty((count, size))
         which = rng.choice(len(SETTINGS.dirichlet_concentrations), count, p=self.weights)
@@ -84,11 +95,16 @@ class SmallDomainPosterior:
                 out[rows, x] = steps
                 left = left - steps
             out[rows, -1] = left
-        return out / (points - 1)
+        lattice_shares: np.ndarray = out / (points - 1)
+        return lattice_shares
 
 
 def _prior(concentration: float, size: int, points: int) -> np.ndarray:
-    """(J + 1,) Gamma masses of the lattice's cells, of mean 1/K: given their sum, a Dirichlet law. Largest 1, the power exact, exp at the points."""
+    """(J + 1,) Gamma masses of the lattice's cells, of mean 1/K, the largest 1.
+
+    Given their sum this is a Dirichlet law. The power is exact over a cell, the exponential is
+    taken at the points.
+    """
     edges = np.concatenate([[0.0], np.arange(points) + 0.5]) / points
     logs = (
         np.log(np.maximum(np.diff(edges**concentration), _TINY))

@@ -1,4 +1,4 @@
-"""Mixture reduction: fit, let the values of least weight share one estimate, fit again, while BIC falls [P3]."""
+"""Mixture reduction [P3]: values of small weight share one estimate, while BIC falls."""
 
 from __future__ import annotations
 
@@ -39,7 +39,15 @@ _ENTRIES = 2**22  # of the columns that are formed at a time
 
 @dataclass(frozen=True, eq=False)
 class _Mixture:
-    """A fitted mixture: ``labels`` (K,) the component of every value (-1: none), ``weights`` (K',) of the components, and their BIC."""
+    """A fitted mixture.
+
+    Attributes:
+        labels: (K,), the component of every value, -1 for none.
+        weights: (K',), of the components.
+        bic: -2 n l + K' ln n.
+        steps: of the fit.
+        status: how the fit ended.
+    """
 
     labels: np.ndarray
     weights: np.ndarray
@@ -50,31 +58,41 @@ class _Mixture:
 
 @dataclass(frozen=True, repr=False)
 class MixtureReduction(Estimator):
-    """maximise l(M t) over the weights t (K',) of fewer and fewer components, M[x, j] = 1 / h_j for the h_j values x of component j.
+    """maximise l(M t) over the weights t (K',) of fewer and fewer components.
 
-    All K values start as components of their own. After a fit, components of weight below ``tau`` standard deviations are merged,
-    equal shares inside; the rest is fitted again from where it was; BIC = -2 n l + K' ln n decides: when it rises the last reduction
-    is undone and the method ends, as it does at ``k_min`` components or when none are light enough. The number left is the fit's
-    ``components``.
+    M[x, j] = 1 / h_j for the h_j values x of component j. At first every value is a component.
+    After a fit, components of weight below ``tau`` standard deviations are merged, with equal
+    shares inside, and the rest is fitted again from where it was. BIC = -2 n l + K' ln n decides:
+    when it rises, the last reduction is undone and the method ends. It also ends at ``k_min``
+    components, or when none are light enough. The fit's ``components`` is the number left.
 
-    [P3 alg 1] breaks where BIC rises, [P3 alg 3] as printed where it falls; lower is better, so both break where it rises here. And
-    where no window is below the threshold [P3 alg 3] as printed turns for ever: here the window is halved, and below 2 values it ends.
+    [P3 alg 1] stops where BIC rises, [P3 alg 3] as printed where it falls. Lower is better, so both
+    stop where it rises here. Where no window is below the threshold, [P3 alg 3] as printed never
+    ends. Here the window is halved, and below 2 values the method ends.
 
     Args:
-        inner: how weights are fitted: ``"em"``, expectation maximisation from the current weights until a step raises the
-            log-likelihood of all n reports by less than ``tolerance``, which regularises by itself; ``"mle"``, their exact maximum;
-            or any estimator. None: EM as published, but the maximum for bit sums, whose quasi-likelihood EM climbs K times slower.
-        operation: ``"merge"``; ``"prune"`` leaves components out instead, share 0; None does neither: the inner fit alone.
-        select: which components a round takes. ``"lowest"``: the lightest, at most half of those below the threshold, and two at least;
-            ``"half"``: all of the lighter half that are below it, so that the heavier half is kept (binary search); ``"window"``: the
-            ceil(K / 2^round) adjacent values of least weight, all of them components of their own, if together they are below
-            the threshold. None: windows where values are points on a line, the lowest elsewhere.
-        tau: the threshold in standard deviations of a share: of the unbiased estimate at a true share of 0 (P3 eqs 4, 5); for
-            channels without a closed form of that, such as square wave and piecewise, the Cramer-Rao bound of one share at the
-            uniform distribution (the inverse of P3 eq 13, whose numerator wants squaring). A component's is the mean over its values.
-        k_min: the least number of components, below which no round goes; None for K / 4, rounded up.
-        premerge: start with all values whose unbiased estimate is not positive in one component (merge) or left out (prune).
-        tolerance: nats over all n reports. [P3] names none; its code takes 1e-3 e^epsilon for randomised response.
+        inner: how weights are fitted. ``"em"``: expectation maximisation from the current weights
+            until a step raises the log-likelihood of all n reports by less than ``tolerance``,
+            which regularises by itself. ``"mle"``: their exact maximum. Or an estimator. None: EM
+            as published, but the maximum for bit sums, where EM climbs K times slower.
+        operation: ``"merge"``; ``"prune"`` leaves components out instead, share 0; None does
+            neither: the inner fit alone.
+        select: the components that a round takes. ``"lowest"``: the lightest, at most half of those
+            below the threshold, and two at least. ``"half"``: all of the lighter half that are
+            below it, so the heavier half is kept (binary search). ``"window"``: the
+            ceil(K / 2^round) adjacent values of least weight, all of them components alone, if
+            together they are below the threshold. None: windows where values are points on a line,
+            else the lowest.
+        tau: the threshold in standard deviations of a share: of the unbiased estimate at a true
+            share of 0 (P3 eqs 4, 5). For channels without a closed form of that, such as square
+            wave and piecewise, the Cramer-Rao bound of one share at the uniform distribution (the
+            inverse of P3 eq 13, whose numerator should be squared). A component has the mean over
+            its values.
+        k_min: the least number of components. None for K / 4, rounded up.
+        premerge: whether all values whose unbiased estimate is not positive start in one component
+            (merge) or are left out (prune).
+        tolerance: nats over all n reports. [P3] names none; its code takes 1e-3 e^epsilon for
+            randomised response.
 
     Raises:
         ImpossibleReportError: a report was seen that has probability 0 under every value.
@@ -151,7 +169,10 @@ class MixtureReduction(Estimator):
         return replace(fit, components=now.weights.size if less else None)
 
     def _reduced(self, labels: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Labels with the components of ``values`` (K,) merged or left out, numbered by their first values; unchanged where none would be left."""
+        """Labels with the components of ``values`` (K,) merged or left out.
+
+        They are numbered by their first values. Unchanged where none would be left.
+        """
         left = np.where(
             values,
             -1 if self.operation == "prune" else labels[values].min(initial=labels.size),
@@ -163,7 +184,7 @@ class MixtureReduction(Estimator):
         return numbers - int(used[0] < 0)
 
     def _following(self, data: LikelihoodData, now: _Mixture, chosen: np.ndarray) -> _Mixture:
-        """The mixture with the components of some values (K,) reduced, fitted from the weights as they are."""
+        """The mixture with the components of some values (K,) reduced, fitted again."""
         theta = MergedChannel(data.channel, now.labels).spread(now.weights)
         labels = self._reduced(now.labels, chosen)
         start = MergedChannel(data.channel, labels).gather(theta)
@@ -214,7 +235,7 @@ class MixtureReduction(Estimator):
     def _chosen(
         self, data: LikelihoodData, now: _Mixture, tau: np.ndarray, least: int, level: int
     ) -> tuple[np.ndarray | None, int]:
-        """Which values' components are reduced next, (K,) booleans or None, and the level of the window."""
+        """The values (K,) reduced next, or None, and the level of the window."""
         merging = self.operation == "merge"
         most = (
             now.weights.size - least + merging
@@ -241,7 +262,10 @@ class MixtureReduction(Estimator):
 def _window(
     theta: np.ndarray, single: np.ndarray, tau: np.ndarray, most: int, level: int, fewest: int
 ) -> tuple[np.ndarray | None, int]:
-    """The window of ceil(K / 2^level) adjacent single values of least weight, halved until its weight is below its mean tau."""
+    """The window of ceil(K / 2^level) adjacent single values of least weight.
+
+    It is halved until its weight is below the mean of tau in it.
+    """
     size = theta.size
     while True:
         width = min(-(-size // 2**level), most)
@@ -260,16 +284,21 @@ def _window(
 def _sums(v: np.ndarray, width: int) -> np.ndarray:
     """Sums over all windows of ``width`` entries, (K,) -> (K - width + 1,)."""
     total = np.append(0.0, np.cumsum(v))
-    return total[width:] - total[:-width]
+    out: np.ndarray = total[width:] - total[:-width]
+    return out
 
 
 def averaged(channel: Channel, w: np.ndarray, merged: MergedChannel) -> np.ndarray | None:
-    """Weights (m,) under which the channel's own maximiser is the merged one's, value by value; None where there are none.
+    """Weights (m,) under which the channel's maximiser is the merged one, value by value.
 
-    Randomised response: l = sum_y w_y log(theta_y + a_y) is concave and, where a is one number inside a component, does not
-    change when values of a component are exchanged if their counts are replaced by the mean. So its maximiser gives them one
-    share, and there the log-likelihood is the one of the counts as they were. Bit sums likewise (METHODS 4.1, 5). With count 0
-    a value left out gets the share 0 of itself under randomised response, but not where its bits say no.
+    Randomised response: l = sum_y w_y log(theta_y + a_y) is concave. Where a is one number inside a
+    component, and counts are replaced by their mean there, l does not change when its values are
+    exchanged. So its maximiser gives them one share, and there l is that of the original counts.
+    The same holds for bit sums (METHODS 4.1, 5). With count 0, a value that is left out gets the
+    share 0 under randomised response, but not under bit sums.
+
+    Returns:
+        The weights, or None where there are none.
     """
     if not isinstance(
         channel, DirectChannel if (merged.labels < 0).any() else DirectChannel | SupportChannel
@@ -288,10 +317,10 @@ def averaged(channel: Channel, w: np.ndarray, merged: MergedChannel) -> np.ndarr
 
 
 def deviations(data: LikelihoodData, rows: Channel, weights: np.ndarray) -> np.ndarray:
-    """Standard deviations (K,) that the threshold counts in: see MixtureReduction, tau.
+    """Standard deviations (K,) of single shares, see MixtureReduction, tau.
 
-    The Cramer-Rao bound of one share, all others known, at the uniform distribution u: 1 / sqrt(n I_x) with
-    I_x = copies * sum_y w_y A[y, x]^2 / (A u)_y^2.
+    The Cramer-Rao bound of one share, all others known, at the uniform distribution u is
+    1 / sqrt(n I_x) with I_x = rows_per_report * sum_y w_y A[y, x]^2 / (A u)_y^2.
     """
     channel = data.channel
     if all(

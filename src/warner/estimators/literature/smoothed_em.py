@@ -28,23 +28,25 @@ from warner.estimators.mle.objective import (
 class SmoothedEM(Estimator):
     """EM in which every step is followed by smoothing (EMS), from the uniform start.
 
-        theta <- S (theta * A' (w / A theta)), made to sum to one,
-        (S p)_x = p_(x-1) / 4 + p_x / 2 + p_(x+1) / 4,   and at the ends (S p)_0 = 2/3 p_0 + 1/3 p_1, likewise the last
+        theta <- S (theta * A' (w / A theta)), made to sum to one
+        (S p)_x = p_(x-1) / 4 + p_x / 2 + p_(x+1) / 4,   at the ends (S p)_0 = 2/3 p_0 + 1/3 p_1
 
-    The ends are the binomial weights (1, 2, 1) that fall inside the domain, divided by their sum, as in the code that Li et al. (2020)
-    published; a row of S sums to one and a column need not, hence the division. It stops where a step changes the log-likelihood of all
-    n reports by less than ``tolerance`` nats, at the first step that moves theta by less than 1 / n in l1, or after ``steps``.
+    At the ends the binomial weights (1, 2, 1) inside the domain are divided by their sum, as in the
+    code of Li et al. (2020). A row of S sums to one and a column need not, hence the division.
+    The method stops where a step changes the log-likelihood of all n reports by less than
+    ``tolerance`` nats, at the first step that moves theta by less than 1 / n in l1, or after
+    ``steps``.
 
-    Where the tally knows reports by their bit sums only, the step of EM is made as long as on whole reports
-    (``warner.estimators.em.step.advance``), or smoothing would undo it every time.
+    Where the tally knows reports by their bit sums only, the step of EM is made as long as on whole
+    reports (``warner.estimators.em.step.advance``), or smoothing would undo it every time.
 
-    The fixed point maximises nothing: how much it smooths depends on the number of bins and not on n. LogSpline chooses
-    how much to smooth from the reports.
+    The fixed point maximises nothing. How much it smooths depends on the number of bins and not on
+    n. LogSpline chooses how much to smooth from the reports.
 
     Args:
-        tolerance: nats over all reports, at least 0. Published: 1e-3 for EMS with the square wave (Li et al. 2020), which is the default;
-            1e-3 e^epsilon in the code of [P3].
-        steps: the most steps; published: 10,000.
+        tolerance: nats over all reports, at least 0. Published: 1e-3 for EMS with the square wave
+            (Li et al. 2020), which is the default; 1e-3 e^epsilon in the code of [P3].
+        steps: the largest number of steps; published: 10,000.
 
     Raises:
         ArgumentError: the domain's values have no order, or are not on one line.
@@ -111,4 +113,5 @@ def smooth(p: np.ndarray) -> np.ndarray:
     smoothed[1:] += p[:-1] / 4
     smoothed[:-1] += p[1:] / 4
     smoothed[[0, -1]] *= 4 / 3  # weights 2 and 1 of the three are inside
-    return smoothed / smoothed.sum()
+    out: np.ndarray = smoothed / smoothed.sum()
+    return out

@@ -108,7 +108,8 @@ class MaximumLikelihood(Estimator):
         if solve is not None:
             theta = solve(channel, w)
             reached = gap(channel, w, theta) <= self.gap
-            # A sum of strictly concave functions of one share each; values unseen only lose by a share.
+            # A sum of strictly concave functions of one share each. A share of a value that was
+            # not observed only lowers it.
             only = Uniqueness.UNIQUE if reached else Uniqueness.NOT_CERTIFIED
         else:
             lumped = rows.merge_unsupported_values(weights)
@@ -126,7 +127,7 @@ class MaximumLikelihood(Estimator):
         return replace(fit, unique=only.value)
 
     def _iterate(self, rows: Channel, weights: np.ndarray) -> tuple[np.ndarray, int, bool]:
-        """The solvers for the channel in turn, until one reaches the gap: (theta, steps, reached)."""
+        """The channel's solvers in turn until one reaches the gap: (theta, steps, reached)."""
         products = (
             type(rows).gram is not Channel.gram or rows.shape[0] * rows.shape[1] <= LARGEST_DENSE
         )

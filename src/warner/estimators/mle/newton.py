@@ -305,7 +305,10 @@ def _peaks(s: np.ndarray) -> np.ndarray:
 def _sufficient(
     w: np.ndarray, d: np.ndarray, moved: np.ndarray, growth: float, slope: float
 ) -> float:
-    """The first of 1, 1/2, 1/4, ... that lowers f by a share of what its slope promises (Armijo); 0 where none does."""
+    """The first of 1, 1/2, 1/4, ... that lowers f by a part of what its slope promises (Armijo).
+
+    0 where none does.
+    """
     here, step = float(w @ np.log(d)), 1.0
     while step > 1e-9:
         there = d + step * moved
@@ -320,10 +323,18 @@ def _sufficient(
 def nonnegative_quadratic(
     hessian: np.ndarray, linear: np.ndarray, start: np.ndarray
 ) -> np.ndarray | None:
-    """argmin x' H x / 2 + c' x over x >= 0 by block principal pivoting (Kim and Park 2011); None where it does not end.
+    """argmin x' H x / 2 + c' x over x >= 0 by block principal pivoting (Kim and Park 2011).
 
-    The set of free variables is changed wherever x or its multiplier is negative, all at once while that helps, else one at
-    a time, which ends after finitely many changes.
+    The set of free variables changes wherever x or its multiplier is negative: all at once while
+    that helps, else one at a time, which ends after finitely many changes.
+
+    Args:
+        hessian: H (U, U), positive definite.
+        linear: c (U,).
+        start: (U,) bool, the variables that are free at first.
+
+    Returns:
+        x (U,), or None where H has no factor or the pivots do not end.
     """
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 

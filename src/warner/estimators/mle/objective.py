@@ -23,7 +23,8 @@ _SMALL_SHARES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-9)
 
 def safe_divide(w: np.ndarray, d: np.ndarray) -> np.ndarray:
     """w / d, and 0 for reports that were not observed or that are impossible."""
-    return np.divide(w, d, out=np.zeros_like(d), where=(w > 0) & (d > 0))
+    out: np.ndarray = np.divide(w, d, out=np.zeros_like(d), where=(w > 0) & (d > 0))
+    return out
 
 
 def score_and_log_likelihood(
