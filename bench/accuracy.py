@@ -43,14 +43,12 @@ from warner import (
 )
 from warner.domains import Domain
 from warner.estimators import (
-    BiasCorrection,
     Estimator,
-    MixtureReduction,
     Observed,
     Uniform,
-    WienerFilter,
 )
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.literature import BiasCorrection, MixtureReduction, WienerFilter
 from warner.mechanisms import Mechanism
 from warner.metrics import jensen_shannon, mean_absolute_error, mean_squared_error, total_variation
 

@@ -28,8 +28,13 @@ from warner import (
     RandomizedResponse,
 )
 from warner.channels import StackChannel
-from warner.estimators import BiasCorrection, Estimator, Observed, Uniform
+from warner.estimators import (
+    Estimator,
+    Observed,
+    Uniform,
+)
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.literature import BiasCorrection
 from warner.metrics import jensen_shannon, sum_of_squares
 
 RUNS = 12

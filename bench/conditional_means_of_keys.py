@@ -23,7 +23,12 @@ from _data import rows
 from _measure import SEED, claim
 from warner import Categorical, Interval, KeyValue, MaximumLikelihood
 from warner._core.sampling import Source
-from warner.estimators import Estimator, KeyMeans, MixtureReduction, PerKey
+from warner.estimators import (
+    Estimator,
+    KeyMeans,
+    PerKey,
+)
+from warner.estimators.literature import MixtureReduction
 from warner.reports.reports import Reports
 from warner.results.from_tally import likelihood_data
 
@@ -67,8 +72,8 @@ def _chicago() -> tuple[np.ndarray, np.ndarray] | None:
 def _means(method: Estimator, data: object, d: int) -> np.ndarray:
     """The estimated mean of every key; the middle where a key has no share."""
     fit = method.fit(data)  # type: ignore[arg-type]
-    if fit.key_means is not None:
-        return fit.key_means
+    if fit.keys is not None:
+        return fit.keys.means
     table = fit.shares.reshape(d, BINS)
     mass = table.sum(axis=1)
     points = (np.arange(BINS) + 0.5) * 2 / BINS - 1

@@ -22,8 +22,8 @@ import numpy as np
 from _data import rows
 from _measure import SEED, claim
 from warner import Interval, LogSpline, MaximumLikelihood, SquareWave
-from warner.estimators import SmoothedEM
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.literature import SmoothedEM
 from warner.mechanisms import Piecewise
 from warner.metrics import wasserstein1
 

@@ -29,8 +29,11 @@ from warner import (
     RandomizedResponse,
     UnaryEncoding,
 )
-from warner.estimators import Estimator, MixtureReduction, WienerFilter
+from warner.estimators import (
+    Estimator,
+)
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.literature import MixtureReduction, WienerFilter
 from warner.mechanisms import Mechanism
 from warner.metrics import mean_absolute_error, mean_squared_error
 

@@ -22,7 +22,7 @@ from warner import (
 )
 from warner.channels import Channel
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import over
+from warner.estimators.mle.objective import safe_divide
 from warner.mechanisms import Mechanism
 
 CELLS, SIZES, PEOPLE, EPSILONS = (
@@ -75,7 +75,7 @@ def rivals(channel: Channel, weights: np.ndarray, n: int) -> dict[str, np.ndarra
     found["linear shrinkage"] = 1 / size + kept * (shares - 1 / size)
     theta = np.full((size, count), 1 / size)
     for step in range(1, STEPS[-1] + 1):
-        theta = theta * channel.rmatvec(over(weights, channel.matvec(theta)))
+        theta = theta * channel.rmatvec(safe_divide(weights, channel.matvec(theta)))
         if step in STEPS:
             found[f"em:{step}"] = theta
         if step == 100 and channel.shape[0] > 2 * size:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import warner
+from warner.app.methods import METHODS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -124,7 +125,14 @@ def test_public_names_of_the_documents_exist(name: str) -> None:
     """Names in CamelCase in code style are public names of the package, or attributes of one."""
     text = re.sub(r"```.*?```", "", (DOCS / name).read_text(), flags=re.S)
     for found in set(re.findall(r"`([A-Z][a-z]+[A-Z]\w*)(?:\([^`]*\))?`", text)):
-        homes = (warner, warner.mechanisms, warner.estimators, warner.privacy, warner.errors)
+        homes = (
+            warner,
+            warner.mechanisms,
+            warner.estimators,
+            warner.estimators.literature,
+            warner.privacy,
+            warner.errors,
+        )
         assert any(hasattr(home, found) for home in homes), f"{name} names {found}"
 
 
@@ -371,9 +379,9 @@ def test_figures_quoted_in_prose_are_the_measured_ones() -> None:
 def test_every_estimator_and_every_name_on_the_command_line_is_in_the_glossary() -> None:
     text = (DOCS / "estimators.md").read_text()
     glossary = text.split("## Glossary")[1].split("\n## ")[0]
-    for name in warner.estimators.METHODS:
+    for name in METHODS:
         assert re.search(rf"`{name}(:\w+)?`", glossary), f"{name} is not in the glossary"
-    for name in warner.estimators.__all__:
-        cls = getattr(warner.estimators, name)
-        if inspect.isclass(cls) and name != "Estimator":
-            assert f"`{name}(" in glossary, f"{name} is not in the glossary"
+    for package in (warner.estimators, warner.estimators.literature):
+        for name in package.__all__:
+            if inspect.isclass(getattr(package, name)) and name != "Estimator":
+                assert f"`{name}(" in glossary, f"{name} is not in the glossary"

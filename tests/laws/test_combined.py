@@ -249,19 +249,21 @@ def test_estimators_run_on_tuples(name: str, estimator: warner.estimators.Estima
     ) as error:
         # Those seen of several bits are not simulated; a tuple of attributes has no order.
         simulated = (
-            isinstance(estimator, warner.estimators.BiasCorrection) and name == "RR, OUE, OLH"
+            isinstance(estimator, warner.estimators.literature.BiasCorrection)
+            and name == "RR, OUE, OLH"
         )
         assert simulated or isinstance(
             estimator,
             warner.estimators.Observed
-            | warner.estimators.SmoothedEM
+            | warner.estimators.literature.SmoothedEM
             | warner.LogSpline
-            | warner.estimators.WienerFilter,
+            | warner.estimators.literature.WienerFilter,
         ), error
         return
     assert result.probabilities.shape == theta.shape and np.isfinite(result.probabilities).all()
     if isinstance(
-        estimator, warner.Inversion | warner.MaximumLikelihood | warner.estimators.MixtureReduction
+        estimator,
+        warner.Inversion | warner.MaximumLikelihood | warner.estimators.literature.MixtureReduction,
     ):
         assert result.probabilities == pytest.approx(
             theta, abs=0.15 if estimator == warner.Inversion("base-cut") else 0.06

@@ -180,7 +180,7 @@ def test_every_estimator_runs_on_every_mechanism(
     inverts = isinstance(
         estimator,
         warner.Inversion
-        | warner.estimators.WienerFilter
+        | warner.estimators.literature.WienerFilter
         | warner.EmpiricalBayes
         | warner.estimators.Independent,
     )
@@ -204,7 +204,7 @@ def test_every_estimator_runs_on_every_mechanism(
         warner.estimators.Uniform
         | warner.estimators.Observed
         | warner.ExpectationMaximization
-        | warner.estimators.SmoothedEM,
+        | warner.estimators.literature.SmoothedEM,
     ):
         # Base-Cut drops whatever would carry the sum above 1, here a share of 0.1 in half of all runs.
         if name in BLIND:
@@ -216,7 +216,7 @@ def test_every_estimator_runs_on_every_mechanism(
         )
     if name == "StochasticRounding":
         assert not result.has_intervals
-        if result.fit.draws is not None:
+        if result.fit.posterior is not None:
             return
         assert {(row["low"], row["high"]) for row in result.rows()} == {(0.0, 1.0)}
         return

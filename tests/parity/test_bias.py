@@ -10,10 +10,10 @@ import pytest
 import warner
 from warner import Categorical, Inversion, RandomizedResponse
 from warner.channels import Channel, DirectChannel, StackChannel
-from warner.estimators import BiasCorrection
-from warner.estimators.em.bias_correction import second_order
-from warner.estimators.em.expectation_maximization import climb
+from warner.estimators.em.step import run_em
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.literature import BiasCorrection
+from warner.estimators.literature.bias_correction import second_order
 from warner.mechanisms import Mechanism
 from warner.results.from_tally import likelihood_data
 
@@ -92,9 +92,10 @@ def test_any_channel_of_whole_reports_has_a_correction(mechanism: Mechanism) -> 
 def test_the_whole_method_is_algorithm_2() -> None:
     """Mutants: alpha of another run, the correction added, projected instead of clipped and renormalised."""
     data = _facts()
-    theta, _, steps, _ = climb(
+    run = run_em(
         data.channel, data.weights, data.n, data.channel.naive_estimate(data.weights), 1e-3, 10**5
     )
+    theta, steps = run.state.shares, run.steps
     a = literal(_scores(data, theta), 1e-3)
     for alpha in (0.0, 0.9, 40.0, 400.0):
         clipped = np.maximum(theta - alpha * a, 0)

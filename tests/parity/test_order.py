@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +11,12 @@ from scipy.stats import dirichlet
 
 from warner import Categorical, EmpiricalBayes, LocalHashing, UnaryEncoding
 from warner.channels import SupportChannel
-from warner.estimators.empirical_bayes import few_values as _few
-from warner.estimators.empirical_bayes import order as _order
-from warner.estimators.empirical_bayes.estimator import _uncrossed
-from warner.estimators.empirical_bayes.few_values import Few
-from warner.estimators.empirical_bayes.noise import Noise
+from warner.estimators.empirical_bayes import neighbours, small_domain
+from warner.estimators.empirical_bayes import noise as noise_module
+from warner.estimators.empirical_bayes.estimator import _without_collisions
+from warner.estimators.empirical_bayes.noise import EstimateNoise
+from warner.estimators.empirical_bayes.settings import SETTINGS
+from warner.estimators.empirical_bayes.small_domain import SmallDomainPosterior
 from warner.estimators.likelihood_data import LikelihoodData
 
 
@@ -27,7 +29,7 @@ def test_gains_are_those_of_the_loop_over_frequencies() -> None:
     base = np.array([0.5] + [0.5 / (keep.size - 1)] * (keep.size - 1))
     posteriors = np.array([keep * np.exp(-v * keep) * base for v in p])
     posteriors /= posteriors.sum(axis=1, keepdims=True)
-    for _ in range(_order._SWEEPS):
+    for _ in range(SETTINGS.power_sweeps):
         moved = np.empty_like(posteriors)
         for k in range(40):
             others = [j for j in range(40) if j != k]
@@ -43,7 +45,7 @@ def test_gains_are_those_of_the_loop_over_frequencies() -> None:
         posteriors = moved
         if done:
             break
-    gain, slope = _order.gains(p)
+    gain, slope = neighbours.gains(p)
     assert gain == pytest.approx(posteriors @ (1 - keep), abs=1e-12)
     assert slope == pytest.approx(posteriors @ (1 - keep) ** 2 - gain**2, abs=1e-12)
 
@@ -61,16 +63,16 @@ def test_what_each_value_adds_to_its_own_is_the_filters_derivative(
         mean = posteriors @ (1 - keep)
         return mean, posteriors @ (1 - keep) ** 2 - mean**2
 
-    monkeypatch.setattr(_order, "gains", held)
+    monkeypatch.setattr(neighbours, "gains", held)
     for size in (24, 25):
         d = np.random.default_rng(1).normal(size=size) / np.sqrt(size)
         d -= d.mean()
         rows = 1e-5 * np.eye(size)
         rise = [
-            _order.filtered(d + row, 1.0)[0][x] - _order.filtered(d - row, 1.0)[0][x]
+            neighbours.filtered(d + row, 1.0)[0][x] - neighbours.filtered(d - row, 1.0)[0][x]
             for x, row in enumerate(rows)
         ]
-        assert _order.filtered(d, 1.0)[1] == pytest.approx(np.mean(rise) / 2e-5, abs=1e-8)
+        assert neighbours.filtered(d, 1.0)[1] == pytest.approx(np.mean(rise) / 2e-5, abs=1e-8)
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
@@ -81,8 +83,8 @@ def test_laws_given_the_sum_are_those_of_the_enumeration(size: int) -> None:
     likelihood = rng.random((size, points))
     grid = [t for t in itertools.product(range(points), repeat=size) if sum(t) == points - 1]
     total, scores = [], []
-    for concentration in _few._CONCENTRATIONS:
-        prior = _few._prior(concentration, size, points)
+    for concentration in SETTINGS.dirichlet_concentrations:
+        prior = small_domain._prior(concentration, size, points)
         mass = np.array(
             [np.prod([prior[j] * likelihood[x, j] for x, j in enumerate(t)]) for t in grid]
         )
@@ -91,16 +93,16 @@ def test_laws_given_the_sum_are_those_of_the_enumeration(size: int) -> None:
         for t, m in zip(grid, mass / mass.sum(), strict=True):
             laws[np.arange(size), t] += m
         total.append(laws)
-    few = Few.of(likelihood)
+    few = SmallDomainPosterior.of(likelihood)
     assert few.weights == pytest.approx(np.array(scores) / sum(scores), abs=1e-9)
     assert few.laws == pytest.approx(np.einsum("c,ckj->kj", few.weights, np.array(total)), abs=1e-9)
 
 
 def test_without_data_the_prior_is_dirichlet() -> None:
     """Variance of each share under a flat likelihood: (1/K) (1 - 1/K) / (K c + 1), averaged over the concentrations."""
-    few = Few.of(np.ones((4, 1025)))
+    few = SmallDomainPosterior.of(np.ones((4, 1025)))
     atoms = np.arange(1025) / 1024
-    exact = np.mean([dirichlet(np.full(4, c)).var()[0] for c in _few._CONCENTRATIONS])
+    exact = np.mean([dirichlet(np.full(4, c)).var()[0] for c in SETTINGS.dirichlet_concentrations])
     assert few.weights == pytest.approx(np.full(10, 0.1), abs=1e-6)
     assert few.laws @ atoms == pytest.approx(np.full(4, 0.25), abs=1e-9)
     assert few.laws @ atoms**2 - 0.25**2 == pytest.approx(np.full(4, exact), rel=0.01)
@@ -110,8 +112,8 @@ def test_draws_of_few_values_have_their_laws() -> None:
     rng = np.random.default_rng(3)
     channel = SupportChannel(4, 0.25, 0.3)
     w = channel.simulate(np.array([0.6, 0.3, 0.1, 0.0]), 800, rng)
-    noise = Noise.of(LikelihoodData(channel, w, 800, Categorical(list("abcd"))), "binomial")
-    few = Few.of(noise.likelihood(np.arange(257) / 256))
+    noise = EstimateNoise.of(LikelihoodData(channel, w, 800, Categorical(list("abcd"))), "binomial")
+    few = SmallDomainPosterior.of(noise.likelihood(np.arange(257) / 256))
     draws = few.draws(20_000, rng)
     assert draws.sum(axis=1) == pytest.approx(np.ones(20_000), abs=1e-12)
     for x in range(4):
@@ -132,9 +134,9 @@ def test_counts_less_what_others_have_in_them_are_those_of_the_collisions() -> N
     theta = rng.dirichlet(np.ones(30))
     w = channel.simulate(theta, 4000, rng)
     data = LikelihoodData(channel, w, 4000, mechanism.domain)
-    noise = Noise.of(data, "binomial")
+    noise = EstimateNoise.of(data, "binomial")
     posterior = EmpiricalBayes()._posterior(noise)
-    clearer = _uncrossed(data, noise, posterior)
+    clearer = _without_collisions(data, noise, posterior)
     assert clearer is not None and clearer.n > noise.n and noise.gap is not None
     hit = (channel.dense() > channel.dense().min() + 1e-12).astype(float)
     expected = hit.T @ (channel.dense() @ posterior.shares)
@@ -154,13 +156,13 @@ def test_a_guess_changes_rows_apart_by_little() -> None:
         Categorical([str(i) for i in range(120)]), 2.0, keep="optimized"
     ).channel()
     w = channel.simulate(theta, 20_000, rng)
-    noise = Noise.of(
+    noise = EstimateNoise.of(
         LikelihoodData(channel, w, 20_000, Categorical([str(i) for i in range(120)])), "binomial"
-    ).in_order()
-    assert noise.guess is not None
+    ).with_neighbours()
+    assert noise.prediction is not None
     whole = EmpiricalBayes()
     coarse = whole._posterior(noise).shares
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("warner.estimators.empirical_bayes.noise._WIDTH", 1e-6)
+        patch.setattr(noise_module, "SETTINGS", replace(SETTINGS, row_width=1e-6))
         fine = whole._posterior(noise).shares
     assert coarse == pytest.approx(fine, abs=float(np.sqrt(noise.variance(theta)).min()) / 20)

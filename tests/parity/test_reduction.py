@@ -13,10 +13,10 @@ import warner
 from tests.registry import MECHANISMS
 from warner import Categorical, Domain, Integers, Interval
 from warner.channels import DenseCompositeChannel, DirectChannel, MergedChannel, SupportChannel
-from warner.estimators.em.mixture_reduction import averaged, deviations
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.literature.mixture_reduction import averaged, deviations
+from warner.estimators.literature.wiener_filter import filtered
 from warner.estimators.mle.objective import log_likelihood
-from warner.estimators.wiener import filtered
 from warner.mechanisms import Mechanism
 from warner.metrics.simplex import base_cut, project, threshold
 from warner.results.from_tally import likelihood_data
@@ -173,7 +173,7 @@ class Slow:
 def test_reduction_is_the_papers_round_by_round(name: str, select: str, operation: str) -> None:
     domain = Interval(-1.0, 1.0, 14) if name == "SquareWave" else Integers(1, 14)
     data = _facts(MECHANISMS[name](domain, 1.5), 3000)
-    fit = warner.estimators.MixtureReduction("em", operation, select).fit(data)
+    fit = warner.estimators.literature.MixtureReduction("em", operation, select).fit(data)
     slow = Slow(data, select, operation)
     assert (fit.components or 14) == slow.components
     assert fit.probabilities == pytest.approx(slow.theta, abs=1e-10)
@@ -188,7 +188,9 @@ def test_reduction_is_the_papers_round_by_round(name: str, select: str, operatio
 )
 def test_limits_are_the_papers_too(select: str, operation: str, k_min: int, tau: float) -> None:
     data = _facts(warner.RandomizedResponse(Integers(1, 14), 2.0), 20_000)
-    fit = warner.estimators.MixtureReduction("em", operation, select, tau, k_min).fit(data)
+    fit = warner.estimators.literature.MixtureReduction("em", operation, select, tau, k_min).fit(
+        data
+    )
     slow = Slow(data, select, operation, k_min, tau)
     assert (fit.components or 14) == slow.components >= k_min
     assert fit.probabilities == pytest.approx(slow.theta, abs=1e-10)
@@ -318,14 +320,18 @@ def test_the_filter_is_the_published_one_but_for_the_total(size: int, steps: int
         assert isinstance(channel, DirectChannel | SupportChannel)
         q, p = float(channel.q[0]), float(channel.q[0] + channel.gap[0])
         published = _published(channel.support_shares(data.weights), p, q, n, steps)
-        ours = warner.estimators.WienerFilter(steps, constraint=None).fit(data).probabilities
+        ours = (
+            warner.estimators.literature.WienerFilter(steps, constraint=None)
+            .fit(data)
+            .probabilities
+        )
         assert ours - ours.mean() == pytest.approx(published - published.mean(), abs=1e-12)
         assert ours.sum() == pytest.approx(1, abs=1e-12) and published.sum() == pytest.approx(
             1, abs=0.2
         )
-        assert warner.estimators.WienerFilter(steps).fit(data).probabilities == pytest.approx(
-            project(ours), abs=1e-12
-        )
+        assert warner.estimators.literature.WienerFilter(steps).fit(
+            data
+        ).probabilities == pytest.approx(project(ours), abs=1e-12)
 
 
 def test_the_limit_of_the_filter_is_its_closed_form() -> None:

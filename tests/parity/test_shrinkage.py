@@ -12,18 +12,24 @@ import warner
 from tests.registry import MECHANISMS, SEEING
 from warner import Integers
 from warner.channels import StackChannel, SupportChannel
-from warner.estimators.empirical_bayes.estimator import _common_quantile, _sharpened
-from warner.estimators.empirical_bayes.noise import Noise
-from warner.estimators.empirical_bayes.prior import Prior, families, fit_prior, tilted, with_mean
+from warner.estimators.empirical_bayes.estimator import _common_quantile, _with_whole_reports
+from warner.estimators.empirical_bayes.noise import EstimateNoise
+from warner.estimators.empirical_bayes.prior import (
+    LearnedPrior,
+    candidate_priors,
+    fit_prior,
+    tilt_to_sum,
+    with_mean,
+)
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.results.from_tally import likelihood_data
 
 
-def _noise(size: int = 8, n: int = 3000, seed: int = 0) -> Noise:
+def _noise(size: int = 8, n: int = 3000, seed: int = 0) -> EstimateNoise:
     channel = SupportChannel(size, 0.25, 0.3)
     rng = np.random.default_rng(seed)
     w = channel.simulate(rng.dirichlet(np.full(size, 0.7)), n, rng)
-    return Noise.of(LikelihoodData(channel, w, n, Integers(1, size)), "binomial")
+    return EstimateNoise.of(LikelihoodData(channel, w, n, Integers(1, size)), "binomial")
 
 
 def test_posterior_means_are_the_integrals() -> None:
@@ -32,10 +38,10 @@ def test_posterior_means_are_the_integrals() -> None:
     atoms = noise.atoms(1 / 8)
     law = next(
         g
-        for g in families(atoms, 1 / 8)[0]
+        for g in candidate_priors(atoms, 1 / 8)[0]
         if np.isclose(g @ atoms**2, 1 / 64 * (1 + 1 / 4), rtol=0.02)
     )
-    prior = Prior(law, [(1.0, np.inf, np.empty(0), np.empty(0), np.empty(0))])
+    prior = LearnedPrior(law, [(1.0, np.inf, np.empty(0), np.empty(0), np.empty(0))])
     posteriors = prior.posteriors(noise.likelihood(atoms), np.zeros(8, dtype=int))
     means = posteriors @ atoms
     spread = np.sqrt(posteriors @ atoms**2 - means**2)
@@ -67,7 +73,7 @@ def test_tilted_means_are_those_given_the_sum() -> None:
     centres = rng.dirichlet(np.full(size, 2.0)) * 1.1
     posteriors = np.exp(-((atoms - centres[:, None]) ** 2) / (2 * 0.02**2))
     posteriors /= posteriors.sum(axis=1, keepdims=True)
-    found = tilted(posteriors, atoms, 1.0, np.zeros(0)) @ atoms
+    found = tilt_to_sum(posteriors, atoms, 1.0, np.zeros(0)) @ atoms
     assert found.sum() == pytest.approx(1, abs=1e-9)
     spread = np.sqrt(posteriors @ atoms**2 - (posteriors @ atoms) ** 2)
     for x in range(size):
@@ -119,7 +125,7 @@ def test_the_noise_has_the_channels_variance(name: str, likelihood: str) -> None
     mechanism = MECHANISMS[name](Integers(1, 7), 1.0)
     channel, n = mechanism.channel(), 1000
     theta = np.random.default_rng(0).dirichlet(np.ones(7))
-    noise = Noise.of(
+    noise = EstimateNoise.of(
         LikelihoodData(channel, channel.matvec(theta), n, mechanism.domain), likelihood
     )
     assert noise.y == pytest.approx(theta, abs=1e-9)
@@ -137,7 +143,7 @@ def test_rows_that_are_told_apart_finely_make_the_same_prior() -> None:
     """Values closer than a tenth of the noise are one row; with a row each, shares move by less than a twentieth of the noise."""
     noise = _noise(size=200, n=20_000)
     atoms = noise.atoms(1 / 200)
-    rows, first, counts = noise.part(np.arange(200)).rows()
+    rows, first, counts = noise.subset(np.arange(200)).rows()
     assert counts.size < 120
     likelihood = noise.likelihood(atoms)
     coarse = fit_prior(likelihood[first], counts, atoms, 1 / 200, False).posteriors(
@@ -159,8 +165,8 @@ def test_sharpened_estimates_are_newtons_step() -> None:
     data = likelihood_data(
         mechanism.tally(mechanism.randomize(1 + rng.choice(6, 3000, p=theta), rng))
     )
-    noise = Noise.of(data, "binomial")
-    sharp = _sharpened(data, noise, theta)
+    noise = EstimateNoise.of(data, "binomial")
+    sharp = _with_whole_reports(data, noise, theta)
     assert sharp is not None
     a, w = data.channel.dense(), data.weights
     d = a @ theta
@@ -179,7 +185,7 @@ def test_likelihoods_of_several_budgets_are_products_of_binomial_laws() -> None:
     parts = [SupportChannel(5, 0.25, 0.3), SupportChannel(5, 0.1, 0.5)]
     channel, rng = StackChannel(parts, people), np.random.default_rng(4)
     w = channel.simulate(rng.dirichlet(np.ones(5)), sum(people), rng)
-    noise = Noise.of(LikelihoodData(channel, w, sum(people), domain), "binomial")
+    noise = EstimateNoise.of(LikelihoodData(channel, w, sum(people), domain), "binomial")
     atoms, moved = np.linspace(0, 0.8, 9), noise.y - channel.invert(w)
     logs = np.zeros((5, 9))
     for part, own, share, n in zip(parts, channel.split(w), channel.shares, people, strict=True):
@@ -191,6 +197,6 @@ def test_likelihoods_of_several_budgets_are_products_of_binomial_laws() -> None:
         )
     expected = np.exp(logs - logs.max(axis=1, keepdims=True))
     assert noise.likelihood(atoms) == pytest.approx(expected, rel=1e-9)
-    assert noise.part(np.array([3, 1])).likelihood(atoms) == pytest.approx(
+    assert noise.subset(np.array([3, 1])).likelihood(atoms) == pytest.approx(
         expected[[3, 1]], rel=1e-9
     )

@@ -13,16 +13,16 @@ import warner
 from tests.registry import MECHANISMS
 from warner import Integers, Interval
 from warner.channels import BandChannel
-from warner.estimators.em.smoothed import SmoothedEM
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.literature.smoothed_em import SmoothedEM
 from warner.estimators.log_spline import (
+    CoefficientPrior,
     Likelihood,
-    Prior,
     _grid,
-    ascend,
     derivatives,
     design,
-    explore,
+    fit_grid,
+    maximize_penalized,
     posterior,
     softmax,
 )
@@ -60,7 +60,7 @@ def _objective(likelihood: Likelihood, order: int, scale: float, basis: int) -> 
 @pytest.mark.parametrize("scale", [0.3, 3.0])
 def test_newtons_optimum_is_the_general_optimisers(order: int, scale: float) -> None:
     likelihood = _window(bins=24)
-    model = ascend(likelihood, design(24, 8, order), order, scale)
+    model = maximize_penalized(likelihood, design(24, 8, order), order, scale)
     value = _objective(likelihood, order, scale, 8)
     assert model.converged
     other = minimize(
@@ -74,7 +74,7 @@ def test_newtons_optimum_is_the_general_optimisers(order: int, scale: float) -> 
 def test_evidence_is_the_dense_formula(order: int) -> None:
     """log Z = objective + P/2 log 2 pi - 1/2 log det of a numerical Hessian."""
     likelihood, scale = _window(), 1.0
-    model = ascend(likelihood, design(48, 8, order), order, scale)
+    model = maximize_penalized(likelihood, design(48, 8, order), order, scale)
     value = _objective(likelihood, order, scale, 8)
     p, step = model.phi.size, 1e-3
     e = np.eye(p) * step
@@ -100,7 +100,7 @@ def test_evidence_is_the_integral_where_that_can_be_had() -> None:
 
     channel = warner.RandomizedResponse(Integers(0, 1), 1.0).channel()
     likelihood = Likelihood(channel, np.array([0.4, 0.6]), 2000)
-    model = ascend(likelihood, design(2, 2, 1), 1, 1.0)
+    model = maximize_penalized(likelihood, design(2, 2, 1), 1, 1.0)
     value = _objective(likelihood, 1, 1.0, 2)
     top = value(model.phi)
     around = (float(model.phi[0]) - 2, float(model.phi[0]) + 2)
@@ -169,7 +169,7 @@ def test_many_reports_of_bits_are_expanded_without_loss(epsilon: float) -> None:
     data = likelihood_data(mechanism.tally(mechanism.randomize(values, rng), keep_reports=True))
     rows, weights = data.channel.restrict_to_observed(data.weights)
     assert rows.shape[0] > 4 * 16
-    models = explore(Likelihood(rows, weights, data.n))
+    models = fit_grid(Likelihood(rows, weights, data.n))
     slow = posterior(models) @ np.stack([m.theta for m in models])
     assert warner.metrics.total_variation(warner.LogSpline().fit(data).probabilities, slow) < 0.01
 
@@ -181,7 +181,7 @@ def test_the_prior_is_normal_and_cauchy() -> None:
     expected += sum(
         multivariate_t(np.zeros(len(g)), np.eye(len(g)), df=1).logpdf(phi[g]) for g in x.groups
     )
-    assert Prior(x, 2.0).value(phi) == pytest.approx(expected)
+    assert CoefficientPrior(x, 2.0).value(phi) == pytest.approx(expected)
 
 
 def test_a_finer_basis_is_the_same_model_where_the_truth_is_smooth() -> None:

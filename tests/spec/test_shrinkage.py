@@ -8,8 +8,9 @@ import pytest
 import warner
 from tests.registry import MECHANISMS, SEEING
 from warner import EmpiricalBayes, ExpectationMaximization, Integers
+from warner.app.methods import method
 from warner.channels import Channel
-from warner.estimators import Estimator, method
+from warner.estimators import Estimator
 from warner.estimators.fit import Fit
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import Mechanism
@@ -130,12 +131,12 @@ def test_several_budgets_together_are_shrunk_too() -> None:
 def test_draws_are_distributions_about_the_estimate(estimator: Estimator) -> None:
     data = _reported(warner.RandomizedResponse(Integers(1, 12), 1.0), np.arange(12) / 66, 5000)
     fit = estimator.fit(data)
-    assert fit.draws is not None
-    draws = fit.draws(2000, np.random.default_rng(0))
+    assert fit.posterior is not None
+    draws = fit.posterior.draws(2000, np.random.default_rng(0))
     assert draws.shape == (2000, 12) and (draws >= 0).all()
     assert draws.sum(axis=1) == pytest.approx(np.ones(2000), abs=1e-12)
     assert draws.mean(axis=0) == pytest.approx(fit.probabilities, abs=0.02)
-    assert (draws == fit.draws(2000, np.random.default_rng(0))).all()
+    assert (draws == fit.posterior.draws(2000, np.random.default_rng(0))).all()
 
 
 @pytest.mark.parametrize("size", [5, 40])

@@ -14,7 +14,7 @@ from scipy.stats import beta
 
 import warner
 from warner import Categorical, Estimate, Grid, Integers, Interval, Product, metrics
-from warner.estimators.fit import Fit
+from warner.estimators.fit import Fit, PosteriorFit
 
 
 def _result(
@@ -190,7 +190,11 @@ def _with_posterior(domain: warner.Domain, counts: list[int]) -> Estimate:
         return rng.dirichlet(np.asarray(counts) + 1.0, number)
 
     return Estimate(
-        Fit(plain.probabilities.copy(), plain.status, draws=draws, by_draws=True),
+        Fit(
+            plain.probabilities.copy(),
+            plain.status,
+            posterior=PosteriorFit(draws, for_intervals=True),
+        ),
         plain.data,
         plain.estimator,
     )

@@ -42,7 +42,7 @@ class Watching(warner.estimators.Estimator):
         self.library = library
         self.restrict_to_observed: list[int] = []
 
-    def fit(self, data: LikelihoodData) -> Any:
+    def _fit(self, data: LikelihoodData) -> Any:
         self.restrict_to_observed.append(self.library.threads)
         raise RuntimeError("stop")
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import warner
 from warner import Categorical, EmpiricalBayes
-from warner.estimators.empirical_bayes import estimator as shrinkage
-from warner.estimators.empirical_bayes import noise as _noise
-from warner.estimators.empirical_bayes import order as _order
-from warner.estimators.empirical_bayes.noise import Noise
+from warner.estimators.empirical_bayes import estimator, neighbours, noise
+from warner.estimators.empirical_bayes.noise import EstimateNoise
 from warner.estimators.likelihood_data import LikelihoodData
 
 
@@ -64,8 +64,8 @@ def test_labels_in_no_order_lose_little(law: type) -> None:
 
 def test_a_guess_that_has_seen_its_own_value_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     """The filtered estimate itself taken for a prediction from the others, h = 0: labels in no order then lose a tenth at least."""
-    filtered = _order.filtered
-    monkeypatch.setattr(_order, "filtered", lambda d, noise: (filtered(d, noise)[0], 0.0))
+    filtered = neighbours.filtered
+    monkeypatch.setattr(neighbours, "filtered", lambda d, noise: (filtered(d, noise)[0], 0.0))
     assert _ratio(_smooth(120), True, 8, BOTH) > 1.1
 
 
@@ -74,8 +74,9 @@ def test_one_large_value_does_not_pass_for_a_pattern(monkeypatch: pytest.MonkeyP
     theta = np.arange(1.0, 301) ** -1.2
     theta /= theta.sum()
     right = _ratio(theta, False, 6, BOTH)
-    monkeypatch.setattr(_order, "_FEW", 1.0)
-    monkeypatch.setattr(_order, "_ODD", 0.0)
+    monkeypatch.setattr(
+        neighbours, "SETTINGS", replace(neighbours.SETTINGS, peakedness=1.0, odd_value=0.0)
+    )
     assert right < 1.02 and _ratio(theta, False, 6, BOTH) > 1.2 * right
 
 
@@ -87,8 +88,8 @@ def test_draws_cover_shares_in_order() -> None:
         walk = np.exp(np.cumsum(rng.normal(size=100)) * 0.2)
         theta = walk / walk.sum()
         fit = EmpiricalBayes().fit(_facts(theta, 30_000, 2.0, rng))
-        assert fit.draws is not None
-        low, high = np.quantile(fit.draws(300, rng), [0.025, 0.975], axis=0)
+        assert fit.posterior is not None
+        low, high = np.quantile(fit.posterior.draws(300, rng), [0.025, 0.975], axis=0)
         hits.append(((low <= theta) & (theta <= high)).mean())
     assert 0.90 < np.mean(hits) < 0.99
 
@@ -101,8 +102,8 @@ def test_draws_of_few_values_cover_the_truth(size: int) -> None:
     for _ in range(120):
         theta = rng.dirichlet(np.ones(size))
         fit = EmpiricalBayes().fit(_facts(theta, 1000, 1.0, rng, warner.RandomizedResponse))
-        assert fit.draws is not None
-        low, high = np.quantile(fit.draws(400, rng), [0.025, 0.975], axis=0)
+        assert fit.posterior is not None
+        low, high = np.quantile(fit.posterior.draws(400, rng), [0.025, 0.975], axis=0)
         hits.append(((low <= theta) & (theta <= high)).mean())
     assert 0.90 < np.mean(hits) < 0.99
 
@@ -128,8 +129,8 @@ def test_a_pool_of_seeds_is_not_taken_for_independent_counts(
         )
 
     right = error()
-    monkeypatch.setattr(_noise, "_pooled", lambda channel, data, y, q, gap: (y, 1.0))
-    monkeypatch.setattr(shrinkage, "_uncrossed", lambda *_: None)
+    monkeypatch.setattr(noise, "_pool_estimates", lambda channel, data, y, q, gap: (y, 1.0))
+    monkeypatch.setattr(estimator, "_without_collisions", lambda *_: None)
     assert error() > 1.1 * right
 
 
@@ -141,7 +142,7 @@ def test_the_noise_of_what_is_left_of_collisions_is_as_stated() -> None:
     theta = rng.dirichlet(np.full(200, 0.3))
     ratios = []
     for _ in range(30):
-        noise = Noise.of(
+        noise = EstimateNoise.of(
             LikelihoodData(channel, channel.simulate(theta, 3000, rng), 3000, domain), "binomial"
         )
         ratios.append(((noise.y - theta) ** 2).sum() / noise.variance(theta).sum())

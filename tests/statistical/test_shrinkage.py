@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import warner
 from warner import EmpiricalBayes, Integers
 from warner.channels import StackChannel
-from warner.estimators.empirical_bayes import estimator as shrinkage
-from warner.estimators.empirical_bayes import noise as _noise
-from warner.estimators.empirical_bayes import prior as _prior
+from warner.estimators.empirical_bayes import estimator, noise, prior
 from warner.estimators.likelihood_data import LikelihoodData
 
 
@@ -38,9 +38,9 @@ def test_rescaling_instead_of_the_sum_constraint_is_rejected(
     """
     theta = np.append(0.4 * np.arange(1.0, 12.0) / 66, 0.6)
     right = _errors(EmpiricalBayes(), theta, 10**6, 1.0, 60).mean()
-    monkeypatch.setattr(shrinkage, "tilted", lambda laws, *_: laws)
-    for module in (shrinkage, _noise):
-        monkeypatch.setattr(module, "onto_sum", lambda v, variance: v / v.sum())
+    monkeypatch.setattr(estimator, "tilt_to_sum", lambda laws, *_: laws)
+    for module in (estimator, noise):
+        monkeypatch.setattr(module, "move_to_sum", lambda v, variance: v / v.sum())
     assert _errors(EmpiricalBayes(), theta, 10**6, 1.0, 60).mean() > 1.15 * right
 
 
@@ -49,9 +49,9 @@ def test_a_prior_that_has_seen_the_value_itself_is_rejected(
 ) -> None:
     """Few values: the nonparametric prior alone, here a concentration of next to nothing, errs at least a quarter more than the mixture."""
     theta = np.array([0.3, 0.25, 0.2, 0.15, 0.1])
-    monkeypatch.setattr(shrinkage, "MOST", 0)
+    monkeypatch.setattr(estimator, "SETTINGS", replace(estimator.SETTINGS, small_domain=0))
     right = _errors(EmpiricalBayes(), theta, 3000, 1.0, 60).mean()
-    monkeypatch.setattr(_prior, "_CONCENTRATIONS", (0.01,))
+    monkeypatch.setattr(prior, "SETTINGS", replace(prior.SETTINGS, base_concentrations=(0.01,)))
     assert _errors(EmpiricalBayes(), theta, 3000, 1.0, 60).mean() > 1.25 * right
 
 
@@ -79,9 +79,9 @@ def test_draws_cover_the_truth() -> None:
     for _ in range(25):
         theta = rng.dirichlet(np.ones(40))
         data = LikelihoodData(channel, channel.simulate(theta, 10**4, rng), 10**4, Integers(1, 40))
-        draws = EmpiricalBayes().fit(data).draws
-        assert draws is not None
-        low, high = np.quantile(draws(400, rng), [0.025, 0.975], axis=0)
+        posterior = EmpiricalBayes().fit(data).posterior
+        assert posterior is not None
+        low, high = np.quantile(posterior.draws(400, rng), [0.025, 0.975], axis=0)
         hits.append(((low <= theta) & (theta <= high)).mean())
     assert 0.90 < np.mean(hits) < 0.99
 

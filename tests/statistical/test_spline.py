@@ -37,8 +37,8 @@ def test_draws_cover_smooth_functionals_of_a_smooth_shape(
         fit = LogSpline().fit(
             LikelihoodData(channel, channel.simulate(truth, n, rng), n, mechanism.domain)
         )
-        assert fit.draws is not None
-        low, high = np.quantile(functionals(fit.draws(200, rng)), [0.025, 0.975], axis=1)
+        assert fit.posterior is not None
+        low, high = np.quantile(functionals(fit.posterior.draws(200, rng)), [0.025, 0.975], axis=1)
         hits += (low <= expected) & (expected <= high)
         middle, half = (low + high) / 2, (high - low) / 4
         halved += np.abs(expected - middle) <= half

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner.estimators.fit import Fit
+from warner.estimators.fit import Fit, PosteriorFit
 from warner.reports.tally_kinds import Histogram
 
 PROJECTED = warner.Inversion("project")
@@ -163,8 +163,9 @@ def test_posterior_intervals_of_summaries_cover_what_they_say() -> None:
             fit = Fit(
                 plain.probabilities.copy(),
                 plain.status,
-                draws=lambda b, g, c=counts * scale: g.dirichlet(c + 1, b),
-                by_draws=True,
+                posterior=PosteriorFit(
+                    lambda b, g, c=counts * scale: g.dirichlet(c + 1, b), for_intervals=True
+                ),
             )  # type: ignore[misc]
             low, high = ask(warner.Estimate(fit, plain.data, plain.estimator)).interval(rng=rng)  # type: ignore[attr-defined]
             hits[j] += low <= ask(true) <= high

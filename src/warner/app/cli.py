@@ -32,6 +32,7 @@ from warner.app.command_files import (
     write_text,
 )
 from warner.app.csv_table import csv_of
+from warner.app.methods import METHODS, method
 from warner.app.study import Study
 from warner.app.terminal import (
     WEIGHT,
@@ -46,7 +47,7 @@ from warner.app.terminal import (
 from warner.design.audits import audit as audit_mechanism
 from warner.design.comparison import compare as compare_methods
 from warner.design.planning import plan as make_plan
-from warner.estimators import METHODS, Estimator, method
+from warner.estimators import Estimator
 from warner.reports.tally import Tally
 from warner.results.charts import chart, ranking, save
 from warner.results.estimate import Estimate

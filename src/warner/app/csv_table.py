@@ -75,7 +75,7 @@ def _rows(result: Estimate, level: float, target: str) -> Iterator[list[Any]]:
         mean = [row["mean"], row["mean_low"], row["mean_high"], row["n"]]
         yield [as_cell(f"{name} (mean of key)"), value, *mean]
     if result.fit.mean is not None:
-        several = len(result.fit.mean) > 1
+        several = len(result.fit.mean.value) > 1
         for i, mean_row in enumerate(result.means(level, target)):
             axis = f" of coordinate {i}" if several else ""
             figures = [mean_row["estimate"], mean_row["low"], mean_row["high"], result.n]

@@ -150,7 +150,7 @@ def show_estimate(
         out.print(_means(result, level))
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
     unique = "" if result.unique is None else f"\nThe maximum is {result.unique}."
-    out.print(f"{_sentence(result.status)}{gap}{unique}\n")
+    out.print(f"{_method_and_status(result)}{gap}{unique}\n")
 
 
 def _title(result: Estimate) -> str:
@@ -180,9 +180,10 @@ def _means(result: Estimate, level: float) -> str:
     return f"Mean {'; '.join(means)}, for the population that these people were drawn from."
 
 
-def _sentence(status: Status) -> str:
-    """The text of a status as a sentence."""
-    return f"{status.value[0].upper()}{status.value[1:]}."
+def _method_and_status(result: Estimate) -> str:
+    """What the method computes, and how the fit ended, as sentences."""
+    sentences = [text for text in (result.estimator.summary, result.status.value) if text]
+    return " ".join(f"{text[0].upper()}{text[1:]}." for text in sentences)
 
 
 def _show_keys(result: Estimate, keys: list[dict[str, Any]], level: float) -> None:
@@ -216,7 +217,7 @@ def _show_keys(result: Estimate, keys: list[dict[str, Any]], level: float) -> No
         "The intervals are around the unbiased estimates, and each one holds on its own. Where few "
         "people have a key, the interval of its mean can be as wide as the range of values."
     )
-    out.print(f"{_sentence(result.status)}\n")
+    out.print(f"{_method_and_status(result)}\n")
 
 
 def show_redistributed(result: Redistributed) -> None:

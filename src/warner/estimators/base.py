@@ -1,17 +1,14 @@
-"""What an estimator is: an immutable description of a method, and one call that applies it to evidence."""
+"""The base class of estimators: an immutable description of a method, applied by ``fit``."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import fields
-from functools import wraps
-from typing import Any
+from contextlib import nullcontext
+from dataclasses import MISSING, fields, replace
+from time import perf_counter
+from typing import ClassVar, final
 
-from warner._core.errors import (
-    ArgumentError,
-    message,
-)
+from warner._core.errors import ArgumentError, message
 from warner._core.threads import SMALL, one_thread
 from warner.domains import Domain
 from warner.estimators.fit import Fit
@@ -19,40 +16,53 @@ from warner.estimators.likelihood_data import LikelihoodData
 
 
 class Estimator(ABC):
-    """A method that turns evidence into a distribution; its repr is the method's name in results."""
+    """A method that estimates a distribution from reports.
+
+    A subclass is a frozen dataclass of the method's options. It defines ``_fit`` and ``summary``.
+    Its repr names the method in results.
+
+    Attributes:
+        summary: one sentence for users on what the method computes, without a full stop.
+
+    >>> from warner.estimators import MaximumLikelihood
+    >>> MaximumLikelihood().summary
+    'maximum of the likelihood'
+    """
+
+    summary: ClassVar[str] = ""
+
+    @final
+    def fit(self, data: LikelihoodData) -> Fit:
+        """Estimate the distribution over the K values of ``data.domain``.
+
+        A fit whose matrix products are small runs on one thread, see ``warner._core.threads``.
+
+        Args:
+            data: the channel (m, K), the frequencies (m,) of its rows, and the number of reports.
+
+        Returns:
+            The fit, with its ``seconds``.
+        """
+        start = perf_counter()
+        rows, size = data.channel.shape
+        small = min(rows, data.n) * size**2 <= SMALL
+        with one_thread() if small else nullcontext():
+            fit = self._fit(data)
+        return replace(fit, seconds=perf_counter() - start)
 
     @abstractmethod
-    def fit(self, data: LikelihoodData) -> Fit:
-        """Estimate the distribution over the K values of ``data.domain``."""
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "fit" in vars(cls):
-            cls.fit = _small_on_one_thread(cls.fit)  # type: ignore[method-assign]
+    def _fit(self, data: LikelihoodData) -> Fit:
+        """The fit, without ``seconds``."""
 
 
-def _small_on_one_thread(fit: Callable[..., Fit]) -> Callable[..., Fit]:
-    """The same fit, on one thread where its products are small."""
-
-    @wraps(fit)
-    def fitted(self: Any, data: LikelihoodData, *args: Any, **kwargs: Any) -> Fit:
-        rows, size = data.channel.shape
-        if min(rows, data.n) * size**2 > SMALL:
-            return fit(self, data, *args, **kwargs)
-        with one_thread():
-            return fit(self, data, *args, **kwargs)
-
-    return fitted
-
-
-def repr_of_changes(estimator: Any) -> str:
-    """The repr of a dataclass with many arguments: those that are not as by default."""
-    changed = {
-        f.name: getattr(estimator, f.name)
-        for f in fields(estimator)
-        if getattr(estimator, f.name) != f.default
-    }
-    return f"{type(estimator).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+def repr_of_changes(estimator: Estimator) -> str:
+    """The repr of a dataclass with many options: those that differ from their defaults."""
+    changed = []
+    for option in fields(estimator):  # type: ignore[arg-type]
+        value = getattr(estimator, option.name)
+        if option.default is MISSING or value != option.default:
+            changed.append(f"{option.name}={value!r}")
+    return f"{type(estimator).__name__}({', '.join(changed)})"
 
 
 def require_order(domain: Domain, name: str) -> None:

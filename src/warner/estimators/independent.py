@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from warner._core.errors import ArgumentError, ArgumentTypeError, message
 from warner.channels import FloatArray, summed
 from warner.domains import Domain
 from warner.estimators.base import Estimator
-from warner.estimators.fit import Fit, Status
+from warner.estimators.fit import Fit, Status, status_of_parts
 from warner.estimators.inversion import Inversion
 from warner.estimators.likelihood_data import LikelihoodData
 
@@ -44,6 +45,12 @@ class Independent(Estimator):
     >>> Independent(), Independent([["age", "sex"]], Inversion())
     (Independent(), Independent(groups=(('age', 'sex'),), method=Inversion(constraint=None)))
     """
+
+    summary: ClassVar[str] = (
+        "product of marginals, each estimated alone: right where the attributes, or groups, are "
+        "independent, biased by their dependence elsewhere; for their joint distribution use "
+        "another method"
+    )
 
     groups: Sequence[Sequence[str]] | None = None
     method: Estimator = field(default=Inversion("project"))
@@ -92,7 +99,7 @@ class Independent(Estimator):
         parts += [] if self.method == Inversion("project") else [f"method={self.method!r}"]
         return f"Independent({', '.join(parts)})"
 
-    def fit(self, data: LikelihoodData) -> Fit:
+    def _fit(self, data: LikelihoodData) -> Fit:
         domain = data.domain
         if not domain.attributes:
             return self.method.fit(data)
@@ -100,12 +107,13 @@ class Independent(Estimator):
         if len(groups) == 1:
             return self.method.fit(data)
         shape = domain.shape
+        parts = [self._marginal(data, domain, keep) for keep in groups]
         table = np.ones(())
-        for keep in groups:
-            marginal = self._marginal(data, domain, keep)
-            table = np.multiply.outer(table, marginal.reshape([shape[axis] for axis in keep]))
+        for (part, _), keep in zip(parts, groups, strict=True):
+            table = np.multiply.outer(table, part.reshape([shape[axis] for axis in keep]))
         order = np.argsort([axis for keep in groups for axis in keep])
-        return Fit(np.ascontiguousarray(table.transpose(order)).ravel(), Status.INDEPENDENT)
+        status = status_of_parts(status for _, status in parts)
+        return Fit(np.ascontiguousarray(table.transpose(order)).ravel(), status)
 
     def places(self, domain: Domain) -> list[list[int]]:
         """The groups as positions of their attributes, in the order of the domain.
@@ -131,11 +139,15 @@ class Independent(Estimator):
         groups += [[name] for name in names if name not in named]
         return sorted(sorted(names.index(name) for name in group) for group in groups)
 
-    def _marginal(self, data: LikelihoodData, domain: Domain, keep: list[int]) -> FloatArray:
-        """The estimated marginal of one group."""
+    def _marginal(
+        self, data: LikelihoodData, domain: Domain, keep: list[int]
+    ) -> tuple[FloatArray, Status]:
+        """The estimated marginal of one group, and how its fit ended."""
         marginal = data.channel.marginal(data.weights, domain.shape, keep)
         if marginal is None:
-            return summed(self.method.fit(data).shares, domain.shape, keep)
+            fit = self.method.fit(data)
+            return summed(fit.shares, domain.shape, keep), fit.status
         names = list(domain.attributes)
         subdomain = domain.select([names[axis] for axis in keep])
-        return self.method.fit(LikelihoodData(*marginal, data.n, subdomain)).shares
+        fit = self.method.fit(LikelihoodData(*marginal, data.n, subdomain))
+        return fit.shares, fit.status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -51,6 +52,8 @@ class Inversion(Estimator):
     Inversion(constraint='project')
     """
 
+    summary: ClassVar[str] = "unbiased estimate by inversion of the channel, constrained as named"
+
     constraint: str | None = None
     weights: str = "inverse-variance"
 
@@ -65,7 +68,7 @@ class Inversion(Estimator):
         weights = "" if self.weights == "inverse-variance" else f", weights={self.weights!r}"
         return f"Inversion(constraint={self.constraint!r}{weights})"
 
-    def fit(self, data: LikelihoodData) -> Fit:
+    def _fit(self, data: LikelihoodData) -> Fit:
         channel = data.channel
         if self.weights == "equal":
             channel = channel.with_equal_groups()
@@ -95,9 +98,13 @@ class Uniform(Estimator):
     Uniform()
     """
 
-    def fit(self, data: LikelihoodData) -> Fit:
+    summary: ClassVar[str] = (
+        "a baseline for comparison: the uniform distribution, whatever the reports"
+    )
+
+    def _fit(self, data: LikelihoodData) -> Fit:
         size = data.domain.size
-        return Fit(np.full(size, 1 / size), Status.BASELINE)
+        return Fit(np.full(size, 1 / size), Status.EXACT)
 
 
 @dataclass(frozen=True)
@@ -113,5 +120,7 @@ class Observed(Estimator):
     Observed()
     """
 
-    def fit(self, data: LikelihoodData) -> Fit:
-        return Fit(data.channel.naive_estimate(data.weights), Status.BASELINE)
+    summary: ClassVar[str] = "a baseline for comparison: it does not undo the randomisation"
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        return Fit(data.channel.naive_estimate(data.weights), Status.EXACT)

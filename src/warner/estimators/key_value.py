@@ -7,8 +7,7 @@ distributions to the values of every key.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from time import perf_counter
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -23,10 +22,10 @@ from warner.channels import (
 )
 from warner.domains import Domain
 from warner.estimators.base import Estimator
-from warner.estimators.fit import Fit, Status
+from warner.estimators.fit import Fit, KeyFit, Status, status_of_parts
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.log_spline import LogSpline
-from warner.estimators.mle.objective import finish
+from warner.estimators.mle.objective import certify
 from warner.estimators.sample_mean import unbiased_scores
 from warner.metrics.simplex import project
 
@@ -210,6 +209,11 @@ class KeyMeans(Estimator):
     True
     """
 
+    summary: ClassVar[str] = (
+        "the frequency of every key and the mean of its values: their distribution is not "
+        "estimated; for distributions use value='piecewise' and PerKey()"
+    )
+
     clip: bool = True
 
     def __post_init__(self) -> None:
@@ -218,7 +222,7 @@ class KeyMeans(Estimator):
     def __repr__(self) -> str:
         return "KeyMeans()" if self.clip else "KeyMeans(clip=False)"
 
-    def fit(self, data: LikelihoodData) -> Fit:
+    def _fit(self, data: LikelihoodData) -> Fit:
         moments = key_moments(data, "KeyMeans")
         low, high = moments.ends
         raw = moments.frequency
@@ -226,12 +230,12 @@ class KeyMeans(Estimator):
             means = np.divide(
                 moments.total, raw, out=np.full(raw.size, (low + high) / 2), where=raw > 0
             )
-            return Fit(None, Status.KEY_MEANS, frequencies=raw, key_means=means)
+            return Fit(None, Status.EXACT, keys=KeyFit(raw, means))
         f = np.clip(raw, 1 / data.n, 1.0)
         upper = (moments.total - low * raw) / (high - low)
         upper, lower = np.clip(upper, 0.0, f), np.clip(raw - upper, 0.0, f)
         means = (low + high) / 2 + (high - low) / 2 * (upper - lower) / f
-        return Fit(None, Status.KEY_MEANS, frequencies=f, key_means=means)
+        return Fit(None, Status.EXACT, keys=KeyFit(f, means))
 
 
 @dataclass(frozen=True)
@@ -258,6 +262,11 @@ class PerKey(Estimator):
     PerKey(method=LogSpline())
     """
 
+    summary: ClassVar[str] = (
+        "key by key: frequencies by inversion, projected, and given those the values of every key "
+        "by the method named; not a joint maximum of the likelihood"
+    )
+
     method: Estimator = field(default_factory=LogSpline)
 
     def __post_init__(self) -> None:
@@ -281,8 +290,7 @@ class PerKey(Estimator):
         """
         return _OneKey(self, key)
 
-    def fit(self, data: LikelihoodData, only: int | None = None) -> Fit:
-        start = perf_counter()
+    def _fit(self, data: LikelihoodData, only: int | None = None) -> Fit:
         keys = of_keys(data, "PerKey")
         frequencies = project(keys.channel.invert(keys.weights))
         size = data.domain.size // frequencies.size
@@ -298,12 +306,16 @@ class PerKey(Estimator):
                 theta[k] = frequencies[k] * (
                     shares / shares.sum() if shares.sum() > 0 else 1 / size
                 )
-        steps = sum(f.iterations or 0 for f in fits) or None
-        fit = finish(data, theta.ravel(), Status.PER_KEY, steps)
+        fit = certify(
+            data,
+            theta.ravel(),
+            status_of_parts(f.status for f in fits),
+            sum(f.iterations or 0 for f in fits) or None,
+        )
         components = (
             sum(f.components or size for f in fits) if any(f.components for f in fits) else None
         )
-        return replace(fit, components=components, seconds=perf_counter() - start)
+        return replace(fit, components=components)
 
 
 @dataclass(frozen=True)
@@ -313,5 +325,5 @@ class _OneKey(Estimator):
     whole: PerKey
     key: int
 
-    def fit(self, data: LikelihoodData) -> Fit:
-        return self.whole.fit(data, self.key)
+    def _fit(self, data: LikelihoodData) -> Fit:
+        return self.whole._fit(data, self.key)

@@ -1,65 +1,68 @@
-"""A smooth distribution over values in order, as smooth as the reports say: log-splines, their penalty by marginal likelihood."""
+"""Log-splines: a distribution over ordered values, as smooth as the reports say (METHODS 5)."""
 
 from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from time import perf_counter
+from typing import ClassVar
 
 import numpy as np
 
 from warner.channels import LikelihoodOperator
 from warner.estimators.base import Estimator, require_order
-from warner.estimators.fit import Fit, Status
+from warner.estimators.fit import Fit, PosteriorFit, Status
+from warner.estimators.iteration import iterate
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import finish, over, require_possible
+from warner.estimators.mle.objective import certify, require_possible, safe_divide
 from warner.estimators.mle.uniqueness import Uniqueness
 
 _BASIS = 40  # B-splines to begin with
 _ORDERS = (1, 2, 3)
-# Standard deviations of log theta around its polynomial, in steps of sqrt(10). With 0.3 a curve is a polynomial for all that reports
-# can tell; 100 is that of a normal shape whose standard deviation is 2 % of the domain.
+# Standard deviations of log theta around its polynomial, in steps of sqrt(10). With 0.3 reports
+# cannot tell the curve from a polynomial. 100 is that of a normal shape whose standard deviation
+# is 2 % of the domain.
 _SCALES = tuple(10.0 ** (k / 2) for k in range(-1, 5))
-_FINEST = (
-    160  # twice that is the finest basis: matrices of more coefficients cost more than they tell
-)
-_DETERMINED = (
-    1 / 3
-)  # share of coefficients below which a finer basis could not tell the reports more
-_RISE = 1.0  # nats by which evidence has to rise for a finer basis
-_NEGLIGIBLE = 12.0  # nats below the best model at which an order's path of scales ends
+# Twice this is the finest basis: larger matrices cost more than they gain.
+_FINEST = 160
+# Share of coefficients that the reports must determine for a finer basis to be tried.
+_DETERMINED = 1 / 3
+_RISE = 1.0  # nats by which the evidence must rise for a finer basis
+_NEGLIGIBLE = 12.0  # nats below the best model at which an order's scales end
 _STEPS = 60
-_JITTERS = (
-    10  # tenfold shares of a matrix's diagonal that are tried where rounding made it indefinite
-)
+# Tenfold shares of the diagonal that are tried where rounding made a matrix indefinite.
+_JITTERS = 10
 _MANY_ROWS = 4  # rows per value from which on the likelihood is expanded
-_EXPANSIONS, _SETTLED = 5, 0.01  # how often at most, and the change in l1 that ends it
-_CLOSE = 1e-2  # nats that Newton's method expects to gain in its last step; the error left is of the order of the square
+_EXPANSIONS, _SETTLED = 5, 0.01  # the most expansions, and the change in l1 that ends them
+# Nats that Newton's method expects to gain in its last step; the error left is about its square.
+_CLOSE = 1e-2
 
 
 @dataclass(frozen=True)
 class LogSpline(Estimator):
-    """theta = softmax(X phi): log theta a cubic spline over the values, its roughness penalised, the penalty chosen by the reports.
+    """theta = softmax(X phi): log theta is a penalised cubic spline over the values.
 
         phi* = argmax  n l(softmax(X phi)) + log prior(phi)
-        X phi = polynomial of degree < p  +  spline whose p-th differences are white noise  +  atom at either end
-
-    Differences of order p = 3 leave the log-quadratics, i.e. normal shapes, unpenalised; p = 2 exponential shapes, p = 1 uniform ones.
-    Small p suits jumps and spikes, large p smooth shapes. Every (p, s) is a model with a proper prior: normal for the spline, s its
-    standard deviation over the domain, in units of log theta, Cauchy(0, 1) for the polynomial and for each atom, the excess of the first and of
-    the last value, where clipping puts mass. The estimate is the average of the models' theta at phi*, weighted by their Laplace evidence
-
+        X phi = polynomial of degree < p  +  spline with white p-th differences  +  an atom per end
         log Z = n l + log prior - 1/2 log det(H / 2 pi),   H the Hessian of minus both at phi*
 
-    with p uniform on {1, 2, 3} and s uniform on a grid's values times their distance (a flat prior on a standard deviation). The basis is
-    doubled while that raises the evidence. Values are taken as equally spaced, in their order.
+    Differences of order p = 3 leave log-quadratics, that is normal shapes, unpenalised; p = 2
+    exponential shapes; p = 1 the uniform shape. Small p suits jumps and spikes, large p smooth
+    shapes. Every (p, s) is a model with a proper prior. The spline's coefficients are normal; s is
+    their standard deviation over the domain, in units of log theta. The polynomial and each atom
+    have Cauchy(0, 1) priors. The atoms are the excess of the first and of the last value, where
+    clipping puts mass.
 
-    The fit's ``draws(count, rng)`` gives (count, K) distributions from the Laplace posterior, from which quantiles of smooth functionals
-    (mean, quantile, mass of a range) are intervals: a model with its weight, u = X (phi - phi*) normal with covariance X H^-1 X', and
-    theta proportional to theta* (u + sqrt(1 + u^2)), which is theta* exp(u) to second order and, where theta* is all but 0 and a normal
-    law of u is a poor picture, does not explode. They say what is open if log theta is smooth; at jumps, and for single shares, they do not
-    know what smoothing hides.
+    The estimate averages the models' theta at phi*, weighted by their Laplace evidence Z. Before
+    the data p is uniform on {1, 2, 3}, and s is flat on a geometric grid. The basis is doubled
+    while that raises the evidence. Values count as equally spaced, in their order.
+
+    The fit's ``posterior`` draws (count, K) distributions from the Laplace posterior. Quantiles of
+    smooth functionals over them (mean, quantile, mass of a range) are intervals. A draw chooses a
+    model by its weight; u = X (phi - phi*) is normal with covariance X H^-1 X'; theta is
+    proportional to theta* (u + sqrt(1 + u^2)). This is theta* exp(u) to second order, and it stays
+    small where theta* is almost 0. The draws hold if log theta is smooth. At jumps, and for single
+    shares, they do not know the error of smoothing.
 
     Raises:
         ArgumentError: the domain's values have no order, or are not on one line.
@@ -71,12 +74,17 @@ class LogSpline(Estimator):
     LogSpline()
     """
 
-    def fit(self, evidence: LikelihoodData) -> Fit:
-        start = perf_counter()
-        require_order(evidence.domain, "LogSpline")
-        rows, weights = evidence.channel.restrict_to_observed(evidence.weights)
+    summary: ClassVar[str] = (
+        "penalised maximum of the likelihood, the penalty chosen by marginal likelihood: smoother "
+        "than the maximum of the likelihood; if values next to each other should not be alike, use "
+        "MaximumLikelihood() instead"
+    )
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        require_order(data.domain, "LogSpline")
+        rows, weights = data.channel.restrict_to_observed(data.weights)
         require_possible(rows, weights)
-        likelihood = Likelihood(rows, weights, evidence.n * rows.rows_per_report)
+        likelihood = Likelihood(rows, weights, data.n * rows.rows_per_report)
         expand = (
             (steady := rows.nearly_constant()) is not None
             and bool(steady.steady.all())
@@ -88,24 +96,22 @@ class LogSpline(Estimator):
                 likelihood = Expansion(
                     rows, weights, likelihood.count, likelihood.steps, centre=theta
                 )
-            models = explore(likelihood)
+            models = fit_grid(likelihood)
             # A model whose maximum was not found is left out, unless there is no other.
             models = [model for model in models if model.converged] or models
             chances = posterior(models)
             before, theta = theta, chances @ np.stack([model.theta for model in models])
             if not expand or np.abs(theta - before).sum() < _SETTLED:
                 break
-        status = Status.PENALIZED if models[0].converged else Status.STEP_LIMIT
-        fit = finish(evidence, theta / theta.sum(), status, likelihood.steps)
+        status = Status.COMPLETED if models[0].converged else Status.STEP_LIMIT
+        fit = certify(data, theta / theta.sum(), status, likelihood.steps)
         # With fewer different reports than values, what they leave open is the prior's word alone.
-        few = evidence.channel.shape[0] < evidence.channel.shape[1]
+        few = data.channel.shape[0] < data.channel.shape[1]
         unique = Uniqueness.NOT_UNIQUE.value if few else None
         return replace(
             fit,
             unique=unique,
-            draws=Draws(models, chances),
-            by_draws=True,
-            seconds=perf_counter() - start,
+            posterior=PosteriorFit(Draws(models, chances), for_intervals=True),
         )
 
 
@@ -135,21 +141,26 @@ class Likelihood:
 
     def score(self, theta: np.ndarray, d: np.ndarray) -> np.ndarray:
         """The gradient of l, A' (w / d), (K,)."""
-        return self.rows.rmatvec(over(self.weights, d))
+        return self.rows.rmatvec(safe_divide(self.weights, d))
 
     def information(self, d: np.ndarray, directions: np.ndarray) -> np.ndarray:
         """U' A' diag(n w / d^2) A U (P, P), U (K, P) directions in which theta changes."""
         through = self.rows.matmat(directions)
-        return self.count * (through.T * over(over(self.weights, d), d)) @ through
+        out: np.ndarray = (
+            self.count * (through.T * safe_divide(safe_divide(self.weights, d), d)) @ through
+        )
+        return out
 
 
 @dataclass(eq=False)
 class Expansion(Likelihood):
-    """The same to second order around ``centre``, for many more rows than values: one pass over the rows instead of hundreds.
+    """The likelihood to second order around ``centre``, for many more rows than values.
 
-        l(theta) ~ l(c) + s (theta - c) - 1/2 (theta - c)' G (theta - c),   s = A' (w / A c),   G = A' diag(w / (A c)^2) A
+        l(theta) ~ l(c) + s (theta - c) - 1/2 (theta - c)' G (theta - c)
+        s = A' (w / A c),   G = A' diag(w / (A c)^2) A
 
-    Rows of the pure family change little with theta (METHODS 4.3), and the centre is moved to the estimate until that stays.
+    It costs one pass over the rows instead of hundreds. Rows of the pure family change little with
+    theta (METHODS 4.3). The centre is moved to the estimate until that stays.
     """
 
     centre: np.ndarray = field(default_factory=lambda: np.empty(0))
@@ -157,7 +168,7 @@ class Expansion(Likelihood):
     def __post_init__(self) -> None:
         d, self._value = super().value(self.centre)
         self._slope = super().score(self.centre, d)
-        self._gram = self.rows.gram(over(over(self.weights, d), d))
+        self._gram = self.rows.gram(safe_divide(safe_divide(self.weights, d), d))
 
     def value(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
         away = theta - self.centre
@@ -165,20 +176,22 @@ class Expansion(Likelihood):
         return bend, self._value + self.count * float(self._slope @ away - away @ bend / 2)
 
     def score(self, theta: np.ndarray, d: np.ndarray) -> np.ndarray:
-        return self._slope - d
+        out: np.ndarray = self._slope - d
+        return out
 
     def information(self, d: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        return self.count * directions.T @ self._gram @ directions
+        out: np.ndarray = self.count * directions.T @ self._gram @ directions
+        return out
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """The columns of X (K, P), each with sum 0, and which prior each has.
+    """The columns of X (K, P), each with sum 0, and the prior of each.
 
     Attributes:
         columns: X.
         spline: (P,) bool, the columns whose coefficients have standard deviation s.
-        groups: the rest, in groups that share a Cauchy prior.
+        groups: the other columns, in groups that share a Cauchy prior.
     """
 
     columns: np.ndarray
@@ -192,10 +205,11 @@ class Model:
 
     Attributes:
         order, scale: p and s.
-        data: log Z.
+        evidence: log Z.
         theta, phi: (K,), (P,).
         factor: (P, P) lower, H = factor factor'.
         design: X.
+        converged: whether Newton's method converged.
     """
 
     order: int
@@ -208,13 +222,13 @@ class Model:
     converged: bool
 
     def determined(self) -> float:
-        """How many coefficients the reports determine, P - tr(H^-1 S), S the spline's part of the prior."""
+        """The number of coefficients that the reports determine: P - tr(H^-1 S)."""
         inverse = np.linalg.inv(self.factor)[:, self.design.spline]
         return self.phi.size - float((inverse**2).sum()) / self.scale**2
 
 
-def explore(likelihood: Likelihood) -> list[Model]:
-    """Every order and scale, on the coarsest basis that a finer one does not improve on."""
+def fit_grid(likelihood: Likelihood) -> list[Model]:
+    """Every order and scale, on the coarsest basis that a finer one does not improve."""
     size = likelihood.rows.shape[1]
     basis = min(_BASIS, size)
     while True:
@@ -223,27 +237,37 @@ def explore(likelihood: Likelihood) -> list[Model]:
         if basis == size or basis > _FINEST or best.determined() < _DETERMINED * best.phi.size:
             return models
         basis = min(2 * basis, size)
-        finer = ascend(likelihood, design(size, basis, best.order), best.order, best.scale)
+        finer = maximize_penalized(
+            likelihood, design(size, basis, best.order), best.order, best.scale
+        )
         if finer.evidence <= best.evidence + _RISE:
             return models
 
 
 def posterior(models: list[Model]) -> np.ndarray:
-    """The models' probabilities: evidence times the prior, which is flat in s and so proportional to s on a geometric grid."""
+    """The models' probabilities: evidence times the prior.
+
+    The prior is flat in s, and so proportional to s on a geometric grid.
+    """
     logs = np.array([model.evidence + np.log(model.scale) for model in models])
     chances = np.exp(logs - logs.max())
-    return chances / chances.sum()
+    out: np.ndarray = chances / chances.sum()
+    return out
 
 
 def _grid(likelihood: Likelihood, basis: int) -> list[Model]:
-    """Each order's scales from small to large, each from where the last ended, until they are hopeless."""
+    """The models of every order, its scales from small to large.
+
+    Each scale starts from the maximum of the one before. An order ends where larger scales cannot
+    reach the best model.
+    """
     models: list[Model] = []
     best = -np.inf
     for order in _ORDERS[: basis - 1]:
         x = design(likelihood.rows.shape[1], basis, order)
         phi, before = None, -np.inf
         for scale in _SCALES:
-            model = ascend(likelihood, x, order, scale, phi)
+            model = maximize_penalized(likelihood, x, order, scale, phi)
             models.append(model)
             best = max(best, model.evidence + np.log(scale))
             if (
@@ -257,11 +281,13 @@ def _grid(likelihood: Likelihood, basis: int) -> list[Model]:
 
 @lru_cache(maxsize=16)
 def design(size: int, basis: int, order: int) -> Design:
-    """X for ``basis`` cubic B-splines over ``size`` values, or for one coefficient per value where there are as many.
+    """X for ``basis`` cubic B-splines over ``size`` values.
 
-    Coefficients with white p-th differences u are D+ u and a polynomial of degree < p, D+ the pseudo-inverse of differencing. The
-    polynomials are taken as orthogonal columns of mean square 1, B D+ less its part in them and scaled to mean variance 1, so that their
-    coefficients and s are in units of log theta, whatever the basis. The constant does nothing to theta and is left out.
+    With as many splines as values there is one coefficient per value. Coefficients with white p-th
+    differences u are D+ u and a polynomial of degree < p, D+ the pseudo-inverse of differencing.
+    The polynomials are orthogonal columns of mean square 1. B D+ has its part in them removed, and
+    is scaled to mean variance 1. So the coefficients and s are in units of log theta, whatever the
+    basis. The constant does not change theta and is left out.
     """
     powers = np.linalg.qr(np.vander(np.linspace(-1, 1, size), order, increasing=True))[0]
     rough = _splines(size, basis) @ np.linalg.pinv(np.diff(np.eye(basis), order, axis=0))
@@ -287,11 +313,12 @@ def _splines(size: int, basis: int) -> np.ndarray:
     from scipy.interpolate import BSpline
 
     knots = (np.arange(basis + 4) - 3) / (basis - 3)
-    return BSpline.design_matrix((np.arange(size) + 0.5) / size, knots, 3).toarray()
+    out: np.ndarray = BSpline.design_matrix((np.arange(size) + 0.5) / size, knots, 3).toarray()
+    return out
 
 
-class Prior:
-    """log prior(phi): independent normals for the spline, a Cauchy of as many dimensions as a group has."""
+class CoefficientPrior:
+    """log prior(phi): independent normals for the spline, a multivariate Cauchy per group."""
 
     def __init__(self, x: Design, scale: float) -> None:
         self.x, self.scale = x, scale
@@ -307,10 +334,11 @@ class Prior:
         )
 
     def curvature(self, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The precision (P,) for which the gradient is -precision * phi, and the Hessian (P, P) of -log prior.
+        """The precision (P,), and the Hessian (P, P) of -log prior.
 
-        The diagonal alone is a normal law that touches the prior at phi and is below it elsewhere: always positive, where
-        the Hessian of a Cauchy is not.
+        The gradient is -precision * phi. The diagonal of precisions is the Hessian of a normal law
+        that touches the prior at phi and lies below it elsewhere. It is always positive, unlike the
+        Hessian of a Cauchy.
         """
         precision = np.full(phi.size, 1 / self.scale**2)
         hessian = np.zeros((phi.size, phi.size))
@@ -322,7 +350,10 @@ class Prior:
 
 
 def _log_cauchy(dimensions: int) -> float:
-    """log of the normaliser of (1 + |a|^2)^(-(1 + d) / 2) in d dimensions: Gamma((1 + d) / 2) / pi^((1 + d) / 2)."""
+    """log of the normaliser of (1 + |a|^2)^(-(1 + d) / 2) in d dimensions.
+
+    It is Gamma((1 + d) / 2) / pi^((1 + d) / 2).
+    """
     from scipy.special import gammaln
 
     half = (1 + dimensions) / 2
@@ -333,17 +364,19 @@ def softmax(columns: np.ndarray, phi: np.ndarray) -> np.ndarray:
     """theta (K,)."""
     heights = columns @ phi
     theta = np.exp(heights - heights.max())
-    return theta / theta.sum()
+    out: np.ndarray = theta / theta.sum()
+    return out
 
 
 def derivatives(
     likelihood: Likelihood, columns: np.ndarray, theta: np.ndarray, d: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The gradient (P,) of n l in phi, and minus its Hessian as two parts, (P, P): one that is never negative, and what to take from it.
+    """The gradient (P,) of n l in phi, and two parts (P, P) whose difference is minus its Hessian.
 
     With x_c = X - theta' X the derivative of log theta, d theta = theta x_c, and n l has
-    -l'' = sum_y w_y (A theta x_c)_y (A theta x_c)_y' / d_y^2 - sum_x theta_x (s_x - 1) x_c x_c',   s the score.
-    The second part is 0 where theta is the unpenalised maximum inside the simplex, and noise at the truth.
+    -l'' = sum_y w_y (A theta x_c)_y (A theta x_c)_y' / d_y^2 - sum_x theta_x (s_x - 1) x_c x_c',
+    s the score. The first part is never negative. The second is 0 at an unpenalised maximum inside
+    the simplex, and noise at the truth.
     """
     s = likelihood.score(theta, d)
     excess = likelihood.count * theta * (s - theta @ s)  # theta . s is 1, except of an expansion
@@ -352,54 +385,89 @@ def derivatives(
     return columns.T @ excess, informed, (centred.T * excess) @ centred
 
 
-def ascend(
+@dataclass(frozen=True, eq=False)
+class _Ascent:
+    """A point of Newton's method.
+
+    Attributes:
+        phi, theta: (P,), (K,).
+        d: A theta, or what ``Likelihood.value`` returns for it.
+        value: the penalised log-likelihood, nats.
+        factor: (P, P) lower, of the Hessian at the point before; None at the start.
+        converged: whether the step to this point was expected to gain next to nothing.
+        stalled: whether no length of the last step raised the value.
+    """
+
+    phi: np.ndarray
+    theta: np.ndarray
+    d: np.ndarray
+    value: float
+    factor: np.ndarray | None = None
+    converged: bool = False
+    stalled: bool = False
+
+
+def maximize_penalized(
     likelihood: Likelihood, x: Design, order: int, scale: float, phi: np.ndarray | None = None
 ) -> Model:
-    """phi* by Newton's method with step halving, from phi or from the uniform distribution, and its evidence.
+    """phi* by Newton's method with step halving, and the evidence.
 
-    The objective need not be concave, because softmax is not: where its Hessian is not positive, the part that always is takes its place.
+    The objective need not be concave, because softmax is not. Where its Hessian is not positive,
+    the part of it that always is takes its place.
+
+    Args:
+        likelihood: the likelihood of the reports. Its count of steps is raised.
+        x: the columns X (K, P) and the kinds of their coefficients.
+        order, scale: p and s.
+        phi: (P,), the start; None for the uniform distribution.
     """
     from scipy.linalg import cho_solve
 
-    columns, prior = x.columns, Prior(x, scale)
+    columns, prior = x.columns, CoefficientPrior(x, scale)
+
+    def step(state: _Ascent) -> _Ascent:
+        precision, curvature = prior.curvature(state.phi)
+        gradient, positive, rest = derivatives(likelihood, columns, state.theta, state.d)
+        gradient -= precision * state.phi
+        factor = _cholesky(positive - rest + curvature, positive + np.diag(precision))
+        move = cho_solve((factor, True), gradient, check_finite=False)
+        expected = float(gradient @ move)
+        likelihood.steps += 1
+        converged = expected < _CLOSE
+        slack = 1e-9 * abs(state.value) * converged
+        length = 1.0
+        while length > 1e-9:
+            phi = state.phi + length * move
+            theta = softmax(columns, phi)
+            d, value = likelihood.value(theta)
+            value += prior.value(phi)
+            if value >= state.value + 1e-4 * length * expected - slack:
+                return _Ascent(phi, theta, d, value, factor, converged)
+            length /= 2
+        return replace(state, factor=factor, converged=converged, stalled=True)
+
+    def stop(state: _Ascent, steps: int) -> Status | None:
+        if state.converged:
+            return Status.CONVERGED
+        return Status.STEP_LIMIT if state.stalled else None
+
     phi = np.zeros(columns.shape[1]) if phi is None else phi
     theta = softmax(columns, phi)
     d, value = likelihood.value(theta)
-    value += prior.value(phi)
-    converged = False
-    for _ in range(_STEPS):
-        precision, own = prior.curvature(phi)
-        gradient, informed, rest = derivatives(likelihood, columns, theta, d)
-        gradient -= precision * phi
-        factor = _cholesky(informed - rest + own, informed + np.diag(precision))
-        step = cho_solve((factor, True), gradient, check_finite=False)
-        expected = float(gradient @ step)
-        likelihood.steps += 1
-        converged = expected < _CLOSE
-        length, found = 1.0, False
-        while not found and length > 1e-9:
-            moved = phi + length * step
-            there = softmax(columns, moved)
-            seen, reached = likelihood.value(there)
-            reached += prior.value(moved)
-            found = reached >= value + 1e-4 * length * expected - 1e-9 * abs(value) * converged
-            length /= 2
-        if found:
-            phi, theta, d, value = moved, there, seen, reached
-        if converged or not found:
-            break
+    run = iterate(_Ascent(phi, theta, d, value + prior.value(phi)), step, stop, _STEPS)
+    end = run.state
+    assert end.factor is not None
     # The Gaussian integral over phi: (2 pi)^(P / 2) / sqrt(det H).
-    evidence = (
-        value + phi.size / 2 * float(np.log(2 * np.pi)) - float(np.log(np.diag(factor)).sum())
-    )
-    return Model(order, scale, evidence, theta, phi, factor, x, converged)
+    log_root = float(np.log(np.diag(end.factor)).sum())
+    evidence = end.value + end.phi.size / 2 * float(np.log(2 * np.pi)) - log_root
+    return Model(order, scale, evidence, end.theta, end.phi, end.factor, x, end.converged)
 
 
 def _cholesky(matrix: np.ndarray, fallback: np.ndarray) -> np.ndarray:
-    """The lower factor of a matrix, or of the fallback if it is not positive.
+    """The lower factor of a matrix, or of the fallback where the matrix is not positive.
 
-    The fallback is positive, but with very many reports its entries are so large that rounding hides its smallest eigenvalues. Then
-    as much of its diagonal is added as rounding takes away, and no more than is needed.
+    The fallback is positive. With very many reports its entries are so large that rounding hides
+    its smallest eigenvalues. Then the smallest sufficient part of its diagonal is added.
     """
     for tried in (matrix, fallback):
         with contextlib.suppress(np.linalg.LinAlgError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from warner._core.errors import (
 )
 from warner.channels import FloatArray, LikelihoodOperator
 from warner.estimators.base import Estimator
-from warner.estimators.fit import Fit, Status
+from warner.estimators.fit import Fit, MeanFit, Status
 from warner.estimators.likelihood_data import LikelihoodData
 
 _FLAT = 1e-9  # of the range of the report scores: a smaller range of their means is rounding
@@ -56,7 +57,11 @@ class SampleMean(Estimator):
     (True, (2,))
     """
 
-    def fit(self, data: LikelihoodData) -> Fit:
+    summary: ClassVar[str] = (
+        "the mean alone: shares are not estimated; use another method for a distribution"
+    )
+
+    def _fit(self, data: LikelihoodData) -> Fit:
         points, w = data.domain.points, data.weights
         if points is None:
             raise ArgumentTypeError(
@@ -83,7 +88,7 @@ class SampleMean(Estimator):
         spread = np.maximum(g**2 @ w - mean**2, 0.0)
         # The variance is undefined for one report.
         variance = spread * data.n / (data.n - 1) if data.n > 1 else np.full(mean.shape, np.inf)
-        return Fit(None, Status.MEAN_ONLY, mean=mean, mean_variance=variance, mean_bias=bias)
+        return Fit(None, Status.EXACT, mean=MeanFit(mean, variance, bias))
 
 
 def _least_risk(

@@ -113,8 +113,8 @@ class Conditional:
         if moments is None:
             return self._summary(mean)
         value = (
-            float(fit.key_means[self.index])
-            if fit.key_means is not None
+            float(fit.keys.means[self.index])
+            if fit.keys is not None
             else float(self._summary(mean))
         )
         k = self.index
@@ -330,6 +330,6 @@ def _attributes(estimate: Solution) -> tuple[Domain, Domain]:
 
 def _shares(estimate: Solution) -> np.ndarray:
     """The frequency (d,) of every key; of draws where people hold several pairs."""
-    if estimate.fit.frequencies is not None:
-        return estimate.fit.frequencies
+    if estimate.fit.keys is not None:
+        return estimate.fit.keys.frequencies
     return np.asarray(estimate.probabilities.reshape(_attributes(estimate)[0].size, -1).sum(axis=1))

@@ -231,7 +231,7 @@ def posterior(
         limits = the a/2 and 1 - a/2 quantiles of f(theta) over draws of theta from the posterior
 
     Args:
-        solution: one whose estimator has a posterior, ``solution.fit.draws``.
+        solution: one whose estimator has a posterior: ``solution.fit.posterior``.
         level: posterior probability, in (0, 1).
         target: only ``"population"``.
         weights: (r, K) or (K,) for f(theta) = weights @ theta; None for the shares themselves; or
@@ -254,7 +254,7 @@ def posterior(
                 "Use kind='bootstrap'",
             )
         )
-    if solution.fit.draws is None:
+    if solution.fit.posterior is None:
         raise ArgumentError(
             message(
                 "kind",
@@ -267,7 +267,7 @@ def posterior(
     found = np.stack(
         [
             function(theta)
-            for theta in solution.fit.draws(
+            for theta in solution.fit.posterior.draws(
                 _DRAWS, _generator(np.random.default_rng(0) if rng is None else rng)
             )
         ]

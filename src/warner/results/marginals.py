@@ -61,7 +61,7 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     attribute = estimate.attribute if len(keep) > 1 else list(domain.attributes)[keep[0]]
     # Independent draws of shares do not show how the noise of neighbouring cells cancels in sums.
     return Solution(
-        replace(fit, probabilities=shares, status=status, draws=None, by_draws=False, path=None),
+        replace(fit, probabilities=shares, status=status, posterior=None, path=None),
         summed_data,
         estimate.estimator,
         attribute,

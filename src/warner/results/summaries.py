@@ -312,12 +312,11 @@ class Quantile:
 def mean(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
     """Return the mean on each axis of the domain's points: see ``Estimate.mean``."""
     points, ends = _points(estimate.domain, "mean"), estimate.domain.ends
-    fit = estimate.fit
-    if fit.mean is None or fit.mean_variance is None:
+    fit = estimate.fit.mean
+    if fit is None:
         linear = zip(points.T, ends, strict=True)
         return _each(estimate, [Linear(axis, limits) for axis, limits in linear])
-    bias = np.zeros(len(ends)) if fit.mean_bias is None else fit.mean_bias
-    given = zip(fit.mean, fit.mean_variance, ends, bias, strict=True)
+    given = zip(fit.value, fit.variance, ends, fit.bias, strict=True)
     found = tuple(
         Quantity(float(m), estimate, Sampled(float(m), float(v / estimate.n), limits, float(b)))
         for m, v, limits, b in given

@@ -51,6 +51,7 @@ def to_json(solution: Solution, level: float = 0.95, target: str = "population")
         "schema": 1,
         "attribute": solution.attribute,
         "method": solution.method,
+        "method_text": solution.estimator.summary,
         "n": solution.n,
         **({"simulated": True} if solution.data.simulated else {}),
         "status": solution.status.name.lower(),
@@ -76,7 +77,7 @@ def to_frame(
     solution: Solution, backend: str = "pyarrow", level: float = 0.95, target: str = "population"
 ) -> Any:
     """The rows as a data frame: see :meth:`warner.Estimate.to_frame`."""
-    only_keys = solution.fit.frequencies is not None
+    only_keys = solution.fit.keys is not None
     table = (key_rows if only_keys else rows)(solution, level, target)
     columns: dict[str, list[Any]] = {key: [row[key] for row in table] for key in table[0]}
     if not isinstance(table[0]["value"], str | int | float | bool):

@@ -1,64 +1,72 @@
-"""Empirical Bayes: K noisy counts of one distribution tell each other what shares look like (METHODS 5)."""
+"""Empirical Bayes: the estimator, its posteriors and its two further passes (METHODS 5)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from time import perf_counter
+from typing import ClassVar
 
 import numpy as np
 
 from warner._core.checks import choice
 from warner.estimators.base import Estimator, repr_of_changes
-from warner.estimators.empirical_bayes.few_values import MOST, Few, lattice
-from warner.estimators.empirical_bayes.noise import Noise, onto_sum, separate
-from warner.estimators.empirical_bayes.prior import fit_prior, tilted
-from warner.estimators.fit import Fit, Status
+from warner.estimators.empirical_bayes.noise import EstimateNoise, move_to_sum, split_large_values
+from warner.estimators.empirical_bayes.prior import fit_prior, tilt_to_sum
+from warner.estimators.empirical_bayes.settings import SETTINGS
+from warner.estimators.empirical_bayes.small_domain import SmallDomainPosterior, lattice
+from warner.estimators.fit import Fit, PosteriorFit, Status
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import over
+from warner.estimators.mle.objective import safe_divide
 from warner.metrics.simplex import project
 
-_LEAST = 10  # reports per value from which their likelihood is used whole
-_GAIN = 1.01  # times the reports that estimates are worth, for which they are made anew
-_WORK = 1e10  # multiplications that this may cost
-_ROWS = 256  # rows of data, at most, that tell guesses apart; beyond, the prior is learnt without them, which costs as without them
 _TINY = 1e-300
 
 
 @dataclass(frozen=True)
 class EmpiricalBayes(Estimator):
-    """Posterior means, or medians, of the shares under a prior that the shares themselves suggest.
+    """Posterior means, or medians, of the shares under a prior learnt from the same reports.
 
-        S_x ~ noise(q_x + gap_x theta_x, n),  theta_x ~ g independently, conditional on sum theta = 1;  g is estimated
+        S_x ~ noise(q_x + gap_x theta_x, n),   theta_x ~ g independently,   sum_x theta_x = 1
 
-    g is a Dirichlet process around an average of parametric laws, fitted with each value left out in turn; see ``warner.estimators.empirical_bayes.prior``.
-    Besides its own count each share has a guess from the other values, made from the spectrum of the estimates in the order of the
-    values, as far as the data show that order to say anything (``warner.estimators.empirical_bayes.order``): neighbours alike, or a pattern that repeats.
-    Up to 7 values there is too little to learn from, and the prior is a mixture of symmetric Dirichlet laws with the sum exact
-    (``warner.estimators.empirical_bayes.few_values``).
+    g is estimated. It is a Dirichlet process around an average of parametric laws, fitted with
+    each value left out in turn. Besides its count, each share has a prediction from the other
+    values, if the data show that the order of the values says anything: neighbours that are alike,
+    or a pattern that repeats. Up to 7 values there is too little to learn from. The prior is then
+    a mixture of symmetric Dirichlet laws, and the sum is exact. The docstring of
+    ``warner.estimators.empirical_bayes`` says what each part is for.
+
+    The fit's ``posterior`` gives draws. Up to 7 values they are exact. Beyond, shares are drawn one
+    by one and moved onto the sum in proportion to their variances, and the prior counts as known.
+    Where reports say little, shares that are unlike the rest lie outside the quantiles of the draws
+    too often. So ``Estimate.interval`` uses Wald intervals unless asked otherwise.
 
     Args:
-        loss: ``"squared"`` returns posterior means, tilted to sum to one; ``"absolute"`` the posterior quantile of one level for
-            all values, the level at which they sum to one. Each minimises its expected error among vectors of that sum.
-        likelihood: ``"binomial"`` takes the counts S_x of reports that support each value as binomial, given each atom; for reports
-            that are values, Poisson, which conditional on the sum is the exact multinomial; of several mechanisms or budgets, the
-            product. ``"normal"`` takes the unbiased estimate as normal with its exact variance given each atom, and so do channels
-            whose reports do not support values.
-        order: whether the order of the values may say something of their shares. Where it does not, or with False, estimates
-            do not depend on it.
-
-    The fit's ``draws`` are draws from the posterior, up to 7 values exact ones. Beyond, they are honest to an approximation: posteriors
-    are drawn one by one and moved onto the sum in proportion to their variances, and they know the prior only as estimated. Where reports say
-    little, shares that are unlike the rest lie outside their quantiles far too often, so ``Estimate.interval`` takes Wald's unless asked.
+        loss: ``"squared"`` returns posterior means, tilted to sum to one. ``"absolute"`` returns
+            the posterior quantile of one level for all values, the level at which they sum to one.
+            Each minimises its expected error among vectors with this sum.
+        likelihood: ``"binomial"`` takes the counts S_x of reports that support each value as
+            binomial, for each atom of g; as Poisson where reports are values, which given the sum
+            is the exact multinomial; as their product for several mechanisms or budgets.
+            ``"normal"`` takes the unbiased estimate as normal with its exact variance. Channels
+            whose reports do not support values always use it.
+        order: whether the order of the values may be used. Where it says nothing, or with False,
+            estimates do not depend on it.
 
     Raises:
-        IdentifiabilityError: different distributions make the same reports, so there are no unbiased estimates to shrink.
+        IdentifiabilityError: different distributions make the same reports, so there are no
+            unbiased estimates to shrink.
 
     Source: METHODS 5, 7; collapsed mean field as in Kurihara, Welling and Teh (2007).
 
     >>> EmpiricalBayes()
     EmpiricalBayes()
     """
+
+    summary: ClassVar[str] = (
+        "posterior under a prior learnt from the shares themselves: pulled towards what is common, "
+        "so that all shares together err least; for shares that are right on average one by one "
+        "use Inversion()"
+    )
 
     loss: str = "squared"
     likelihood: str = "binomial"
@@ -72,34 +80,33 @@ class EmpiricalBayes(Estimator):
         choice("likelihood", self.likelihood, ("binomial", "normal"))
         choice("order", self.order, (True, False))
 
-    def fit(self, data: LikelihoodData) -> Fit:
-        start = perf_counter()
-        noise = Noise.of(data, self.likelihood)
+    def _fit(self, data: LikelihoodData) -> Fit:
+        noise = EstimateNoise.of(data, self.likelihood)
         posterior = self._posterior(noise)
-        clearer = _uncrossed(data, noise, posterior)
+        clearer = _without_collisions(data, noise, posterior)
         if clearer is not None:
             noise, posterior = clearer, self._posterior(clearer)
-        sharper = _sharpened(data, noise, posterior.shares)
+        sharper = _with_whole_reports(data, noise, posterior.shares)
         if sharper is not None:
             posterior = self._posterior(sharper)
-        return Fit(
-            posterior.shares, Status.SHRUNK, seconds=perf_counter() - start, draws=posterior.draws
-        )
+        return Fit(posterior.shares, Status.COMPLETED, posterior=PosteriorFit(posterior.draws))
 
-    def _posterior(self, noise: Noise) -> _Posterior:
+    def _posterior(self, noise: EstimateNoise) -> _Posterior:
         """The shares given their noisy estimates."""
         absolute = self.loss == "absolute"
         steps = (
-            lattice(float(np.sqrt(noise.variance(noise.y).min()))) if noise.y.size <= MOST else None
+            lattice(float(np.sqrt(noise.variance(noise.y).min())))
+            if noise.y.size <= SETTINGS.small_domain
+            else None
         )
         if steps is not None:
-            return _of_few(noise, steps, absolute)
-        return _of_many(noise.in_order() if self.order else noise, absolute)
+            return _small_domain(noise, steps, absolute)
+        return _large_domain(noise.with_neighbours() if self.order else noise, absolute)
 
 
 @dataclass(frozen=True, eq=False)
 class _Posterior:
-    """What is known of the K shares.
+    """The posterior of the K shares.
 
     Attributes:
         shares: (K,) the estimate.
@@ -112,22 +119,24 @@ class _Posterior:
     draws: Callable[[int, np.random.Generator], np.ndarray]
 
 
-def _of_few(noise: Noise, steps: int, absolute: bool) -> _Posterior:
-    """Under a mixture of symmetric Dirichlet laws."""
+def _small_domain(noise: EstimateNoise, steps: int, absolute: bool) -> _Posterior:
+    """The posterior under a mixture of symmetric Dirichlet laws."""
     atoms = np.arange(steps + 1) / steps
-    few = Few.of(noise.likelihood(atoms))
-    means = few.laws @ atoms
-    shares = _common_quantile(few.laws, atoms, 1.0) if absolute else means
-    return _Posterior(project(shares), np.maximum(few.laws @ atoms**2 - means**2, 0.0), few.draws)
+    small = SmallDomainPosterior.of(noise.likelihood(atoms))
+    means = small.laws @ atoms
+    shares = _common_quantile(small.laws, atoms, 1.0) if absolute else means
+    return _Posterior(
+        project(shares), np.maximum(small.laws @ atoms**2 - means**2, 0.0), small.draws
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class _Laws:
-    """K posteriors, each by itself.
+class _SeparatePosteriors:
+    """K posteriors, one for each share.
 
     Attributes:
         shares: (K,).
-        values: which shares have a law over atoms; the others are normal about their estimates.
+        values: (L,), the shares that have a law over atoms. The others are normal.
         laws, atoms: (L, J), (J,).
         variance: (K,).
     """
@@ -144,24 +153,26 @@ class _Laws:
             (count, self.shares.size)
         )
         found[:, self.values] = _sample(self.laws, self.atoms, count, rng)
-        return np.stack([project(onto_sum(row, self.variance)) for row in found])
+        return np.stack([project(move_to_sum(row, self.variance)) for row in found])
 
 
-def _of_many(noise: Noise, absolute: bool) -> _Posterior:
-    """The shares given their noisy estimates, under the prior that these suggest."""
-    values, apart = separate(noise)
+def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
+    """The posterior under the prior that the estimates suggest."""
+    values, apart = split_large_values(noise)
     out, variance = np.clip(noise.y, 0.0, 1.0), noise.variance(noise.y)
     target = 1 - float(out[apart].sum())
     mean = min(max(target / values.size, 1e-3 / noise.y.size), 1.0)
-    part = noise.part(values)
+    part = noise.subset(values)
     atoms = part.atoms(mean)
     data = part
     rows, first, counts = data.rows()
-    if first.size > _ROWS and part.guess is not None:
-        data = replace(part, guess=None)
+    if first.size > SETTINGS.most_rows and part.prediction is not None:
+        data = replace(part, prediction=None)
         rows, first, counts = data.rows()
-    prior = fit_prior(data.part(first).likelihood(atoms), counts, atoms, mean, absolute)
-    laws = tilted(prior.posteriors(part.likelihood(atoms), rows), atoms, target, variance[apart])
+    prior = fit_prior(data.subset(first).likelihood(atoms), counts, atoms, mean, absolute)
+    laws = tilt_to_sum(
+        prior.posteriors(part.likelihood(atoms), rows), atoms, target, variance[apart]
+    )
     means = laws @ atoms
     # What the tilt took from the values held apart.
     out[apart] += (
@@ -169,14 +180,22 @@ def _of_many(noise: Noise, absolute: bool) -> _Posterior:
     )
     variance[values] = np.maximum(laws @ atoms**2 - means**2, 0.0)
     out[values] = _common_quantile(laws, atoms, 1 - float(out[apart].sum())) if absolute else means
-    shares = project(onto_sum(out, variance))
-    return _Posterior(shares, variance, _Laws(shares, values, laws, atoms, variance).draws)
+    shares = project(move_to_sum(out, variance))
+    return _Posterior(
+        shares, variance, _SeparatePosteriors(shares, values, laws, atoms, variance).draws
+    )
 
 
-def _uncrossed(data: LikelihoodData, noise: Noise, posterior: _Posterior) -> Noise | None:
-    """Counts of a pool of seeds less what other values have in them by the posterior's means; None where that is worth nothing.
+def _without_collisions(
+    data: LikelihoodData, noise: EstimateNoise, posterior: _Posterior
+) -> EstimateNoise | None:
+    """Support counts of a pool of seeds, without the part that other values have in them.
 
-    y = theta + (S - E[S | theta]) / gap. What is left of it is the collisions' of posterior variances, as in ``warner.estimators.empirical_bayes.noise``.
+    y = theta + (S - E[S | theta]) / gap at the posterior means theta. The collisions that are left
+    come from the posterior variances, see ``warner.estimators.empirical_bayes.noise``.
+
+    Returns:
+        The new estimates, or None where they are worth no more than the old ones.
     """
     channel = data.channel
     pool = channel.hash_pool()
@@ -186,31 +205,41 @@ def _uncrossed(data: LikelihoodData, noise: Noise, posterior: _Posterior) -> Noi
     own = float(noise.variance(theta).mean()) * noise.n
     cross = data.n * float(posterior.variance.sum()) / (pool.seeds * (pool.buckets - 1))
     worth = own / (own + cross)
-    if worth * data.n <= _GAIN * noise.n:
+    if worth * data.n <= SETTINGS.worthwhile_gain * noise.n:
         return None
     y = theta + channel.support_shares(data.weights - channel.matvec(theta)) / noise.gap
     return replace(noise, n=data.n * worth, y=y).balanced()
 
 
-def _sharpened(data: LikelihoodData, noise: Noise, theta: np.ndarray) -> Noise | None:
-    """Estimates that use whole reports, by one Newton step of their likelihood from ``theta``; None where that is nothing new or too much.
+def _with_whole_reports(
+    data: LikelihoodData, noise: EstimateNoise, theta: np.ndarray
+) -> EstimateNoise | None:
+    """Estimates from whole reports, by one Newton step of their likelihood from ``theta`` (K,).
 
-    A report that supports a common value says less about the others it supports, which support counts do not know. With s the
-    score and I = A' diag(w / d^2) A at theta, y = theta + B (s - 1), B the inverse of I on vectors that sum to 0, is efficient
-    with variances diag(B) / n. Taken as independent given the sum, those are K / (K - 1) times as large; their mean says
-    how many reports of the old kind the new estimates are worth.
+    A report that supports a common value says less of the others that it supports. Support counts
+    do not know this. With s the score and I = A' diag(w / d^2) A at theta, let B be the inverse of
+    I on vectors that sum to 0. Then y = theta + B (s - 1) is efficient, with variances diag(B) / n.
+    Taken as independent given the sum, the variances are K / (K - 1) times as large. Their mean
+    says how many reports of the old kind the new estimates are worth.
+
+    Returns:
+        The new estimates, or None where whole reports say nothing new or cost too much.
     """
     channel, size = data.channel, theta.size
     if noise.q is None or noise.direct or channel.rows_per_report != 1 or size < 2:
         return None
     seen = int(np.count_nonzero(data.weights))
-    if data.n < _LEAST * size or seen < size or seen * size**2 > _WORK:
+    if (
+        data.n < SETTINGS.reports_per_value * size
+        or seen < size
+        or seen * size**2 > SETTINGS.whole_report_work
+    ):
         return None
     rows, w = channel.restrict_to_observed(data.weights)
     d = rows.matvec(theta)
-    score = rows.rmatvec(over(w, d))
-    information = rows.gram(over(w, d**2))
-    # On sums of zero nothing changes when a constant is added to I; this one makes it invertible without ado.
+    score = rows.rmatvec(safe_divide(w, d))
+    information = rows.gram(safe_divide(w, d**2))
+    # On vectors that sum to 0 a constant added to I changes nothing, and it makes I invertible.
     information += float(information.diagonal().mean())
     basis = np.linalg.pinv(information, hermitian=True)
     ones = basis.sum(axis=1)
@@ -227,16 +256,17 @@ def _sharpened(data: LikelihoodData, noise: Noise, theta: np.ndarray) -> Noise |
 
 
 def _cells(atoms: np.ndarray) -> np.ndarray:
-    """(J + 1,) where each atom's cell begins and ends: half way to its neighbours, but absent is absent, and 0 a point."""
+    """(J + 1,) borders of the atoms' cells, half way between neighbours; 0 has a point."""
     edges = np.concatenate([[0.0], (atoms[1:] + atoms[:-1]) / 2, atoms[-1:]])
     edges[1] = 0.0
     return edges
 
 
 def _common_quantile(posteriors: np.ndarray, atoms: np.ndarray, target: float) -> np.ndarray:
-    """(K,): every posterior's quantile at one level, the level at which they sum to ``target``.
+    """(K,) the posteriors' quantiles at one level, the level at which they sum to ``target``.
 
-    min sum_x E|t_x - theta_x| subject to sum t = target has 2 F_x(t_x) - 1 the same for all x. An atom's mass lies evenly in its cell.
+    They minimise sum_x E|t_x - theta_x| subject to sum t = target, for which 2 F_x(t_x) - 1 is the
+    same for all x. The mass of an atom lies evenly in its cell.
     """
     edges = _cells(atoms)
     below = np.concatenate([np.zeros((len(posteriors), 1)), np.cumsum(posteriors, axis=1)], axis=1)
@@ -260,7 +290,7 @@ def _common_quantile(posteriors: np.ndarray, atoms: np.ndarray, target: float) -
 def _sample(
     posteriors: np.ndarray, atoms: np.ndarray, count: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """(count, K) independent draws, even within each atom's cell."""
+    """(count, K) independent draws, even within the cell of an atom."""
     edges = _cells(atoms)
     out = np.empty((count, len(posteriors)))
     for x, law in enumerate(np.cumsum(posteriors, axis=1)):

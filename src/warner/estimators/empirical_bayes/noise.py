@@ -1,4 +1,4 @@
-"""The noise of unbiased estimates: variances, likelihoods at given shares, and the shares worth telling apart."""
+"""The noise of unbiased estimates: variances, likelihoods at given shares, and the atoms."""
 
 from __future__ import annotations
 
@@ -7,24 +7,27 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from warner.channels import HashPool
-from warner.estimators.empirical_bayes.order import Guess, guessed
+from warner.estimators.empirical_bayes.neighbours import (
+    NeighbourPrediction,
+    predict_from_neighbours,
+)
+from warner.estimators.empirical_bayes.settings import SETTINGS
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
 
-_STEP = 0.4  # atoms, in standard deviations of the noise
-_REACH = 4.5  # how far from any value there are atoms, likewise
-_RATIO = 1.25  # between atoms below that resolution
-_LOWEST = 0.03  # smallest atom above 0, in shares of 1/K
-_MOST = 1000  # atoms
-_KINDS = 8  # of noise that get atoms of their own
-_WIDTH = 0.1  # rows closer than this, in standard deviations, are one row of the prior's data
-_EXACT = 1e8  # multiplications that the exact variance of a hash pool's inverse may cost
 _TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
-    """How large a share (K,) of n reports supports each value, q + gap t being expected where t is its own; ``direct``: reports are values."""
+class SupportCounts:
+    """The reports of one mechanism that support each value.
+
+    Attributes:
+        n: number of reports.
+        share: (K,), the part of the reports that supports each value.
+        q, gap: (K,), q + gap t is expected at a true share t.
+        direct: whether reports are values.
+    """
 
     n: float
     share: np.ndarray
@@ -32,7 +35,7 @@ class Counts:
     gap: np.ndarray
     direct: bool
 
-    def part(self, index: np.ndarray) -> Counts:
+    def subset(self, index: np.ndarray) -> SupportCounts:
         return replace(self, share=self.share[index], q=self.q[index], gap=self.gap[index])
 
     def logs(self, atoms: np.ndarray) -> np.ndarray:
@@ -46,19 +49,21 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class Noise:
-    """K unbiased estimates y and their noise: variance (null + slope t - t^2) / n at a true share t, each (K,).
+class EstimateNoise:
+    """K unbiased estimates y and their noise: variance (null + slope t - t^2) / n at a share t.
 
-    A count with mean mu = q + gap t has variance mu (1 - mu) / (n gap^2), so null = q (1 - q) / gap^2, slope = (1 - 2q) / gap;
-    other channels' are exact from their inverse's weights (see Channel.null_variance).
+    A count with mean mu = q + gap t has variance mu (1 - mu) / (n gap^2), so
+    null = q (1 - q) / gap^2 and slope = (1 - 2q) / gap. Other channels' are exact from the weights
+    of their inverse (``Channel.variance_at_zero``).
 
     Attributes:
-        n: reports, or how many of this kind the estimates are worth.
+        n: number of reports, or how many of this kind the estimates are worth.
         y, null, slope: (K,).
         q, gap: (K,) where counts are known by them, else None.
         direct: whether reports are values.
-        guess: what the order of the values says besides.
-        groups: of several mechanisms or budgets, the counts of each, whose likelihoods multiply; y is then only where they are looked at.
+        prediction: what the order of the values says besides.
+        groups: for several mechanisms or budgets, the counts of each. Their likelihoods multiply,
+            and y says only where to look.
     """
 
     n: float
@@ -68,11 +73,11 @@ class Noise:
     q: np.ndarray | None
     gap: np.ndarray | None
     direct: bool
-    guess: Guess | None = None
-    groups: tuple[Counts, ...] = ()
+    prediction: NeighbourPrediction | None = None
+    groups: tuple[SupportCounts, ...] = ()
 
     @classmethod
-    def of(cls, data: LikelihoodData, likelihood: str) -> Noise:
+    def of(cls, data: LikelihoodData, likelihood: str) -> EstimateNoise:
         """The noise of a tally's unbiased estimates, moved to sum to one."""
         channel, n = data.channel, float(data.n)
         y = channel.invert(data.weights)
@@ -89,7 +94,7 @@ class Noise:
             )
         q, gap = known.q, known.gap
         if (pool := channel.hash_pool()) is not None:
-            y, worth = _pooled(pool, data, y, q, gap)
+            y, worth = _pool_estimates(pool, data, y, q, gap)
             n *= worth
         return cls(
             n,
@@ -101,15 +106,20 @@ class Noise:
             channel.reports_are_values,
         ).balanced()
 
-    def balanced(self) -> Noise:
-        """y moved along its variances to sum to one: on the simplex that changes no likelihood, and it takes out the error of the sum."""
-        return replace(self, y=onto_sum(self.y, self.variance(self.y)))
+    def balanced(self) -> EstimateNoise:
+        """y moved in proportion to its variances to sum to one.
 
-    def in_order(self) -> Noise:
-        """With what the order of the values says of each."""
-        return replace(self, guess=guessed(self.y, self.variance(project(self.y))))
+        On the simplex that changes no likelihood, and it removes the error of the sum.
+        """
+        return replace(self, y=move_to_sum(self.y, self.variance(self.y)))
 
-    def part(self, index: np.ndarray) -> Noise:
+    def with_neighbours(self) -> EstimateNoise:
+        """With the prediction of each value from its neighbours."""
+        return replace(
+            self, prediction=predict_from_neighbours(self.y, self.variance(project(self.y)))
+        )
+
+    def subset(self, index: np.ndarray) -> EstimateNoise:
         """Some of the values."""
         q, gap = (None if v is None else v[index] for v in (self.q, self.gap))
         return replace(
@@ -119,14 +129,15 @@ class Noise:
             slope=self.slope[index],
             q=q,
             gap=gap,
-            guess=None if self.guess is None else self.guess.part(index),
-            groups=tuple(group.part(index) for group in self.groups),
+            prediction=None if self.prediction is None else self.prediction.subset(index),
+            groups=tuple(group.subset(index) for group in self.groups),
         )
 
     def variance(self, t: np.ndarray) -> np.ndarray:
-        """At true shares t, clipped to [0, 1]; at least that of one report in n^2."""
+        """(K,) at true shares t, clipped to [0, 1]; at least 1 / n^2, the square of one report."""
         t = np.clip(t, 0.0, 1.0)
-        return np.maximum((self.null + self.slope * t - t**2) / self.n, 1.0 / self.n**2)
+        out: np.ndarray = np.maximum((self.null + self.slope * t - t**2) / self.n, 1.0 / self.n**2)
+        return out
 
     def likelihood(self, atoms: np.ndarray) -> np.ndarray:
         """(K, J), each row divided by its largest entry."""
@@ -139,76 +150,106 @@ class Noise:
             )
             logs = -((self.y[:, None] - atoms) ** 2) / (2 * variance) - np.log(variance) / 2
         else:
-            logs = Counts(self.n, self.q + self.gap * self.y, self.q, self.gap, self.direct).logs(
-                atoms
-            )
+            logs = SupportCounts(
+                self.n, self.q + self.gap * self.y, self.q, self.gap, self.direct
+            ).logs(atoms)
         out: np.ndarray = np.exp(logs - logs.max(axis=1, keepdims=True))
-        if self.guess is not None:
-            out *= self.guess.likelihood(atoms)
+        if self.prediction is not None:
+            out *= self.prediction.likelihood(atoms)
             out /= out.max(axis=1, keepdims=True)
         return out
 
     def place(self, t: np.ndarray) -> np.ndarray:
-        """t (K,) where its noise has variance one: z = integral dt / sd(t) = sqrt(n) arcsin((2t - slope) / r), r^2 = slope^2 + 4 null."""
+        """t (K,) on the scale where its noise has variance one.
+
+        z = integral dt / sd(t) = sqrt(n) arcsin((2t - slope) / r),   r^2 = slope^2 + 4 null
+        """
         r = np.sqrt(self.slope**2 + 4 * self.null)
-        return np.sqrt(self.n) * np.arcsin(
+        out: np.ndarray = np.sqrt(self.n) * np.arcsin(
             np.clip((2 * np.clip(t, 0.0, 1.0) - self.slope) / np.maximum(r, _TINY), -1.0, 1.0)
         )
+        return out
 
     def _kinds(self) -> np.ndarray:
-        """null and slope (2, K), rounded to 12 digits of the largest, so that values of one kind have one."""
+        """null and slope (2, K), rounded to 12 digits of the largest.
+
+        So values with the same noise have the same numbers.
+        """
         each = np.stack([self.null, self.slope])
         largest = np.abs(each).max(axis=1, keepdims=True)
         return np.round(each / np.where(largest > 0, largest, 1.0), 12)
 
     def atoms(self, mean: float) -> np.ndarray:
-        """(J,) shares that the prior may have: 0, even steps of the noise near the data, in proportion to each other below its resolution."""
+        """(J,) the shares that the prior may have.
+
+        They are 0, even steps of the noise near the data, and a geometric grid below that
+        resolution. ``mean`` is the mean share of these values.
+        """
         _, first, kinds = np.unique(self._kinds(), axis=1, return_index=True, return_inverse=True)
         laws = np.stack([self.null, self.slope])[:, first]
-        if laws.shape[1] > _KINDS:  # the least noise stands for all
+        if laws.shape[1] > SETTINGS.most_noise_kinds:  # the least noise stands for all
             laws, kinds = laws[:, :1], np.zeros(self.y.size, dtype=np.int64)
         even, finest = [], np.inf
-        reach = np.arange(-int(_REACH / _STEP), int(_REACH / _STEP) + 2)
+        reach = np.arange(
+            -int(SETTINGS.atom_reach / SETTINGS.atom_step),
+            int(SETTINGS.atom_reach / SETTINGS.atom_step) + 2,
+        )
         for kind, (null, slope) in enumerate(laws.T):
             y = self.y[kinds.ravel() == kind]
             law = replace(self, null=np.full(1, null), slope=np.full(1, slope))
             origin, end = (float(law.place(np.array([t]))[0]) for t in (0.0, 1.0))
-            last = int((end - origin) / _STEP)
-            near = (np.floor((law.place(y) - origin) / _STEP)[:, None] + reach).astype(np.int64)
-            steps = _bridged(
+            last = int((end - origin) / SETTINGS.atom_step)
+            near = (np.floor((law.place(y) - origin) / SETTINGS.atom_step)[:, None] + reach).astype(
+                np.int64
+            )
+            steps = _fill_gaps(
                 np.unique(np.concatenate([near[(near > 0) & (near <= last)], [0, last]]))
             )
-            z = origin + _STEP * np.append(1, steps[1:])
+            z = origin + SETTINGS.atom_step * np.append(1, steps[1:])
             t = (
                 slope + np.sqrt(slope**2 + 4 * null) * np.sin(np.minimum(z, end) / np.sqrt(self.n))
             ) / 2
             finest = min(finest, float(t[0]))
             even.append(t[1:])
-        low, top = _LOWEST * mean, min(1.0, finest / (_RATIO - 1))
+        low, top = SETTINGS.lowest_atom * mean, min(1.0, finest / (SETTINGS.atom_ratio - 1))
         highest = np.clip(
-            float((self.y + _REACH * np.sqrt(self.variance(self.y))).max()), 4 * mean, 1.0
+            float((self.y + SETTINGS.atom_reach * np.sqrt(self.variance(self.y))).max()),
+            4 * mean,
+            1.0,
         )
-        rungs = max(0, int(np.ceil(np.log(max(top, _TINY) / low) / np.log(_RATIO))))
-        ladder = low * _RATIO ** np.arange(rungs)
+        steps_below = max(
+            0, int(np.ceil(np.log(max(top, _TINY) / low) / np.log(SETTINGS.atom_ratio)))
+        )
+        below = low * SETTINGS.atom_ratio ** np.arange(steps_below)
         above = np.concatenate(even)
-        above = above[above > (1.05 * ladder[-1] if rungs else 0.0)]
+        above = above[above > (1.05 * below[-1] if steps_below else 0.0)]
         return np.unique(
             np.clip(
-                np.concatenate([[0.0, min(1.0, mean)], ladder[ladder <= highest], above]), 0.0, 1.0
+                np.concatenate([[0.0, min(1.0, mean)], below[below <= highest], above]), 0.0, 1.0
             )
         )
 
     def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values that hardly differ as one row: (K,) the row of each, and of each row (R,) one of its values and how many it has."""
+        """Values that hardly differ, as rows of data.
+
+        Returns:
+            The row of each value (K,); of each row, one of its values (R,) and how many it has
+            (R,).
+        """
         place = self.y / np.sqrt(self.variance(self.y))
-        guess = (
-            np.zeros(1) if self.guess is None else self.guess.value / np.sqrt(self.guess.variance)
+        prediction = (
+            np.zeros(1)
+            if self.prediction is None
+            else self.prediction.value / np.sqrt(self.prediction.variance)
         )
         own = [
             (group.share - group.q) / group.gap / np.sqrt(self.variance(self.y))
             for group in self.groups
         ]
-        seen = [np.broadcast_to(np.round(v / _WIDTH), place.shape) for v in (place, guess, *own)]
+        seen = [
+            np.broadcast_to(np.round(v / SETTINGS.row_width), place.shape)
+            for v in (place, prediction, *own)
+        ]
         keys = np.stack([*seen, *self._kinds()])
         order = np.argsort(self.y, kind="stable")
         _, rows, counts = np.unique(keys[:, order], axis=1, return_inverse=True, return_counts=True)
@@ -221,22 +262,27 @@ class Noise:
         return back, middle, counts.astype(np.float64)
 
 
-def _pooled(
+def _pool_estimates(
     pool: HashPool, data: LikelihoodData, y: np.ndarray, q: np.ndarray, gap: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Unbiased estimates (K,) from a pool of seeds, and what share of its reports they are worth: the better of two.
+    """Unbiased estimates (K,) from a pool of seeds, the better of two, and their worth.
 
-    Counts have the noise of their own, and other values' shares in them: two values meet not in 1/g of the seeds, but in 1/g + e,
-    e of variance (1/g) (1 - 1/g) / seeds. The inverse of the pool's collisions undoes that, at a cost of the noise: it is the inverse of a sample
-    covariance, of seeds (g - 1) observations, whose mean diagonal is 1 / (1 - K / (seeds (g - 1))) where the exact one costs too much.
-    Left in the estimates, it is more noise, of variance sum theta^2 / (seeds (g - 1)): less, where seeds outnumber reports.
+    Counts have noise, and other values' shares in them: two values meet not in 1/g of the seeds but
+    in 1/g + e, where e has variance (1/g) (1 - 1/g) / seeds. The inverse of the pool's collisions
+    removes these shares at a cost in noise. It is the inverse of a sample covariance of
+    seeds (g - 1) observations. Where the exact cost takes too long to compute, its mean diagonal
+    is 1 / (1 - K / (seeds (g - 1))). Left in the estimates, the shares are more noise, of variance
+    sum theta^2 / (seeds (g - 1)). That is less where seeds outnumber reports.
+
+    Returns:
+        (the estimates, the part of the reports that they are worth).
     """
     channel, size, n = data.channel, y.size, data.n
     even = np.full(size, 1 / size)
     mu = q + gap * even
     own = float((mu * (1 - mu) / gap**2).mean())
     free = pool.seeds * (pool.buckets - 1)
-    exact = channel.shape[0] * size**2 <= _EXACT
+    exact = channel.shape[0] * size**2 <= SETTINGS.exact_pool_work
     inverted = (
         min(1.0, own / float(channel.variance(even).mean()))
         if exact
@@ -248,10 +294,11 @@ def _pooled(
     return (plain, crossed) if crossed > inverted else (y, inverted)
 
 
-def _bridged(steps: np.ndarray) -> np.ndarray:
-    """Sorted integers with 1, 3, 7, 15, .. more next to either side of each gap, up to its middle.
+def _fill_gaps(steps: np.ndarray) -> np.ndarray:
+    """Sorted integers, with 1, 3, 7, 15, .. more next to either side of each gap.
 
-    Else the last atom before a gap would stand for half of it, and its mass outweigh how unlikely it is.
+    They reach the middle of the gap. Otherwise the last atom before a gap would stand for half of
+    it, and its mass would outweigh how unlikely it is.
     """
     gap = np.diff(steps)[:, None]
     far = 2 ** np.arange(1, 40) - 1
@@ -261,8 +308,11 @@ def _bridged(steps: np.ndarray) -> np.ndarray:
     )
 
 
-def _groups(data: LikelihoodData, moved: np.ndarray) -> tuple[Counts, ...]:
-    """The counts of every mechanism of several, each moved as the estimates (K,) were; none where one does not count support."""
+def _groups(data: LikelihoodData, moved: np.ndarray) -> tuple[SupportCounts, ...]:
+    """The counts of each of several mechanisms, each moved as the estimates (K,) were.
+
+    Empty where one of them does not count support.
+    """
     groups = data.channel.split_groups(data.weights, data.n)
     if len(groups) < 2:
         return ()
@@ -272,26 +322,35 @@ def _groups(data: LikelihoodData, moved: np.ndarray) -> tuple[Counts, ...]:
         if law is None:
             return ()
         counted = law.q + law.gap * (part.invert(weights) + moved)
-        found.append(Counts(float(n), counted, law.q, law.gap, part.reports_are_values))
+        found.append(SupportCounts(float(n), counted, law.q, law.gap, part.reports_are_values))
     return tuple(found)
 
 
-def onto_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Moved in proportion to the variances (K,) until the sum is one."""
+def move_to_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Values (K,) moved in proportion to their variances until their sum is one."""
     total = float(variance.sum())
     share = variance / total if total > 0 else np.full(values.size, 1 / values.size)
     out: np.ndarray = values + share * (1 - float(values.sum()))
     return out
 
 
-def separate(noise: Noise) -> tuple[np.ndarray, np.ndarray]:
-    """The values that the prior is fitted on, and those held apart: the largest, where all would need too many atoms.
+def split_large_values(noise: EstimateNoise) -> tuple[np.ndarray, np.ndarray]:
+    """The values on which the prior is fitted, and the largest, which are held apart.
 
-    Such values lie many standard deviations from one another, and there is nothing they could learn from each other.
+    Values are held apart where all would need too many atoms. They lie many standard deviations
+    from one another and say nothing of each other.
+
+    Returns:
+        (indices to fit on, indices held apart), both sorted.
     """
     order = np.argsort(noise.y)
     z = noise.place(noise.y)[order]
     # Each value brings the atoms within reach that the one below it does not.
-    fresh = np.minimum(np.concatenate([[2 * _REACH], np.abs(np.diff(z))]), 3 * _REACH) / _STEP
-    kept = np.cumsum(fresh) <= max(_MOST, 2 * fresh[0])
+    fresh = (
+        np.minimum(
+            np.concatenate([[2 * SETTINGS.atom_reach], np.abs(np.diff(z))]), 3 * SETTINGS.atom_reach
+        )
+        / SETTINGS.atom_step
+    )
+    kept = np.cumsum(fresh) <= max(SETTINGS.most_atoms, 2 * fresh[0])
     return np.sort(order[kept]), np.sort(order[~kept])

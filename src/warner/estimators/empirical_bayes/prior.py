@@ -1,12 +1,13 @@
-"""What shares look like, learnt from their own noisy counts: a prior over atoms, and each value's posterior under it.
+"""The prior of the shares, learnt from their noisy estimates, and the posteriors under it.
 
-The K shares are taken as draws of one unknown law g over atoms a_1 < .. < a_J, conditional on their sum being one; L (R, J) holds
-the likelihood of rows of data at every atom. Two facts about the sum carry the method:
+The K shares count as draws of one unknown law g over atoms a_1 < .. < a_J, given that their sum is
+one. L (R, J) is the likelihood of R rows of data at every atom. The method uses two facts:
 
-- On the simplex the likelihood does not change when every row is multiplied by exp(lambda a), lambda the same for all, because
-  sum_x theta_x is 1. So the data may be moved along that direction until they sum to one (``Noise.balanced``) before g is fitted,
-  and the posteriors tilted by exp(lambda a) until their means do (``tilted``).
-- The law of the shares that there are has mean 1/K exactly, so g is fitted under E_g a = 1/K.
+- On the simplex, multiplying every row by exp(lambda a), with the same lambda, changes no
+  likelihood, because sum_x theta_x = 1. So the data may be moved along that direction until they
+  sum to one (``EstimateNoise.balanced``) before g is fitted. The posteriors may be tilted by
+  exp(lambda a) until their means sum to one (``tilt_to_sum``).
+- The law of the K shares has mean 1/K exactly, so g is fitted under E_g a = 1/K.
 """
 
 from __future__ import annotations
@@ -15,29 +16,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Families of laws, the base of the prior: Gamma laws of mean m/K and these shapes (together: Dirichlet), and the rest of the mass on
-# few large values, log-uniform on [1/K, 1]; or a part of the values absent.
-_SHAPES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 4.0, 12.0, 50.0, 300.0)
-_BULKS = (1.0, 0.93, 0.85, 0.75, 0.65, 0.5, 0.35, 0.2, 0.08, 0.03, 0.01, 0.001)
-_PRESENT = (0.1, 0.25, 0.5)
-_CONCENTRATIONS = (6.0, 24.0, np.inf)  # pseudo-observations of the base; inf is the base alone
-_SWEEPS = 30
-# Where data cannot tell laws apart, that of small risk counts more: weights are divided by the risk, which minimises the expected ratio
-# of the error to what each law's own would be, not the expected error. Risks below (0.1 / K)^2 a value are alike.
-_FLOOR = 1e-2
+from warner.estimators.empirical_bayes.settings import SETTINGS
+
 _TINY = 1e-300
 
 
 def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
-    """The law nearest to g (J,) in likelihood, max sum_j g_j log h_j, with mean ``mean``: h_j = g_j / (1 + lambda (a_j - mean)).
+    """The law nearest to g (J,) in likelihood with mean ``mean``.
 
-    lambda is the root of the decreasing sum_j g_j d_j / (1 + lambda d_j), d = a - mean, found by guarded Newton steps. Where all
-    of g is on one side of the mean there is none, and g is returned.
+    It maximises sum_j g_j log h_j: h_j = g_j / (1 + lambda (a_j - mean)). lambda is the root of the
+    decreasing function sum_j g_j d_j / (1 + lambda d_j), d = a - mean, by guarded Newton steps.
+    There is none where all of g is on one side of the mean; g is then returned.
     """
     d = atoms - mean
     support = d[g > 0]
     if not support.size or support.max() <= 0 or support.min() >= 0:
-        return g / g.sum()
+        out: np.ndarray = g / g.sum()
+        return out
     low, high = -(1 - 1e-12) / support.max(), -(1 - 1e-12) / support.min()
     multiplier = 0.0
     for _ in range(60):
@@ -51,13 +46,16 @@ def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
         if done:
             break
     h = g / (1 + multiplier * d)
-    return h / h.sum()
+    law: np.ndarray = h / h.sum()
+    return law
 
 
-def families(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
-    """The candidate laws on the atoms, (F, J), each of mean ``mean``, and their weights (F,) before the data: half for Gamma laws alone.
+def candidate_priors(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
+    """The candidate laws on the atoms, (F, J), each of mean ``mean``, and their weights (F,).
 
-    An atom stands for the cell between its neighbours' midpoints.
+    There are Gamma laws of mean m/K (together: Dirichlet), such laws with the rest of the mass on
+    few large values, log-uniform on [1/K, 1], and laws with a part of the values absent. Gamma laws
+    alone have half of the weight. An atom stands for the cell between its neighbours' midpoints.
     """
     from scipy.special import gammainc
 
@@ -66,9 +64,9 @@ def families(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
     tail = tail / tail.sum() if tail.sum() > 0 else np.eye(atoms.size)[-1]
     laws: list[np.ndarray] = []
     alone: list[bool] = []
-    for bulk in _BULKS:
+    for bulk in SETTINGS.bulks:
         shapes = np.array(
-            [s for s in _SHAPES if bulk == 1 or (s > 0.3 and (bulk > 0.05 or s <= 1))]
+            [s for s in SETTINGS.gamma_shapes if bulk == 1 or (s > 0.3 and (bulk > 0.05 or s <= 1))]
         )
         cells = np.maximum(
             np.diff(gammainc(shapes[:, None], edges * shapes[:, None] / (bulk * mean)), axis=1), 0.0
@@ -82,7 +80,7 @@ def families(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
                 g = (1 - large) * g + large * tail
             laws.append(g)
             alone.append(bulk == 1)
-    for present in _PRESENT:
+    for present in SETTINGS.present:
         if present >= mean:
             for shape in (0.5, 2.0, 10.0):
                 g = present * np.maximum(
@@ -99,19 +97,23 @@ def families(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True, eq=False)
-class Prior:
-    """What was learnt: a mixture over concentrations of a base law and the laws that the values themselves suggest.
+class LearnedPrior:
+    """A mixture over concentrations of a base law and the laws that the values suggest.
 
     Attributes:
-        base: (J,), the base law, an average of the families.
-        parts: (weight, concentration, posteriors (R, J) of the rows it was fitted on, their sum (J,) and the mean's correction (J,)).
+        base: (J,), the base law, an average of the candidates.
+        parts: (weight, concentration, posteriors (R, J) of the rows it was fitted on, their sum
+            (J,), and the correction (J,) of the mean).
     """
 
     base: np.ndarray
     parts: list[tuple[float, float, np.ndarray, np.ndarray, np.ndarray]]
 
     def posteriors(self, likelihood: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """(K, J): each value's posterior under what the *other* values suggest; ``rows`` (K,) is the row that each was fitted as."""
+        """(K, J): each value's posterior under the prior that the *other* values suggest.
+
+        ``rows`` (K,) is the row as which each value was fitted.
+        """
         total = np.zeros(likelihood.shape)
         for weight, concentration, fitted, together, correction in self.parts:
             if concentration == np.inf:
@@ -124,28 +126,31 @@ class Prior:
 
 def fit_prior(
     likelihood: np.ndarray, counts: np.ndarray, atoms: np.ndarray, mean: float, absolute: bool
-) -> Prior:
+) -> LearnedPrior:
     """Learn the prior from rows of data.
 
-    1. The base: an average of the families, each weighted by how well it explains the data, p(y | sum theta = 1) =
-       p(y) p(sum = 1 | y) / p(sum = 1) with both sums taken as normal, over its risk.
-    2. For each concentration c, a Dirichlet process with that base in collapsed mean-field form: row r's posterior is
-       p_r proportional to L_r (c base + sum of the other rows' posteriors), swept until steady. Leaving the row itself out is
-       what keeps a value that is alone from being taken for its own prior, which is how the nonparametric maximum fails on
-       few or separate values. c = inf is the base alone.
-    3. Concentrations are weighted as the families are, by their leave-one-out likelihood less what a refit would cost, once more
-       the gain from having left the row in.
+    1. The base is an average of the candidates. The weight of each is how well it explains the
+       data, p(y | sum theta = 1) = p(y) p(sum = 1 | y) / p(sum = 1), both sums taken as normal,
+       divided by its risk.
+    2. For each concentration c the prior is a Dirichlet process with this base, in collapsed
+       mean-field form. Row r's posterior is p_r proportional to
+       L_r (c base + sum of the other rows' posteriors), swept until steady. Each row is left out
+       of its own prior. So a value that is alone cannot confirm itself, which is how the
+       nonparametric maximum fails on few or separate values. c = inf is the base alone.
+    3. Concentrations are weighted like the candidates, by their leave-one-out likelihood, less the
+       gain from having left the row in, which is what a refit would cost.
 
     Args:
         likelihood: L (R, J), rows up to factors.
-        counts: (R,) how many values each row stands for.
-        atoms, mean: (J,) and what the prior's mean must be.
-        absolute: weigh by absolute, not squared, risk.
+        counts: (R,), the number of values that each row stands for.
+        atoms: (J,), in shares.
+        mean: the mean of the prior, in shares.
+        absolute: whether to weigh by absolute instead of squared risk.
     """
     size = float(counts.sum())
-    floor = _FLOOR * mean**2
+    floor = SETTINGS.risk_floor * mean**2
     power = 0.5 if absolute else 1.0
-    laws, weights = families(atoms, mean)
+    laws, weights = candidate_priors(atoms, mean)
     d = np.maximum(likelihood @ laws.T, _TINY)
     first, second = likelihood @ (laws * atoms).T / d, likelihood @ (laws * atoms**2).T / d
     spread = counts @ np.maximum(second - first**2, 0.0) + size * floor
@@ -160,11 +165,11 @@ def fit_prior(
     base = np.maximum(_shares(score) @ laws, 1e-200)
 
     parts, scores = [], []
-    for concentration in _CONCENTRATIONS:
+    for concentration in SETTINGS.base_concentrations:
         posteriors = _normalized(likelihood * base)
         together, correction = counts @ posteriors, np.ones(atoms.size)
         prior = concentration * base
-        for _ in range(_SWEEPS if concentration < np.inf else 0):
+        for _ in range(SETTINGS.prior_sweeps if concentration < np.inf else 0):
             law = (together + prior) / (size + concentration)
             fixed = with_mean(law, atoms, mean)
             correction = np.divide(fixed, law, out=np.ones_like(law), where=law > 0)
@@ -193,7 +198,7 @@ def fit_prior(
         )
         parts.append((concentration, posteriors, together, correction))
     weights = _shares(np.array(scores))
-    return Prior(
+    return LearnedPrior(
         base,
         [
             (float(weight), *part)
@@ -203,18 +208,19 @@ def fit_prior(
     )
 
 
-def tilted(
+def tilt_to_sum(
     posteriors: np.ndarray, atoms: np.ndarray, target: float, noise: np.ndarray
 ) -> np.ndarray:
-    """Posteriors (K, J) times exp(lambda a), lambda such that their means sum to ``target`` less ``noise``'s share.
+    """Posteriors (K, J) times exp(lambda a), so that their means sum to ``target``.
 
-    That is the saddle point of the posterior conditional on the sum; to first order it takes lambda times each one's posterior
-    variance from its mean. Values held apart take part with normal posteriors: their means move by lambda times ``noise``, their variances.
+    This is the saddle point of the posterior given the sum. To first order it takes lambda times
+    each posterior variance from each mean. Values held apart take part with normal posteriors:
+    their means move by lambda times their variances, and the target is less by that.
 
     Args:
         posteriors, atoms: (K, J), (J,).
-        target: what the means of these values sum to, were those apart not to move.
-        noise: (L,) variances of the values held apart.
+        target: the sum of the means of these values if those held apart did not move.
+        noise: (L,), the variances of the values held apart.
     """
     with np.errstate(divide="ignore"):
         logs = np.log(posteriors)
@@ -234,14 +240,17 @@ def tilted(
 
 
 def _sum_score(total: np.ndarray, variance: np.ndarray, target: float) -> np.ndarray:
-    """log of the normal density that the shares sum to the target."""
-    return -np.log(variance) / 2 - (total - target) ** 2 / (2 * variance)
+    """log of the normal density of the sum of the shares at the target, up to a constant."""
+    out: np.ndarray = -np.log(variance) / 2 - (total - target) ** 2 / (2 * variance)
+    return out
 
 
 def _shares(scores: np.ndarray) -> np.ndarray:
     weights = np.exp(scores - scores.max())
-    return weights / weights.sum()
+    out: np.ndarray = weights / weights.sum()
+    return out
 
 
 def _normalized(rows: np.ndarray) -> np.ndarray:
-    return rows / np.maximum(rows.sum(axis=1, keepdims=True), _TINY)
+    out: np.ndarray = rows / np.maximum(rows.sum(axis=1, keepdims=True), _TINY)
+    return out

@@ -1,4 +1,4 @@
-"""Maximum likelihood where values separate: a closed form, or a root in one number (METHODS 4.1, 4.2, 5)."""
+"""Maximum likelihood where values separate: a closed form, or a root (METHODS 4.1, 4.2, 5)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from warner.channels import LikelihoodOperator, SupportLaw
 
 
 def direct(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
-    """Randomised response in closed form, O(K log K), utility-optimised too.
+    """Randomised response in closed form, also utility-optimised: (K,), in O(K log K).
 
-    l = sum_y w_y log(theta_y + a_y) with a = q / (p - q), 0 for a report that only y itself makes. Stationarity gives
-    theta_y = max(0, w_y / lambda - a_y), so y is positive where w_y / a_y > lambda: in the order of that ratio the first k
-    are, their sum 1 = W_k / lambda - a_1 .. - a_k fixes lambda = W_k / (1 + A_k), and k is the largest for which the k-th
-    stays positive.
+    l = sum_y w_y log(theta_y + a_y), a = q / (p - q), and a = 0 for a report that only y itself
+    makes. Stationarity gives theta_y = max(0, w_y / lambda - a_y), so theta_y > 0 where
+    w_y / a_y > lambda. In decreasing order of this ratio the first k are positive. Their sum
+    1 = W_k / lambda - a_1 - .. - a_k gives lambda = W_k / (1 + A_k). k is the largest number for
+    which the k-th share stays positive.
     """
     law = _support_law(channel)
     a = law.q / law.gap
@@ -22,15 +23,21 @@ def direct(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
     multiplier = np.cumsum(w[order]) / (1 + np.cumsum(a[order]))
     k = np.flatnonzero(ratio[order] > multiplier)[-1]
     theta = np.maximum(w / multiplier[k] - a, 0.0)
-    return theta / theta.sum()
+    out: np.ndarray = theta / theta.sum()
+    return out
 
 
 def separable(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
-    """Bit sums: maximise sum_x s_x log(a + theta_x) + (1 - s_x) log(b - theta_x), a = q / (p - q), b = (1 - q) / (p - q), per x.
+    """Bit sums: the maximum of a sum of strictly concave functions of one share each, (K,).
 
-    Each theta_x is explicit in the multiplier lambda of sum theta = 1: with t = a + theta and c = a + b, stationarity
-    s / t - (1 - s) / (c - t) = lambda is lambda t^2 - (1 + lambda c) t + s c = 0, whose root in (0, c) is
-    t = 2 s c / (1 + lambda c + sqrt((1 + lambda c)^2 - 4 lambda s c)). Then lambda is the root of a decreasing function.
+    maximise sum_x s_x log(a + theta_x) + (1 - s_x) log(b - theta_x)
+    a = q / (p - q),   b = (1 - q) / (p - q),   per value
+
+    Given the multiplier lambda of sum theta = 1 each theta_x is explicit. With t = a + theta and
+    c = a + b, stationarity s / t - (1 - s) / (c - t) = lambda is
+    lambda t^2 - (1 + lambda c) t + s c = 0. Its root in (0, c) is
+    t = 2 s c / (1 + lambda c + sqrt((1 + lambda c)^2 - 4 lambda s c)). lambda is the root of a
+    decreasing function.
     """
     from scipy.optimize import brentq
 
@@ -40,7 +47,8 @@ def separable(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
 
     def theta(multiplier: float) -> np.ndarray:
         slope = 1 + multiplier * c
-        # (1 + lambda c)^2 - 4 lambda s c = (1 - lambda c)^2 + 4 lambda c (1 - s): each form is a sum of squares on its side.
+        # (1 + lambda c)^2 - 4 lambda s c = (1 - lambda c)^2 + 4 lambda c (1 - s). Each form is a
+        # sum of squares on its side.
         root = np.sqrt(
             (1 - multiplier * c) ** 2 + 4 * multiplier * c * (1 - s)
             if multiplier > 0
@@ -52,7 +60,8 @@ def separable(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
             if multiplier >= 0
             else np.where(slope > 0, near, (slope - root) / (2 * multiplier))
         )
-        return np.maximum(t - a, 0.0)
+        out: np.ndarray = np.maximum(t - a, 0.0)
+        return out
 
     def excess(multiplier: float) -> float:
         return float(theta(multiplier).sum()) - 1
@@ -63,16 +72,19 @@ def separable(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
     while excess(high) > 0:
         high *= 2
     best = theta(brentq(excess, low, high, xtol=1e-300, rtol=1e-15, maxiter=500))
-    return best / best.sum()
+    out: np.ndarray = best / best.sum()
+    return out
 
 
 def budgets(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
-    """Randomised response with several budgets, infinite ones included [P1]: separable, O(K) a step (METHODS 4.2).
+    """Randomised response with several budgets, also infinite ones [P1] (METHODS 4.2): (K,).
 
-    l = sum_x sum_g w_gx log(theta_x + a_g) + const, a_g = q_g / (p_g - q_g). For a multiplier lambda each theta_x solves
-    h(theta) = sum_g w_gx / (theta + a_g) = lambda, or is 0 where h(0) <= lambda. h falls and is convex, so Newton's steps from
-    the left, from the largest root that one term alone gives, rise to the root without passing it; likewise lambda, because
-    sum_x theta_x falls and is convex in it.
+    l = sum_x sum_g w_gx log(theta_x + a_g) + const,   a_g = q_g / (p_g - q_g)
+
+    For a multiplier lambda each theta_x solves h(theta) = sum_g w_gx / (theta + a_g) = lambda, or
+    is 0 where h(0) <= lambda. h falls and is convex. Newton's steps from the left, from the largest
+    root that one term alone gives, rise to the root without passing it. The same holds for lambda,
+    because sum_x theta_x falls and is convex in it. A step costs O(K).
     """
     laws = [_support_law(group) for group in channel.groups()]
     a = np.stack([law.q / law.gap for law in laws])
@@ -105,7 +117,8 @@ def budgets(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
         if abs(step) <= 1e-15 * multiplier:
             break
         multiplier = max(multiplier + step, multiplier / 2)
-    return theta / theta.sum()
+    out: np.ndarray = theta / theta.sum()
+    return out
 
 
 def _support_law(channel: LikelihoodOperator) -> SupportLaw:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.closed_forms import budgets, direct, separable
 from warner.estimators.mle.newton import constrained, interior_point, sequential
-from warner.estimators.mle.objective import finish, gap, require_possible, score, sharpen
+from warner.estimators.mle.objective import certify, gap, require_possible, score, zero_small_shares
 from warner.estimators.mle.squarem import accelerated
 from warner.estimators.mle.uniqueness import Uniqueness, uniqueness
 
@@ -34,28 +33,35 @@ _LARGEST_NEWTON = 4096  # values; beyond, a matrix of their products is not form
 
 @dataclass(frozen=True)
 class MaximumLikelihood(Estimator):
-    """argmax_theta sum_y w_y log (A theta)_y over the simplex, to a certified optimality gap.
+    """The maximum of the likelihood, to a certified gap.
 
-    In closed form for randomised response, by Newton's method in one number for several budgets of it and for bit sums, by
-    sequential quadratic programming for many distinct reports (local hashing, whole reports of bits), by a constrained Newton method
-    for every other channel, and by accelerated EM where the channel is too large for anything but products.
+        argmax_theta sum_y w_y log (A theta)_y   over the simplex
+
+    The solver depends on the channel: a closed form for randomised response; Newton's method in one
+    number for several budgets of it, and for bit sums; sequential quadratic programming for many
+    distinct reports (local hashing, whole reports of bits); a constrained Newton method for every
+    other channel; accelerated EM where the channel allows products only.
 
     Args:
-        gap: nats per report by which the maximum may exceed what is returned; the fit's ``gap`` is the bound that holds.
-        likelihood: ``"fullest"``, the one of all that the tally knows; ``"reports"``, the one of whole reports, refused
-            where the tally has bit sums only; ``"supports"``, the quasi-likelihood of the counts S_x of reports that support each value,
-            sum_x S_x ln mu_x + (n - S_x) ln(1 - mu_x), as if they were independent. The fit's ``likelihood`` names it.
+        gap: nats per report by which the maximum may exceed the estimate's log-likelihood. The
+            fit's ``gap`` is the bound that was reached.
+        likelihood: ``"fullest"`` is the likelihood of all that the tally knows. ``"reports"`` is
+            that of whole reports. ``"supports"`` is the quasi-likelihood of the counts S_x of
+            reports that support each value, sum_x S_x ln mu_x + (n - S_x) ln(1 - mu_x), as if they
+            were independent. The fit's ``likelihood`` names it.
 
     Raises:
         ImpossibleReportError: a report was seen that has probability 0 under every value.
-        MismatchError: whole reports were asked for and the tally does not have them.
-        ArgumentError: support counts were asked for and reports do not support values.
+        MismatchError: whole reports were asked for, and the tally has bit sums only.
+        ArgumentError: support counts were asked for, and reports do not support values.
 
-    Source: METHODS 4, 5; [P4 sec IV-VIII] for what the maximum is and when it is unique.
+    Source: METHODS 4, 5; [P4 sec IV-VIII] on the maximum and its uniqueness.
 
     >>> MaximumLikelihood()
     MaximumLikelihood(gap=1e-09)
     """
+
+    summary: ClassVar[str] = "maximum of the likelihood"
 
     gap: float = 1e-9
     likelihood: str = "fullest"
@@ -69,8 +75,7 @@ class MaximumLikelihood(Estimator):
         named = "" if self.likelihood == "fullest" else f", likelihood={self.likelihood!r}"
         return f"MaximumLikelihood(gap={self.gap!r}{named})"
 
-    def fit(self, data: LikelihoodData) -> Fit:
-        start = perf_counter()
+    def _fit(self, data: LikelihoodData) -> Fit:
         channel, w = data.channel, data.weights
         if self.likelihood == "supports":
             channel, w = channel.supports(w)
@@ -91,22 +96,23 @@ class MaximumLikelihood(Estimator):
         if solve is not None:
             theta = solve(channel, w)
             reached = gap(channel, w, theta) <= self.gap
-            # A sum of strictly concave functions of one share each; values unseen only lose by a share.
+            # A sum of strictly concave functions of one share each. A share of a value that was
+            # not observed only lowers it.
             only = Uniqueness.UNIQUE if reached else Uniqueness.NOT_CERTIFIED
         else:
             lumped = rows.merge_unsupported_values(weights)
             if lumped is not None:
                 rows, weights, lift = lumped
             theta, steps, reached = self._iterate(rows, weights)
-            theta = sharpen(rows, weights, theta, self.gap)
+            theta = zero_small_shares(rows, weights, theta, self.gap)
             only = (
                 uniqueness(rows, weights, theta, score(rows, weights, theta))
                 if reached
                 else Uniqueness.NOT_CERTIFIED
             )
             theta = theta if lumped is None else lift(theta)
-        fit = finish(data, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)
-        return replace(fit, unique=only.value, seconds=perf_counter() - start)
+        fit = certify(data, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)
+        return replace(fit, unique=only.value)
 
     def _iterate(
         self, rows: LikelihoodOperator, weights: np.ndarray

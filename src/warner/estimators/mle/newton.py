@@ -1,179 +1,307 @@
-"""Newton's methods for the likelihood of any channel, each stopped on the certified gap (METHODS 4.3, 4.4).
+"""Newton's methods for the likelihood of any channel, certified by the gap (METHODS 4.3, 4.4).
 
-All drop the sum constraint: minimise f(theta) = -l(theta) + sum theta over theta >= 0, whose solution sums to one by itself.
+All drop the sum constraint. They minimise f(theta) = -l(theta) + sum theta over theta >= 0, whose
+solution sums to one by itself.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import partial
+
 import numpy as np
 
 from warner.channels import LikelihoodOperator, NearlyConstantRows
-from warner.estimators.mle.objective import gap, over
+from warner.estimators.em.step import warm_up
+from warner.estimators.fit import Status
+from warner.estimators.iteration import iterate
+from warner.estimators.mle.objective import gap, safe_divide
 
 _STEPS = 200  # interior-point steps; 15 to 40 are usual
-_START_ALL = 512  # up to so many values all are there from the start
-_START = 32  # of more values, so many, evenly spaced
-_WARM = (
-    20  # EM steps to start with: far from the maximum the quadratic model of rare reports misleads
-)
-_ENTRIES = 2**25  # of the columns in use
-_BOUNDARY = 0.995  # how far a step may go towards the boundary
+_START_ALL = 512  # up to this many values, all are in use at the start
+_START = 32  # of more values, this many are, evenly spaced
+# EM steps at the start: far from the maximum the quadratic model of rare reports misleads.
+_WARM = 20
+_ENTRIES = 2**25  # largest number of entries of the columns in use
+_BOUNDARY = 0.995  # the part of the way to the boundary that a step may go
+
+
+@dataclass(frozen=True, eq=False)
+class _Interior:
+    """A point of the interior-point method: theta (K,), multipliers z (K,) and the barrier mu."""
+
+    theta: np.ndarray
+    z: np.ndarray
+    barrier: float
+    best: np.ndarray
+    best_gap: float
 
 
 def interior_point(
     channel: LikelihoodOperator, w: np.ndarray, target: float
 ) -> tuple[np.ndarray, int, bool]:
-    """Any channel: a primal-dual interior-point method, certified; (theta, steps, whether the gap was reached).
+    """Any channel: a primal-dual interior-point method, certified.
 
-    With multipliers z, Newton's step for f' = z, theta z = mu solves (A' diag(w / d^2) A + diag(z / theta)) step =
-    -(f' - mu / theta), d = A theta. Rows may be scaled freely, and one barrier step costs one Gram product.
+    With multipliers z, Newton's step for f' = z, theta z = mu solves
+    (A' diag(w / d^2) A + diag(z / theta)) step = -(f' - mu / theta), d = A theta. The scale of the
+    rows does not matter. A step costs one Gram product.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        target: the gap to reach, nats per report.
+
+    Returns:
+        (theta (K,), steps, whether the gap was reached).
     """
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
     size = channel.shape[1]
     theta = np.full(size, 1 / size)
-    z = np.ones(size)
-    best, best_gap = theta, gap(channel, w, theta)
-    barrier = 1 / size
-    steps = 0
-    while best_gap > target and steps < _STEPS:
-        steps += 1
-        d = channel.matvec(theta)
-        gradient = 1 - channel.rmatvec(over(w, d))
-        barrier = min(barrier, 0.1 * float(theta @ z) / size)
-        hessian = channel.gram(over(w, d**2))
-        hessian[np.diag_indices(size)] += z / theta
-        for ridge in (0.0, 1e-14, 1e-11, 1e-8):
-            try:
-                factor = cho_factor(
-                    hessian + ridge * np.diag(hessian.diagonal()), check_finite=False
-                )
-                break
-            except LinAlgError:
-                continue
-        else:
-            break
-        move = cho_solve(factor, barrier / theta - gradient, check_finite=False)
-        dual = barrier / theta - z - z / theta * move
-        theta = _shorten(channel, w, theta, move, barrier)
-        z = z + _limit(z, dual) * dual
-        found = theta / theta.sum()
-        found_gap = gap(channel, w, found)
-        if found_gap < best_gap:
-            best, best_gap = found, found_gap
-    return best, steps, best_gap <= target
+    start = _Interior(theta, np.ones(size), 1 / size, theta, gap(channel, w, theta))
+
+    def stop(state: _Interior, steps: int) -> Status | None:
+        return Status.CONVERGED if state.best_gap <= target else None
+
+    run = iterate(start, partial(_interior_step, channel, w), stop, _STEPS)
+    return run.state.best, run.steps, run.status is Status.CONVERGED
+
+
+def _interior_step(
+    channel: LikelihoodOperator, w: np.ndarray, state: _Interior
+) -> _Interior | None:
+    """One step of the interior-point method; None where the Hessian has no factor."""
+    from scipy.linalg import cho_solve
+
+    theta, z, size = state.theta, state.z, state.theta.size
+    d = channel.matvec(theta)
+    gradient = 1 - channel.rmatvec(safe_divide(w, d))
+    barrier = min(state.barrier, 0.1 * float(theta @ z) / size)
+    hessian = channel.gram(safe_divide(w, d**2))
+    hessian[np.diag_indices(size)] += z / theta
+    factor = _factor_with_ridge(hessian)
+    if factor is None:
+        return None
+    move = cho_solve(factor, barrier / theta - gradient, check_finite=False)
+    dual = barrier / theta - z - z / theta * move
+    theta = _step_within(channel, w, theta, move, barrier)
+    z = z + _longest_step(z, dual) * dual
+    shares = theta / theta.sum()
+    reached = gap(channel, w, shares)
+    if reached < state.best_gap:
+        return _Interior(theta, z, barrier, shares, reached)
+    return _Interior(theta, z, barrier, state.best, state.best_gap)
+
+
+def _factor_with_ridge(hessian: np.ndarray) -> tuple[np.ndarray, bool] | None:
+    """The Cholesky factor with the smallest ridge that allows it, None where none does."""
+    from scipy.linalg import LinAlgError, cho_factor
+
+    for ridge in (0.0, 1e-14, 1e-11, 1e-8):
+        try:
+            matrix = hessian + ridge * np.diag(hessian.diagonal())
+            factor: tuple[np.ndarray, bool] = cho_factor(matrix, check_finite=False)
+            return factor
+        except LinAlgError:
+            continue
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class _Sequential:
+    """A point of the sequential method: theta, A theta, the gradient, its gap, and the Hessian."""
+
+    theta: np.ndarray
+    d: np.ndarray
+    gradient: np.ndarray
+    gap: float
+    best: np.ndarray
+    best_gap: float
+    hessian: np.ndarray | None = None
+    slow: int = 0
 
 
 def sequential(
     channel: NearlyConstantRows, w: np.ndarray, target: float
 ) -> tuple[np.ndarray, int, bool]:
-    """Pure rows, many of them: sequential quadratic programming with one Hessian, certified; (theta, steps, reached).
+    """Many pure rows: sequential quadratic programming with one Hessian, certified.
 
-    Rows are nearly constant, so d = A theta hardly changes and the Hessian at the start serves to the end: one Gram product, then
-    one pass over the rows a step, each of which shrinks the gap about eightfold (METHODS 4.3). A step that does not is taken
-    with a new Hessian. Rows that name a value are theta_x itself: theirs is a diagonal, and taken anew at every step.
+    Rows are nearly constant, so d = A theta hardly changes and the Hessian at the start serves to
+    the end: one Gram product, then one pass over the rows per step. A step shrinks the gap about
+    eightfold (METHODS 4.3). After a step that does not, the Hessian is computed anew. Rows that
+    name a value are theta_x itself. Their Hessian is a diagonal, computed at every step.
+
+    Args:
+        channel: A (m, K), the rows that were observed.
+        w: frequencies (m,) of the rows.
+        target: the gap to reach, nats per report.
+
+    Returns:
+        (theta (K,), steps, whether the gap was reached).
     """
     size = channel.shape[1]
     theta = np.full(size, 1 / size)
     varying = not channel.steady.all()
-    for _ in range(_WARM // 4 if varying else 0):
-        theta = theta * channel.rmatvec(w / channel.matvec(theta))
-    hessian: np.ndarray | None = None
-    best, best_gap, last = theta, np.inf, np.inf
-    steps, slow = 0, 0
-    while steps < _STEPS // 4:
+    if varying:
+        score_at = lambda t: channel.rmatvec(w / channel.matvec(t))
+        theta = warm_up(theta, score_at, _WARM // 4)
+
+    def at(theta: np.ndarray, before: _Sequential | None) -> _Sequential:
         d = channel.matvec(theta)
-        gradient = 1 - channel.rmatvec(over(w, d))
-        found = max(0.0, -float(gradient.min())) * channel.rows_per_report
-        if found < best_gap:
-            best, best_gap = theta, found
-        if best_gap <= target:
-            break
-        curvature = over(w, d**2)
-        slow = slow + 1 if found > 0.5 * last else 0
+        gradient = 1 - channel.rmatvec(safe_divide(w, d))
+        reached = max(0.0, -float(gradient.min())) * channel.rows_per_report
+        if before is None:
+            return _Sequential(theta, d, gradient, reached, theta, reached)
+        slow = before.slow + 1 if reached > 0.5 * before.gap else 0
+        better = reached < before.best_gap
+        best = (theta, reached) if better else (before.best, before.best_gap)
+        return _Sequential(theta, d, gradient, reached, *best, before.hessian, slow)
+
+    def step(state: _Sequential) -> _Sequential | None:
+        curvature = safe_divide(w, state.d**2)
+        hessian, slow = state.hessian, state.slow
         if hessian is None or slow > varying:
             slow = 0
             hessian = channel.gram(np.where(channel.steady, curvature, 0.0))
             hessian[np.diag_indices(size)] *= 1 + 1e-10
-        last = found
         metric = hessian
         if varying:
             metric = hessian.copy()
             metric[np.diag_indices(size)] += channel.named_gram(curvature)
-        aim = nonnegative_quadratic(metric, gradient - metric @ theta, theta > 0)
-        if aim is None:
-            break
-        theta = _halved(channel, w, theta, aim - theta)
-        steps += 1
-    return best, steps, best_gap <= target
+        theta, gradient = state.theta, state.gradient
+        goal = nonnegative_quadratic(metric, gradient - metric @ theta, theta > 0)
+        if goal is None:
+            return None
+        moved = _halved(channel, w, theta, goal - theta)
+        return at(moved, replace(state, hessian=hessian, slow=slow))
+
+    def stop(state: _Sequential, steps: int) -> Status | None:
+        return Status.CONVERGED if state.best_gap <= target else None
+
+    run = iterate(at(theta, None), step, stop, max(0, _STEPS // 4 - 1))
+    return run.state.best, run.steps, run.status is Status.CONVERGED
+
+
+@dataclass(frozen=True, eq=False)
+class _Active:
+    """A point of the constrained method on the values in use.
+
+    Attributes:
+        used: (U,), the values in use.
+        columns: (m', U), their columns at the observed rows.
+        x: (U,), their shares.
+        d: (m',), A theta at the observed rows.
+        score: (K,), of all values.
+    """
+
+    used: np.ndarray
+    columns: np.ndarray
+    x: np.ndarray
+    d: np.ndarray
+    score: np.ndarray
+
+
+class _Constrained:
+    """The constrained Newton method for one problem: see ``constrained``."""
+
+    def __init__(self, channel: LikelihoodOperator, w: np.ndarray) -> None:
+        self.channel = channel
+        self.observed = np.flatnonzero(w > 0)
+        self.weights = w[self.observed]
+        self.most = max(1, _ENTRIES // channel.shape[0])
+
+    def start(self) -> _Active | None:
+        """A few values evenly spaced, or all; None where their columns are too many to form."""
+        size = self.channel.shape[1]
+        every = np.arange(size)
+        spaced = np.unique(np.linspace(0, size - 1, _START).astype(np.int64))
+        for used in (spaced, every) if size > _START_ALL else (every,):
+            if used.size > self.most:
+                return None
+            columns = self.channel.columns(used)[self.observed]
+            if (columns.sum(axis=1) > 0).all():
+                break
+        x = np.full(used.size, 1 / used.size)
+        score_at = lambda t: columns.T @ (self.weights / (columns @ t))
+        return self.at(used, columns, warm_up(x, score_at, _WARM))
+
+    def at(self, used: np.ndarray, columns: np.ndarray, x: np.ndarray) -> _Active:
+        """The point with the score of all values."""
+        d = columns @ x
+        scaled = np.zeros(self.channel.shape[0])
+        scaled[self.observed] = self.weights / d
+        return _Active(used, columns, x, d, self.channel.rmatvec(scaled))
+
+    def step(self, state: _Active) -> _Active | None:
+        """One Newton step on the values in use; None where none is possible."""
+        widened = self._with_peaks(state)
+        if widened is None:
+            return None
+        used, columns, x = widened
+        gradient = 1 - state.score[used]
+        half = columns * (np.sqrt(self.weights) / state.d)[:, None]
+        hessian = half.T @ half
+        # Neighbouring columns are almost equal: without a ridge the choice among them takes many
+        # pivots. The ridge fades with the gap.
+        ridge = min(1e-4, max(1e-10, 0.1 * (float(state.score.max()) - 1)))
+        hessian[np.diag_indices(used.size)] *= 1 + ridge
+        goal = nonnegative_quadratic(hessian, gradient - hessian @ x, x > 0)
+        if goal is None:
+            return None
+        move = goal - x
+        slope, growth = float(gradient @ move), float(move.sum())
+        length = _sufficient(self.weights, state.d, columns @ move, growth, slope)
+        if length == 0:
+            return None
+        x = np.maximum(x + length * move, 0.0)
+        kept = x > 0
+        return self.at(used[kept], columns[:, kept], x[kept] / x.sum())
+
+    def _with_peaks(self, state: _Active) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Values in use, columns and shares, with the peaks of the score; None for too many."""
+        used, columns, x = state.used, state.columns, state.x
+        fresh = np.setdiff1d(_peaks(state.score), used)
+        if used.size + fresh.size > self.most:
+            return None
+        if fresh.size:
+            order = np.argsort(np.concatenate([used, fresh]))
+            used = np.concatenate([used, fresh])[order]
+            added = self.channel.columns(fresh)[self.observed]
+            columns = np.concatenate([columns, added], axis=1)[:, order]
+            x = np.concatenate([x, np.zeros(fresh.size)])[order]
+        return used, columns, x
 
 
 def constrained(
     channel: LikelihoodOperator, w: np.ndarray, target: float
 ) -> tuple[np.ndarray, int, bool]:
-    """Any channel, best where few values carry the maximum: Newton's steps on the values that matter (theta, steps, reached).
+    """Any channel, best where few values carry the maximum: Newton's steps on those values.
 
-    The maximum over many bins sits on few of them, where the score is 1. So a step takes the values in use and those at which
-    the score peaks above 1, solves the quadratic model of f on them exactly over theta >= 0, halves the step until f falls
-    enough, and drops what became 0 (the constrained Newton method of Wang 2007 for mixtures). Only columns in use are formed.
+    The maximum over many bins sits on few of them, where the score is 1. A step takes the values
+    in use and those at which the score peaks above 1. It solves the quadratic model of f on them
+    exactly over theta >= 0, halves the step until f falls enough, and drops the shares that became
+    0 (the constrained Newton method of Wang 2007 for mixtures). Only columns in use are formed.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        target: the gap to reach, nats per report.
+
+    Returns:
+        (theta (K,), steps, whether the gap was reached).
     """
     size = channel.shape[1]
-    seen = np.flatnonzero(w > 0)
-    weights = w[seen]
-    most = max(1, _ENTRIES // channel.shape[0])
-    used = (
-        np.unique(np.linspace(0, size - 1, _START).astype(np.int64))
-        if size > _START_ALL
-        else np.arange(size)
-    )
-    if used.size > most:
+    method = _Constrained(channel, w)
+    start = method.start()
+    if start is None:
         return np.full(size, 1 / size), 0, False
-    columns = channel.columns(used)[seen]
-    if (columns.sum(axis=1) <= 0).any():
-        if size > most:
-            return np.full(size, 1 / size), 0, False
-        used = np.arange(size)
-        columns = channel.columns(used)[seen]
-    x = np.full(used.size, 1 / used.size)
-    for _ in range(_WARM):
-        x = x * (columns.T @ (weights / (columns @ x)))
-    scaled = np.zeros(w.size)
-    steps, reached = 0, False
-    while True:
-        d = columns @ x
-        scaled[seen] = weights / d
-        s = channel.rmatvec(scaled)
-        found = float(s.max()) - 1
-        reached = found * channel.rows_per_report <= target
-        if reached or steps >= _STEPS:
-            break
-        fresh = np.setdiff1d(_peaks(s), used)
-        if used.size + fresh.size > most:
-            break
-        if fresh.size:
-            order = np.argsort(np.concatenate([used, fresh]))
-            used = np.concatenate([used, fresh])[order]
-            columns = np.concatenate([columns, channel.columns(fresh)[seen]], axis=1)[:, order]
-            x = np.concatenate([x, np.zeros(fresh.size)])[order]
-        gradient = 1 - s[used]
-        half = columns * (np.sqrt(weights) / d)[:, None]
-        hessian = half.T @ half
-        # Neighbouring columns are all but equal: without a ridge the choice among them takes many pivots. It fades with the gap.
-        hessian[np.diag_indices(used.size)] *= 1 + min(1e-4, max(1e-10, 0.1 * found))
-        aim = nonnegative_quadratic(hessian, gradient - hessian @ x, x > 0)
-        if aim is None:
-            break
-        move = aim - x
-        step = _sufficient(weights, d, columns @ move, float(move.sum()), float(gradient @ move))
-        if step == 0:
-            break
-        x = np.maximum(x + step * move, 0.0)
-        kept = x > 0
-        used, columns, x = used[kept], columns[:, kept], x[kept] / x.sum()
-        steps += 1
+
+    def stop(state: _Active, steps: int) -> Status | None:
+        missing = (float(state.score.max()) - 1) * channel.rows_per_report
+        return Status.CONVERGED if missing <= target else None
+
+    run = iterate(start, method.step, stop, _STEPS)
     theta = np.zeros(size)
-    theta[used] = x
-    return theta, steps, reached
+    theta[run.state.used] = run.state.x
+    return theta, run.steps, run.status is Status.CONVERGED
 
 
 def _peaks(s: np.ndarray) -> np.ndarray:
@@ -185,7 +313,10 @@ def _peaks(s: np.ndarray) -> np.ndarray:
 def _sufficient(
     w: np.ndarray, d: np.ndarray, moved: np.ndarray, growth: float, slope: float
 ) -> float:
-    """The first of 1, 1/2, 1/4, ... that lowers f by a share of what its slope promises (Armijo); 0 where none does."""
+    """The first of 1, 1/2, 1/4, ... that lowers f by a part of what its slope promises (Armijo).
+
+    0 where none does.
+    """
     here, step = float(w @ np.log(d)), 1.0
     while step > 1e-9:
         there = d + step * moved
@@ -200,10 +331,18 @@ def _sufficient(
 def nonnegative_quadratic(
     hessian: np.ndarray, linear: np.ndarray, start: np.ndarray
 ) -> np.ndarray | None:
-    """argmin x' H x / 2 + c' x over x >= 0 by block principal pivoting (Kim and Park 2011); None where it does not end.
+    """argmin x' H x / 2 + c' x over x >= 0 by block principal pivoting (Kim and Park 2011).
 
-    The set of free variables is changed wherever x or its multiplier is negative, all at once while that helps, else one at
-    a time, which ends after finitely many changes.
+    The set of free variables changes wherever x or its multiplier is negative: all at once while
+    that helps, else one at a time, which ends after finitely many changes.
+
+    Args:
+        hessian: H (U, U), positive definite.
+        linear: c (U,).
+        start: (U,) bool, the variables that are free at first.
+
+    Returns:
+        x (U,), or None where H has no factor or the pivots do not end.
     """
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
@@ -256,7 +395,7 @@ def _halved(
     return point
 
 
-def _limit(v: np.ndarray, move: np.ndarray) -> float:
+def _longest_step(v: np.ndarray, move: np.ndarray) -> float:
     """The longest step <= 1 that keeps v + step * move clearly positive."""
     falling = move < 0
     return (
@@ -264,7 +403,7 @@ def _limit(v: np.ndarray, move: np.ndarray) -> float:
     )
 
 
-def _shorten(
+def _step_within(
     channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray, move: np.ndarray, barrier: float
 ) -> np.ndarray:
     """theta + step * move with the step halved until the barrier function does not rise."""
@@ -277,7 +416,7 @@ def _shorten(
             - barrier * np.log(point).sum()
         )
 
-    here, step = value(theta), _limit(theta, move)
+    here, step = value(theta), _longest_step(theta, move)
     while step > 1e-6 and value(theta + step * move) > here + 1e-12 * abs(here):
         step /= 2
     return theta + step * move

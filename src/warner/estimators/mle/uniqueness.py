@@ -1,7 +1,8 @@
-"""Is the maximum of the likelihood taken at one distribution only? (METHODS 4.5, [P4 sec VIII])
+"""Whether the likelihood has only one maximum (METHODS 4.5, [P4 sec VIII]).
 
-At a maximiser theta let E be the values with score 1. The maximisers are theta + d with d supported on E, A d = 0 over
-the rows seen, 1'd = 0 and d_x >= 0 where theta_x = 0; theta is alone iff d = 0 is the only such direction.
+At a maximiser theta let E be the values with score 1. The maximisers are theta + d with d supported
+on E, A d = 0 over the observed rows, 1'd = 0, and d_x >= 0 where theta_x = 0. theta is the only one
+if and only if d = 0 is the only such direction.
 """
 
 from __future__ import annotations
@@ -24,8 +25,14 @@ class Uniqueness(Enum):
     """Whether another distribution has the same, largest likelihood."""
 
     UNIQUE = "unique: no other distribution is as likely"
-    NOT_UNIQUE = "not unique: other distributions are as likely, so do not read single shares; collect other reports or a coarser domain"
-    NOT_CERTIFIED = "not certified: too close to call at this gap, or too many values to check; ask for a smaller gap"
+    NOT_UNIQUE = (
+        "not unique: other distributions are as likely, so do not read single shares; collect "
+        "other reports or a coarser domain"
+    )
+    NOT_CERTIFIED = (
+        "not certified: too close to call at this gap, or too many values to check; ask for a "
+        "smaller gap"
+    )
 
 
 def uniqueness(
@@ -33,20 +40,23 @@ def uniqueness(
 ) -> Uniqueness:
     """Whether ``theta``, a maximiser up to rounding, is the only one.
 
-    First the cheap sufficient test, full column rank of the rows seen on every value that could have score 1; then the linear
-    programme on those that have it. Where the two sets matter and differ, or rounding could have decided, nothing is certified.
+    The first test is cheap and sufficient: full column rank of the observed rows on every value
+    that could have score 1. The second is a linear programme on the values that have it. Where the
+    two sets differ and that matters, or where rounding could decide, nothing is certified.
 
     Args:
-        channel, w: rows and weights (m,).
-        theta: (K,), the maximiser found.
-        score: its score (K,).
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        theta: (K,), the maximiser.
+        score: (K,), its score.
     """
     if channel.shape[1] > _LARGEST or score.max() > 1 + _EXACT:
         return Uniqueness.NOT_CERTIFIED
     near = np.flatnonzero(score >= 1 - _NEAR)
     seen = np.flatnonzero(w > 0)
     if seen.size * near.size > _ENTRIES and channel.shape[0] * channel.shape[1] > _ENTRIES:
-        # Columns that are independent on some of the rows are independent; no verdict where they are not.
+        # Columns that are independent on some of the rows are independent. The reverse need not
+        # hold.
         if not channel.has_row_blocks:
             return Uniqueness.NOT_CERTIFIED
         rows, block = next(channel.blocks())
@@ -67,9 +77,10 @@ def uniqueness(
 
 
 def _scaled(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """C'C of the columns with rows of largest entry 1 and then columns of length 1, which changes no rank; and the lengths.
+    """C'C of scaled columns, and the scales of the columns.
 
-    A row that is seen counts however rare it is, and a column however weak.
+    Each row is divided by its largest entry, then each column by its length. That changes no rank,
+    and a row counts however rare it is, a column however weak.
     """
     high = columns.max(axis=1, keepdims=True)
     rows = columns / np.where(high > 0, high, 1.0)
@@ -84,12 +95,16 @@ def _lowest(products: np.ndarray) -> float:
 
 
 def _moves(products: np.ndarray, ones: np.ndarray, positive: np.ndarray) -> bool | None:
-    """Is there d != 0 with A d = 0, 1'd = 0 and d >= 0 off ``positive``? None where rounding could decide.
+    """Whether there is d != 0 with A d = 0, 1'd = 0 and d >= 0 off ``positive``.
 
-    ``products`` is C'C, C = A / lengths column by column, so that d = d' / lengths with C d' = 0 and ones'd' = 0, ``ones`` being
-    1 / lengths; signs are the same. With N a basis of the kernel, d' = N a. If d' can be positive somewhere off ``positive``, the
-    linear programme max sum of those entries, each at most 1, finds it; if not, d' must vanish there and lie in the kernel
-    of the other columns.
+    ``products`` is C'C with C = A / lengths, column by column. So d = d' / lengths with C d' = 0
+    and ones'd' = 0, ``ones`` = 1 / lengths; signs are the same. With N a basis of the kernel,
+    d' = N a. If d' can be positive somewhere off ``positive``, the linear programme that maximises
+    the sum of those entries, each at most 1, finds it. If not, d' must vanish there and lie in the
+    kernel of the other columns.
+
+    Returns:
+        The answer, or None where rounding could decide.
     """
     from scipy.optimize import linprog
 

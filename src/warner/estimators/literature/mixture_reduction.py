@@ -1,10 +1,9 @@
-"""Mixture reduction: fit, let the values of least weight share one estimate, fit again, while BIC falls [P3]."""
+"""Mixture reduction [P3]: values of small weight share one estimate, while BIC falls."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,11 +22,15 @@ from warner._core.errors import (
 from warner.channels import LikelihoodOperator, MergedChannel
 from warner.domains import Integers
 from warner.estimators.base import Estimator, repr_of_changes
-from warner.estimators.em.expectation_maximization import climb
-from warner.estimators.fit import Fit, Status
+from warner.estimators.em.step import run_em
+from warner.estimators.fit import Fit, Status, status_of_parts
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.maximum_likelihood import MaximumLikelihood
-from warner.estimators.mle.objective import assess, finish, require_possible
+from warner.estimators.mle.objective import (
+    certify,
+    require_possible,
+    score_and_log_likelihood,
+)
 from warner.metrics.simplex import project
 
 _STEPS = 100_000  # EM steps of one fit
@@ -36,7 +39,15 @@ _ENTRIES = 2**22  # of the columns that are formed at a time
 
 @dataclass(frozen=True, eq=False)
 class _Mixture:
-    """A fitted mixture: ``labels`` (K,) the component of every value (-1: none), ``weights`` (K',) of the components, and their BIC."""
+    """A fitted mixture.
+
+    Attributes:
+        labels: (K,), the component of every value, -1 for none.
+        weights: (K',), of the components.
+        bic: -2 n l + K' ln n.
+        steps: of the fit.
+        status: how the fit ended.
+    """
 
     labels: np.ndarray
     weights: np.ndarray
@@ -47,31 +58,41 @@ class _Mixture:
 
 @dataclass(frozen=True, repr=False)
 class MixtureReduction(Estimator):
-    """maximise l(M t) over the weights t (K',) of fewer and fewer components, M[x, j] = 1 / h_j for the h_j values x of component j.
+    """maximise l(M t) over the weights t (K',) of fewer and fewer components.
 
-    All K values start as components of their own. After a fit, components of weight below ``tau`` standard deviations are merged,
-    equal shares inside; the rest is fitted again from where it was; BIC = -2 n l + K' ln n decides: when it rises the last reduction
-    is undone and the method ends, as it does at ``k_min`` components or when none are light enough. The number left is the fit's
-    ``components``.
+    M[x, j] = 1 / h_j for the h_j values x of component j. At first every value is a component.
+    After a fit, components of weight below ``tau`` standard deviations are merged, with equal
+    shares inside, and the rest is fitted again from where it was. BIC = -2 n l + K' ln n decides:
+    when it rises, the last reduction is undone and the method ends. It also ends at ``k_min``
+    components, or when none are light enough. The fit's ``components`` is the number left.
 
-    [P3 alg 1] breaks where BIC rises, [P3 alg 3] as printed where it falls; lower is better, so both break where it rises here. And
-    where no window is below the threshold [P3 alg 3] as printed turns for ever: here the window is halved, and below 2 values it ends.
+    [P3 alg 1] stops where BIC rises, [P3 alg 3] as printed where it falls. Lower is better, so both
+    stop where it rises here. Where no window is below the threshold, [P3 alg 3] as printed never
+    ends. Here the window is halved, and below 2 values the method ends.
 
     Args:
-        inner: how weights are fitted: ``"em"``, expectation maximisation from the current weights until a step raises the
-            log-likelihood of all n reports by less than ``tolerance``, which regularises by itself; ``"mle"``, their exact maximum;
-            or any estimator. None: EM as published, but the maximum for bit sums, whose quasi-likelihood EM climbs K times slower.
-        operation: ``"merge"``; ``"prune"`` leaves components out instead, share 0; None does neither: the inner fit alone.
-        select: which components a round takes. ``"lowest"``: the lightest, at most half of those below the threshold, and two at least;
-            ``"half"``: all of the lighter half that are below it, so that the heavier half is kept (binary search); ``"window"``: the
-            ceil(K / 2^round) adjacent values of least weight, all of them components of their own, if together they are below
-            the threshold. None: windows where values are points on a line, the lowest elsewhere.
-        tau: the threshold in standard deviations of a share: of the unbiased estimate at a true share of 0 (P3 eqs 4, 5); for
-            channels without a closed form of that, such as square wave and piecewise, the Cramer-Rao bound of one share at the
-            uniform distribution (the inverse of P3 eq 13, whose numerator wants squaring). A component's is the mean over its values.
-        k_min: the least number of components, below which no round goes; None for K / 4, rounded up.
-        premerge: start with all values whose unbiased estimate is not positive in one component (merge) or left out (prune).
-        tolerance: nats over all n reports. [P3] names none; its code takes 1e-3 e^epsilon for randomised response.
+        inner: how weights are fitted. ``"em"``: expectation maximisation from the current weights
+            until a step raises the log-likelihood of all n reports by less than ``tolerance``,
+            which regularises by itself. ``"mle"``: their exact maximum. Or an estimator. None: EM
+            as published, but the maximum for bit sums, where EM climbs K times slower.
+        operation: ``"merge"``; ``"prune"`` leaves components out instead, share 0; None does
+            neither: the inner fit alone.
+        select: the components that a round takes. ``"lowest"``: the lightest, at most half of those
+            below the threshold, and two at least. ``"half"``: all of the lighter half that are
+            below it, so the heavier half is kept (binary search). ``"window"``: the
+            ceil(K / 2^round) adjacent values of least weight, all of them components alone, if
+            together they are below the threshold. None: windows where values are points on a line,
+            else the lowest.
+        tau: the threshold in standard deviations of a share: of the unbiased estimate at a true
+            share of 0 (P3 eqs 4, 5). For channels without a closed form of that, such as square
+            wave and piecewise, the Cramer-Rao bound of one share at the uniform distribution (the
+            inverse of P3 eq 13, whose numerator should be squared). A component has the mean over
+            its values.
+        k_min: the least number of components. None for K / 4, rounded up.
+        premerge: whether all values whose unbiased estimate is not positive start in one component
+            (merge) or are left out (prune).
+        tolerance: nats over all n reports. [P3] names none; its code takes 1e-3 e^epsilon for
+            randomised response.
 
     Raises:
         ImpossibleReportError: a report was seen that has probability 0 under every value.
@@ -82,6 +103,11 @@ class MixtureReduction(Estimator):
     >>> MixtureReduction(), MixtureReduction("mle", operation=None)
     (MixtureReduction(), MixtureReduction(inner='mle', operation=None))
     """
+
+    summary: ClassVar[str] = (
+        "values of little weight share one estimate, or are left out; components says how many "
+        "estimates there are"
+    )
 
     inner: Any = None
     operation: str | None = "merge"
@@ -112,8 +138,7 @@ class MixtureReduction(Estimator):
     def __repr__(self) -> str:
         return repr_of_changes(self)
 
-    def fit(self, data: LikelihoodData) -> Fit:
-        start = perf_counter()
+    def _fit(self, data: LikelihoodData) -> Fit:
         size = data.domain.size
         rows, weights = data.channel.restrict_to_observed(data.weights)
         require_possible(rows, weights)
@@ -139,18 +164,15 @@ class MixtureReduction(Estimator):
                 now, level = following, level + 1
         theta = MergedChannel(rows, now.labels).spread(now.weights)
         less = now.weights.size < size
-        status = (
-            Status.REDUCED
-            if less and now.status in (Status.STOPPED, Status.CONVERGED, Status.EXACT)
-            else now.status
-        )
-        fit = finish(data, theta / theta.sum(), status, steps)
-        return replace(
-            fit, components=now.weights.size if less else None, seconds=perf_counter() - start
-        )
+        status = status_of_parts([now.status]) if less else now.status
+        fit = certify(data, theta / theta.sum(), status, steps)
+        return replace(fit, components=now.weights.size if less else None)
 
     def _reduced(self, labels: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Labels with the components of ``values`` (K,) merged or left out, numbered by their first values; unchanged where none would be left."""
+        """Labels with the components of ``values`` (K,) merged or left out.
+
+        They are numbered by their first values. Unchanged where none would be left.
+        """
         left = np.where(
             values,
             -1 if self.operation == "prune" else labels[values].min(initial=labels.size),
@@ -162,7 +184,7 @@ class MixtureReduction(Estimator):
         return numbers - int(used[0] < 0)
 
     def _following(self, data: LikelihoodData, now: _Mixture, chosen: np.ndarray) -> _Mixture:
-        """The mixture with the components of some values (K,) reduced, fitted from the weights as they are."""
+        """The mixture with the components of some values (K,) reduced, fitted again."""
         theta = MergedChannel(data.channel, now.labels).spread(now.weights)
         labels = self._reduced(now.labels, chosen)
         start = MergedChannel(data.channel, labels).gather(theta)
@@ -176,7 +198,7 @@ class MixtureReduction(Estimator):
         merged = MergedChannel(data.channel, labels)
         if self.inner == "em" or (self.inner is None and merged.rows_per_report == 1):
             whole = merged.shape == data.channel.shape
-            t, value, steps, status = climb(
+            run = run_em(
                 data.channel if whole else merged,
                 data.weights,
                 data.n,
@@ -184,9 +206,10 @@ class MixtureReduction(Estimator):
                 self.tolerance,
                 _STEPS,
             )
+            t, value, steps, status = run.state.shares, run.state.value, run.steps, run.status
         else:
             t, steps, status = self._by_estimator(data, merged)
-            value = assess(merged, data.weights, t)[1]
+            value = score_and_log_likelihood(merged, data.weights, t)[1]
         return _Mixture(labels, t, -2 * data.n * value + t.size * np.log(data.n), steps, status)
 
     def _by_estimator(
@@ -212,7 +235,7 @@ class MixtureReduction(Estimator):
     def _chosen(
         self, data: LikelihoodData, now: _Mixture, tau: np.ndarray, least: int, level: int
     ) -> tuple[np.ndarray | None, int]:
-        """Which values' components are reduced next, (K,) booleans or None, and the level of the window."""
+        """The values (K,) reduced next, or None, and the level of the window."""
         merging = self.operation == "merge"
         most = (
             now.weights.size - least + merging
@@ -239,7 +262,10 @@ class MixtureReduction(Estimator):
 def _window(
     theta: np.ndarray, single: np.ndarray, tau: np.ndarray, most: int, level: int, fewest: int
 ) -> tuple[np.ndarray | None, int]:
-    """The window of ceil(K / 2^level) adjacent single values of least weight, halved until its weight is below its mean tau."""
+    """The window of ceil(K / 2^level) adjacent single values of least weight.
+
+    It is halved until its weight is below the mean of tau in it.
+    """
     size = theta.size
     while True:
         width = min(-(-size // 2**level), most)
@@ -258,18 +284,23 @@ def _window(
 def _sums(v: np.ndarray, width: int) -> np.ndarray:
     """Sums over all windows of ``width`` entries, (K,) -> (K - width + 1,)."""
     total = np.append(0.0, np.cumsum(v))
-    return total[width:] - total[:-width]
+    out: np.ndarray = total[width:] - total[:-width]
+    return out
 
 
 def averaged(
     channel: LikelihoodOperator, w: np.ndarray, merged: MergedChannel
 ) -> np.ndarray | None:
-    """Weights (m,) under which the channel's own maximiser is the merged one's, value by value; None where there are none.
+    """Weights (m,) under which the channel's maximiser is the merged one, value by value.
 
-    Randomised response: l = sum_y w_y log(theta_y + a_y) is concave and, where a is one number inside a component, does not
-    change when values of a component are exchanged if their counts are replaced by the mean. So its maximiser gives them one
-    share, and there the log-likelihood is the one of the counts as they were. Bit sums likewise (METHODS 4.1, 5). With count 0
-    a value left out gets the share 0 of itself under randomised response, but not where its bits say no.
+    Randomised response: l = sum_y w_y log(theta_y + a_y) is concave. Where a is one number inside a
+    component, and counts are replaced by their mean there, l does not change when its values are
+    exchanged. So its maximiser gives them one share, and there l is that of the original counts.
+    The same holds for bit sums (METHODS 4.1, 5). With count 0, a value that is left out gets the
+    share 0 under randomised response, but not under bit sums.
+
+    Returns:
+        The weights, or None where there are none.
     """
     exchangeable = channel.reports_are_values or (
         channel.rows_are_bit_sums and not (merged.labels < 0).any()
@@ -287,10 +318,10 @@ def averaged(
 
 
 def deviations(data: LikelihoodData, rows: LikelihoodOperator, weights: np.ndarray) -> np.ndarray:
-    """Standard deviations (K,) that the threshold counts in: see MixtureReduction, tau.
+    """Standard deviations (K,) of single shares, see MixtureReduction, tau.
 
-    The Cramer-Rao bound of one share, all others known, at the uniform distribution u: 1 / sqrt(n I_x) with
-    I_x = copies * sum_y w_y A[y, x]^2 / (A u)_y^2.
+    The Cramer-Rao bound of one share, all others known, at the uniform distribution u is
+    1 / sqrt(n I_x) with I_x = rows_per_report * sum_y w_y A[y, x]^2 / (A u)_y^2.
     """
     channel = data.channel
     if channel.has_closed_moments:

@@ -1,12 +1,11 @@
-"""Algorithm 2 of P1: the estimate of EM minus a simulated multiple of its second-order bias."""
+"""Algorithm 2 of [P1]: the estimate of EM minus a simulated multiple of its bias."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from time import perf_counter
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,11 +21,11 @@ from warner._core.errors import (
 )
 from warner.channels import LikelihoodOperator
 from warner.estimators.base import Estimator, repr_of_changes
-from warner.estimators.em.expectation_maximization import climb
-from warner.estimators.fit import Fit, Status
+from warner.estimators.em.step import run_em
+from warner.estimators.fit import Fit, status_of_parts
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.maximum_likelihood import MaximumLikelihood
-from warner.estimators.mle.objective import finish, require_possible
+from warner.estimators.mle.objective import certify, require_possible
 from warner.metrics.simplex import normalize
 
 _STEPS = 100_000  # EM steps of one fit
@@ -38,39 +37,50 @@ _WIDE = np.concatenate([[0.0], _PRINTED, np.arange(1.0, 10.0), np.arange(10.0, 1
 
 @dataclass(frozen=True, repr=False)
 class BiasCorrection(Estimator):
-    """theta - alpha a, negatives clipped, made to sum to one: theta of EM, a what [P1] takes for its second-order bias.
+    """theta - alpha a, negatives clipped and the rest normalised.
 
-    With g_i the row of person i's report, s_i = g_i / theta.g_i, S the mean of s_i s_i' and Q = -(S + ridge I)^-1,
+    theta is EM's estimate and a [P1]'s second-order bias of it. With g_i the row of person i's
+    report, s_i = g_i / theta.g_i, S the mean of s_i s_i', and Q = -(S + ridge I)^-1,
 
-        a = 1/n Q { mean((S - s_i s_i') Q s_i) - 1/2 mean(s_i (x) s_i (x) s_i) : mean(Q s_i (x) Q s_i) }     [P1 eqs 28-32]
+        a = 1/n Q { mean((S - s_i s_i') Q s_i)
+                    - 1/2 mean(s_i (x) s_i (x) s_i) : mean(Q s_i (x) Q s_i) }     [P1 eqs 28-32]
 
-    word by word, and alpha the one of {c 10^-k: c = 1..9, k = 1..10} with the least squared error in a simulation. People are
-    counted by (mechanism, report), so time does not grow with n.
+    exactly as published. alpha is the number in {c 10^-k: c = 1..9, k = 1..10} with the least
+    squared error in a simulation. People are counted by (mechanism, report), so time does not grow
+    with n.
 
-    The theory does not carry it (METHODS 9.4): theta.s_i = 1 always, so the mean score is not 0 as eqs 16 and 21 have it; eq 24 lacks a
-    factor 2, with which a = theta / n exactly where ridge = 0, undone by the normalising; and on the simplex the second-order bias of
-    an interior maximum is 0. What is left shrinks: it lowers EM's variance and raises its bias (bench/bias_correction_with_few_people).
-    That helps where the truth is nearly even or people are few. Chosen at the report histogram, which is nearly even whatever the truth,
-    alpha is often too large, and the correction then errs up to three times as much as EM; the bootstrap's seldom is.
+    The theory does not support it (METHODS 9.4). theta.s_i = 1 always, so the mean score is not 0
+    as eqs 16 and 21 have it. Eq 24 lacks a factor 2; with it a = theta / n exactly where ridge = 0,
+    which the normalisation undoes. And the second-order bias of an interior maximum on the simplex
+    is 0. The rest shrinks the estimate: it lowers EM's variance and raises its bias
+    (bench/bias_correction_with_few_people.py). That helps where the truth is nearly even or people
+    are few. alpha is chosen at the report histogram, which is nearly even whatever the truth. It is
+    often too large, and the correction then errs up to three times as much as EM. The bootstrap's
+    alpha seldom is.
 
-    Where reports are known by their bit sums, the rows are the yes-or-no reports of the quasi-likelihood (METHODS 5), of which
-    each person sends K, and n counts those; [P1] has no such reports.
+    Where reports are known by their bit sums, the rows are the yes-or-no reports of the
+    quasi-likelihood (METHODS 5). Each person sends K of them, and n counts them. [P1] has no such
+    reports.
 
     Args:
-        inner: the estimator that is corrected, which must not give a report that was seen the probability 0. None: EM as [P1] runs
-            it, from the report histogram where reports are values, else from the uniform start, until a step raises the log-likelihood
-            of all n reports by less than ``tolerance`` ([P1] says "until convergence" only); for bit sums the exact maximum, because
-            EM climbs K times slower there.
-        alpha: ``"published"``: chosen as in [P1], by one simulation with the report histogram as the truth (the estimate, where
-            reports are not values). ``"bootstrap"``: by five with the estimate as the truth, from 0, the printed ones, 1, .., 9 and 10, .., 90.
-            Or a number, at least 0: nothing is simulated. Random numbers are seeded by the counts: the same tally gives the same estimate.
+        inner: the estimator that is corrected. It must not give an observed report the probability
+            0. None: EM as [P1] runs it, from the report histogram where reports are values, else
+            from the uniform start, until a step raises the log-likelihood of all n reports by less
+            than ``tolerance`` ([P1] says "until convergence" only). For bit sums None is the exact
+            maximum, because EM climbs K times slower there.
+        alpha: ``"published"``: chosen as in [P1], by one simulation with the report histogram as
+            the truth (the estimate, where reports are not values). ``"bootstrap"``: by five with
+            the estimate as the truth, from 0, the published ones, 1, .., 9 and 10, .., 90. Or a
+            number, at least 0: nothing is simulated. Random numbers are seeded by the counts, so
+            the same tally gives the same estimate.
         ridge: lambda of [P1 eq 32].
         tolerance: nats over all n reports, where EM stops.
 
     Raises:
         ImpossibleReportError: a report was seen that has probability 0 under every value.
-        ArgumentError: more than 4096 values; the inner estimate gives a seen report probability 0; or a simulation is asked for and
-            the tally keeps only the reports that were seen.
+        ArgumentError: more than 4096 values; the inner estimate gives an observed report the
+            probability 0; or a simulation is asked for and the tally keeps only the reports that
+            were observed.
 
     Source: [P1 alg 2, sec 4, app. B]; METHODS 5, 9.4.
 
@@ -78,8 +88,13 @@ class BiasCorrection(Estimator):
     (BiasCorrection(), BiasCorrection(alpha='bootstrap'))
     """
 
-    inner: Any = None
-    alpha: Any = "published"
+    summary: ClassVar[str] = (
+        "expectation maximisation minus a multiple of its bias as Murakami et al. (2018) state it: "
+        "not the maximum of the likelihood; for the maximum use MaximumLikelihood()"
+    )
+
+    inner: Estimator | None = None
+    alpha: float | str = "published"
     ridge: float = 1e-3
     tolerance: float = 1e-3
 
@@ -99,16 +114,14 @@ class BiasCorrection(Estimator):
     def __repr__(self) -> str:
         return repr_of_changes(self)
 
-    def fit(self, data: LikelihoodData) -> Fit:
-        start = perf_counter()
-        theta, a, steps = self._parts(data)
-        corrected = normalize(theta - self._weight(data, theta) * a)
-        fit = finish(data, corrected, Status.CORRECTED, steps)
-        if (
-            fit.log_likelihood == -np.inf
-        ):  # clipping may leave a value out that someone has reported
+    def _fit(self, data: LikelihoodData) -> Fit:
+        inner, bias = self._inner_and_bias(data)
+        corrected = normalize(inner.shares - self._weight(data, inner.shares) * bias)
+        fit = certify(data, corrected, status_of_parts([inner.status]), inner.iterations)
+        if fit.log_likelihood == -np.inf:
+            # Clipping set a share to 0 whose value alone explains a report.
             fit = replace(fit, gap=None, log_likelihood=None)
-        return replace(fit, seconds=perf_counter() - start)
+        return fit
 
     def weight(self, data: LikelihoodData) -> float:
         """The alpha that ``fit`` uses."""
@@ -125,34 +138,37 @@ class BiasCorrection(Estimator):
         published = self.alpha == "published"
         truth = _histogram(channel, w) if published else None
         if truth is None:
-            truth = self._inner(data)[0] if theta is None else theta
+            truth = self._inner(data).shares if theta is None else theta
         runs, alphas = (1, _PRINTED) if published else (_RUNS, _WIDE)
         losses = np.zeros(alphas.size)
         for _ in range(runs):
             drawn, weights = channel.simulate_tally(truth, n, rng)
-            found, a, _ = self._parts(replace(data, channel=drawn, weights=weights))
-            losses += [((normalize(found - alpha * a) - truth) ** 2).sum() for alpha in alphas]
+            inner, bias = self._inner_and_bias(replace(data, channel=drawn, weights=weights))
+            corrected = [normalize(inner.shares - alpha * bias) for alpha in alphas]
+            losses += [((shares - truth) ** 2).sum() for shares in corrected]
         return float(alphas[np.argmin(losses)])
 
-    def _parts(self, data: LikelihoodData) -> tuple[np.ndarray, np.ndarray, int | None]:
-        """What is corrected (K,), a (K,), and the steps it took."""
-        theta, steps = self._inner(data)
+    def _inner_and_bias(self, data: LikelihoodData) -> tuple[Fit, np.ndarray]:
+        """The fit that is corrected, and the estimate a (K,) of its bias."""
+        inner = self._inner(data)
         rows, w = data.channel.restrict_to_observed(data.weights)
-        return theta, second_order(rows, w, theta, data.n * rows.rows_per_report, self.ridge), steps
+        n = data.n * rows.rows_per_report
+        return inner, second_order(rows, w, inner.shares, n, self.ridge)
 
-    def _inner(self, data: LikelihoodData) -> tuple[np.ndarray, int | None]:
+    def _inner(self, data: LikelihoodData) -> Fit:
+        """The fit that is corrected."""
         channel = data.channel
         if self.inner is not None or channel.rows_per_report != 1:
-            fit = (self.inner or MaximumLikelihood()).fit(data)
-            return fit.shares, fit.iterations
+            return (self.inner or MaximumLikelihood()).fit(data)
         rows, w = channel.restrict_to_observed(data.weights)
         require_possible(rows, w)
-        # A zero never leaves zero: the maximum is 0 where no report names a value only if reports are values.
+        # A share of 0 stays 0 under EM. At the maximum a value that no report names has the share
+        # 0 only if reports are values.
         named = all(group.reports_are_values for group in channel.groups())
         size = channel.shape[1]
         first = channel.naive_estimate(data.weights) if named else np.full(size, 1 / size)
-        theta, _, steps, _ = climb(rows, w, data.n, first, self.tolerance, _STEPS)
-        return theta, steps
+        run = run_em(rows, w, data.n, first, self.tolerance, _STEPS)
+        return Fit(run.state.shares, run.status, iterations=run.steps)
 
 
 def second_order(
@@ -163,10 +179,23 @@ def second_order(
     ridge: float = 1e-3,
     curvature: float = 1.0,
 ) -> np.ndarray:
-    """a (K,) of [P1 eq 28] from rows and their weights; ``curvature`` is the factor of eq 24, 1 as printed, 2 as derived.
+    """a (K,) of [P1 eq 28] from rows and their weights.
 
-    With t_y = s_y' Q s_y and u_y = s_y' Q S Q s_y the braces are S Q mean(s) - mean(s (t + curvature u / 2)), and S = -Q^-1 - ridge I
-    makes of them one matrix, O(rows K^2) in all: S Q = -I - ridge Q and Q S Q = -Q - ridge Q^2. Nothing depends on the scale of a row.
+    With t_y = s_y' Q s_y and u_y = s_y' Q S Q s_y the braces are
+    S Q mean(s) - mean(s (t + curvature u / 2)). S = -Q^-1 - ridge I makes one matrix of them,
+    O(rows K^2) in all: S Q = -I - ridge Q and Q S Q = -Q - ridge Q^2. The scale of a row does not
+    matter.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        theta: (K,).
+        n: number of rows that the reports count for.
+        ridge: lambda of [P1 eq 32].
+        curvature: the factor of [P1 eq 24]: 1 as printed, 2 as derived.
+
+    Raises:
+        ArgumentError: more than 4096 values.
     """
     size = theta.size
     if size > _LARGEST:

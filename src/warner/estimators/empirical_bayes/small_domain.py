@@ -1,7 +1,8 @@
-"""Few values: the posterior of their shares given that they sum to one, exactly, on a lattice (METHODS 5).
+"""Small domains: the posterior of the shares given that they sum to one, on a lattice (METHODS 5).
 
-With few values there is no learning a prior from them, and each one's law given the sum is far from its own. So the prior is an even
-mixture of symmetric Dirichlet laws, and the sum is honoured by convolution.
+With few values there is no learning a prior from them, and the law of each given the sum is far
+from its law alone. So the prior is an even mixture of symmetric Dirichlet laws, and convolution
+makes the sum exact.
 """
 
 from __future__ import annotations
@@ -10,22 +11,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-MOST = 7  # values; with more, what they tell each other comes to be worth more than the exact sum (measured: about equal at 10, a few per cent at 20)
-# Dirichlet laws of these concentrations per value, from one value having nearly all to all alike, equally likely before the data.
-_CONCENTRATIONS = 2.0 ** np.arange(-3, 7)
-_FINE = 3.0  # lattice steps per standard deviation of the least noise, at least: sums over such a lattice are integrals to 1e-8
-_COARSEST, _FINEST = 2**8, 2**12
+from warner.estimators.empirical_bayes.settings import SETTINGS
+
 _TINY = 1e-300
 
 
 def lattice(least: float) -> int | None:
-    """J, steps of the unit interval that resolve noise of this standard deviation; None where that is too many, and shares hardly shrink."""
-    steps = int(2 ** np.ceil(np.log2(_FINE / least)))
-    return max(steps, _COARSEST) if steps <= _FINEST else None
+    """J, the steps of the unit interval that resolve noise of the standard deviation ``least``.
+
+    None where that is too many; shares then hardly shrink.
+    """
+    steps = int(2 ** np.ceil(np.log2(SETTINGS.lattice_steps / least)))
+    return max(steps, SETTINGS.coarsest_lattice) if steps <= SETTINGS.finest_lattice else None
 
 
 @dataclass(frozen=True, eq=False)
-class Few:
+class SmallDomainPosterior:
     """theta on a lattice of step 1/J.
 
     Attributes:
@@ -39,12 +40,16 @@ class Few:
     laws: np.ndarray
 
     @classmethod
-    def of(cls, likelihood: np.ndarray) -> Few:
-        """The law of theta_x given the sum is f_x(t) (f_1 * .. without f_x .. * f_K)(1 - t), f = likelihood x prior."""
+    def of(cls, likelihood: np.ndarray) -> SmallDomainPosterior:
+        """The posterior from likelihoods (K, J + 1).
+
+        With f = likelihood times prior, the law of theta_x given the sum is
+        f_x(t) (convolution of the other f)(1 - t).
+        """
         size, points = likelihood.shape
         length = 1 << (size * points - 1).bit_length()
         scores, found = [], []
-        for concentration in _CONCENTRATIONS:
+        for concentration in SETTINGS.dirichlet_concentrations:
             prior = _prior(concentration, size, points)
             spectra = np.fft.rfft(prior * likelihood, length, axis=1)
             before, after = np.ones_like(spectra), np.ones_like(spectra)
@@ -62,12 +67,15 @@ class Few:
         return cls(likelihood, weights, np.einsum("c,ckj->kj", weights, np.array(found)))
 
     def draws(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """(count, K): a concentration, then value by value, each given those before it and what the rest must sum to."""
+        """(count, K) draws: a concentration, then value by value.
+
+        Each value is drawn given those before it and what the rest must sum to.
+        """
         size, points = self.likelihood.shape
         out = np.empty((count, size))
-        which = rng.choice(_CONCENTRATIONS.size, count, p=self.weights)
+        which = rng.choice(len(SETTINGS.dirichlet_concentrations), count, p=self.weights)
         for c in np.unique(which):
-            f = self.likelihood * _prior(_CONCENTRATIONS[c], size, points)
+            f = self.likelihood * _prior(SETTINGS.dirichlet_concentrations[c], size, points)
             rests = [f[-1]]
             for x in range(size - 2, 0, -1):
                 both = np.fft.irfft(
@@ -87,11 +95,16 @@ class Few:
                 out[rows, x] = steps
                 left = left - steps
             out[rows, -1] = left
-        return out / (points - 1)
+        lattice_shares: np.ndarray = out / (points - 1)
+        return lattice_shares
 
 
 def _prior(concentration: float, size: int, points: int) -> np.ndarray:
-    """(J + 1,) Gamma masses of the lattice's cells, of mean 1/K: given their sum, a Dirichlet law. Largest 1, the power exact, exp at the points."""
+    """(J + 1,) Gamma masses of the lattice's cells, of mean 1/K, the largest 1.
+
+    Given their sum this is a Dirichlet law. The power is exact over a cell, the exponential is
+    taken at the points.
+    """
     edges = np.concatenate([[0.0], np.arange(points) + 0.5]) / points
     logs = (
         np.log(np.maximum(np.diff(edges**concentration), _TINY))

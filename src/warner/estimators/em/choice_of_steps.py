@@ -1,0 +1,181 @@
+"""The number of EM steps, chosen by the likelihood of held-out reports."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from warner.channels import LikelihoodOperator
+from warner.estimators.em.step import em_step
+from warner.estimators.fit import Status
+from warner.estimators.iteration import iterate
+from warner.estimators.mle.objective import safe_divide
+
+_FOLDS = 5
+# Standard errors by which held-out reports must be likelier than at the start; below, one step.
+_CLEAR = 2.0
+_MOST = 20_000  # the largest number of steps tried
+_OFTEN = 1.05  # the ratio of the steps after which held-out likelihoods are computed
+# The search ends after this many steps at least, and this many times the best number so far.
+_LEAST, _PATIENCE = 300, 2.0
+# From independence this many times the best number are taken: too few steps leave bias, and extra
+# steps add little variance.
+_BEYOND = 2
+# The search ends where doubling the steps gains fewer nats than this over all held-out reports:
+# from independence, with _LONG steps the first to be doubled, and from the uniform start.
+_LONG, _GAIN_FROM_INDEPENDENCE = 200, 1.0
+_GAIN_FROM_UNIFORM = 0.01
+_STEADY = 1e-8  # the search ends where no step moves a share by more
+_ROUNDING = 1e-13  # nats per row, by which rounding may lower a likelihood
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class _Paths:
+    """EM on the reports outside each of F folds, all after the same number of steps.
+
+    Attributes:
+        thetas: (K, F).
+        d: A thetas, (m, F).
+        paces: (F,), see ``warner.estimators.em.step.advance``.
+        steady: whether the last step hardly moved any share.
+    """
+
+    thetas: np.ndarray
+    d: np.ndarray
+    paces: np.ndarray
+    steady: bool = False
+
+
+class _Search:
+    """The best number of steps so far, and whether to go on.
+
+    Args:
+        folds: (m, F), counts of the rows in each fold.
+        d: (m, F), A theta at the start.
+        uniform: whether the start is the uniform distribution.
+        size: K.
+    """
+
+    def __init__(self, folds: np.ndarray, d: np.ndarray, uniform: bool, size: int) -> None:
+        self._held_out = folds > 0
+        self._counts = folds[self._held_out]
+        self._at_start = np.log(np.maximum(d[self._held_out], _TINY))
+        self.best = int(uniform)
+        self.clear = False
+        self._best_value = -np.inf
+        self._next = float(self.best)
+        # From independence the best number is the smaller, the more cells share the reports, and
+        # with very many cells a step takes long.
+        few = int(np.clip(_LEAST * 10**4 / size, _LEAST / 10, _LEAST))
+        self._least = _LEAST if uniform else few
+        self._doubled = _LEAST if uniform else _LONG
+        self._required = _GAIN_FROM_UNIFORM if uniform else _GAIN_FROM_INDEPENDENCE
+        self._at_half = -np.inf
+
+    def ends(self, paths: _Paths, step: int) -> bool:
+        """Whether the search ends after ``step`` steps; the best number is updated."""
+        if step < self._next:
+            return False
+        gain = np.log(np.maximum(paths.d[self._held_out], _TINY)) - self._at_start
+        value = float(self._counts @ gain)
+        if value > self._best_value:
+            self.best, self._best_value = step, value
+            self.clear = value > _CLEAR * float(np.sqrt(self._counts @ gain**2))
+        if step > max(self._least, _PATIENCE * self.best):
+            return True
+        if step >= self._doubled:
+            if value - self._at_half < self._required:
+                return True
+            self._doubled, self._at_half = 2 * step, value
+        self._next = max(step + 1, step * _OFTEN)
+        return False
+
+
+def chosen_steps(
+    channel: LikelihoodOperator,
+    w: np.ndarray,
+    n: int,
+    start_from: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> int:
+    """The number of EM steps after which held-out reports are likeliest.
+
+        argmax_t sum_f sum_y c_fy log (A theta_t,-f)_y
+
+    c_f (m,) are the counts of fold f, and theta_t,-f is the result of t steps on the other folds.
+    Each count is split multinomially among the folds. Given the distribution of reports, the folds
+    are then independent. The split is a function of the counts.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        n: number of reports.
+        start_from: the start (K,) of a fold from the frequencies (m,) of the others, so that it
+            does not depend on the held-out reports. None for the uniform distribution.
+
+    Returns:
+        The number of steps. It is at least 1 from the uniform start.
+    """
+    uniform = start_from is None
+    folds, rest = _split(np.rint(w * (n * channel.rows_per_report)).astype(np.int64))
+    if not folds.shape[1]:
+        return int(uniform)
+    size = channel.shape[1]
+    if start_from is None:
+        thetas = np.full((size, folds.shape[1]), 1 / size)
+    else:
+        thetas = np.stack([start_from(weights) for weights in rest.T], axis=1)
+    paces = np.full(thetas.shape[1], float(channel.rows_per_report))
+    start = _Paths(thetas, channel.matvec(thetas), paces)
+    search = _Search(folds, start.d, uniform, size)
+
+    def stop(paths: _Paths, steps: int) -> Status | None:
+        return Status.STOPPED if paths.steady or search.ends(paths, steps) else None
+
+    iterate(start, lambda paths: _advance(channel, rest, paths), stop, _MOST)
+    if not uniform:
+        return min(_MOST, _BEYOND * search.best)
+    return search.best if search.clear else 1
+
+
+def _split(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Counts (m, F) of the folds that are used, and frequencies (m, F) of the rest of each."""
+    seed = np.frombuffer(hashlib.sha256(counts.tobytes()).digest(), dtype=np.uint32)
+    rng = np.random.default_rng(seed)
+    folds = rng.multinomial(counts, np.full(_FOLDS, 1 / _FOLDS)).astype(np.float64)
+    rest = counts[:, None] - folds
+    totals = rest.sum(axis=0)
+    used = (totals > 0) & (folds.sum(axis=0) > 0)
+    return folds[:, used], rest[:, used] / np.where(used, totals, 1.0)[used]
+
+
+def _advance(channel: LikelihoodOperator, w: np.ndarray, paths: _Paths) -> _Paths:
+    """One step on every path: ``warner.estimators.em.step.advance`` of several columns at once."""
+    s = channel.rmatvec(safe_divide(w, paths.d))
+    if channel.rows_per_report == 1:
+        thetas = em_step(paths.thetas, s)
+        d, paces = channel.matvec(thetas), paths.paces
+    else:
+        thetas, d, paces = _lengthened(channel, w, paths, s)
+    moved = float((thetas * np.abs(s - 1)).max()) * channel.rows_per_report
+    return _Paths(thetas, d, paces, moved < _STEADY)
+
+
+def _lengthened(
+    channel: LikelihoodOperator, w: np.ndarray, paths: _Paths, s: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Thetas, A thetas and paces after a step as long as each path's likelihood allows."""
+    thetas, d, paces = paths.thetas.copy(), paths.d.copy(), paths.paces.copy()
+    left = np.arange(thetas.shape[1])
+    while left.size:
+        columns = [em_step(paths.thetas[:, f], s[:, f], paces[f]) for f in left]
+        thetas[:, left] = np.stack(columns, axis=1)
+        d[:, left] = channel.matvec(np.ascontiguousarray(thetas[:, left]))
+        ratio = np.maximum(d[:, left], _TINY) / np.maximum(paths.d[:, left], _TINY)
+        gain = (w[:, left] * np.log(ratio)).sum(axis=0)
+        left = left[(gain < -_ROUNDING) & (paces[left] > 1)]
+        paces[left] = np.maximum(1.0, paces[left] / 2)
+    return thetas, d, np.minimum(channel.rows_per_report, 2 * paces)

@@ -1,0 +1,147 @@
+"""The step of expectation maximisation (EM), and EM run to a tolerance.
+
+    theta <- theta * s,   s = A' (w / A theta)   the score
+
+Every EM step of the package is ``em_step``: theta (K,) or several columns of it (K, F).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from warner.channels import LikelihoodOperator
+from warner.estimators.fit import Fit, Status
+from warner.estimators.iteration import Run, iterate
+from warner.estimators.mle.objective import score_and_log_likelihood
+
+_MOST_LOST = 0.9  # the largest part of a share that a lengthened step takes
+_ROUNDING = 1e-13  # relative: rounding may lower a likelihood by this much
+_NOTHING = 1e-3  # nats over all reports: a start this close to the maximum needs no step
+
+
+@dataclass(frozen=True, eq=False)
+class EMState:
+    """A point on the path of EM.
+
+    Attributes:
+        theta: (K,).
+        score: s (K,) at theta.
+        value: l(theta), nats per report.
+        pace: how many times as long as EM's own the next step is tried.
+        gain: the rise of l in the last step, -inf where l is -inf now, inf at the start.
+    """
+
+    theta: np.ndarray
+    score: np.ndarray
+    value: float
+    pace: float
+    gain: float = np.inf
+
+    @property
+    def shares(self) -> np.ndarray:
+        """theta divided by its sum, which rounding moves away from 1."""
+        return np.asarray(self.theta / self.theta.sum())
+
+
+def em_step(theta: np.ndarray, score: np.ndarray, pace: float = 1.0) -> np.ndarray:
+    """theta (1 + pace (s - 1)): the EM step theta * s, made ``pace`` times as long.
+
+    A lengthened step that would take more than nine tenths of a share is shortened, but never
+    below EM's own step.
+
+    Args:
+        theta: (K,), or (K, F) with pace 1.
+        score: s at theta, of the same shape.
+        pace: at least 1.
+
+    Returns:
+        The next theta. It sums to one as theta does.
+    """
+    if pace <= 1:
+        out: np.ndarray = theta * score
+        return out
+    lowest = float(score[theta > 0].min(initial=1.0))
+    if lowest < 1:
+        pace = max(1.0, min(pace, _MOST_LOST / (1 - lowest)))
+    moved = theta * (1 + pace * (score - 1))
+    # From a sum of 1 + r this step makes a sum of 1 + (1 - pace) r, so rounding is divided out.
+    return np.asarray(moved / moved.sum())
+
+
+def warm_up(
+    theta: np.ndarray, score_at: Callable[[np.ndarray], np.ndarray], steps: int
+) -> np.ndarray:
+    """theta (K,) after ``steps`` EM steps, from which Newton's methods start."""
+    run = iterate(theta, lambda t: em_step(t, score_at(t)), lambda t, n: None, steps)
+    return run.state
+
+
+def start_em(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> EMState:
+    """The state of EM at theta (K,)."""
+    return EMState(theta, *score_and_log_likelihood(channel, w, theta), channel.rows_per_report)
+
+
+def advance(channel: LikelihoodOperator, w: np.ndarray, state: EMState) -> EMState:
+    """The state after one step of EM, as long as a step on whole reports.
+
+    Where a report counts for several rows, EM over rows takes every row for a whole report, and
+    its steps are ``rows_per_report`` times too short. EM over whole reports moves theta by
+    theta (S - 1), S the score of whole reports. To first order S - 1 = rows_per_report (s - 1):
+    for unary encoding as K grows, and for subset selection up to a factor K / (K - 1). So the
+    pace starts at ``rows_per_report``. EM's own step never lowers the likelihood. While a longer
+    step does, the pace is halved, down to 1. The next step starts from twice the accepted pace.
+    """
+    pace = state.pace
+    while True:
+        theta = em_step(state.theta, state.score, pace)
+        score, value = score_and_log_likelihood(channel, w, theta)
+        if pace <= 1 or value >= state.value - _ROUNDING * abs(state.value):
+            gain = value - state.value if value > -np.inf else -np.inf
+            return EMState(theta, score, value, min(channel.rows_per_report, 2 * pace), gain)
+        pace = max(1.0, pace / 2)
+
+
+def run_em(
+    channel: LikelihoodOperator,
+    w: np.ndarray,
+    n: int,
+    theta: np.ndarray,
+    tolerance: float,
+    most: int,
+) -> Run[EMState]:
+    """EM until a step raises the log-likelihood of all reports by less than ``tolerance``.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        n: number of reports.
+        theta: (K,), the start.
+        tolerance: nats over all n reports.
+        most: the largest number of steps.
+
+    Returns:
+        The run; its status is ``STOPPED`` or ``STEP_LIMIT``.
+    """
+
+    def stop(state: EMState, steps: int) -> Status | None:
+        return Status.STOPPED if n * state.gain < tolerance else None
+
+    return iterate(start_em(channel, w, theta), partial(advance, channel, w), stop, most)
+
+
+def moved_or_not(fit: Fit, start: np.ndarray, n: int, least: float) -> Fit:
+    """The fit, with the status ``NOT_MOVED`` where it stayed at a start that is no maximum.
+
+    Args:
+        fit: a fit with its gap.
+        start: (K,), where the steps began.
+        n: number of reports.
+        least: l1 distance below which theta counts as not moved.
+    """
+    gap = np.inf if fit.gap is None else fit.gap
+    still = float(np.abs(fit.shares - start).sum()) < least and n * gap > _NOTHING
+    return replace(fit, status=Status.NOT_MOVED) if still else fit

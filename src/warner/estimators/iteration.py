@@ -1,0 +1,62 @@
+"""The loop that runs every iterative estimator: start, step, stop, observe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from warner.estimators.fit import Status
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True)
+class Run(Generic[State]):
+    """The end of an iteration.
+
+    Attributes:
+        state: the last state.
+        steps: how many steps were taken.
+        status: the reason for the end. ``STEP_LIMIT`` where ``stop`` gave none.
+    """
+
+    state: State
+    steps: int
+    status: Status
+
+
+def iterate(
+    start: State,
+    step: Callable[[State], State | None],
+    stop: Callable[[State, int], Status | None],
+    most: int,
+    observe: Callable[[State], None] | None = None,
+) -> Run[State]:
+    """Apply ``step`` until ``stop`` names a reason, no step is possible, or ``most`` are taken.
+
+    Args:
+        start: the first state.
+        step: the next state from a state, or None where no step is possible.
+        stop: from a state and the number of steps so far, the reason to end there, or None.
+        most: the largest number of steps.
+        observe: called with every state, the first and the last included: for a path or progress.
+
+    Returns:
+        The last state, the number of steps and the reason for the end.
+
+    >>> halve = iterate(1.0, lambda x: x / 2, lambda x, n: Status.CONVERGED if x < 0.3 else None, 9)
+    >>> halve.state, halve.steps, halve.status.name
+    (0.25, 2, 'CONVERGED')
+    """
+    state, steps = start, 0
+    while True:
+        if observe is not None:
+            observe(state)
+        reason = stop(state, steps)
+        if reason is not None:
+            return Run(state, steps, reason)
+        following = step(state) if steps < most else None
+        if following is None:
+            return Run(state, steps, Status.STEP_LIMIT)
+        state, steps = following, steps + 1

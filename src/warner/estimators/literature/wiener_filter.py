@@ -1,0 +1,105 @@
+"""Wiener filtering of the unbiased estimate along the order (Fang et al. 2023, IIW)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from warner._core.checks import choice, integer
+from warner.estimators.base import Estimator
+from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.metrics.simplex import project
+
+
+@dataclass(frozen=True)
+class WienerFilter(Estimator):
+    """F_k = U_k P_k / (P_k + V): the unbiased estimate's spectrum, filtered, then projected.
+
+    U is the discrete Fourier transform of the K unbiased estimates in the order of the values, as
+    if they stood in a circle. V is the noise in each |U_k|^2. It is known: the sum over the values
+    of the variance of their estimates for these respondents,
+    (sum_x sum_y L[x, y]^2 (A theta)_y - 1) / n, L the inverse. The power P of the truth is not
+    known. The improved iterative Wiener filter starts with P = |U|^2 and repeats
+
+        P <- |F|^2 + V P / (P + V),   F = U P / (P + V)
+
+    the posterior mean of |F|^2 where P is the prior variance. A power P > 0 stays where it is only
+    where P + V = |U|^2. So the limit is P = max(|U|^2 - V, 0), F = U max(1 - V / |U|^2, 0):
+    spectral subtraction, in closed form. The total, k = 0, is known: F_0 = 1.
+
+    Fang et al.'s filter divides the spectrum of the support counts by that of the circulant channel
+    (p on the diagonal, q off it). For such channels of the pure family both give the same numbers,
+    except for k = 0, which theirs estimates too. Noise counts as white, which it nearly is for
+    them. For other channels, square wave and piecewise above all, it is not, and the filter is a
+    poor one. It helps where neighbouring values have like shares, and else does little.
+
+    Args:
+        steps: the number of filters applied, the first with P = |U|^2; None for the limit.
+        constraint: None leaves the filtered estimate as it is, negative entries included, as
+            published. ``"project"`` is the Euclidean projection on the simplex, which never
+            increases the distance from the truth.
+
+    Raises:
+        IdentifiabilityError: different distributions make the same reports, so there is nothing to
+            invert.
+
+    Source: Fang, Chen, Liu, Gao, "Locally differentially private frequency estimation based on
+    convolution framework", IEEE S&P 2023, the recursion restated from the authors' public
+    implementation; the baseline IIW of [P3 sec VI]; METHODS 5.
+
+    >>> WienerFilter()
+    WienerFilter(steps=None, constraint='project')
+    """
+
+    summary: ClassVar[str] = (
+        "unbiased estimate with its spectrum along the order of the values filtered: a "
+        "regularised estimate"
+    )
+
+    steps: int | None = None
+    constraint: Any = "project"
+
+    def __post_init__(self) -> None:
+        if self.steps is not None:
+            integer("steps", self.steps, 1)
+        choice("constraint", self.constraint, (None, "project"))
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        channel = data.channel
+        raw = channel.invert(data.weights)
+        total, _ = channel.inverse_moments(project(raw))
+        noise = max(float(total.sum()) - 1, 0.0) / data.n
+        found = filtered(raw, noise, self.steps)
+        if self.constraint is None:
+            if (found >= 0).all():
+                return Fit(found / found.sum(), Status.EXACT, iterations=self.steps)
+            return Fit(found, Status.OUTSIDE_SIMPLEX, iterations=self.steps)
+        return Fit(project(found), Status.EXACT, iterations=self.steps)
+
+
+def filtered(v: np.ndarray, noise: float, steps: int | None = None) -> np.ndarray:
+    """The filter of WienerFilter on a vector (K,) whose spectrum |U_k|^2 holds ``noise``.
+
+    The sum of the result is 1.
+
+    >>> filtered(np.array([0.6, 0.2, 0.1, 0.1]), 0.0).round(12).tolist()
+    [0.6, 0.2, 0.1, 0.1]
+    """
+    spectrum = np.fft.rfft(v)
+    power = np.abs(spectrum) ** 2
+    if steps is None:
+        gain = np.divide(
+            np.maximum(power - noise, 0.0), power, out=np.zeros_like(power), where=power > 0
+        )
+    else:
+        prior, gain = power, power
+        for step in range(steps):
+            if step:
+                prior = gain**2 * power + noise * gain
+            gain = np.divide(prior, prior + noise, out=np.zeros_like(power), where=prior > 0)
+    spectrum = spectrum * gain
+    spectrum[0] = 1.0
+    return np.fft.irfft(spectrum, v.size)
