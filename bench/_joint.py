@@ -12,7 +12,9 @@ from warner.channels import DirectChannel, KroneckerChannel
 
 
 def kept(sizes: Sequence[int], share: float = 0.5) -> KroneckerChannel:
-    """Every attribute on its own: a value is kept with probability ``share``, else uniform over all (METHODS 9.2; eps = ln(1 + d) at 0.5)."""
+    """Every attribute on its own: a value is kept with probability ``share``, else uniform over all
+    (METHODS 9.2; eps = ln(1 + d) at 0.5).
+    """
     return KroneckerChannel([DirectChannel(d, (1 - share) / d, share) for d in sizes])
 
 
@@ -42,7 +44,9 @@ def tables(
 
 
 def family(size: int, v: float) -> np.ndarray:
-    """[P5 sec 4.1]: both marginals l_a = c / a, a = 2 .. d + 1, and Cramer's V = v: (1 - v) l l' + v diag(l), (d^2,)."""
+    """[P5 sec 4.1]: both marginals l_a = c / a, a = 2 .. d + 1, and Cramer's V = v: (1 - v) l l' +
+    v diag(l), (d^2,).
+    """
     marginal = 1 / np.arange(2, size + 2)
     marginal /= marginal.sum()
     return ((1 - v) * np.outer(marginal, marginal) + v * np.diag(marginal)).ravel()

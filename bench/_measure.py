@@ -1,7 +1,8 @@
-"""What the benchmarks share: alternating timings, processes measured from outside, and the lines that say whether a claim holds.
+"""What the benchmarks share: alternating timings, processes measured from outside, and the lines
+that say whether a claim holds.
 
-Nothing heavy is imported here. On Linux a process inherits the peak memory of the one that started it, so whoever measures
-the memory of others must be small itself.
+Nothing heavy is imported here. On Linux a process inherits the peak memory of the one that started
+it, so whoever measures the memory of others must be small itself.
 """
 
 from __future__ import annotations
@@ -31,10 +32,12 @@ def alternate(
     repetitions: int = 3,
     before: Mapping[str, Callable[[], Any]] | None = None,
 ) -> dict[str, float]:
-    """Median seconds of every job; the jobs take turns, so that a slow moment of the machine hits them alike.
+    """Median seconds of every job; the jobs take turns, so that a slow moment of the machine hits
+    them alike.
 
-    A job that is over in less than 50 ms is called again until that time is up, and its turn is the mean of its calls: else a
-    job of a millisecond would be charged for the caches that its neighbour emptied.
+    A job that is over in less than 50 ms is called again until that time is up, and its turn is the
+    mean of its calls: else a job of a millisecond would be charged for the caches that its
+    neighbour emptied.
 
     Args:
         jobs: what is timed, by name; each has been warmed up by the caller where it needs it.

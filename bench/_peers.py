@@ -1,6 +1,8 @@
-"""The peers' clients and collectors, called as their documentation calls them: one Python call per user.
+"""The peers' clients and collectors, called as their documentation calls them: one Python call per
+user.
 
-multi-freq-ldpy compiles its clients for randomised response and unary encoding with numba; pure-ldp is Python and NumPy.
+multi-freq-ldpy compiles its clients for randomised response and unary encoding with numba; pure-ldp
+is Python and NumPy.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ def clients(kind: str, size: int, epsilon: float) -> dict[str, Callable[[int], A
 
 
 def collectors(kind: str, size: int, epsilon: float) -> dict[str, Callable[[list[Any]], Any]]:
-    """Each peer's collector for ``kind`` (OUE, OLH), from a list of its own client's reports to an estimate."""
+    """Each peer's collector for ``kind`` (OUE, OLH), from a list of its own client's reports to an
+    estimate.
+    """
 
     def pure(reports: list[Any]) -> Any:
         make = UEServer if kind == "OUE" else LHServer

@@ -1,18 +1,24 @@
-"""The league table: every estimator of the papers and ours, on synthetic and real distributions, same draws for all.
+"""The league table: every estimator of the papers and ours, on synthetic and real distributions,
+same draws for all.
 
     {k-RR, OUE, OLH with 1024 seeds} x data sets x n in {10^3, 10^4, 10^5, all} x epsilon in {0.5, 1, 2, 4}, 30 runs
 
-Reports are drawn from the channel, as tallies: with a named n its people are drawn from the data set's shares, which are the truth; with "all"
-they are the data set's own, whose shares are the truth. OUE is known by its bit sums. Beyond ``HASHED`` values methods that take seconds a
-fit are left out (``SLOW``): P1's bootstrap, EM(auto) of OUE, and of OLH all that take many steps on whole reports. Mean squared and mean
-absolute error are over values (METHODS 6b), with total variation and Jensen-Shannon divergence.
+Reports are drawn from the channel, as tallies: with a named n its people are drawn from the data
+set's shares, which are the truth; with "all" they are the data set's own, whose shares are the
+truth. OUE is known by its bit sums. Beyond ``HASHED`` values methods that take seconds a fit are
+left out (``SLOW``): P1's bootstrap, EM(auto) of OUE, and of OLH all that take many steps on whole
+reports. Mean squared and mean absolute error are over values (METHODS 6b), with total variation and
+Jensen-Shannon divergence.
 
-Every cell is one line of bench/results/accuracy.jsonl; cells that are there are not done again, so the script may be stopped at any time.
-``--slice I/N`` does every N-th cell from the I-th; ``--runs R`` and ``--small`` make a quick look. ``--synthetic`` keeps to the data sets
-that constants may be chosen on, ``--real`` to those that judge them. ``--methods "EB,EB median"`` does the named columns of the cells
-that are there anew, on the same draws, and writes them over the old (not while another run adds cells). Then the table is printed: for
-every method the geometric mean over cells of its error over the least of the cell, the share of cells within 10 % of that, and the worst.
-Uniform data, on which the uniform distribution is the truth, are left out of these ratios, and so are the two baselines.
+Every cell is one line of bench/results/accuracy.jsonl; cells that are there are not done again, so
+the script may be stopped at any time. ``--slice I/N`` does every N-th cell from the I-th; ``--runs
+R`` and ``--small`` make a quick look. ``--synthetic`` keeps to the data sets that constants may be
+chosen on, ``--real`` to those that judge them. ``--methods "EB,EB median"`` does the named columns
+of the cells that are there anew, on the same draws, and writes them over the old (not while another
+run adds cells). Then the table is printed: for every method the geometric mean over cells of its
+error over the least of the cell, the share of cells within 10 % of that, and the worst. Uniform
+data, on which the uniform distribution is the truth, are left out of these ratios, and so are the
+two baselines.
 """
 
 from __future__ import annotations
@@ -60,7 +66,9 @@ MAKERS: dict[str, Callable[[Domain, float], Mechanism]] = {
 PEOPLE: tuple[int | None, ...] = (10**3, 10**4, 10**5, None)
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 RUNS = 30
-HASHED = 100  # values up to which every method runs, on hashes of at most 10^4 people; beyond, not those that take seconds a fit there (SLOW)
+# values up to which every method runs, on hashes of at most 10^4 people; beyond, not those that
+# take seconds a fit there (SLOW)
+HASHED = 100
 METHODS: dict[str, Estimator] = {
     "inversion": Inversion(),
     "INV-N": Inversion("normalize"),
@@ -135,7 +143,9 @@ def cells() -> Iterator[Cell]:
 
 
 def judge(job: tuple[Cell, int, tuple[str, ...]]) -> dict[str, object]:
-    """Mean losses and seconds of every method in one cell, or of those named. Draws depend on the cell alone: no method draws from ``rng``."""
+    """Mean losses and seconds of every method in one cell, or of those named. Draws depend on the
+    cell alone: no method draws from ``rng``.
+    """
     (maker, name, n, epsilon), runs, named = job
     counts = data_sets()[name]
     domain = Categorical([str(i) for i in range(len(counts))])

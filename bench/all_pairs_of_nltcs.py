@@ -1,8 +1,11 @@
-"""Claim: all 120 two-way tables of NLTCS's 16 yes-or-no attributes are estimated from one tally in under 5 s.
+"""Claim: all 120 two-way tables of NLTCS's 16 yes-or-no attributes are estimated from one tally in
+under 5 s.
 
-Each of 21,574 people sends one tuple, every attribute randomised on its own. Tallying and estimating are timed, the default method and
-the maximum of the likelihood, beside the naive way: each pair's own tally of its own columns and the inverse of the pair's dense
-channel. The data are read where WARNER_DATA names their folder; else as many people are drawn, of 16 attributes that depend on each other.
+Each of 21,574 people sends one tuple, every attribute randomised on its own. Tallying and
+estimating are timed, the default method and the maximum of the likelihood, beside the naive way:
+each pair's own tally of its own columns and the inverse of the pair's dense channel. The data are
+read where WARNER_DATA names their folder; else as many people are drawn, of 16 attributes that
+depend on each other.
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
-"""Claim: P1's bias correction shrinks towards even shares, too much where they are not even; alpha of the bootstrap mends it [P1 figs 5-9, 13-15].
+"""Claim: P1's bias correction shrinks towards even shares, too much where they are not even; alpha
+of the bootstrap mends it [P1 figs 5-9, 13-15].
 
-Randomised response with budgets 0.1, 2, ln K and infinity, N1, .., N4 people each, drawn from a distribution over K values anew in every
-run; every method sees the same reports. Of [P1]'s three data sets, People-flow is printed as its fig 11. In place of the other two, with
-WARNER_DATA naming the data folder: the General Social Survey's 400 cells (for the census), Foursquare check-ins on a Tokyo grid and on
-half-degree squares of the USA (for the cities); else synthetic ones of the same sizes. How the bootstrap chooses alpha was settled on
-other, synthetic data.
+Randomised response with budgets 0.1, 2, ln K and infinity, N1, .., N4 people each, drawn from a
+distribution over K values anew in every run; every method sees the same reports. Of [P1]'s three
+data sets, People-flow is printed as its fig 11. In place of the other two, with WARNER_DATA naming
+the data folder: the General Social Survey's 400 cells (for the census), Foursquare check-ins on a
+Tokyo grid and on half-degree squares of the USA (for the cities); else synthetic ones of the same
+sizes. How the bootstrap chooses alpha was settled on other, synthetic data.
 
-MSE is P1's, the sum over the cells of the squared error, mean over runs; JS in nats. EM starts at the report histogram and stops where a step
-raises the log-likelihood of all reports by less than 0.001 nats, P1 naming no stop; "corrected" has P1's choice of alpha.
+MSE is P1's, the sum over the cells of the squared error, mean over runs; JS in nats. EM starts at
+the report histogram and stops where a step raises the log-likelihood of all reports by less than
+0.001 nats, P1 naming no stop; "corrected" has P1's choice of alpha.
 """
 
 from __future__ import annotations
@@ -38,8 +41,9 @@ from warner.estimators.literature import BiasCorrection
 from warner.metrics import jensen_shannon, sum_of_squares
 
 RUNS = 12
-# [P1 fig 11], People-flow: 303,916 people in 281 cells, from shares printed to three digits. One share is not legible: it is what the others
-# leave, and 88 cells are empty. The order of the cells does not matter to any method here.
+# [P1 fig 11], People-flow: 303,916 people in 281 cells, from shares printed to three digits. One
+# share is not legible: it is what the others leave, and 88 cells are empty. The order of the cells
+# does not matter to any method here.
 PEOPLE_FLOW = """
 13615 12795 11974 11427 9756 8783 8631 8601 7750 7628 7172 7051 6990 6625 6200 5987 5866 5197 4984 4923 4650 4620 4528 4437 4133
 4042 4012 3647 3647 3586 3556 3556 3495 3484 3222 3191 3070 3039 2933 2729 2532 2231 2179 2155 2146 2067 1893 1890 1836 1833 1693
@@ -178,7 +182,8 @@ def main() -> None:
                     name: float(fits[name].var(axis=0, ddof=1).sum()) for name in (EM, PUBLISHED)
                 }
                 variances.append(variance[PUBLISHED] / variance[EM])
-                # The mean squared error less the unbiased variance is the squared bias, itself unbiased.
+                # The mean squared error less the unbiased variance is the squared bias, itself
+                # unbiased.
                 biases.append(
                     mse[-1][PUBLISHED] - variance[PUBLISHED] - (mse[-1][EM] - variance[EM])
                 )

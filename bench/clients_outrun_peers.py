@@ -1,12 +1,14 @@
 """Claim: randomising many answers takes a small part of the time that the best peer's clients take.
 
-At K = 256 and epsilon = 1, at least 20 times as fast for randomised response (GRR), 8 times for unary encoding (OUE, SUE)
-and 20 times for optimised local hashing (OLH), with the operating system's randomness, which real answers need. The figure
-with a seeded generator, which is what every peer uses, is printed beside it.
+At K = 256 and epsilon = 1, at least 20 times as fast for randomised response (GRR), 8 times for
+unary encoding (OUE, SUE) and 20 times for optimised local hashing (OLH), with the operating
+system's randomness, which real answers need. The figure with a seeded generator, which is what
+every peer uses, is printed beside it.
 
-The peers' clients take one value at a time, so theirs is a loop over users. Both sides turn n values into n reports: ours in
-packed columns, theirs in a list, as their collectors take them. "Not kept" is their loop with every report dropped at once,
-which spares them the memory for the list; the claims are about the faster of the two.
+The peers' clients take one value at a time, so theirs is a loop over users. Both sides turn n
+values into n reports: ours in packed columns, theirs in a list, as their collectors take them. "Not
+kept" is their loop with every report dropped at once, which spares them the memory for the list;
+the claims are about the faster of the two.
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
-"""Claim: turning reports into an estimate takes a small part of the time that the best peer's collector takes.
+"""Claim: turning reports into an estimate takes a small part of the time that the best peer's
+collector takes.
 
-At K = 256 and epsilon = 1, at least 50 times as fast for optimised local hashing (OLH) and 3 times for unary encoding (OUE).
+At K = 256 and epsilon = 1, at least 50 times as fast for optimised local hashing (OLH) and 3 times
+for unary encoding (OUE).
 
-Ours is ``estimate(mechanism.tally(reports))``: the reports checked, tallied, inverted and projected on the simplex. A peer
-aggregates the reports of its own clients and estimates every value, without a projection. Our OLH collector hashes its
-public pool of seeds once and keeps that; *cold* is with nothing kept, as in a fresh process, *warm* is any later estimate.
+Ours is ``estimate(mechanism.tally(reports))``: the reports checked, tallied, inverted and projected
+on the simplex. A peer aggregates the reports of its own clients and estimates every value, without
+a projection. Our OLH collector hashes its public pool of seeds once and keeps that; *cold* is with
+nothing kept, as in a fresh process, *warm* is any later estimate.
 
-pure-ldp also has a variant with a pool of seeds, which it calls a heuristic: its estimator takes the pool's collisions to be
-1/g. It is shown beside ours with the same pools, for information.
+pure-ldp also has a variant with a pool of seeds, which it calls a heuristic: its estimator takes
+the pool's collisions to be 1/g. It is shown beside ours with the same pools, for information.
 """
 
 from __future__ import annotations

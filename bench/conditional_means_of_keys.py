@@ -1,15 +1,19 @@
-"""Claim: on keys with values the mixture model errs less than PCKV's own means if it is fitted to the end, rare keys or not [P3 fig 10].
+"""Claim: on keys with values the mixture model errs less than PCKV's own means if it is fitted to
+the end, rare keys or not [P3 fig 10].
 
-P3's setting: people with one key and one number each, n = 43,386; keys of shares 0.03, 0.06, 0.12, 0.24 (the rest in six others);
-epsilon 0.25 to 2. Synthetic values of several shapes, and the pay of Chicago's employees by department (31,059 people; keys as frequent as
-P3's, from the folder named in WARNER_DATA). Errors are mean squared errors of the mean of a key's values on [-1, 1], over runs with the
-same people and fresh reports.
+P3's setting: people with one key and one number each, n = 43,386; keys of shares 0.03, 0.06, 0.12,
+0.24 (the rest in six others); epsilon 0.25 to 2. Synthetic values of several shapes, and the pay of
+Chicago's employees by department (31,059 people; keys as frequent as P3's, from the folder named in
+WARNER_DATA). Errors are mean squared errors of the mean of a key's values on [-1, 1], over runs
+with the same people and fresh reports.
 
-PCKV-UE, PCKV-GRR: values by stochastic rounding, PCKV's own estimator with its clipping. PCKV-EM, PCKV-MR: values by the piecewise mechanism,
-unary keys, the dummies' weight tied to the key's frequency, EM or mixture reduction with the stop of P3's code, 0.001 e^epsilon. Their
-budget is the exact one, epsilon_1 = epsilon - epsilon_2 / 2. Beside them: log-splines and the joint maximum of the likelihood on the same
-reports as EM and MR; PCKV's estimator on these reports, which is the piecewise mechanism without a mixture; and "the middle", which
-says 0 whatever the reports are: an error above its is worse than none.
+PCKV-UE, PCKV-GRR: values by stochastic rounding, PCKV's own estimator with its clipping. PCKV-EM,
+PCKV-MR: values by the piecewise mechanism, unary keys, the dummies' weight tied to the key's
+frequency, EM or mixture reduction with the stop of P3's code, 0.001 e^epsilon. Their budget is the
+exact one, epsilon_1 = epsilon - epsilon_2 / 2. Beside them: log-splines and the joint maximum of
+the likelihood on the same reports as EM and MR; PCKV's estimator on these reports, which is the
+piecewise mechanism without a mixture; and "the middle", which says 0 whatever the reports are: an
+error above its is worse than none.
 """
 
 from __future__ import annotations
@@ -41,7 +45,9 @@ RARE = 0.08  # keys below it are P3's rare ones
 
 
 def _synthetic(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Keys and values in [-1, 1]: bell shapes around different means, a skewed one, and an even one."""
+    """Keys and values in [-1, 1]: bell shapes around different means, a skewed one, and an even
+    one.
+    """
     shares = np.array([*SHARES, *[(1 - sum(SHARES)) / 6] * 6])
     keys = np.repeat(np.arange(shares.size), rng.multinomial(N, shares))
     draw: list[Callable[[int], np.ndarray]] = [
@@ -57,7 +63,9 @@ def _synthetic(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _chicago() -> tuple[np.ndarray, np.ndarray] | None:
-    """Departments of 2.9 % and more, the others together, and pay on [-1, 1] between the least and the largest."""
+    """Departments of 2.9 % and more, the others together, and pay on [-1, 1] between the least and
+    the largest.
+    """
     table = rows("chicago_salaries.csv.gz")
     if table is None:
         return None

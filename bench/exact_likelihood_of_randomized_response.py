@@ -1,7 +1,9 @@
-"""Claim: the exact maximum likelihood under randomised response takes less than a millisecond at K = 1024, with a certificate.
+"""Claim: the exact maximum likelihood under randomised response takes less than a millisecond at K
+= 1024, with a certificate.
 
-The peer is multi-freq-ldpy's iterative Bayesian update (IBU, compiled by numba) on the same counts, with its defaults: up to
-10,000 steps, ended early where no share moves by more than 1e-12. Both results' log-likelihoods come from the same channel.
+The peer is multi-freq-ldpy's iterative Bayesian update (IBU, compiled by numba) on the same counts,
+with its defaults: up to 10,000 steps, ended early where no share moves by more than 1e-12. Both
+results' log-likelihoods come from the same channel.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Claim: ``import warner`` in a fresh process takes less than 0.3 s, the start of the interpreter included.
+"""Claim: ``import warner`` in a fresh process takes less than 0.3 s, the start of the interpreter
+included.
 
 Median of nine, in turn with NumPy alone and with the peers' modules that hold the same mechanisms.
 """

@@ -1,8 +1,10 @@
-"""Claim: 95 % intervals hold the truth 93 to 97 times in a hundred, for the population and for the respondents.
+"""Claim: 95 % intervals hold the truth 93 to 97 times in a hundred, for the population and for the
+respondents.
 
-A thousand simulated tallies for every mechanism, kind of interval and n; coverage is the mean over the values (its standard error
-is below 0.7 % for each value). Away from the border all kinds must keep to the band. At a true share of 0 Wald intervals promise
-at least the level, which is shown; bootstrap and Fisher intervals promise nothing there.
+A thousand simulated tallies for every mechanism, kind of interval and n; coverage is the mean over
+the values (its standard error is below 0.7 % for each value). Away from the border all kinds must
+keep to the band. At a true share of 0 Wald intervals promise at least the level, which is shown;
+bootstrap and Fisher intervals promise nothing there.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ def coverage(
     for _ in range(RUNS):
         people = rng.multinomial(n, theta)
         truth = theta if target == "population" else people / n
-        # Reports of people drawn from theta have the law of one multinomial draw; those of fixed people have their own.
+        # Reports of people drawn from theta have the law of one multinomial draw; those of fixed
+        # people have their own.
         w = (
             channel.simulate(theta, n, rng)
             if target == "population"

@@ -1,9 +1,12 @@
-"""Claim: the error of RR-Ind-Joint does not depend on how attributes depend on each other; that of RR-Independent is their dependence [P5 sec 4].
+"""Claim: the error of RR-Ind-Joint does not depend on how attributes depend on each other; that of
+RR-Independent is their dependence [P5 sec 4].
 
-P5's experiments with its errors undone (METHODS 9.1-9.3), each in three modes: ``exact``, reports exactly as often as expected, whose inversion
-errs by rounding of floats alone (the 1e-33 of P5's table 1); ``rounded``, expected counts rounded to whole reports, which err as 1 / n (its
-figs 6-8); ``sampled``, reports of n people, which err as 1 / sqrt(n) and are what a survey has. Synthetic tables have marginals c / a,
-a = 2 .. d + 1, and a given Cramer's V. Table 1 needs the folder that WARNER_DATA names.
+P5's experiments with its errors undone (METHODS 9.1-9.3), each in three modes: ``exact``, reports
+exactly as often as expected, whose inversion errs by rounding of floats alone (the 1e-33 of P5's
+table 1); ``rounded``, expected counts rounded to whole reports, which err as 1 / n (its figs 6-8);
+``sampled``, reports of n people, which err as 1 / sqrt(n) and are what a survey has. Synthetic
+tables have marginals c / a, a = 2 .. d + 1, and a given Cramer's V. Table 1 needs the folder that
+WARNER_DATA names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Claim: three attributes of 100 values, 10^6 cells, are inverted in two seconds and 500 MB; ten steps of EM likewise.
+"""Claim: three attributes of 100 values, 10^6 cells, are inverted in two seconds and 500 MB; ten
+steps of EM likewise.
 
-Every job runs in a process of its own, which makes the tally and then is timed; memory is the peak of the whole process, as the system counts
-it. The matrix of these reports would have 10^12 entries; the same job on 2 x 100 values against that matrix gives the ratio.
+Every job runs in a process of its own, which makes the tally and then is timed; memory is the peak
+of the whole process, as the system counts it. The matrix of these reports would have 10^12 entries;
+the same job on 2 x 100 values against that matrix gives the ratio.
 """
 
 from __future__ import annotations

@@ -1,12 +1,16 @@
-"""Claim: the maximum of the likelihood never errs more than plain inversion on tables of real people, and less wherever it leaves the simplex.
+"""Claim: the maximum of the likelihood never errs more than plain inversion on tables of real
+people, and less wherever it leaves the simplex.
 
 Steps of EM from independence err less still over all, but on some table more than inversion.
 
-All two- and three-way tables with at most 300 cells of Adult's categorical attributes and of age in five bins; n = 32,561 people drawn from each
-table's shares, every attribute kept with probability 0.5, else uniform (METHODS 9.2). 30 tallies for each table, the same for every method; mean
-squared error over that of the inversion. "Outside" are the tables where the inversion left the simplex in more than half of the tallies.
-Needs the folder that WARNER_DATA names (adult.csv.gz; with ``--judge`` nltcs.csv.gz and uscensus1990_sample.csv.gz, on which nothing was designed,
-at other budgets and numbers of people). ``--all`` adds empirical Bayes and EM from the uniform start, ``--tables`` a line for each table.
+All two- and three-way tables with at most 300 cells of Adult's categorical attributes and of age in
+five bins; n = 32,561 people drawn from each table's shares, every attribute kept with probability
+0.5, else uniform (METHODS 9.2). 30 tallies for each table, the same for every method; mean squared
+error over that of the inversion. "Outside" are the tables where the inversion left the simplex in
+more than half of the tallies. Needs the folder that WARNER_DATA names (adult.csv.gz; with
+``--judge`` nltcs.csv.gz and uscensus1990_sample.csv.gz, on which nothing was designed, at other
+budgets and numbers of people). ``--all`` adds empirical Bayes and EM from the uniform start,
+``--tables`` a line for each table.
 """
 
 from __future__ import annotations
@@ -83,7 +87,9 @@ def others() -> Iterator[Table]:
 
 
 def errors(table: Table, runs: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Mean squared errors (methods, runs), and the share of tallies whose inversion left the simplex."""
+    """Mean squared errors (methods, runs), and the share of tallies whose inversion left the
+    simplex.
+    """
     names, sizes, theta, n, share = table
     channel, domain = kept(sizes, share), product(names, sizes)
     data = [

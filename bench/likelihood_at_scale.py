@@ -1,4 +1,5 @@
-"""Claim: certified maximum likelihood is cheaper than EM, and its cost does not grow with the number of people.
+"""Claim: certified maximum likelihood is cheaper than EM, and its cost does not grow with the
+number of people.
 
 - Local hashing at the largest case of the literature (n = 300,000, K = 300, epsilon = 0.75): a gap of 1e-9 in less time than 60 passes
   of a plain single-precision EM over the same reports, whose matrix is made beforehand and not timed.
@@ -91,7 +92,9 @@ def local_hashing(rng: np.random.Generator) -> None:
 
 
 def memory() -> None:
-    """In a fresh process: the megabytes that the fit adds to those of interpreter, imports and tally."""
+    """In a fresh process: the megabytes that the fit adds to those of interpreter, imports and
+    tally.
+    """
     small = LocalHashing(Integers(0, 9), 0.75, seeds=64)
     estimate(
         small.tally(small.randomize([1, 2, 3] * 50)), MaximumLikelihood()

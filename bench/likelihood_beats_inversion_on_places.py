@@ -1,13 +1,18 @@
-"""Claim: for numbers and places with metric privacy the likelihood errs less than inversion [P4 figs 2, 9-11].
+"""Claim: for numbers and places with metric privacy the likelihood errs less than inversion [P4
+figs 2, 9-11].
 
-Figure 2: 10^5 people on 0..99, binomial(99, 1/2) or uniform on 20..39, truncated geometric mechanism, 0.1 nats per unit. Figures 9-11: check-ins
-on a grid of 24 x 16 cells of half a kilometre in the north of San Francisco, with the folder of the data sets in WARNER_DATA (49,681 of the
-paper's 123,273; else synthetic clusters), everybody reports once, epsilon per kilometre, planar geometric, planar Laplace and exponential
-mechanisms. INV-N clips and rescales the inversion, INV-P projects it. Mean total variation and earth mover's distance (kilometres).
+Figure 2: 10^5 people on 0..99, binomial(99, 1/2) or uniform on 20..39, truncated geometric
+mechanism, 0.1 nats per unit. Figures 9-11: check-ins on a grid of 24 x 16 cells of half a kilometre
+in the north of San Francisco, with the folder of the data sets in WARNER_DATA (49,681 of the
+paper's 123,273; else synthetic clusters), everybody reports once, epsilon per kilometre, planar
+geometric, planar Laplace and exponential mechanisms. INV-N clips and rescales the inversion, INV-P
+projects it. Mean total variation and earth mover's distance (kilometres).
 
-P4's EM stops when the log-likelihood hardly changes, long before its maximum (METHODS 4); EM(1000) stands for it here, beside the certified
-maximum. Where epsilon is so small that INV-N is all but the uniform distribution, the maximum, whose few spikes are near where the mass
-is, has the larger total variation and a fraction of the earth mover's distance: no claim is made of its total variation there.
+P4's EM stops when the log-likelihood hardly changes, long before its maximum (METHODS 4); EM(1000)
+stands for it here, beside the certified maximum. Where epsilon is so small that INV-N is all but
+the uniform distribution, the maximum, whose few spikes are near where the mass is, has the larger
+total variation and a fraction of the earth mover's distance: no claim is made of its total
+variation there.
 """
 
 from __future__ import annotations
@@ -109,7 +114,9 @@ def _errors(
     rng: np.random.Generator,
     points: np.ndarray | None = None,
 ) -> dict[str, tuple[float, float]]:
-    """Mean total variation and earth mover's distance of every method, on the same reports of the same people."""
+    """Mean total variation and earth mover's distance of every method, on the same reports of the
+    same people.
+    """
     channel, truth, n = mechanism.channel(), people / people.sum(), int(people.sum())
     sums = {name: np.zeros(2) for name in METHODS}
     for _ in range(RUNS):

@@ -1,7 +1,9 @@
-"""Claim: on 1024 bins the exact likelihood of square-wave and piecewise reports takes milliseconds, plain EM seconds.
+"""Claim: on 1024 bins the exact likelihood of square-wave and piecewise reports takes milliseconds,
+plain EM seconds.
 
-Both laws are a window of likely cells among 1024 (METHODS 2). EM is run as the literature runs it, until the total
-log-likelihood changes by less than 1e-3: once through the matrix, and once through the same fast products that ours uses.
+Both laws are a window of likely cells among 1024 (METHODS 2). EM is run as the literature runs it,
+until the total log-likelihood changes by less than 1e-3: once through the matrix, and once through
+the same fast products that ours uses.
 """
 
 from __future__ import annotations

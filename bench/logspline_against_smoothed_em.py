@@ -1,13 +1,18 @@
-"""Claim: log-splines are closer to the truth than EM with smoothing (EMS), the published estimator for numeric reports.
+"""Claim: log-splines are closer to the truth than EM with smoothing (EMS), the published estimator
+for numeric reports.
 
-Wasserstein-1 distance (in shares of the domain's length) of LogSpline() and SmoothedEM() from the truth, on the same draws: 20 runs for
-each shape, n, epsilon, mechanism and number of bins, 1024 report cells. A run is the histogram of n reports drawn straight from the
-channel, of people drawn independently from the shape on the bins. The bar: LogSpline's mean is at most EMS's in 80 % of cells and nowhere
-above 1.15 times it. SmoothedEM stops as published (1e-3 nats). MaximumLikelihood, on the first 5 runs, is there for context.
+Wasserstein-1 distance (in shares of the domain's length) of LogSpline() and SmoothedEM() from the
+truth, on the same draws: 20 runs for each shape, n, epsilon, mechanism and number of bins, 1024
+report cells. A run is the histogram of n reports drawn straight from the channel, of people drawn
+independently from the shape on the bins. The bar: LogSpline's mean is at most EMS's in 80 % of
+cells and nowhere above 1.15 times it. SmoothedEM stops as published (1e-3 nats). MaximumLikelihood,
+on the first 5 runs, is there for context.
 
-The shapes judged on are not those developed on, which were: Student-t (3 degrees of freedom), triangle, two unequal blocks, sawtooth, three
-spikes, Weibull, Weibull clipped at the upper limit, normal clipped at the lower, Laplace, gamma. With WARNER_DATA naming the data folder, real
-columns are judged too: pay in Chicago and San Francisco, New York taxi trips' hour and miles, the histogram of a column being the truth.
+The shapes judged on are not those developed on, which were: Student-t (3 degrees of freedom),
+triangle, two unequal blocks, sawtooth, three spikes, Weibull, Weibull clipped at the upper limit,
+normal clipped at the lower, Laplace, gamma. With WARNER_DATA naming the data folder, real columns
+are judged too: pay in Chicago and San Francisco, New York taxi trips' hour and miles, the histogram
+of a column being the truth.
 """
 
 from __future__ import annotations
@@ -82,7 +87,9 @@ Cell = tuple[str, str, int, float, int]
 
 
 def judge(job: tuple[Cell, np.ndarray]) -> tuple[Cell, list[float], list[float]]:
-    """Mean distances of EMS, LogSpline and, over the first runs, of EMS and maximum likelihood; mean seconds of the three."""
+    """Mean distances of EMS, LogSpline and, over the first runs, of EMS and maximum likelihood;
+    mean seconds of the three.
+    """
     (shape, maker, n, epsilon, bins), truth = job
     mechanism = MAKERS[maker](Interval(0, 1, bins), epsilon)
     channel = mechanism.channel()

@@ -1,8 +1,9 @@
 """Claim: a million OUE reports at K = 256 are made, tallied and estimated from in less than 100 MB.
 
-The figure is the peak resident memory of a fresh process less what it held just before: interpreter, imports, input. It is
-taken twice, with the values as input (randomise, tally, estimate) and with the reports as input (tally, estimate). A peer
-holds 256 numbers of 8 bytes for each report; it is measured with 100,000 reports, and scaled.
+The figure is the peak resident memory of a fresh process less what it held just before:
+interpreter, imports, input. It is taken twice, with the values as input (randomise, tally,
+estimate) and with the reports as input (tally, estimate). A peer holds 256 numbers of 8 bytes for
+each report; it is measured with 100,000 reports, and scaled.
 """
 
 from __future__ import annotations

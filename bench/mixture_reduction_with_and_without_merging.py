@@ -1,15 +1,19 @@
-"""Claim: in mixture reduction it is the early stop of EM that moves the error, not the merging [P3 figs 4, 7].
+"""Claim: in mixture reduction it is the early stop of EM that moves the error, not the merging [P3
+figs 4, 7].
 
-The histograms of P3's scripts (San Francisco employees, 60 items; Income, 222 and 252 items) from the folder named in WARNER_DATA,
-else synthetic ones of the same sizes, P3's mixture of two normal laws (S-MN, 100 bins; P3 names neither bins nor its two sizes) and the
-uniform one of fig 7 (K = 100, n = 50,000). The people are fixed and their reports drawn
-anew in every run (channel.rerandomize), by randomised response (GRR), optimized unary encoding (OUE, bit sums) and local hashing (OLH,
-1024 seeds); every method sees the same reports. Items are shuffled once, because the histograms are sorted and only IIW reads the order.
+The histograms of P3's scripts (San Francisco employees, 60 items; Income, 222 and 252 items) from
+the folder named in WARNER_DATA, else synthetic ones of the same sizes, P3's mixture of two normal
+laws (S-MN, 100 bins; P3 names neither bins nor its two sizes) and the uniform one of fig 7 (K =
+100, n = 50,000). The people are fixed and their reports drawn anew in every run
+(channel.rerandomize), by randomised response (GRR), optimized unary encoding (OUE, bit sums) and
+local hashing (OLH, 1024 seeds); every method sees the same reports. Items are shuffled once,
+because the histograms are sorted and only IIW reads the order.
 
-The merging is judged by pairs that differ in nothing else: MR / EM with one stop, and MR / maximum with exact inner fits. The stop is
-judged by EM / maximum. The stop is that of P3's code (the paper names none): a step that raises the log-likelihood of all reports by
-less than 0.001 e^epsilon for GRR, 0.1 e^epsilon for OLH; for small domains OLH has GRR's too. OUE, which P3 does not use, has exact
-fits only. Errors are means over the values, or over the tenth of them that are most frequent.
+The merging is judged by pairs that differ in nothing else: MR / EM with one stop, and MR / maximum
+with exact inner fits. The stop is judged by EM / maximum. The stop is that of P3's code (the paper
+names none): a step that raises the log-likelihood of all reports by less than 0.001 e^epsilon for
+GRR, 0.1 e^epsilon for OLH; for small domains OLH has GRR's too. OUE, which P3 does not use, has
+exact fits only. Errors are means over the values, or over the tenth of them that are most frequent.
 """
 
 from __future__ import annotations
@@ -106,7 +110,9 @@ def _errors(
     methods: dict[str, Estimator],
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, float]:
-    """The losses of every method (methods, 3), means over runs; and the mean number of components that MR with exact fits leaves."""
+    """The losses of every method (methods, 3), means over runs; and the mean number of components
+    that MR with exact fits leaves.
+    """
     channel, truth, n = mechanism.channel(), counts / counts.sum(), int(counts.sum())
     total, left = np.zeros((len(methods), len(LOSSES))), 0.0
     for _ in range(RUNS):

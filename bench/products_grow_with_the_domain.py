@@ -1,6 +1,8 @@
-"""Claim: multiplying by the channels of ordered domains costs O(K), planar ones O(K log K), for K = 2^8 .. 2^16.
+"""Claim: multiplying by the channels of ordered domains costs O(K), planar ones O(K log K), for K =
+2^8 .. 2^16.
 
-One product A theta and one adjoint A' r each. From K = 2^12 to 2^16 sixteen times as much is linear, 21.3 times is K log K, 256 times is a matrix.
+One product A theta and one adjoint A' r each. From K = 2^12 to 2^16 sixteen times as much is
+linear, 21.3 times is K log K, 256 times is a matrix.
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
-"""Claim: where few values are sensitive, utility-optimised mechanisms err an order of magnitude less [P2 fig 5, table 1].
+"""Claim: where few values are sensitive, utility-optimised mechanisms err an order of magnitude
+less [P2 fig 5, table 1].
 
-Total variation of the estimate, mean over runs, for half of the people of a data set as reporters and all of them as the truth. With the
-folder of the data sets in WARNER_DATA: check-ins on a 25 x 25 grid of Manhattan (Foursquare) with 15 regions drawn as the
-sensitive ones (the data do not say where hospitals are), and 400 cells of age, income, marital status and sex (General Social
-Survey), the divorced being sensitive. Without it: synthetic counts of the same sizes. The personalised mechanism maps what people report from
-home or work to bots; its background knowledge is none, the places tagged so, or the truth.
+Total variation of the estimate, mean over runs, for half of the people of a data set as reporters
+and all of them as the truth. With the folder of the data sets in WARNER_DATA: check-ins on a 25 x
+25 grid of Manhattan (Foursquare) with 15 regions drawn as the sensitive ones (the data do not say
+where hospitals are), and 400 cells of age, income, marital status and sex (General Social Survey),
+the divorced being sensitive. Without it: synthetic counts of the same sizes. The personalised
+mechanism maps what people report from home or work to bots; its background knowledge is none, the
+places tagged so, or the truth.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Run every benchmark in turn, then print all claims; exit status 1 if any is MISSED or a script fails."""
+"""Run every benchmark in turn, then print all claims; exit status 1 if any is MISSED or a script
+fails.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,10 @@ import sys
 from pathlib import Path
 
 ONE, ALL = True, False
-# Every benchmark of this folder, in the order in which they run, and whether it gets one thread of linear algebra: where small
-# matrices are worked on many thousand times, threads that wait for a busy core make that ten times longer at random. The other
-# benchmarks may use the whole machine, as their peers may. A test compares the names with the folder.
+# Every benchmark of this folder, in the order in which they run, and whether it gets one thread of
+# linear algebra: where small matrices are worked on many thousand times, threads that wait for a
+# busy core make that ten times longer at random. The other benchmarks may use the whole machine, as
+# their peers may. A test compares the names with the folder.
 SCRIPTS = {
     "import_time": ALL,
     "clients_outrun_peers": ALL,

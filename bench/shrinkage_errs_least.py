@@ -1,9 +1,10 @@
 """Claim: empirical Bayes errs less than every other method over all.
 
-Cells are laws x mechanism x K x n x epsilon, drawn with a seed that nothing was designed on; errors are means over repetitions. The best
-of ten methods is chosen for each cell by its error, which nobody can know; "over all" is the geometric mean over the cells of the ratio to it.
-The table also says in how many cells a method is within 10 % of that best, and its worst. Squared error with posterior means, absolute error
-with posterior medians.
+Cells are laws x mechanism x K x n x epsilon, drawn with a seed that nothing was designed on; errors
+are means over repetitions. The best of ten methods is chosen for each cell by its error, which
+nobody can know; "over all" is the geometric mean over the cells of the ratio to it. The table also
+says in how many cells a method is within 10 % of that best, and its worst. Squared error with
+posterior means, absolute error with posterior medians.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ STEPS = (10, 100, 1000)
 
 
 def law(kind: int, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Zipf, Dirichlet, normal-shaped, log-normal, blocks, a third on one value, few values present, two levels."""
+    """Zipf, Dirichlet, normal-shaped, log-normal, blocks, a third on one value, few values present,
+    two levels.
+    """
     rank, place = np.arange(1.0, size + 1), (np.arange(size) + 0.5) / size
     if kind < 3:
         v = rank ** -(0.5, 1.1, 2.0)[kind]

@@ -1,9 +1,11 @@
-"""Claim: ``warner tally`` counts 100,000,000 k-RR reports in under 3 s and 500 MB, and 10,000,000 OUE reports in under 10 s.
+"""Claim: ``warner tally`` counts 100,000,000 k-RR reports in under 3 s and 500 MB, and 10,000,000
+OUE reports in under 10 s.
 
-The command is timed as a whole fresh process, from start to exit, with its peak resident memory; it also checks every report
-and the digest of the whole. The k-RR reports have K = 16 and lie in one Parquet file, the OUE reports K = 256 in 32 byte
-columns. Beside it, also in a fresh process: the naive way, which reads the whole file with pyarrow and counts with NumPy's
-bincount, checking nothing. Files are read from the page cache by both.
+The command is timed as a whole fresh process, from start to exit, with its peak resident memory; it
+also checks every report and the digest of the whole. The k-RR reports have K = 16 and lie in one
+Parquet file, the OUE reports K = 256 in 32 byte columns. Beside it, also in a fresh process: the
+naive way, which reads the whole file with pyarrow and counts with NumPy's bincount, checking
+nothing. Files are read from the page cache by both.
 
 The files are kept in bench/out with --keep, and used again when they are there.
 """

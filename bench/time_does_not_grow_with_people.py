@@ -1,7 +1,8 @@
-"""Claim: the exact likelihood takes the same time from 10^4 people as from 10^9, from simulated tallies.
+"""Claim: the exact likelihood takes the same time from 10^4 people as from 10^9, from simulated
+tallies.
 
-Square-wave reports are the exception: more people show more bins, so the maximum sits on more of them, and the time grows until
-the domain bounds it. It stays below 50 ms.
+Square-wave reports are the exception: more people show more bins, so the maximum sits on more of
+them, and the time grows until the domain bounds it. It stays below 50 ms.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def main() -> None:
         seconds = alternate(jobs, 5)
         print(f"{name}, seconds by n: " + ", ".join(f"{n} {s:.2g}" for n, s in seconds.items()))
         if name.startswith("square"):
-            # More people show more bins, so the maximum sits on 20 of them at 10^4 and on 200 at 10^9: the domain bounds the time.
+            # More people show more bins, so the maximum sits on 20 of them at 10^4 and on 200 at
+            # 10^9: the domain bounds the time.
             claim(
                 f"{name}: below 50 ms from 10^4 to 10^9 people",
                 max(seconds.values()) < 0.05,

@@ -1,4 +1,5 @@
-"""Every mechanism, estimator and domain, once. What is listed here is tested against everything in ``laws``.
+"""Every mechanism, estimator and domain, once. What is listed here is tested against everything in
+``laws``.
 
 A new mechanism or estimator is tested by adding one line.
 """
@@ -18,13 +19,16 @@ from warner.mechanisms import Mechanism
 
 
 def _ramp(domain: Domain, epsilon: float) -> np.ndarray:
-    """A channel that no mechanism of its own makes: three reports more than values, worst log-odds exactly epsilon."""
+    """A channel that no mechanism of its own makes: three reports more than values, worst log-odds
+    exactly epsilon.
+    """
     rng = np.random.default_rng(domain.size)
     weights = np.exp(epsilon * rng.random((domain.size + 3, domain.size)))
     return weights / weights.sum(axis=0)
 
 
-# Name -> (domain, epsilon) -> mechanism. Variants of one mechanism that differ in law are listed apart.
+# Name -> (domain, epsilon) -> mechanism. Variants of one mechanism that differ in law are listed
+# apart.
 MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "RandomizedResponse": warner.RandomizedResponse,
     "UnaryEncoding symmetric": warner.UnaryEncoding,
@@ -169,7 +173,8 @@ REPEATED: dict[str, Callable[[float], warner.Repeated]] = {
 }
 COMBINED: dict[str, Callable[[float], Mechanism]] = {**PER_ATTRIBUTE, **REPEATED}
 
-# Whose channel has no inverse that double precision knows: two reports tell no more than a mean, normal noise not much more.
+# Whose channel has no inverse that double precision knows: two reports tell no more than a mean,
+# normal noise not much more.
 BLIND = ["StochasticRounding", "Gaussian"]
 SEEING = [name for name in MECHANISMS if name not in BLIND]
 # Whose epsilon is not the one asked for but the one they have, or means nothing without a delta.

@@ -1,4 +1,6 @@
-"""The documents of the mathematics: every citation resolves, every example runs, every quoted figure is the measured one."""
+"""The documents of the mathematics: every citation resolves, every example runs, every quoted
+figure is the measured one.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def sources() -> list[Path]:
 
 
 def test_every_citation_resolves() -> None:
-    """A citation of a section that is not in docs/methods.md, or of a paper that is not in docs/references.md, fails."""
+    """A citation of a section that is not in docs/methods.md, or of a paper that is not in
+    docs/references.md, fails.
+    """
     sections = headings((DOCS / "methods.md").read_text())
     papers = papers_listed((DOCS / "references.md").read_text())
     wrong = {
@@ -214,7 +218,9 @@ def test_the_variance_of_unary_encoding_is_the_formula_that_fixes_its_constant(k
 @pytest.mark.parametrize("make", [warner.SquareWave, warner.mechanisms.Piecewise])
 @pytest.mark.parametrize("v", [0.1, 0.5])
 def test_the_variance_of_a_window_is_the_formula(make: type, v: float) -> None:
-    """Many cells: within one part in a thousand. The variance is taken from the exact law of the cells, without rounding."""
+    """Many cells: within one part in a thousand. The variance is taken from the exact law of the
+    cells, without rounding.
+    """
     mechanism = make(warner.Interval(0, 1, bins=4), 1.0)
     m, w = mechanism.cells, mechanism.width
     high, low = float(mechanism.law.high), float(mechanism.law.low)
@@ -284,7 +290,9 @@ def cells() -> list[dict[str, Any]]:
 
 
 def ratios(method: str, beside: str | None = None) -> list[tuple[list[Any], float]]:
-    """The cells where a method was run, and its error over the least of the cell; ``beside``: only where that was run too."""
+    """The cells where a method was run, and its error over the least of the cell; ``beside``: only
+    where that was run too.
+    """
     found = []
     for cell in cells():
         losses = {m: v["MSE"] for m, v in cell["losses"].items() if m not in ("uniform", "ObfDat")}
@@ -331,7 +339,9 @@ def written(table: dict[str, list[float]]) -> str:
 
 
 def test_the_league_of_the_document_is_the_measured_one() -> None:
-    """The table between the two marks has the numbers of bench/results/accuracy.jsonl; the failure shows the right one."""
+    """The table between the two marks has the numbers of bench/results/accuracy.jsonl; the failure
+    shows the right one.
+    """
     text = (DOCS / "estimators.md").read_text()
     block = text.split("<!-- league: begin -->\n")[1].split("\n<!-- league: end -->")[0]
     right = league()

@@ -165,7 +165,9 @@ def test_only_a_generator_or_nothing_is_a_source(rng: Any) -> None:
 
 @pytest.mark.parametrize("suffix", ["warner", "json", "parquet", "csv"])
 def test_every_truncation_and_alteration_is_noticed(suffix: str, tmp_path: Path) -> None:
-    """Cut at, and flip one bit at, places all over the file: each byte of its two ends, and a sample of the bytes between."""
+    """Cut at, and flip one bit at, places all over the file: each byte of its two ends, and a
+    sample of the bytes between.
+    """
     mechanism = warner.UnaryEncoding(Integers(0, 11), 1.0)
     reports = mechanism.randomize(np.arange(60) % 12, np.random.default_rng(3))
     whole = mechanism.tally(reports)

@@ -1,4 +1,6 @@
-"""Every mechanism and every estimator where something is smallest, largest or absent: no warning, no NaN, sums of one, gaps that are true."""
+"""Every mechanism and every estimator where something is smallest, largest or absent: no warning,
+no NaN, sums of one, gaps that are true.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def _extremes(mechanism: Mechanism) -> Iterator[LikelihoodData]:
 
 
 def _likeliest(channel: Channel, w: np.ndarray) -> float:
-    """A lower bound of the maximum in nats per report, by plain EM on the matrix and all distributions of one value: no code of ours."""
+    """A lower bound of the maximum in nats per report, by plain EM on the matrix and all
+    distributions of one value: no code of ours.
+    """
     rows = channel.dense()[w > 0] * channel.rows_per_report
     seen = w[w > 0]
 
@@ -71,7 +75,9 @@ def _likeliest(channel: Channel, w: np.ndarray) -> float:
 
 
 def _holds(data: LikelihoodData, method: Estimator, best: float) -> Estimate | None:
-    """What every estimate must be; None where the method refuses the evidence, with an error of its own."""
+    """What every estimate must be; None where the method refuses the evidence, with an error of its
+    own.
+    """
     try:
         fit = method.fit(data)
     except WarnerError:
@@ -124,7 +130,9 @@ def test_every_method_estimates_from_one_report_and_from_two_that_are_alike(
     ["RandomizedResponse", "UnaryEncoding optimized", "HadamardResponse", "SquareWave", "Laplace"],
 )
 def test_what_is_said_of_such_estimates_is_finite_and_in_order(name: str, epsilon: float) -> None:
-    """Intervals of all kinds, summaries and JSON. Rejects a bootstrap that divides by the sum of unbiased estimates, which may be 0."""
+    """Intervals of all kinds, summaries and JSON. Rejects a bootstrap that divides by the sum of
+    unbiased estimates, which may be 0.
+    """
     mechanism = _mechanism(name, 3, epsilon)
     if mechanism is None:
         return
@@ -168,7 +176,9 @@ def test_what_is_said_of_such_estimates_is_finite_and_in_order(name: str, epsilo
 
 
 def test_without_protection_one_report_is_known_and_says_little_of_others() -> None:
-    """Rejects a Wald interval [0, 0] for what nobody of one person reported; Wilson's goes to z^2 / (1 + z^2)."""
+    """Rejects a Wald interval [0, 0] for what nobody of one person reported; Wilson's goes to z^2 /
+    (1 + z^2).
+    """
     open_ = warner.RandomizedResponse(Integers(0, 2), float("inf"))
     data = likelihood_data(open_.tally(open_.randomize([1])))
     for method in ESTIMATORS:
@@ -190,7 +200,9 @@ def test_without_protection_one_report_is_known_and_says_little_of_others() -> N
 
 
 def test_unbiased_estimates_that_are_all_zero_have_a_bootstrap() -> None:
-    """As many reports for every value as against it. Rejects a plug-in that is the estimate divided by its sum."""
+    """As many reports for every value as against it. Rejects a plug-in that is the estimate divided
+    by its sum.
+    """
     mechanism = warner.HadamardResponse(Integers(0, 2), 1.0)
     channel = mechanism.channel()
     data = LikelihoodData(
@@ -218,7 +230,9 @@ def test_methods_are_compared_on_two_reports(epsilon: float) -> None:
 
 
 def test_methods_that_differ_by_rounding_alone_win_alike() -> None:
-    """With one report a value the maximum of the likelihood and the projection are both the corner. Rejects wins that are decided by rounding."""
+    """With one report a value the maximum of the likelihood and the projection are both the corner.
+    Rejects wins that are decided by rounding.
+    """
     coin = warner.RandomizedResponse(Integers(0, 1), 1.0)
     found = compare(
         coin.tally(coin.randomize([0] * 50, np.random.default_rng(0))),

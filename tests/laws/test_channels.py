@@ -21,7 +21,9 @@ def _theta(size: int) -> np.ndarray:
 
 
 def _rows(mechanism: Mechanism) -> np.ndarray:
-    """What each possible report adds to the weights, (outputs, rows of the channel), by tallying it alone."""
+    """What each possible report adds to the weights, (outputs, rows of the channel), by tallying it
+    alone.
+    """
     outputs = Reports(mechanism.header, mechanism.outputs())
     return np.stack(
         [likelihood_data(mechanism.tally(outputs[i : i + 1])).weights for i in range(len(outputs))]
@@ -88,7 +90,9 @@ def test_null_variance_is_the_variance_at_an_absent_value(name: str) -> None:
 
 
 def test_textbook_collision_rate_is_not_the_pools() -> None:
-    """The mutant that inverts local hashing with 1/g instead of the pool's collision matrix is biased."""
+    """The mutant that inverts local hashing with 1/g instead of the pool's collision matrix is
+    biased.
+    """
     mechanism = warner.LocalHashing(warner.Integers(0, 9), 1.0, seeds=16)
     channel, theta = mechanism.channel(), _theta(10)
     w = channel.matvec(theta)

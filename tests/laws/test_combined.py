@@ -85,7 +85,9 @@ def test_inverse_of_tuples_is_unbiased_with_the_variance_it_says(name: str) -> N
 
 @pytest.mark.parametrize("name", REPEATED)
 def test_rows_of_repeated_reports_are_the_law(name: str) -> None:
-    """Every tuple's row is proportional to its exact probabilities, whatever order equal mechanisms reported in; inversion is unbiased."""
+    """Every tuple's row is proportional to its exact probabilities, whatever order equal mechanisms
+    reported in; inversion is unbiased.
+    """
     mechanism = COMBINED[name](1.0)
     outputs, exact = (
         Reports(mechanism.header, mechanism.outputs()),
@@ -138,7 +140,8 @@ def test_serialised_tuples_have_the_epsilon_of_the_parts_together(
             records, mechanism.probabilities(), mechanism.sensitive_mask, mechanism.protected()
         )
         law = mechanism.law.ratio()
-        # A bin is the average of its numbers, a small pool may never separate two labels, and OSLDP bounds less than ULDP of the parts.
+        # A bin is the average of its numbers, a small pool may never separate two labels, and OSLDP
+        # bounds less than ULDP of the parts.
         assert ratio != INFINITE and ratio <= law and log_ratio(law, 1) <= mechanism.requested
         if not mechanism.represents_interval and name not in ("RR x OUE x OLH", "RR, OUE, OLH"):
             assert ratio == law
@@ -325,7 +328,9 @@ def _small(name: str) -> Mechanism:
 
 @lru_cache(maxsize=64)
 def _enumerated(name: str) -> tuple[Mechanism, np.ndarray, np.ndarray, np.ndarray]:
-    """The mechanism, its table of probabilities (m, K) in floats, which reports are protected and which values are."""
+    """The mechanism, its table of probabilities (m, K) in floats, which reports are protected and
+    which values are.
+    """
     mechanism = _small(name)
     sensitive = (
         np.ones(mechanism.domain.size, dtype=bool)
@@ -336,7 +341,9 @@ def _enumerated(name: str) -> tuple[Mechanism, np.ndarray, np.ndarray, np.ndarra
 
 
 def _nats(table: np.ndarray, sensitive: np.ndarray) -> float:
-    """The epsilon of a table by brute force: of every report, its largest probability under a sensitive value over its least."""
+    """The epsilon of a table by brute force: of every report, its largest probability under a
+    sensitive value over its least.
+    """
     most, least = table[:, sensitive].max(axis=1), table.min(axis=1)
     return float(np.log(most[most > 0] / least[most > 0]).max())
 
@@ -354,8 +361,11 @@ PAIRED = [
 def test_audits_of_two_mechanisms_are_those_of_all_tuples_enumerated(
     first: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every pair of registered mechanisms. Rejects sums of epsilons that are for different distances: 6 in place of 12 at sensitivity 1/2."""
-    # The tuples are enumerated here, by floats; audits go by the parts alone, which is the sum that is tested.
+    """Every pair of registered mechanisms. Rejects sums of epsilons that are for different
+    distances: 6 in place of 12 at sensitivity 1/2.
+    """
+    # The tuples are enumerated here, by floats; audits go by the parts alone, which is the sum that
+    # is tested.
     monkeypatch.setattr(Combined, "is_enumerable", False)
     a, one, safe_a, inside_a = _enumerated(first)
     for second in PAIRED[PAIRED.index(first) :]:
@@ -373,7 +383,8 @@ def test_audits_of_two_mechanisms_are_those_of_all_tuples_enumerated(
             and result.total == result.epsilon <= both.requested
         ), second
         assert found <= result.epsilon * (1 + 1e-12), second
-        # What slopes and bins leave open: nothing, where the most distant values have the steepest slope.
+        # What slopes and bins leave open: nothing, where the most distant values have the steepest
+        # slope.
         loose = {
             "Exponential",
             "PlanarLaplace",
@@ -389,7 +400,9 @@ def test_audits_of_two_mechanisms_are_those_of_all_tuples_enumerated(
 
 @pytest.mark.parametrize("sensitivity", [0.25, 0.5, 1, 1.5, 3])
 def test_two_reports_of_noise_at_any_sensitivity(sensitivity: float) -> None:
-    """One value reported twice, and one attribute alone, keep their metric: epsilon is per unit, total between the two ends."""
+    """One value reported twice, and one attribute alone, keep their metric: epsilon is per unit,
+    total between the two ends.
+    """
     noise = warner.Laplace(warner.Integers(0, 3), 1.0, sensitivity=sensitivity, reach=1)
     total = 3 / sensitivity
     alone = warner.audit(noise)
@@ -423,7 +436,9 @@ def test_two_reports_of_noise_at_any_sensitivity(sensitivity: float) -> None:
 
 
 def test_tuples_that_spend_more_than_their_parts_say_are_found() -> None:
-    """The enumeration judges the sum: a metric guarantee and one for any two values that are both too small by half."""
+    """The enumeration judges the sum: a metric guarantee and one for any two values that are both
+    too small by half.
+    """
     domain = warner.Integers(0, 3)
     noise, louder = (warner.Laplace(domain, e, sensitivity=0.5, reach=1) for e in (1.0, 2.0))
     for several in (

@@ -65,7 +65,9 @@ def test_realised_epsilon_is_the_requested_one_from_below(
 
 @pytest.mark.parametrize("name", [n for n in TIGHT if not n.startswith("Laplace")])
 def test_tight_up_to_the_last_budget_that_is_not_refused(name: str) -> None:
-    """Walk epsilon up: every instance that is built is within 1e-9, and the refusal comes (METHODS 8: at probability 5e-11)."""
+    """Walk epsilon up: every instance that is built is within 1e-9, and the refusal comes (METHODS
+    8: at probability 5e-11).
+    """
     refused = False
     for epsilon in np.arange(18.0, 50.0, 0.25):
         try:
@@ -153,7 +155,9 @@ def test_default_pools_fit_any_budget() -> None:
 
 
 def test_order_of_a_subset_leaks() -> None:
-    """multi-freq-ldpy 0.2.5's SS_Client: the true value comes first. ln(w e (K-1) / (K-w)) is far above epsilon."""
+    """multi-freq-ldpy 0.2.5's SS_Client: the true value comes first. ln(w e (K-1) / (K-w)) is far
+    above epsilon.
+    """
     size, width, e = 6, 2, Fraction(271828, 100000)
     include = width * e / (width * e + size - width)
     records, rows = [], []
@@ -161,7 +165,8 @@ def test_order_of_a_subset_leaks() -> None:
         for second in range(size):
             if first != second:
                 records.append(bytes([first, second]))
-                # Included: true value first, then a random other. Left out: two random others in random order.
+                # Included: true value first, then a random other. Left out: two random others in
+                # random order.
                 without = (1 - include) / ((size - 1) * (size - 2))
                 rows.append(
                     [

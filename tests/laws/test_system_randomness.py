@@ -1,4 +1,6 @@
-"""Samplers driven through the operating system's source, with words chosen at their boundaries, and the same work for every value."""
+"""Samplers driven through the operating system's source, with words chosen at their boundaries, and
+the same work for every value.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ THRESHOLDS = [
 
 
 class Tape:
-    """Stands for os.urandom: hands out prepared words in their order, as bytes, which are read-only; every call must fit."""
+    """Stands for os.urandom: hands out prepared words in their order, as bytes, which are
+    read-only; every call must fit.
+    """
 
     def __init__(self, *parts: tuple[list[int], str]) -> None:
         self.parts = [np.array(words, dtype=dtype).tobytes() for words, dtype in parts]
@@ -115,7 +119,8 @@ def test_among_finds_the_cell_of_numbers_of_several_words(
     )
     heads = [n >> 64 * (words - 1) for n in numbers]
     known = {e >> 64 * (words - 1) for e in edges if e < total}
-    # Where the first word is that of an edge, the others are drawn, one number after the other, least significant first.
+    # Where the first word is that of an edge, the others are drawn, one number after the other,
+    # least significant first.
     more = (
         [
             n & (1 << 64 * (words - 1)) - 1
@@ -160,7 +165,9 @@ def test_uniform_draws_again_what_would_favour_the_first(
 
 
 def test_uniform_each_draws_again_for_each_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 2**64 - 1 words, (2**64 - 1) // bound go to each number; the rest are drawn again, until one fits."""
+    """Of 2**64 - 1 words, (2**64 - 1) // bound go to each number; the rest are drawn again, until
+    one fits.
+    """
     bounds = [1, 1, 2, 2, 2, 5, 5, 2**31]
     words = [0, TOP, 0, TOP, TOP // 2, TOP // 5 - 1, TOP, TOP // 2**31 * 3]
     beyond = [1, 3, 6]  # numbers whose word is the last one, which no bound here has a place for
@@ -219,7 +226,9 @@ WINDOWS: list[Callable[[], Mechanism]] = [
 def test_windows_draw_again_what_lies_beyond_all_cells(
     make: Callable[[], Mechanism], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rejects a sampler that writes new words into those of the system, which it may not, or that takes what lies beyond for a cell."""
+    """Rejects a sampler that writes new words into those of the system, which it may not, or that
+    takes what lies beyond for a cell.
+    """
     mechanism = make()
     own, other, wide, cells = (
         mechanism._true_width,
@@ -231,7 +240,8 @@ def test_windows_draw_again_what_lies_beyond_all_cells(
     words = _around([own, wide * own, wide * own + other, total - other, total])
     beyond = [w for w in words if w >= total]
     assert beyond
-    # Numbers at the lower end, where the window starts at cell 0; the first words round them to the grid.
+    # Numbers at the lower end, where the window starts at cell 0; the first words round them to the
+    # grid.
     tape = _play(
         monkeypatch,
         ([TOP] * len(words), "u8"),
@@ -266,7 +276,9 @@ def test_a_value_that_is_not_sensitive_is_drawn_at_the_boundaries_of_the_same_ce
 
 
 class Counted:
-    """Stands for os.urandom: repeatable words, the ``loud``-th call all ones; keeps how many bytes each call asked for."""
+    """Stands for os.urandom: repeatable words, the ``loud``-th call all ones; keeps how many bytes
+    each call asked for.
+    """
 
     def __init__(self, loud: int | None = None) -> None:
         self.asked: list[int] = []
@@ -283,7 +295,9 @@ class Counted:
 def test_every_sampler_takes_the_largest_words_anywhere(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each call of the system's source in turn answers with ones alone, the end of every range: what lies beyond is drawn again."""
+    """Each call of the system's source in turn answers with ones alone, the end of every range:
+    what lies beyond is drawn again.
+    """
     mechanism = smallest(name)
     index = np.arange(40) % mechanism.domain.size
     calls = 1
@@ -298,7 +312,9 @@ def test_every_sampler_takes_the_largest_words_anywhere(
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_value_draws_the_same_words(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Given the same randomness, no value asks for more of it than another: a sensitive one of its own kind answers no faster."""
+    """Given the same randomness, no value asks for more of it than another: a sensitive one of its
+    own kind answers no faster.
+    """
     mechanism = smallest(name)
     asked = []
     for value in range(mechanism.domain.size):

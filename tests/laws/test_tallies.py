@@ -1,4 +1,6 @@
-"""Tallies add up bit for bit, reports survive every wire, and nothing foreign gets in: for everything registered."""
+"""Tallies add up bit for bit, reports survive every wire, and nothing foreign gets in: for
+everything registered.
+"""
 
 from __future__ import annotations
 
@@ -206,7 +208,8 @@ def test_every_estimator_runs_on_every_mechanism(
         | warner.ExpectationMaximization
         | warner.estimators.literature.SmoothedEM,
     ):
-        # Base-Cut drops whatever would carry the sum above 1, here a share of 0.1 in half of all runs.
+        # Base-Cut drops whatever would carry the sum above 1, here a share of 0.1 in half of all
+        # runs.
         if name in BLIND:
             if isinstance(estimator, warner.MaximumLikelihood) and name == "StochasticRounding":
                 assert str(result.unique).startswith("not unique")

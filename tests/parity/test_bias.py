@@ -1,4 +1,6 @@
-"""The bias correction of P1 against its equations person by person, and what is wrong with them (METHODS 9.4)."""
+"""The bias correction of P1 against its equations person by person, and what is wrong with them
+(METHODS 9.4).
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,9 @@ def test_any_channel_of_whole_reports_has_a_correction(mechanism: Mechanism) -> 
 
 
 def test_the_whole_method_is_algorithm_2() -> None:
-    """Mutants: alpha of another run, the correction added, projected instead of clipped and renormalised."""
+    """Mutants: alpha of another run, the correction added, projected instead of clipped and
+    renormalised.
+    """
     data = _facts()
     run = run_em(
         data.channel, data.weights, data.n, data.channel.naive_estimate(data.weights), 1e-3, 10**5
@@ -157,7 +161,9 @@ def test_equation_24_lacks_a_factor_of_two() -> None:
 def test_on_the_simplex_the_second_order_bias_of_an_interior_maximum_vanishes(
     channel: Channel | str,
 ) -> None:
-    """Rilstone's formula in the K - 1 coordinates in which the score does have mean 0, expectations taken exactly."""
+    """Rilstone's formula in the K - 1 coordinates in which the score does have mean 0, expectations
+    taken exactly.
+    """
     rng = np.random.default_rng(2)
     theta = rng.dirichlet(np.full(5, 3.0))
     matrix = rng.dirichlet(np.ones(8), 5).T if isinstance(channel, str) else channel.dense()
@@ -176,7 +182,9 @@ def test_on_the_simplex_the_second_order_bias_of_an_interior_maximum_vanishes(
 
 
 def test_equal_weights_are_equation_13() -> None:
-    """p' = 1/M sum_m q_m' G_m^-1, over the mechanisms that somebody used; not over people, not by precision."""
+    """p' = 1/M sum_m q_m' G_m^-1, over the mechanisms that somebody used; not over people, not by
+    precision.
+    """
     for counts in ((60, 40, 20, 10), (60, 0, 20, 0)):
         rng = np.random.default_rng(3)
         tallies, inverted = [], []

@@ -37,7 +37,9 @@ def _columns() -> np.ndarray:
 
 
 def _bits(keep: float, other: float, ones: int | None) -> np.ndarray:
-    """(reports, 6): the law of six bits, independent or a subset of fixed size, of every value, with the bits of each report."""
+    """(reports, 6): the law of six bits, independent or a subset of fixed size, of every value,
+    with the bits of each report.
+    """
     rows = np.array(list(product([0, 1], repeat=6)))
     if ones is None:
         chances = np.where(rows == 1, other, 1 - other).prod(axis=1)[:, None]
@@ -69,7 +71,9 @@ def test_bits_have_the_moments_of_all_their_reports(ones: int | None) -> None:
 
 @pytest.mark.parametrize("second", [DirectChannel(3, 0.2, 0.4), SupportChannel(3, 0.3, 0.4)])
 def test_attributes_apart_have_the_moments_of_all_their_reports(second: Channel) -> None:
-    """The key is estimated by the reports about it alone: with bits of the value too, sums over values would be noisier."""
+    """The key is estimated by the reports about it alone: with bits of the value too, sums over
+    values would be noisier.
+    """
     first = DirectChannel(2, 0.3, 0.4)
     a = (np.eye(2)[:, 1] - 0.3) / 0.4
     if isinstance(second, DirectChannel):

@@ -1,4 +1,6 @@
-"""Marginals, associations and closed forms of several attributes against slow twins that list every report."""
+"""Marginals, associations and closed forms of several attributes against slow twins that list every
+report.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ WHOLE: dict[str, Channel] = {
 @pytest.mark.parametrize("keep", [[0], [2, 1]])
 @pytest.mark.parametrize("name", WHOLE)
 def test_marginal_channels_are_the_law_of_the_reports_summed(name: str, keep: list[int]) -> None:
-    """For every joint distribution: summing reports over the attributes left out gives the marginal channel of its marginal."""
+    """For every joint distribution: summing reports over the attributes left out gives the marginal
+    channel of its marginal.
+    """
     channel = WHOLE[name]
     rows = (
         [c.shape[0] for c in channel.channels] if isinstance(channel, KroneckerChannel) else SHAPE
@@ -99,7 +103,9 @@ SUMMED = [
 @pytest.mark.parametrize("keep", [[0], [1]])
 @pytest.mark.parametrize("name", [*SUMMED, "UtilityOptimizedRappor"])
 def test_variance_of_a_marginal_is_that_over_all_reports(name: str, keep: list[int]) -> None:
-    """By enumeration: E[Z(y)^2] - theta'^2, Z(y) the sums of the inverse of one report; summing the cells' variances is wrong."""
+    """By enumeration: E[Z(y)^2] - theta'^2, Z(y) the sums of the inverse of one report; summing the
+    cells' variances is wrong.
+    """
     mechanism = (
         warner.UtilityOptimizedRappor(PAIR, 1.0, sensitive=PAIR.labels[:2])
         if name == "UtilityOptimizedRappor"
@@ -124,7 +130,8 @@ def test_variance_of_a_marginal_is_that_over_all_reports(name: str, keep: list[i
             ).max()
             > 0.01
         )
-    # Also of a law that is not the one it was made for, where the rest given the kept attributes is the same.
+    # Also of a law that is not the one it was made for, where the rest given the kept attributes is
+    # the same.
     other = np.random.default_rng(4).dirichlet(np.ones(part.size))
     law = mechanism.probabilities().astype(float) @ (theta * lifted(other / part, PAIR.shape, keep))
     assert found.variance(other) == pytest.approx(law @ single**2 - other**2, rel=1e-9)

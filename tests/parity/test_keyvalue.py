@@ -51,7 +51,9 @@ def _ratio(law: Keyed, keys: int) -> Fraction:
 
 
 def _law(epsilon: float, second: float, first: float, keys: int, cells: int, apart: bool) -> Keyed:
-    """Key-value reports with a window of one cell at epsilon_2 ``second`` and keys at epsilon_1 ``first``."""
+    """Key-value reports with a window of one cell at epsilon_2 ``second`` and keys at epsilon_1
+    ``first``.
+    """
     e, one = Fraction(np.exp(second)), Fraction(np.exp(first))
     value = TwoLevel(e / (e + cells - 1), 1 / (e + cells - 1))
     keep, other = (
@@ -71,7 +73,9 @@ def test_the_ratio_of_a_law_is_that_of_all_its_reports(apart: bool, keys: int, c
 
 @pytest.mark.parametrize("apart", [True, False])
 def test_wrong_budgets_are_seen(apart: bool) -> None:
-    """epsilon = 1 = epsilon_2: keys at epsilon_1 = epsilon break it, at epsilon - epsilon_2 they waste it, and so do other slips."""
+    """epsilon = 1 = epsilon_2: keys at epsilon_1 = epsilon break it, at epsilon - epsilon_2 they
+    waste it, and so do other slips.
+    """
     cells = 3
     peak = float(_law(1.0, 1.0, 1.0, 3, cells, apart).value.high * cells)
     right = log_ratio(_law(1.0, 1.0, 1.0 - np.log(peak), 3, cells, apart).ratio(), 1)
@@ -151,7 +155,9 @@ def test_variances_of_moments_are_those_of_single_reports(key: str, value: str) 
 def test_few_reports_that_are_alike_do_not_make_a_mean_certain(
     key: str, value: str, n: int, epsilon: float
 ) -> None:
-    """Rejects the variance among the reports alone: five reports of the same were said to have a mean of 2, and no other."""
+    """Rejects the variance among the reports alone: five reports of the same were said to have a
+    mean of 2, and no other.
+    """
     mechanism = KeyValue(
         Categorical(["a", "b", "c"]), warner.Integers(0, 2), epsilon, key=key, value=value
     )
@@ -213,9 +219,11 @@ def test_the_adjoint_is_the_transposed_matrix(key: str) -> None:
 
 @pytest.mark.parametrize("key", ["unary", "direct"])
 def test_ends_of_intervals_of_shares_given_a_key_solve_fiellers_equation(key: str) -> None:
-    """(mean of g - r h)^2 = z^2 variance / n at either end r, g and h what each report adds to the share and to the frequency.
+    """(mean of g - r h)^2 = z^2 variance / n at either end r, g and h what each report adds to the
+    share and to the frequency.
 
-    The variance is that of the distribution whose share is r, the other values of the key keeping their proportions.
+    The variance is that of the distribution whose share is r, the other values of the key keeping
+    their proportions.
     """
     mechanism = warner.KeyValue(
         warner.Categorical(["a", "b"]),
@@ -252,7 +260,9 @@ def test_ends_of_intervals_of_shares_given_a_key_solve_fiellers_equation(key: st
 
 
 def test_mechanisms_are_mixed_by_what_their_reports_are_worth() -> None:
-    """Beside a large budget a small one must not count alike: the variance of a mixture is below that of either part."""
+    """Beside a large budget a small one must not count alike: the variance of a mixture is below
+    that of either part.
+    """
     keys, values = warner.Categorical(["a", "b"]), warner.Integers(0, 2)
     parts = [warner.KeyValue(keys, values, epsilon) for epsilon in (0.5, 4.0)]
     theta = np.full(6, 1 / 6)

@@ -167,7 +167,9 @@ def test_likelihood_of_whole_reports_is_the_oracles(
     ],
 )
 def test_quasi_likelihood_of_support_counts_is_the_oracles(name: str) -> None:
-    """sum_x S_x ln mu_x + (n - S_x) ln(1 - mu_x), mu = Pr(a report supports x), from enumerated reports; named, with its own gap."""
+    """sum_x S_x ln mu_x + (n - S_x) ln(1 - mu_x), mu = Pr(a report supports x), from enumerated
+    reports; named, with its own gap.
+    """
     size, n = 4, 800
     mechanism = MECHANISMS[name](warner.Integers(1, size), 1.0)
     rng = np.random.default_rng(0)
@@ -344,7 +346,9 @@ def test_several_budgets_are_solved_exactly(epsilons: list[float], n: int) -> No
 
 
 def test_the_stacks_inversion_weighs_by_precision() -> None:
-    """Half of the people at epsilon 0.1, half unprotected: equal weights [P1 eq 13] would have many times the error."""
+    """Half of the people at epsilon 0.1, half unprotected: equal weights [P1 eq 13] would have many
+    times the error.
+    """
     tallies = _groups(["RandomizedResponse"] * 2, [0.1, np.inf], n=3000)
     data = likelihood_data(tallies)
     theta = np.full(6, 1 / 6)
@@ -367,7 +371,9 @@ def test_tallies_on_different_domains_are_not_estimated_together() -> None:
 
 
 def test_worked_examples_of_three_values() -> None:
-    """METHODS 4.5: 3-RR (1/2, 1/4, 1/4). Reports 1,2,2,2,3: on the border, not stationary. 1,2,2,3: the degenerate one."""
+    """METHODS 4.5: 3-RR (1/2, 1/4, 1/4). Reports 1,2,2,2,3: on the border, not stationary. 1,2,2,3:
+    the degenerate one.
+    """
     channel = DirectChannel(3, 0.25, 0.25)
     border = direct(channel, np.array([1, 3, 1]) / 5)
     assert border == pytest.approx([0, 1, 0], abs=1e-15)
@@ -403,7 +409,9 @@ RANK_TWO = [[1 / 2, 1 / 3, 1 / 6], [1 / 3, 1 / 3, 1 / 3], [1 / 6, 1 / 3, 1 / 2]]
 
 
 def test_whether_the_maximum_is_unique_is_said() -> None:
-    """METHODS 4.5: the same channel of rank 2 has many maximisers for reports 1,2,3 and one for 1,1,1,2,2,3."""
+    """METHODS 4.5: the same channel of rank 2 has many maximisers for reports 1,2,3 and one for
+    1,1,1,2,2,3.
+    """
     many = _three(RANK_TWO, [1, 1, 1])
     assert str(many.unique).startswith("not unique") and many.probabilities[0] == pytest.approx(
         many.probabilities[2], abs=1e-4

@@ -93,7 +93,9 @@ def test_collisions_by_counting() -> None:
 
 
 def test_hash_spreads_pairs_of_labels() -> None:
-    """Over a pool of 2**16 seeds any two labels collide about 1/g of the time: 5 sd of a fair hash, all pairs at once."""
+    """Over a pool of 2**16 seeds any two labels collide about 1/g of the time: 5 sd of a fair hash,
+    all pairs at once.
+    """
     m = _collisions(2**16, 4, 64)[np.triu_indices(64, 1)]
     assert np.abs(m - 0.25).max() < 5 * np.sqrt(0.25 * 0.75 / 2**16)
 
@@ -117,7 +119,9 @@ def test_hash_channel_in_blocks_is_the_whole(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("seed", range(20))
 def test_projection_satisfies_its_optimality_conditions(seed: int) -> None:
-    """p = argmin |p - v|^2 on the simplex iff v - p is constant on the support and no larger off it."""
+    """p = argmin |p - v|^2 on the simplex iff v - p is constant on the support and no larger off
+    it.
+    """
     v = np.random.default_rng(seed).normal(0.1, 0.3, 1 + seed)
     p = project(v)
     assert p.sum() == pytest.approx(1, abs=1e-12) and (p >= 0).all()
@@ -158,7 +162,9 @@ def test_pure_python_projection() -> None:
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e6, 1e12, 1e18])
 def test_projections_sum_to_one_at_every_scale(scale: float) -> None:
-    """Rejects the sum without the largest taken off first: it loses the 1 in entries of 1e6, and finds nothing to keep in those of 1e18."""
+    """Rejects the sum without the largest taken off first: it loses the 1 in entries of 1e6, and
+    finds nothing to keep in those of 1e18.
+    """
     for seed in range(20):
         v = scale * np.random.default_rng(seed).normal(size=5)
         for entries in (v, v - v.mean(), v + 1 - v.sum(), np.repeat(v[:1], 5)):

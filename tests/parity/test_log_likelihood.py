@@ -1,4 +1,6 @@
-"""Log-likelihoods against sums over reports of the logarithm of their probability, by the mechanisms' exact tables."""
+"""Log-likelihoods against sums over reports of the logarithm of their probability, by the
+mechanisms' exact tables.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def _drawn(mechanism: Mechanism, seed: int = 0) -> tuple[Reports, np.ndarray]:
 
 @pytest.mark.parametrize("name", [*MECHANISMS, *PLACES])
 def test_the_log_likelihood_is_the_sum_of_the_logarithms_of_all_reports(name: str) -> None:
-    """The wrong program divides the rows of kept bits by a factor of each, and does not add its logarithm again."""
+    """The wrong program divides the rows of kept bits by a factor of each, and does not add its
+    logarithm again.
+    """
     mechanism = smallest(name)
     reports, theta = _drawn(mechanism)
     whole = _sum_of_logs(mechanism, reports, theta)
@@ -114,7 +118,9 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_several_mechanisms_add_up(kind: str) -> None:
-    """The wrong program takes n_g / n for part of each report's probability: two budgets are off by 2 x 40 log 2."""
+    """The wrong program takes n_g / n for part of each report's probability: two budgets are off by
+    2 x 40 log 2.
+    """
     tallies, total, theta = [], 0.0, np.array([0.4, 0.3, 0.2, 0.1])
     for i, (name, epsilon, keep) in enumerate(KINDS[kind]):
         mechanism = MECHANISMS[name](Integers(0, 3), epsilon)

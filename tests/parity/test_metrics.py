@@ -1,4 +1,6 @@
-"""Distances and summaries against slow definitions of the same: a linear programme, a fine grid, a loop."""
+"""Distances and summaries against slow definitions of the same: a linear programme, a fine grid, a
+loop.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the order of the values says, and few values: fast paths against slow ones, derivatives against differences, draws against the law."""
+"""What the order of the values says, and few values: fast paths against slow ones, derivatives
+against differences, draws against the law.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def test_gains_are_those_of_the_loop_over_frequencies() -> None:
 def test_what_each_value_adds_to_its_own_is_the_filters_derivative(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With the prior of powers held, by central differences; sizes with and without a real highest frequency."""
+    """With the prior of powers held, by central differences; sizes with and without a real highest
+    frequency.
+    """
     prior = np.array([0.5, 0.2, 0.2, 0.1])
     keep = np.array([1.0, 0.5, 0.1, 0.01])
 
@@ -99,7 +103,9 @@ def test_laws_given_the_sum_are_those_of_the_enumeration(size: int) -> None:
 
 
 def test_without_data_the_prior_is_dirichlet() -> None:
-    """Variance of each share under a flat likelihood: (1/K) (1 - 1/K) / (K c + 1), averaged over the concentrations."""
+    """Variance of each share under a flat likelihood: (1/K) (1 - 1/K) / (K c + 1), averaged over
+    the concentrations.
+    """
     few = SmallDomainPosterior.of(np.ones((4, 1025)))
     atoms = np.arange(1025) / 1024
     exact = np.mean([dirichlet(np.full(4, c)).var()[0] for c in SETTINGS.dirichlet_concentrations])
@@ -126,7 +132,9 @@ def test_draws_of_few_values_have_their_laws() -> None:
 
 
 def test_counts_less_what_others_have_in_them_are_those_of_the_collisions() -> None:
-    """y = theta + (S - (q' + (p - q') M) theta) / gap, with M counted seed by seed, then moved onto the sum."""
+    """y = theta + (S - (q' + (p - q') M) theta) / gap, with M counted seed by seed, then moved onto
+    the sum.
+    """
     mechanism = LocalHashing(Categorical([str(i) for i in range(30)]), 1.0, seeds=64)
     channel = mechanism.channel()
     assert hasattr(channel, "support_shares")
@@ -147,8 +155,9 @@ def test_counts_less_what_others_have_in_them_are_those_of_the_collisions() -> N
 
 
 def test_a_guess_changes_rows_apart_by_little() -> None:
-    """Values whose counts and guesses hardly differ are one row of the prior's data: the estimate with a row each is the same to a twentieth
-    of the noise."""
+    """Values whose counts and guesses hardly differ are one row of the prior's data: the estimate
+    with a row each is the same to a twentieth of the noise.
+    """
     rng = np.random.default_rng(4)
     theta = np.exp(np.sin(np.arange(120) / 12))
     theta /= theta.sum()

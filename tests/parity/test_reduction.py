@@ -1,4 +1,6 @@
-"""Mixture reduction and Wiener filtering against their definitions, step by step on dense matrices; post-processing likewise."""
+"""Mixture reduction and Wiener filtering against their definitions, step by step on dense matrices;
+post-processing likewise.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +106,8 @@ class Slow:
             now, step = np.array(weights), self.w @ posterior - np.array(weights)
             before = value
             while True:
-                # Rows that are parts of reports: as many times as long, but no share loses more than nine tenths unless EM's own step takes it.
+                # Rows that are parts of reports: as many times as long, but no share loses more
+                # than nine tenths unless EM's own step takes it.
                 longest = min(
                     (0.9 * a / -b for a, b in zip(now, step, strict=True) if b < 0),
                     default=math.inf,
@@ -205,7 +208,9 @@ def test_limits_are_the_papers_too(select: str, operation: str, k_min: int, tau:
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("kind", ["direct", "bit sums"])
 def test_merging_by_mean_counts_is_the_merged_channel(kind: str, seed: int) -> None:
-    """Randomised response and bit sums: the closed form on mean counts is the maximum over the dense matrix with merged columns."""
+    """Randomised response and bit sums: the closed form on mean counts is the maximum over the
+    dense matrix with merged columns.
+    """
     rng = np.random.default_rng(seed)
     size, n = 12, 4000
     channel = DirectChannel(size, 0.05, 0.4) if kind == "direct" else SupportChannel(size, 0.2, 0.3)
@@ -233,7 +238,9 @@ def test_merging_by_mean_counts_is_the_merged_channel(kind: str, seed: int) -> N
 
 
 def test_counts_are_not_averaged_where_values_differ() -> None:
-    """Merging a sensitive and an open value of utility-optimised RR: rows differ, and the mean of the counts is the mutant."""
+    """Merging a sensitive and an open value of utility-optimised RR: rows differ, and the mean of
+    the counts is the mutant.
+    """
     data = _facts(warner.UtilityOptimizedRR(_unordered(6), 1.0, sensitive=["v0", "v1"]), 2000)
     for labels, same in (
         ([0, 1, 2, 2, 3, 4], True),
@@ -291,7 +298,9 @@ def test_the_threshold_of_bins_is_the_curvature_at_the_uniform_distribution() ->
 
 
 def _published(g: np.ndarray, p: float, q: float, n: int, steps: int) -> np.ndarray:
-    """The improved iterative Wiener filter on the shares g of support, by the whole circulant matrix and its eigenvalues."""
+    """The improved iterative Wiener filter on the shares g of support, by the whole circulant
+    matrix and its eigenvalues.
+    """
     size = g.size
     turn = np.exp(-2j * np.pi * np.outer(np.arange(size), np.arange(size)) / size)
     h, spectrum = turn @ np.where(np.arange(size) == 0, p, q), turn @ g
@@ -355,7 +364,8 @@ def test_post_processing_is_its_definition(seed: int) -> None:
         total += v[x]
     if total > 0:
         assert base_cut(v) == pytest.approx(kept, abs=1e-15)
-    shares = v.copy()  # Norm-Sub: negatives to 0, a constant added to the rest, until the sum is 1 with none negative
+    # Norm-Sub: negatives to 0, a constant added to the rest, until the sum is 1 with none negative
+    shares = v.copy()
     for _ in range(50):
         shares = np.maximum(shares, 0)
         on = shares > 0

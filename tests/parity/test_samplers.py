@@ -34,7 +34,9 @@ class Scripted(Source):
         self._asked = 0
 
     def words(self, n: int, dtype: type) -> np.ndarray:
-        """First the upper 16 bits of every word, then for the m words still open a 64-bit word with the lower 48 on top."""
+        """First the upper 16 bits of every word, then for the m words still open a 64-bit word with
+        the lower 48 on top.
+        """
         if dtype is np.uint16:
             return np.array([w >> 48 for w in self._words], dtype=np.uint16)
         assert dtype is np.uint64
@@ -69,7 +71,9 @@ def test_below_is_the_comparison_of_64_bits(threshold: int) -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 255, 1000])
 @pytest.mark.parametrize("short", [0, 1, 5, 2**50])
 def test_cells_by_table_are_cells_by_division(count: int, short: int) -> None:
-    """At every edge, with 64 bits whole and by table; what lies beyond the last cell is drawn again, and only that."""
+    """At every edge, with 64 bits whole and by table; what lies beyond the last cell is drawn
+    again, and only that.
+    """
     width = 2**64 // (count + 2) + 1
     last = 2**64 - short - count * width
     edges = [k * width for k in range(count + 1)] + [2**64 - short]
@@ -101,7 +105,9 @@ def test_cells_by_table_are_cells_by_division(count: int, short: int) -> None:
 
 
 def test_uniform_redraws_what_would_favour_the_first() -> None:
-    """2**16 numbers do not divide into 5 equal parts: the one left over is drawn again, not folded onto a value."""
+    """2**16 numbers do not divide into 5 equal parts: the one left over is drawn again, not folded
+    onto a value.
+    """
 
     class Top(Source):
         played = False
@@ -124,7 +130,9 @@ def test_the_systems_randomness_is_the_operating_systems(monkeypatch: pytest.Mon
 
 
 class DigitVector(Source):
-    """Plays back bits by binary digit: the k-th call is answered with the k-th digit of each outcome's word."""
+    """Plays back bits by binary digit: the k-th call is answered with the k-th digit of each
+    outcome's word.
+    """
 
     def __init__(self, outcomes: np.ndarray) -> None:
         super().__init__(None)
@@ -182,7 +190,9 @@ def test_packed_bits_are_comparisons_of_64_bits(
 
 @pytest.mark.parametrize("threshold", [t for t in THRESHOLDS if 0 < t < 2**64])
 def test_bytes_by_table_are_cells_of_512_bits(threshold: int) -> None:
-    """Around every edge between two bytes, with 64-bit ties on either side, the table path finds the byte that whole integers give."""
+    """Around every edge between two bytes, with 64-bit ties on either side, the table path finds
+    the byte that whole integers give.
+    """
     weights = [
         threshold ** b.bit_count() * (2**64 - threshold) ** (8 - b.bit_count()) for b in range(256)
     ]
@@ -201,7 +211,9 @@ def test_bytes_by_table_are_cells_of_512_bits(threshold: int) -> None:
     tops = [e >> 448 for e in edges[:-1]]
 
     class Wide(Source):
-        """Each call takes from the same 512-bit numbers: their first 16 bits, the next 48 where open, the last 448 where tied."""
+        """Each call takes from the same 512-bit numbers: their first 16 bits, the next 48 where
+        open, the last 448 where tied.
+        """
 
         tied: ClassVar[list[int]]
 
@@ -223,7 +235,9 @@ def test_bytes_by_table_are_cells_of_512_bits(threshold: int) -> None:
 
 @pytest.mark.parametrize("threshold", [2**64 // 3, 2**62, 2**64 // 10**10])
 def test_both_ways_to_draw_bits_have_one_law(threshold: int) -> None:
-    """Ones among 8 * 10^6 bits, and their pairs in a byte, within 6.2 sd of their expectation on either path."""
+    """Ones among 8 * 10^6 bits, and their pairs in a byte, within 6.2 sd of their expectation on
+    either path.
+    """
     p = threshold / 2**64
     for draw in (
         Source(np.random.default_rng(1))._bits_by_byte,

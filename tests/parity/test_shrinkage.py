@@ -33,7 +33,9 @@ def _noise(size: int = 8, n: int = 3000, seed: int = 0) -> EstimateNoise:
 
 
 def test_posterior_means_are_the_integrals() -> None:
-    """Gamma prior of shape 4, binomial counts: atoms against quadrature, within a fiftieth of the posterior's spread."""
+    """Gamma prior of shape 4, binomial counts: atoms against quadrature, within a fiftieth of the
+    posterior's spread.
+    """
     noise = _noise()
     atoms = noise.atoms(1 / 8)
     law = next(
@@ -66,7 +68,9 @@ def _peak(count: float) -> float:
 
 
 def test_tilted_means_are_those_given_the_sum() -> None:
-    """Atoms on a lattice make the law given the sum an exact convolution; the tilt is within 3 % of a posterior's spread of it."""
+    """Atoms on a lattice make the law given the sum an exact convolution; the tilt is within 3 % of
+    a posterior's spread of it.
+    """
     rng = np.random.default_rng(4)
     size, cells = 30, 60
     atoms = np.arange(cells) / 200
@@ -121,7 +125,9 @@ def test_the_common_quantile_has_the_least_absolute_error_of_its_sum() -> None:
     "name", [n for n in SEEING if n not in ("SquareWave", "Piecewise", "ChannelMechanism")]
 )
 def test_the_noise_has_the_channels_variance(name: str, likelihood: str) -> None:
-    """Exactly for counts; in the normal form the rest of the distribution is taken as estimated. The least is one report in n^2."""
+    """Exactly for counts; in the normal form the rest of the distribution is taken as estimated.
+    The least is one report in n^2.
+    """
     mechanism = MECHANISMS[name](Integers(1, 7), 1.0)
     channel, n = mechanism.channel(), 1000
     theta = np.random.default_rng(0).dirichlet(np.ones(7))
@@ -140,7 +146,9 @@ def test_the_noise_has_the_channels_variance(name: str, likelihood: str) -> None
 
 
 def test_rows_that_are_told_apart_finely_make_the_same_prior() -> None:
-    """Values closer than a tenth of the noise are one row; with a row each, shares move by less than a twentieth of the noise."""
+    """Values closer than a tenth of the noise are one row; with a row each, shares move by less
+    than a twentieth of the noise.
+    """
     noise = _noise(size=200, n=20_000)
     atoms = noise.atoms(1 / 200)
     rows, first, counts = noise.subset(np.arange(200)).rows()
@@ -180,7 +188,9 @@ def test_sharpened_estimates_are_newtons_step() -> None:
 
 
 def test_likelihoods_of_several_budgets_are_products_of_binomial_laws() -> None:
-    """Bits at two budgets, against the binomial law of each group's counts, moved as the estimates were."""
+    """Bits at two budgets, against the binomial law of each group's counts, moved as the estimates
+    were.
+    """
     domain, people = Integers(1, 5), (400, 700)
     parts = [SupportChannel(5, 0.25, 0.3), SupportChannel(5, 0.1, 0.5)]
     channel, rng = StackChannel(parts, people), np.random.default_rng(4)

@@ -161,7 +161,9 @@ def test_the_penalty_leaves_polynomials_alone_and_its_scale_does_not_depend_on_t
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_many_reports_of_bits_are_expanded_without_loss(epsilon: float) -> None:
-    """Against the likelihood itself: the same estimate to 1 % in total variation, which is far less than its error."""
+    """Against the likelihood itself: the same estimate to 1 % in total variation, which is far less
+    than its error.
+    """
     mechanism = warner.SubsetSelection(Integers(0, 15), epsilon)
     truth = np.exp(-((np.arange(16) - 5) ** 2) / 20)
     rng = np.random.default_rng(5)
@@ -196,7 +198,9 @@ def test_a_finer_basis_is_the_same_model_where_the_truth_is_smooth() -> None:
 
 
 def test_smoothed_em_is_the_published_code() -> None:
-    """With the dense channel and the smoothing matrix, step by step: theta <- S (theta * A' (c / A theta)), made to sum to one."""
+    """With the dense channel and the smoothing matrix, step by step: theta <- S (theta * A' (c / A
+    theta)), made to sum to one.
+    """
     bins, n = 32, 4_000
     channel = warner.mechanisms.Piecewise(Interval(0, 1, bins), 1.0, cells=64).channel()
     w = channel.simulate(

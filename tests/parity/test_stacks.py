@@ -1,4 +1,6 @@
-"""The inverse of several channels together, where not all of them have one of their own, against enumeration."""
+"""The inverse of several channels together, where not all of them have one of their own, against
+enumeration.
+"""
 
 from __future__ import annotations
 
@@ -77,12 +79,15 @@ def test_reports_of_one_person_together_are_estimated_by_every_method(name: str)
         assert found.has_intervals and (bounds[:, 0] <= bounds[:, 1]).all()
     data = likelihood_data(tally)
     sd = np.sqrt(data.channel.variance(SHARES) / data.n)
-    # 6.1 standard deviations: alpha is 1e-9. The wrong program averages an inverse that there is not.
+    # 6.1 standard deviations: alpha is 1e-9. The wrong program averages an inverse that there is
+    # not.
     assert (np.abs(data.channel.invert(data.weights) - SHARES) < 6.1 * sd).all()
 
 
 def test_the_weights_of_least_variance_are_found() -> None:
-    """Against least squares with the exact covariance of the groups' frequencies at the uniform distribution, pseudo-inverted."""
+    """Against least squares with the exact covariance of the groups' frequencies at the uniform
+    distribution, pseudo-inverted.
+    """
     first, people = FIRST["values"](), (1000, 2000)
     stack = StackChannel([first.channel(), _cloaking().channel()], people)
     even = np.full(5, 0.2)
@@ -91,7 +96,8 @@ def test_the_weights_of_least_variance_are_found() -> None:
     for block, matrix, n in zip((slice(0, 5), slice(5, 8)), rows, people, strict=True):
         d = matrix @ even
         covariance[block, block] = (np.diag(d) - np.outer(d, d)) / n
-    # Constants are known without error: a little of them in the covariance keeps them in the estimate.
+    # Constants are known without error: a little of them in the covariance keeps them in the
+    # estimate.
     matrix, fixed = np.concatenate(rows), 1e-9 * np.eye(8)
     inverse = np.linalg.inv(covariance + fixed)
     best = np.linalg.solve(matrix.T @ inverse @ matrix, matrix.T @ inverse)
@@ -143,7 +149,9 @@ def test_a_stack_of_kept_reports_is_inverted_like_their_counts() -> None:
 
 
 def test_the_variance_of_a_stack_is_that_of_its_simulated_estimates() -> None:
-    """2000 runs: relative sd of a variance 3.2 %, limits 6.1 of them. The wrong program takes each group's mean for theta."""
+    """2000 runs: relative sd of a variance 3.2 %, limits 6.1 of them. The wrong program takes each
+    group's mean for theta.
+    """
     first = FIRST["independent bits"]()
     stack = StackChannel([first.channel(), _cloaking().channel()], (1000, 2000))
     rng = np.random.default_rng(5)

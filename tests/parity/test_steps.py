@@ -38,9 +38,11 @@ def _both(
 def test_a_number_of_steps_on_bit_sums_is_worth_as_many_on_whole_reports(
     name: str, size: int, epsilon: float
 ) -> None:
-    """Squared errors after 1 to 300 steps within a factor 1.6 of each other, on the mean of 4 runs; measured at most 1.3.
+    """Squared errors after 1 to 300 steps within a factor 1.6 of each other, on the mean of 4 runs;
+    measured at most 1.3.
 
-    The wrong program takes every row of a bit for a report of its own. Its errors after 30 steps are more than twice as large.
+    The wrong program takes every row of a bit for a report of its own. Its errors after 30 steps
+    are more than twice as large.
     """
     shares = 1 / np.arange(1, size + 1)
     shares /= shares.sum()
@@ -61,7 +63,8 @@ def test_a_number_of_steps_on_bit_sums_is_worth_as_many_on_whole_reports(
 
 @pytest.mark.parametrize("name", BITS)
 def test_smoothed_steps_on_bit_sums_lead_away_from_the_uniform_distribution(name: str) -> None:
-    """100 values, 20,000 people: the squared error is that of whole reports within a tenth, and a fifth of the uniform's.
+    """100 values, 20,000 people: the squared error is that of whole reports within a tenth, and a
+    fifth of the uniform's.
 
     The wrong program stops after one step and returns the uniform distribution.
     """
@@ -80,7 +83,9 @@ def test_smoothed_steps_on_bit_sums_lead_away_from_the_uniform_distribution(name
 
 
 def test_longer_steps_never_lower_the_quasi_likelihood_nor_leave_the_simplex() -> None:
-    """Keep probabilities near 1 and few people: steps as long as on whole reports overshoot, and are shortened."""
+    """Keep probabilities near 1 and few people: steps as long as on whole reports overshoot, and
+    are shortened.
+    """
     for seed, keep in ((0, 0.99), (1, 0.9), (2, 0.5)):
         mechanism, rng = (
             warner.UnaryEncoding(Integers(0, 3), 6.0, keep=keep),
@@ -94,9 +99,11 @@ def test_longer_steps_never_lower_the_quasi_likelihood_nor_leave_the_simplex() -
 
 
 def test_one_and_the_same_step_for_stacks_of_bit_sums_and_values() -> None:
-    """Groups of bits and of values: to first order the step is the mean of the groups' own steps, by people.
+    """Groups of bits and of values: to first order the step is the mean of the groups' own steps,
+    by people.
 
-    The wrong program weighs groups by rows, so that the bits of 1000 people outweigh the values of 3000.
+    The wrong program weighs groups by rows, so that the bits of 1000 people outweigh the values of
+    3000.
     """
     domain = Integers(0, 9)
     values, bits = warner.RandomizedResponse(domain, 1.0), warner.UnaryEncoding(domain, 1.0)
@@ -113,7 +120,9 @@ def test_one_and_the_same_step_for_stacks_of_bit_sums_and_values() -> None:
 
 
 def test_the_number_of_steps_that_the_data_choose_is_that_of_whole_reports() -> None:
-    """Within a factor 3: held-out bits are not held-out reports. The wrong program takes as many times more as there are values, 16."""
+    """Within a factor 3: held-out bits are not held-out reports. The wrong program takes as many
+    times more as there are values, 16.
+    """
     shares = 1 / np.arange(1, 17)
     sums, kept = _both("OUE", shares / shares.sum(), 4000, 1.0, 0)
     found, whole = (

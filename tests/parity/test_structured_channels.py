@@ -77,7 +77,8 @@ def _planar(height: int, width: int, epsilon: float) -> tuple[PlanarChannel, np.
     down = np.cumsum(quarter[::-1], axis=0)[::-1]
     right = np.cumsum(quarter[:, ::-1], axis=1)[:, ::-1]
     both = np.cumsum(down[:, ::-1], axis=1)[:, ::-1]
-    # Tails that start at 0 or below hold both signs; only >= 0 is asked for, and the channel asks at distances >= 0.
+    # Tails that start at 0 or below hold both signs; only >= 0 is asked for, and the channel asks
+    # at distances >= 0.
     cut = (slice(height), slice(width))
     return PlanarChannel(quarter[cut], down[cut], right[cut], both[cut]), dense
 
@@ -215,7 +216,8 @@ def test_inverse_and_its_moments_are_those_of_its_weights(name: str) -> None:
     several = np.random.default_rng(2).random((dense.shape[0], 2))
     assert channel.invert(several) == pytest.approx(weights @ several, rel=1e-7, abs=1e-9)
     if channel.rows_per_report > 1:
-        return  # rows are parts of reports there: tests/laws checks those by enumerating whole reports
+        # rows are parts of reports there: tests/laws checks those by enumerating whole reports
+        return
     total, own = channel.inverse_moments(theta)
     assert total == pytest.approx(weights**2 @ (dense @ theta), rel=1e-7)
     assert own == pytest.approx((weights**2 * dense.T).sum(axis=1), rel=1e-7)
@@ -314,7 +316,9 @@ def test_maximum_is_the_oracles_by_every_solver(name: str, n: int) -> None:
 
 
 def test_rows_of_several_reports_have_their_maximum() -> None:
-    """[P4 sec VI]: one person, many reports: the maximum is the value under which they are likeliest."""
+    """[P4 sec VI]: one person, many reports: the maximum is the value under which they are
+    likeliest.
+    """
     channel = MECHANISMS["HadamardResponse"](warner.Integers(1, 5), 2.0).channel()
     rng = np.random.default_rng(0)
     reports = rng.choice(channel.shape[0], (1, 40), p=channel.columns(np.array([3]))[:, 0])
@@ -327,7 +331,9 @@ def test_rows_of_several_reports_have_their_maximum() -> None:
 
 
 def test_em_extrapolated_beats_em_and_never_falls_below_its_first_step() -> None:
-    """Few hundred products reach what plain EM misses after thousands; a case that needs the fallback to plain steps too."""
+    """Few hundred products reach what plain EM misses after thousands; a case that needs the
+    fallback to plain steps too.
+    """
     channel = GeometricChannel(60, 0.6)
     rng = np.random.default_rng(0)
     w = channel.simulate(rng.dirichlet(np.full(60, 0.3)), 50_000, rng)
@@ -343,7 +349,9 @@ def test_em_extrapolated_beats_em_and_never_falls_below_its_first_step() -> None
 
 
 def test_parts_of_reports_have_no_joint_law() -> None:
-    """A person's report counts for several rows there: drawing rows one by one would be another mechanism."""
+    """A person's report counts for several rows there: drawing rows one by one would be another
+    mechanism.
+    """
     channel = KroneckerChannel([_tied(3, True)[0], DirectChannel(2, 0.2, 0.6)])
     theta, rng = np.full(channel.shape[1], 1 / channel.shape[1]), np.random.default_rng(0)
     people = np.ones(theta.size, dtype=int)
@@ -365,7 +373,9 @@ def test_reports_beyond_the_values_count_for_the_nearest() -> None:
 
 
 def test_uniqueness_is_not_lost_to_rounding() -> None:
-    """A degenerate maximum with a share of 1e-12 left by a solver; a row much rarer than the others; columns almost alike."""
+    """A degenerate maximum with a share of 1e-12 left by a solver; a row much rarer than the
+    others; columns almost alike.
+    """
     degenerate = DenseChannel(np.array([[0.5, 0.3, 0.2], [0.5, 0.7, 0.8]]))
     fit = warner.MaximumLikelihood().fit(
         LikelihoodData(degenerate, np.array([0.5, 0.5]), 2, warner.Integers(1, 3))
@@ -393,7 +403,9 @@ def test_uniqueness_is_not_lost_to_rounding() -> None:
 
 
 def test_the_inverse_of_a_tall_matrix_is_the_one_of_least_variance() -> None:
-    """At the uniform distribution, over all left inverses; plain least squares, which ignores how rare a report is, has more."""
+    """At the uniform distribution, over all left inverses; plain least squares, which ignores how
+    rare a report is, has more.
+    """
     rng = np.random.default_rng(0)
     matrix = rng.dirichlet(np.r_[np.full(5, 5.0), np.full(5, 0.3)], 3).T
     channel = DenseChannel(matrix)

@@ -54,7 +54,9 @@ def _rappor(p: np.ndarray, s: int, epsilon: float) -> tuple[float, float]:
 def test_expected_losses_are_the_published_ones(
     size: int, members: int, epsilon: float, seed: int
 ) -> None:
-    """Props 6, 9, 14, 17; with everything sensitive, randomised response and RAPPOR (tables 3 and 4)."""
+    """Props 6, 9, 14, 17; with everything sensitive, randomised response and RAPPOR (tables 3 and
+    4).
+    """
     p = np.random.default_rng(seed).dirichlet(np.ones(size))
     uniform_rr, uniform_rappor = (
         RandomizedResponse(Integers(0, size - 1), epsilon),
@@ -76,7 +78,9 @@ def test_expected_losses_are_the_published_ones(
 def test_expected_losses_are_those_of_simulated_reports(
     size: int, members: int, epsilon: float
 ) -> None:
-    """Within 2 %: the mean of 4000 runs has a standard error below 0.5 %. The mutant that forgets the factor 2 / pi is 25 % off."""
+    """Within 2 %: the mean of 4000 runs has a standard error below 0.5 %. The mutant that forgets
+    the factor 2 / pi is 25 % off.
+    """
     rng = np.random.default_rng(1)
     p = rng.dirichlet(np.full(size, 3.0))
     domain = Integers(0, size - 1)
@@ -168,7 +172,9 @@ def test_no_distribution_is_worse_than_the_worst(seed: int) -> None:
 
 
 def test_limits_of_tables_three_and_four() -> None:
-    """Small epsilon: K sqrt(K-1) / eps and 2K / eps, |S| in place of K; eps = ln K: twice, K^(1/4) times, and the non-private line."""
+    """Small epsilon: K sqrt(K-1) / eps and 2K / eps, |S| in place of K; eps = ln K: twice, K^(1/4)
+    times, and the non-private line.
+    """
     size, members, tiny = 64, 4, 1e-4
     domain = Integers(0, size - 1)
     rr, rappor = _pair(size, members, tiny)

@@ -1,4 +1,6 @@
-"""Tables of tuples against a loop over people, and what is estimated from them against the dense law."""
+"""Tables of tuples against a loop over people, and what is estimated from them against the dense
+law.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +109,8 @@ def test_estimates_of_tuples_are_those_of_the_dense_law(name: str) -> None:
     )
     t = np.full(theta.size, 1 / theta.size)
     found = warner.estimate(tally, warner.ExpectationMaximization(1)).probabilities
-    # A report counts for ``copies`` rows, and its step is as many times as long unless the quasi-likelihood would fall.
+    # A report counts for ``copies`` rows, and its step is as many times as long unless the
+    # quasi-likelihood would fall.
     longest = found / t - 1
     step = dense.T @ (data.weights / (dense @ t)) - 1
     pace = float(longest @ step / (step @ step))
@@ -133,7 +136,8 @@ def test_one_attribute_of_a_tuple_is_estimated_as_if_it_had_been_asked_alone(nam
     columns = mechanism.schema.split(reports.columns)
     for attribute, part in mechanism.parts.items():
         if isinstance(part, warner.Repeated):
-            continue  # alone it keeps the tuples seen, here it has rows for all: other rows, one likelihood
+            # alone it keeps the tuples seen, here it has rows for all: other rows, one likelihood
+            continue
         alone = likelihood_data(part.tally(part.reports(columns[attribute])))
         within = likelihood_data(mechanism.tally(reports), [attribute])
         assert within.domain == alone.domain and type(within.channel) is type(alone.channel)
@@ -181,7 +185,9 @@ def test_rows_of_a_channel_are_those_of_its_matrix() -> None:
 def test_rows_of_reports_of_bits_are_read_off_and_not_multiplied_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One product with all reports for every report was 28 of the 30 s that 20,000 people with four reports of 100 bits took."""
+    """One product with all reports for every report was 28 of the 30 s that 20,000 people with four
+    reports of 100 bits took.
+    """
     rng = np.random.default_rng(1)
     channel = SupportRows(np.packbits(rng.integers(0, 2, (9, 11)), axis=1), 11, rng.random(9), 1.5)
     want = channel.dense()[[3, 0, 8]]

@@ -48,7 +48,7 @@ def test_a_matrix_has_no_structure_to_tell_of() -> None:
     assert channel.has_inverse() and channel.has_wald_intervals(w) and channel.has_moments
     assert not (channel.is_keyed or channel.reports_are_values or channel.rows_are_bit_sums)
     for refused in (channel.support_shares, channel.supports):
-        with pytest.raises(warner.ArgumentError, match="support"):
+        with pytest.raises(warner.errors.ArgumentError, match="support"):
             refused(w)
 
 
@@ -85,7 +85,7 @@ def test_a_stack_of_observed_reports_is_no_channel_and_cannot_be_simulated() -> 
     assert not isinstance(stack, Channel) and not hasattr(stack, "simulate")
     assert isinstance(stack.complete(), Channel)
     for operator in (bits, stack):
-        with pytest.raises(warner.ArgumentError, match="observed reports alone"):
+        with pytest.raises(warner.errors.ArgumentError, match="observed reports alone"):
             operator.simulate_tally(theta, 10, rng)
     w = stack.stack([full.matvec(theta), np.array([0.5, 0.5])])
     assert [people for _, _, people in stack.split_groups(w, 3)] == [1, 2]

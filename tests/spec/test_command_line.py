@@ -215,7 +215,9 @@ def test_tallies_of_other_studies_do_not_merge(here: Path) -> None:
 
 @pytest.mark.parametrize("line", [f"3,no,{SECRET}", f"3,{SECRET}", f"{SECRET},no", f"+{SECRET},no"])
 def test_no_error_carries_an_answer_with_it(here: Path, line: str) -> None:
-    """Not in its text, its attributes, nor in the error that it arose from: a traceback would print them all."""
+    """Not in its text, its attributes, nor in the error that it arose from: a traceback would print
+    them all.
+    """
     Path("bad.csv").write_text(f"age,smokes\n1,yes\n{line}\n")
     with pytest.raises(warner.WarnerError) as caught:
         list(read_values("bad.csv", warner.Study.load("study.toml").domains))
@@ -249,7 +251,9 @@ def test_columns_of_other_types_are_refused_by_place(here: Path) -> None:
 
 
 def _resealed(path: str, change: tuple[str, str]) -> None:
-    """Edit a CSV report file and put a checksum that fits: an attack that the seal is not meant to stop."""
+    """Edit a CSV report file and put a checksum that fits: an attack that the seal is not meant to
+    stop.
+    """
     text = Path(path).read_text()
     assert change[0] in text
     text = re.sub(
@@ -440,7 +444,8 @@ def test_the_demo_leaves_what_it_says(here: Path) -> None:
     assert {p.name for p in Path("d").iterdir()} == made
     assert "32,561 people" in text and text.count("Total variation from the truth") == 2
     distances = [float(d) for d in re.findall(r"truth (0\.\d+);", text)]
-    # Expected TV is about 0.06 and 0.02; an estimator that returned the uniform distribution would be at 0.5 and 0.5.
+    # Expected TV is about 0.06 and 0.02; an estimator that returned the uniform distribution would
+    # be at 0.5 and 0.5.
     assert distances[0] < 0.12 and distances[1] < 0.06
     assert load_tallies("d/tally.json")["education"].n == 32_561
     run("estimate", "d/reports.parquet")

@@ -27,7 +27,9 @@ def _tally(domain: warner.Domain, n: int = 3000, epsilon: float = 1.0) -> warner
 
 
 def test_the_ranking_is_that_of_the_errors_on_the_same_tallies() -> None:
-    """Against the errors computed one by one; the unbiased estimate's mean is its closed-form variance within 5 standard errors."""
+    """Against the errors computed one by one; the unbiased estimate's mean is its closed-form
+    variance within 5 standard errors.
+    """
     tally = _tally(Categorical([f"v{i}" for i in range(30)]))
     found = warner.compare(tally, [Inversion(), Inversion("project"), Uniform()], runs=50)
     assert [line.error for line in found.results] == sorted(line.error for line in found.results)

@@ -11,7 +11,9 @@ from warner.results import intervals
 
 
 def test_the_intervals_that_are_counted_are_those_that_are_shown() -> None:
-    """An estimate pulled far from the unbiased one widens the intervals shown; plain Wald intervals do not hold it."""
+    """An estimate pulled far from the unbiased one widens the intervals shown; plain Wald intervals
+    do not hold it.
+    """
     mechanism = warner.RandomizedResponse(Categorical([str(i) for i in range(40)]), 4.0)
     answers = [str(i % 4) for i in range(3000)]
     result = warner.estimate(

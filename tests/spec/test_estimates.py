@@ -157,7 +157,9 @@ def test_without_protection_respondents_are_known_exactly() -> None:
 
 
 def test_an_interval_holds_its_estimate_even_where_that_was_shrunk() -> None:
-    """Even shares of 40 values: some are shrunk out of their Wald intervals, which are then widened; asked for by kind they are as they were."""
+    """Even shares of 40 values: some are shrunk out of their Wald intervals, which are then
+    widened; asked for by kind they are as they were.
+    """
     mechanism, rng = (
         warner.RandomizedResponse(Categorical(list(range(40))), 0.5),
         np.random.default_rng(2),
@@ -324,7 +326,8 @@ def test_messages_state_name_rule_value_and_remedy() -> None:
 
 
 def test_bootstrap_limits_are_reflected_around_the_estimate() -> None:
-    """2 f - upper quantile, 2 f - lower quantile: an estimator that only errs upwards has its truth below, so its interval lies below.
+    """2 f - upper quantile, 2 f - lower quantile: an estimator that only errs upwards has its truth
+    below, so its interval lies below.
 
     The wrong program that reports the quantiles themselves puts it above.
     """

@@ -438,7 +438,9 @@ def test_answers_that_are_no_text_are_refused_by_position(
 
 
 def test_forged_tallies_are_named_errors(tmp_path: Path) -> None:
-    """Entries of a tally file replaced by all kinds of JSON: never another error than the library's own."""
+    """Entries of a tally file replaced by all kinds of JSON: never another error than the library's
+    own.
+    """
     COIN.tally(COIN.reports([0, 1])).save(tmp_path / "t.json")
     text = (tmp_path / "t.json").read_text()
     strange = [

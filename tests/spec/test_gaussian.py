@@ -16,7 +16,9 @@ from warner.privacy.likelihood_ratios import hockey_stick
 
 
 def test_calibration_is_the_analytic_one() -> None:
-    """delta of the continuous mechanism at the sigma found is the one asked for, by quadrature; the classical sigma is larger."""
+    """delta of the continuous mechanism at the sigma found is the one asked for, by quadrature; the
+    classical sigma is larger.
+    """
     for epsilon, delta in ((0.1, 1e-3), (1.0, 1e-5), (5.0, 1e-8)):
         sigma = calibrate(epsilon, delta)
         x = np.linspace(-12 * sigma, 1 + 12 * sigma, 400_001)
@@ -80,7 +82,9 @@ def test_the_exact_law_is_what_the_channel_says() -> None:
     [(1.0, 1e-6), (1.0, 1e-11), (0.1, 1e-9), (5.0, 1e-6), (30.0, 1e-6), (1.0, 1e-12)],
 )
 def test_cut_tails_are_counted(epsilon: float, delta: float) -> None:
-    """In exact fractions, far tails included: once claimed a part in 10^7 too little, and 0 at 1e-15."""
+    """In exact fractions, far tails included: once claimed a part in 10^7 too little, and 0 at
+    1e-15.
+    """
     from fractions import Fraction
 
     mechanism = Gaussian(Integers(0, 1), epsilon, delta)
@@ -166,7 +170,9 @@ def test_points_close_to_each_other_and_far_from_others_take_little_memory() -> 
 
 
 def test_noise_has_the_variance_it_says() -> None:
-    """Mean and variance of 200,000 reports of one number, within 6.5 sd; the wrong program takes sigma for the variance."""
+    """Mean and variance of 200,000 reports of one number, within 6.5 sd; the wrong program takes
+    sigma for the variance.
+    """
     mechanism, n = Gaussian(Interval(0, 10, 4), 2.0, 1e-5), 200_000
     report = (
         mechanism.randomize(np.full(n, 3.21), np.random.default_rng(5))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner import LDP, OSLDP, ULDP, ApproximateLDP, MetricLDP
+from warner.privacy import LDP, OSLDP, ULDP, ApproximateLDP, MetricLDP
 from warner.privacy.guarantees import Guarantee
 
 EACH: list[Guarantee] = [

@@ -1,4 +1,6 @@
-"""The house: rooms import only from rooms above them, the device half needs numpy alone, importing is quick."""
+"""The house: rooms import only from rooms above them, the device half needs numpy alone, importing
+is quick.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from pathlib import Path
 import warner
 
 ROOT = Path(warner.__file__).parent
-# From the ground floor up. A room imports only from rooms listed before it. The rooms errors and theory are
-# one file each, and show what is public of _core and design.
+# From the ground floor up. A room imports only from rooms listed before it. The rooms errors and
+# theory are one file each, and show what is public of _core and design.
 ROOMS = [
     "_core",
     "errors",

@@ -1,4 +1,6 @@
-"""What joint estimates say of some attributes, of their dependence, and which way of asking errs least. One sentence per test."""
+"""What joint estimates say of some attributes, of their dependence, and which way of asking errs
+least. One sentence per test.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ SHAPE = DOMAIN.shape
 
 
 def keep(size: int, share: float = 0.5) -> DirectChannel:
-    """[P5]'s randomisation (METHODS 9.2): a value is kept with probability ``share``, else uniform over all."""
+    """[P5]'s randomisation (METHODS 9.2): a value is kept with probability ``share``, else uniform
+    over all.
+    """
     return DirectChannel(size, (1 - share) / size, share)
 
 
@@ -62,7 +66,9 @@ def fitted(method: Estimator, n: int = 20_000, seed: int = 0) -> tuple[Estimate,
 
 
 def test_the_worked_example_of_p5_gives_what_its_formula_gives() -> None:
-    """METHODS 9.1: 0.45, 0.05, 0.05, 0.45, and a MAE of 0.075; the paper prints 0.375, 0.075, 0.275, 0.375, which sums to 1.1."""
+    """METHODS 9.1: 0.45, 0.05, 0.05, 0.45, and a MAE of 0.075; the paper prints 0.375, 0.075,
+    0.275, 0.375, which sums to 1.1.
+    """
     pair = Product(a=Integers(1, 2), b=Integers(1, 2))
     data = LikelihoodData(
         KroneckerChannel([keep(2), keep(2)]), np.array([0.3, 0.2, 0.2, 0.3]), 10, pair
@@ -156,7 +162,9 @@ def test_marginals_become_rows_and_json_and_say_their_intervals() -> None:
 
 
 def test_functions_of_a_marginal_are_functions_of_the_whole() -> None:
-    """A matrix of weights and the same as a function give the same bootstrap; weights of another shape are refused."""
+    """A matrix of weights and the same as a function give the same bootstrap; weights of another
+    shape are refused.
+    """
     age = fitted(MaximumLikelihood())[0].marginal("age")
     weights = np.array([[0.0, 1.0, 2.0, 3.0]])
     by = [
@@ -372,7 +380,9 @@ def test_comparisons_take_estimates_and_refuse_what_they_cannot_compare() -> Non
 
 
 def test_a_start_from_independence_needs_no_inverse() -> None:
-    """One attribute known by a single bit, whose channel has none; hashes of combinations, which tell no attributes apart."""
+    """One attribute known by a single bit, whose channel has none; hashes of combinations, which
+    tell no attributes apart.
+    """
     bit = warner.mechanisms.StochasticRounding(Interval(0.0, 1.0, 4), 1.0).channel()
     pair = Product(a=Interval(0.0, 1.0, 4), b=Integers(0, 2))
     method = warner.ExpectationMaximization("auto", start="independent")
@@ -400,7 +410,9 @@ def test_steps_from_independence_do_not_depend_on_the_order_of_attributes() -> N
 
 
 def test_the_inversion_of_some_attributes_adds_no_noise_of_others() -> None:
-    """Unbiased shares of bits sum to one on average only: sums over them had 16 times the variance, and a bootstrap that did not know of it."""
+    """Unbiased shares of bits sum to one on average only: sums over them had 16 times the variance,
+    and a bootstrap that did not know of it.
+    """
     domain = Product(a=Categorical(["x", "y"]), b=Categorical(["p", "q", "r", "s"]))
     survey = warner.PerAttribute(
         domain,
@@ -440,7 +452,9 @@ def test_clusters_come_from_a_tally_of_pairs() -> None:
 
 
 def test_numbers_of_a_marginal_are_bounded_by_its_own_reports() -> None:
-    """The mean and median of one of two attributes: within seconds, around the truth, and holding the estimate."""
+    """The mean and median of one of two attributes: within seconds, around the truth, and holding
+    the estimate.
+    """
     both = Product(smokes=Categorical(["no", "yes"]), pay=Interval(0, 1, bins=32))
     survey = warner.PerAttribute(
         both,

@@ -99,7 +99,9 @@ def test_direct_rounding_is_randomised_response_over_keys_and_signs() -> None:
 
 
 def test_unary_rounding_is_pure() -> None:
-    """A report's probabilities under pairs of a key and an end of the range have two levels, a factor e apart [METHODS 2]."""
+    """A report's probabilities under pairs of a key and an end of the range have two levels, a
+    factor e apart [METHODS 2].
+    """
     rows = KeyValue(Categorical(["a", "b"]), Integers(0, 1), 1.0).probabilities().astype(float)
     ratios = (rows / rows.min(axis=1, keepdims=True)).ravel()
     assert np.minimum(abs(ratios - 1), abs(ratios - math.e)).max() < 1e-12
@@ -160,7 +162,9 @@ def test_means_of_rounded_values_are_pckvs_formula(key: str) -> None:
 
 @pytest.mark.parametrize("key, value", VARIANTS)
 def test_frequencies_and_means_are_unbiased(key: str, value: str) -> None:
-    """On exactly expected counts every method that is consistent gives the truth; EM's early stop is not such a method."""
+    """On exactly expected counts every method that is consistent gives the truth; EM's early stop
+    is not such a method.
+    """
     mechanism = _make(key, value)
     data = _facts(mechanism)
     fit = KeyMeans(clip=False).fit(data)
@@ -299,7 +303,9 @@ def test_several_budgets_are_estimated_from_together() -> None:
 
 
 def test_merging_stays_inside_a_key() -> None:
-    """P3's reduction of a key's values; over the whole channel values of different keys may share an estimate."""
+    """P3's reduction of a key's values; over the whole channel values of different keys may share
+    an estimate.
+    """
     data = _facts(_make("direct", "piecewise", 1.0), 5000)
     fit = PerKey(MixtureReduction()).fit(data)
     assert fit.components is not None and 4 <= fit.components < 32 and fit.status is Status.STOPPED
@@ -360,7 +366,9 @@ def test_people_with_several_pairs_are_sampled_and_scaled_back(key: str) -> None
 
 
 def test_pairs_beyond_the_most_are_drawn_less_often() -> None:
-    """With three pairs and pairs=1 a key that everybody holds comes out at 1/3: the truncation that the docstring states."""
+    """With three pairs and pairs=1 a key that everybody holds comes out at 1/3: the truncation that
+    the docstring states.
+    """
     mechanism = _make("direct", "rounding", 6.0, pairs=1)
     people = [[{"key": k, "value": 0.0} for k in "abc"]] * 20_000
     found = warner.estimate(mechanism.tally(mechanism.randomize(people, np.random.default_rng(3))))
@@ -510,7 +518,8 @@ def test_a_distribution_of_two_attributes_is_conditioned_whatever_made_it() -> N
     assert low < 1 < high and one.interval().shape == (3, 2)
     rows = found.frequencies()
     assert [row["estimate"] for row in rows] == pytest.approx([2 / 3, 1 / 3], abs=0.05)
-    # Frequencies and shares have closed intervals: no bootstrap, whose limits at a share of 0 are both 0.
+    # Frequencies and shares have closed intervals: no bootstrap, whose limits at a share of 0 are
+    # both 0.
     assert [[row["low"], row["high"]] for row in rows] == found.marginal("key").interval().tolist()
     low, high = one.interval()[1]
     assert low == 0 and high > 0.002
@@ -650,9 +659,11 @@ epsilon = 1.0
 def test_padding_is_sent_as_a_mixture_of_the_domains_values(
     values: Any, key: str, value: str
 ) -> None:
-    """What people without pairs send is the even mixture of padding's columns: chi-square, alpha 1e-9.
+    """What people without pairs send is the even mixture of padding's columns: chi-square, alpha
+    1e-9.
 
-    A program whose padding has the value in the middle fails: of Integers(0, 1) no mixture of the two ends is as likely in the middle.
+    A program whose padding has the value in the middle fails: of Integers(0, 1) no mixture of the
+    two ends is as likely in the middle.
     """
     cells = {} if value == "rounding" else {"cells": 9}
     mechanism = KeyValue(
@@ -671,7 +682,9 @@ def test_padding_is_sent_as_a_mixture_of_the_domains_values(
 
 
 def test_methods_agree_where_padding_is_half_of_what_is_drawn() -> None:
-    """The maximum of the likelihood took padding in the middle for keys that nobody has: 0.40 of draws for 0.25, and 0.02 for 0.38."""
+    """The maximum of the likelihood took padding in the middle for keys that nobody has: 0.40 of
+    draws for 0.25, and 0.02 for 0.38.
+    """
     mechanism = KeyValue(
         Categorical(["a", "b"]),
         Integers(0, 1),

@@ -1,4 +1,6 @@
-"""Labels and names may come from files of others: they are text wherever they are shown, and nothing else."""
+"""Labels and names may come from files of others: they are text wherever they are shown, and
+nothing else.
+"""
 
 from __future__ import annotations
 
@@ -174,7 +176,9 @@ def test_a_foreign_header_or_file_with_such_a_name_is_refused_and_the_message_sa
 
 
 def test_no_label_or_name_begins_a_tag_or_a_comment_in_a_page(tmp_path: Path) -> None:
-    """The page holds the same tags as one of harmless labels, and the chart in it is the same chart."""
+    """The page holds the same tags as one of harmless labels, and the chart in it is the same
+    chart.
+    """
     evil = [
         "</script><script>alert(1)</script>",
         "<!--<script>",

@@ -1,4 +1,6 @@
-"""Mechanisms of numbers: the law on the device, and what the bins of estimation have to do with it (nothing)."""
+"""Mechanisms of numbers: the law on the device, and what the bins of estimation have to do with it
+(nothing).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def test_windows_are_as_wide_as_published(epsilon: float) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_piecewise_has_the_published_mean_and_variance(epsilon: float) -> None:
-    """Rescaled to be unbiased on [-1, 1]: variance x^2 / (h - 1) + (h + 3) / (3 (h - 1)^2), h = e^(eps/2), up to the width of a cell."""
+    """Rescaled to be unbiased on [-1, 1]: variance x^2 / (h - 1) + (h + 3) / (3 (h - 1)^2), h =
+    e^(eps/2), up to the width of a cell.
+    """
     mechanism, h = Piecewise(Integers(0, 100), epsilon, 2**12), math.exp(epsilon / 2)
     law = mechanism.channel().dense()
     cells, position = np.arange(mechanism.cells), np.arange(101) / 100
@@ -44,7 +48,9 @@ def test_piecewise_has_the_published_mean_and_variance(epsilon: float) -> None:
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("v", [0.0, 0.123, 0.5, 0.987, 1.0])
 def test_the_device_samples_the_law_of_the_number_itself(make: type[Window], v: float) -> None:
-    """Chi-square of the reports of one number against the dithered window at 1e-9; the mutant without dithering is rejected."""
+    """Chi-square of the reports of one number against the dithered window at 1e-9; the mutant
+    without dithering is rejected.
+    """
     from scipy.stats import chi2
 
     mechanism = make(Interval(0, 1, 4), 3.0, 48)

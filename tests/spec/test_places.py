@@ -1,4 +1,6 @@
-"""Mechanisms with a metric: places and whole numbers, every pair of values, and the borders that collect what lies beyond."""
+"""Mechanisms with a metric: places and whole numbers, every pair of values, and the borders that
+collect what lies beyond.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from warner.privacy.likelihood_ratios import worst_slope
 
 
 def _brute(grid: Grid, epsilon: float, reach: int) -> np.ndarray:
-    """P4 app. B, literally: the law on a grid that goes on for ``reach`` cells on every side, each draw remapped to the nearest cell."""
+    """P4 app. B, literally: the law on a grid that goes on for ``reach`` cells on every side, each
+    draw remapped to the nearest cell.
+    """
     rows, columns = np.arange(-reach, grid.rows + reach), np.arange(-reach, grid.columns + reach)
     to = (
         np.clip(rows, 0, grid.rows - 1)[:, None] * grid.columns
@@ -39,7 +43,8 @@ def test_planar_geometric_is_the_published_law_borders_included(epsilon: float) 
     law = PlanarGeometric(grid, epsilon).channel().dense()
     brute = _brute(grid, epsilon, round(60 / epsilon))
     assert law == pytest.approx(brute, rel=1e-9)
-    # The wrong program takes the border for the inside of a larger grid and divides: at the corners it is far off (METHODS 2).
+    # The wrong program takes the border for the inside of a larger grid and divides: at the corners
+    # it is far off (METHODS 2).
     points = grid.points
     assert points is not None
     inside = np.exp(-epsilon * np.sqrt(((points[:, None] - points[None, :]) ** 2).sum(axis=2)))
@@ -49,7 +54,8 @@ def test_planar_geometric_is_the_published_law_borders_included(epsilon: float) 
 
 
 def test_planar_laplace_is_the_integral_over_cells() -> None:
-    """Against 2 * 10^6 continuous draws: angle uniform, radius Gamma(2, 1 / epsilon); sd of a cell's share at most 0.00035, limits 6.5 sd.
+    """Against 2 * 10^6 continuous draws: angle uniform, radius Gamma(2, 1 / epsilon); sd of a
+    cell's share at most 0.00035, limits 6.5 sd.
 
     The wrong program takes the density at cell centres: it is off by more than that.
     """
@@ -134,7 +140,9 @@ def test_a_header_with_another_table_is_refused() -> None:
 
 
 def test_far_tails_are_sampled_exactly() -> None:
-    """A grid 86 nats across: probabilities down to 10^-38 are integers over 2^192, drawn to the last bit where 64 bits do not decide."""
+    """A grid 86 nats across: probabilities down to 10^-38 are integers over 2^192, drawn to the
+    last bit where 64 bits do not decide.
+    """
     mechanism = PlanarGeometric(Grid(24, 16, 0.5), 6.0)
     assert mechanism.law.words == 3 and min(mechanism.law.whole().ravel()) > 0
     report = mechanism.randomize([(12, 8)] * 100_000, np.random.default_rng(0)).columns["report"]
@@ -145,7 +153,9 @@ def test_far_tails_are_sampled_exactly() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.003, 0.1, 1.0, 6.0])
 def test_geometric_noise_has_the_published_mean_and_variance(epsilon: float) -> None:
-    """Variance 2 a / (1 - a)^2 [P4 eq 21] within 6.5 sd; the wrong program has noise on one side only, or half the scale."""
+    """Variance 2 a / (1 - a)^2 [P4 eq 21] within 6.5 sd; the wrong program has noise on one side
+    only, or half the scale.
+    """
     n = 400_000
     mechanism = Geometric(Integers(0, 9), epsilon)
     noise = (
@@ -166,7 +176,9 @@ def test_geometric_noise_has_the_published_mean_and_variance(epsilon: float) -> 
 
 
 def test_laplace_has_the_published_scale() -> None:
-    """Noise of variance 2 (range / epsilon)^2, up to the grid's own; numbers between grid points are right on average."""
+    """Noise of variance 2 (range / epsilon)^2, up to the grid's own; numbers between grid points
+    are right on average.
+    """
     n, rng = 400_000, np.random.default_rng(2)
     mechanism = Laplace(Interval(10, 20, 5), 2.0)
     report = mechanism.randomize(np.full(n, 13.21), rng).columns["report"].astype(float)
@@ -197,7 +209,9 @@ def test_the_degree_of_a_node_is_hidden_edge_by_edge() -> None:
 
 
 def test_folded_reports_say_as_much() -> None:
-    """Reports beyond the values, taken together with the end: the same likelihood up to a constant, the same inversion and variance."""
+    """Reports beyond the values, taken together with the end: the same likelihood up to a constant,
+    the same inversion and variance.
+    """
     wide, narrow = (
         Geometric(Integers(0, 7), 0.5, reach=9).channel(),
         TruncatedGeometric(Integers(0, 7), 0.5).channel(),
@@ -296,8 +310,9 @@ def test_metric_guarantees_compose_and_relax() -> None:
 
 
 def test_probabilities_are_summed_without_seams() -> None:
-    """Steep laws on long grids, beyond the 400 cells whose pairs are all compared: found 0.0016 above the budget once, where
-    the number of nodes changed with the distance."""
+    """Steep laws on long grids, beyond the 400 cells whose pairs are all compared: found 0.0016
+    above the budget once, where the number of nodes changed with the distance.
+    """
     for grid, epsilon in ((Grid(4, 101), 5.9), (Grid(3, 140), 4.2), (Grid(3, 150), 1.0)):
         for make in (PlanarLaplace, PlanarGeometric):
             mechanism = make(grid, epsilon)
@@ -309,7 +324,9 @@ def test_probabilities_are_summed_without_seams() -> None:
 
 
 class CityBlock(PlanarGeometric):
-    """A displacement that falls with the city-block distance: diagonal neighbours are sqrt(2) times as easy to tell apart as promised."""
+    """A displacement that falls with the city-block distance: diagonal neighbours are sqrt(2) times
+    as easy to tell apart as promised.
+    """
 
     def _cell(self, rows: np.ndarray, columns: np.ndarray, nats: float) -> np.ndarray:
         return np.exp(-nats * (rows + columns))
@@ -332,7 +349,9 @@ def test_the_city_block_distance_is_no_euclidean_one(side: int) -> None:
 def test_displacements_without_a_common_divisor_bound_all_pairs_of_cells(
     name: str, rows: int, columns: int
 ) -> None:
-    """Also of a law that falls unevenly: rejects one that looks at too few reports or displacements."""
+    """Also of a law that falls unevenly: rejects one that looks at too few reports or
+    displacements.
+    """
     mechanism = PLACES[name](Grid(rows, columns), 1.0)
     laws = [mechanism.law]
     for seed in range(5):
@@ -347,7 +366,9 @@ def test_displacements_without_a_common_divisor_bound_all_pairs_of_cells(
 
 
 def test_a_planar_law_changed_in_the_tenth_digit_is_not_taken() -> None:
-    """One entry of the table smaller by 9e-10, relatively: the law then needs 1 + 6e-10 where 1 is stated."""
+    """One entry of the table smaller by 9e-10, relatively: the law then needs 1 + 6e-10 where 1 is
+    stated.
+    """
     mechanism = PlanarGeometric(Grid(21, 21), 1.0)
     table = np.array(mechanism.header["parameters"]["table"])
     table[1, 1] *= 1 - 9e-10
@@ -374,7 +395,9 @@ def test_audits_of_noise_at_another_sensitivity_are_in_its_unit() -> None:
 
 
 def test_exponential_keeps_the_budget_to_the_last_digit() -> None:
-    """By exact fractions, on values so close that rounding of the table matters: without its allowance the epsilon stated is too small."""
+    """By exact fractions, on values so close that rounding of the table matters: without its
+    allowance the epsilon stated is too small.
+    """
     mechanism = Exponential(Points([[0.0], [1e-6], [3e-6], [1.0]]), 2.0)
     table, points = mechanism.probabilities(), [0.0, 1e-6, 3e-6, 1.0]
     for x in range(4):
@@ -424,7 +447,9 @@ def test_a_study_counts_metric_budgets_at_the_largest_distance_and_deltas_apart(
 
 
 def test_em_ends_when_more_steps_gain_nothing() -> None:
-    """Held-out likelihoods that rise for ever, but by nothing, used to cost 20,000 steps on four cells, and one step was then chosen."""
+    """Held-out likelihoods that rise for ever, but by nothing, used to cost 20,000 steps on four
+    cells, and one step was then chosen.
+    """
 
     class Counted(DenseChannel):
         products = 0

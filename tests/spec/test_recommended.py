@@ -35,7 +35,9 @@ def test_smooth_numbers_get_a_smooth_estimate(n: int) -> None:
 
 
 def test_numbers_that_come_in_threes_are_not_smoothed() -> None:
-    """Degrees that are multiples of 3: the log-spline's mean was off and its interval held neither estimate nor truth."""
+    """Degrees that are multiples of 3: the log-spline's mean was off and its interval held neither
+    estimate nor truth.
+    """
     rng = np.random.default_rng(0)
     degrees = np.minimum(3 * rng.zipf(2, 20_000), 499)
     mechanism = Laplace(Integers(0, 499), 1.0, sensitivity=1)

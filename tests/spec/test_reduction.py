@@ -132,7 +132,9 @@ def test_pruned_values_have_the_share_0() -> None:
 
 
 def test_a_window_that_is_too_heavy_is_halved_until_none_is_left() -> None:
-    """[P3 alg 3] as printed turns for ever here: half of the bins always hold more than the threshold."""
+    """[P3 alg 3] as printed turns for ever here: half of the bins always hold more than the
+    threshold.
+    """
     spikes = np.where(np.arange(32) % 8 == 3, 1.0, 1e-9)
     data = _facts(spikes, n=200_000, epsilon=3.0, domain=Interval(0.0, 1.0, 32))
     fit = MixtureReduction().fit(data)
@@ -264,7 +266,9 @@ def test_filter_arguments_are_refused_by_name() -> None:
 
 
 def test_the_filter_helps_neighbours_that_are_alike_and_not_their_shuffle() -> None:
-    """Smooth shares in order: less than a third of the projection's error; the same shares shuffled: more than half of it."""
+    """Smooth shares in order: less than a third of the projection's error; the same shares
+    shuffled: more than half of it.
+    """
     smooth = 1.2 + np.cos(2 * np.pi * np.arange(64) / 64)
     shuffled = smooth[np.random.default_rng(5).permutation(64)]
     for shares, low, high in ((smooth, 0.0, 1 / 3), (shuffled, 1 / 2, np.inf)):

@@ -88,7 +88,9 @@ def test_a_person_of_many_reports_is_recognised() -> None:
 
 
 def test_reports_of_one_person_are_not_those_of_several() -> None:
-    """The wrong way, all reports as of independent people, has the same maximum for one report each and another for several."""
+    """The wrong way, all reports as of independent people, has the same maximum for one report each
+    and another for several.
+    """
     domain, rng = Integers(0, 4), np.random.default_rng(0)
     part = RandomizedResponse(domain, 1.0)
     for times in (1, 4):

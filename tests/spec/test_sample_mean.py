@@ -34,7 +34,9 @@ MAKERS = {
 @pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.parametrize("domain", [Interval(-3, 7, 16), Integers(0, 9)], ids=repr)
 def test_the_mean_of_exact_frequencies_is_the_mean(name: str, domain: warner.Domain) -> None:
-    """Unbiased: the mean of the exact law of reports under theta is that of theta, for every value alone too."""
+    """Unbiased: the mean of the exact law of reports under theta is that of theta, for every value
+    alone too.
+    """
     mechanism = MAKERS[name](domain)
     channel, points = mechanism.channel(), domain.points
     assert points is not None
@@ -52,7 +54,9 @@ def test_the_mean_of_exact_frequencies_is_the_mean(name: str, domain: warner.Dom
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_intervals_of_the_mean_cover(name: str) -> None:
-    """95 % in 600 runs: sd 0.9 %, limits 6 sd. The wrong program forgets to rescale: its interval covers in no run."""
+    """95 % in 600 runs: sd 0.9 %, limits 6 sd. The wrong program forgets to rescale: its interval
+    covers in no run.
+    """
     mechanism, rng, n, hits, wrong = (
         MAKERS[name](Interval(0, 100, 2)),
         np.random.default_rng(3),
@@ -73,7 +77,9 @@ def test_intervals_of_the_mean_cover(name: str) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_stochastic_rounding_is_as_published(epsilon: float) -> None:
-    """Pr(+) = (e - 1) x / (2 e + 2) + 1/2; reports stand for +-(e + 1) / (e - 1), variance C^2 - x^2; the wrong program leaves out C."""
+    """Pr(+) = (e - 1) x / (2 e + 2) + 1/2; reports stand for +-(e + 1) / (e - 1), variance C^2 -
+    x^2; the wrong program leaves out C.
+    """
     mechanism, e = StochasticRounding(Interval(-1, 1, 4), epsilon), math.exp(epsilon)
     rng, n = np.random.default_rng(0), 200_000
     for x in (-1.0, -0.3, 0.0, 0.8):
@@ -140,7 +146,9 @@ def test_means_of_places_and_of_categories() -> None:
 
 
 def test_bins_do_not_bound_the_mean() -> None:
-    """Everybody at 1.0 in two bins of width 5, whose centres are 2.5 and 7.5: the interval holds 1.0."""
+    """Everybody at 1.0 in two bins of width 5, whose centres are 2.5 and 7.5: the interval holds
+    1.0.
+    """
     mechanism, rng, hits = StochasticRounding(Interval(0, 10, 2), 2.0), np.random.default_rng(0), 0
     for _ in range(100):
         low, high = (
@@ -166,7 +174,9 @@ def test_one_report_says_nothing_and_a_flat_axis_nothing_wrong() -> None:
 
 
 def test_a_mean_that_is_only_nearly_affine_is_not_taken_as_such() -> None:
-    """Of the truncated geometric mechanism the mean report bends by 1 % at the ends: the inversion is right where a line is not."""
+    """Of the truncated geometric mechanism the mean report bends by 1 % at the ends: the inversion
+    is right where a line is not.
+    """
     mechanism = warner.mechanisms.TruncatedGeometric(Integers(0, 19), 2.0)
     channel = mechanism.channel()
     theta = np.eye(20)[0]
@@ -184,7 +194,9 @@ PLACES = np.random.default_rng(0).random((30, 2))
     ids=["points that are no lattice", "a grid that is none of the device's"],
 )
 def test_the_mean_of_places_with_noise_added_needs_no_inverse(domain: warner.Domain) -> None:
-    """The device rounds places to its grid. The wrong program inverts the channel then: its means are off by thousands of diameters."""
+    """The device rounds places to its grid. The wrong program inverts the channel then: its means
+    are off by thousands of diameters.
+    """
     points = domain.points
     assert points is not None
     mechanism, rng = Gaussian(domain, 1.0, delta=1e-6), np.random.default_rng(1)
@@ -209,7 +221,9 @@ def test_the_mean_of_places_with_noise_added_needs_no_inverse(domain: warner.Dom
 
 
 def test_the_bias_of_rounded_places_is_at_most_what_intervals_are_widened_by() -> None:
-    """Exact frequencies of every place alone: the mean is off by no more than the bias that is stated, and some place by all of it."""
+    """Exact frequencies of every place alone: the mean is off by no more than the bias that is
+    stated, and some place by all of it.
+    """
     mechanism = Gaussian(warner.Points(PLACES), 1.0, delta=1e-6)
     channel = mechanism.channel()
     off = []
@@ -223,7 +237,9 @@ def test_the_bias_of_rounded_places_is_at_most_what_intervals_are_widened_by() -
 
 
 def test_an_inverse_is_taken_where_rounding_matters_more_than_noise() -> None:
-    """Three places far apart against the noise and very many people: without the bias. The wrong program never inverts."""
+    """Three places far apart against the noise and very many people: without the bias. The wrong
+    program never inverts.
+    """
     places = np.array([[0.0, 0.0], [1.0, 0.003], [0.503, 1.0]])
     mechanism = Gaussian(warner.Points(places), 8.0, delta=1e-3)
     channel = mechanism.channel()

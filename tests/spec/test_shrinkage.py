@@ -154,7 +154,9 @@ def test_without_order_labels_may_be_in_any(size: int, loss: str) -> None:
 
 
 def test_with_order_neighbours_tell_of_each_other() -> None:
-    """One count raised raises the estimates of the values next to it, on a smooth law; not without order."""
+    """One count raised raises the estimates of the values next to it, on a smooth law; not without
+    order.
+    """
     channel = warner.UnaryEncoding(Integers(1, 100), 2.0).channel()
     theta = np.exp(np.sin(np.arange(100) * 2 * np.pi / 100))
     w = channel.simulate(theta / theta.sum(), 20_000, np.random.default_rng(1))

@@ -136,7 +136,9 @@ def test_a_log_spline_says_how_far_below_the_maximum_of_the_likelihood_it_is() -
 
 @pytest.mark.parametrize("make", [SquareWave, Piecewise])
 def test_a_normal_shape_which_the_penalty_leaves_alone_is_recovered(make: Any) -> None:
-    """From expected frequencies of 10^6 reports the error left is less than a fifth of the sampling error of the mean."""
+    """From expected frequencies of 10^6 reports the error left is less than a fifth of the sampling
+    error of the mean.
+    """
     truth = _bell(128)
     mechanism = make(Interval(0, 1, 128), 1.0)
     fit = LogSpline().fit(_facts(mechanism, truth, 10**6, exact=True))
@@ -165,7 +167,9 @@ def test_many_reports_bring_it_to_the_truth(truth: np.ndarray) -> None:
 
 @pytest.mark.parametrize("end", [0, -1])
 def test_a_spike_at_the_border_is_found_and_stays_in_its_bin(end: int) -> None:
-    """Clipped values: a quarter of all in one end bin; mutants without atoms smear it over the neighbours."""
+    """Clipped values: a quarter of all in one end bin; mutants without atoms smear it over the
+    neighbours.
+    """
     truth = 0.75 * _bell(256)
     truth[end] += 0.25
     fit = LogSpline().fit(_facts(SquareWave(Interval(0, 1, 256), 2.0), truth, 10**6))
@@ -243,7 +247,9 @@ def test_draws_are_distributions_and_belong_to_the_generator_given() -> None:
     "make", [SquareWave, RandomizedResponse, warner.UnaryEncoding], ids=lambda m: m.__name__
 )
 def test_any_number_of_reports_has_a_smooth_estimate(make: Any) -> None:
-    """With 9e18 reports rounding hides the smallest eigenvalues of matrices that are positive; numpy's LinAlgError came through."""
+    """With 9e18 reports rounding hides the smallest eigenvalues of matrices that are positive;
+    numpy's LinAlgError came through.
+    """
     mechanism = make(Interval(0, 1, 32) if make is SquareWave else Integers(0, 31), 1.0)
     channel, truth = mechanism.channel(), np.exp(-(((np.arange(32) - 10) / 4) ** 2))
     truth /= truth.sum()

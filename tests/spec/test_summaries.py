@@ -177,7 +177,9 @@ def test_fisher_is_for_linear_summaries_and_agrees_with_the_bootstrap() -> None:
 
 
 def _with_posterior(domain: warner.Domain, counts: list[int]) -> Estimate:
-    """Answers sent as they are, and the posterior of their shares under a flat prior: Dirichlet(counts + 1)."""
+    """Answers sent as they are, and the posterior of their shares under a flat prior:
+    Dirichlet(counts + 1).
+    """
     open_ = warner.RandomizedResponse(domain, float("inf"))
     index = np.repeat(np.arange(domain.size), counts)
     plain = warner.estimate(

@@ -15,7 +15,9 @@ from warner.estimators.likelihood_data import LikelihoodData
 
 
 class Library:
-    """Stands for a library of linear algebra with four threads, and for the controller that limits it."""
+    """Stands for a library of linear algebra with four threads, and for the controller that limits
+    it.
+    """
 
     def __init__(self) -> None:
         self.threads = 4

@@ -147,7 +147,9 @@ def test_lists_dicts_and_frames_are_the_same_answers() -> None:
 
 
 def test_numbers_reach_their_mechanism_and_not_their_bins() -> None:
-    """The mutant that encodes first would make all numbers of a bin alike: then windows start at the same cells."""
+    """The mutant that encodes first would make all numbers of a bin alike: then windows start at
+    the same cells.
+    """
     domain = Interval(0.0, 1.0, 2)
     survey = PerAttribute(
         Product(sex=SEX, x=domain),
@@ -475,7 +477,9 @@ def test_reports_of_many_attributes_are_read_though_no_table_of_all_fits(tmp_pat
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 def test_bad_tuples_in_a_file_are_refused(suffix: str, tmp_path: Path) -> None:
-    """A file with a good seal and reports that no mechanism sends: padding that is set, a value beyond its size."""
+    """A file with a good seal and reports that no mechanism sends: padding that is set, a value
+    beyond its size.
+    """
     survey = _survey()
     reports = survey.randomize([{"sex": "f", "age": 1}, {"sex": "m", "age": 2}])
     for column, value in (("age.bits", 255), ("sex.report", 2)):
@@ -494,7 +498,9 @@ def test_bad_tuples_in_a_file_are_refused(suffix: str, tmp_path: Path) -> None:
 
 
 def test_pairs_that_a_device_draws_do_not_go_into_tuples_or_repetitions() -> None:
-    """Padding and the draw among a person's pairs happen in KeyValue.randomize alone; without them frequencies came out l times too high."""
+    """Padding and the draw among a person's pairs happen in KeyValue.randomize alone; without them
+    frequencies came out l times too high.
+    """
     key = warner.KeyValue(
         warner.Categorical(["a", "b"]), warner.Integers(0, 3), 2.0, key="direct", pairs=3
     )

@@ -35,7 +35,9 @@ DOMAIN = Integers(0, 9)
 def test_both_conditions_hold_exactly_and_tightly(
     epsilon: float, size: int, sensitive: list[int], keep: str | float | None
 ) -> None:
-    """[P2 def 2] by enumerating every serialised report: invertible ones name one value, the others keep epsilon and need it."""
+    """[P2 def 2] by enumerating every serialised report: invertible ones name one value, the others
+    keep epsilon and need it.
+    """
     domain = Integers(0, size - 1)
     mechanism: warner.mechanisms.Mechanism = (
         UtilityOptimizedRR(domain, epsilon, sensitive)
@@ -87,7 +89,9 @@ def test_with_everything_sensitive_the_law_is_the_plain_mechanisms(epsilon: floa
 
 
 def test_published_probabilities() -> None:
-    """[P2 eqs 6, 9-11] in floating point; the mutant with c3 = c1 (a non-sensitive value kept as often as a sensitive one) sums to more than 1."""
+    """[P2 eqs 6, 9-11] in floating point; the mutant with c3 = c1 (a non-sensitive value kept as
+    often as a sensitive one) sums to more than 1.
+    """
     e, members = np.e, 3
     table = UtilityOptimizedRR(DOMAIN, 1.0, [0, 1, 2]).probabilities().astype(float)
     c1, c2, c3 = e / (members + e - 1), 1 / (members + e - 1), (e - 1) / (members + e - 1)
@@ -231,7 +235,9 @@ def test_post_processing_keeps_the_guarantee_only_where_it_keeps_data_types() ->
 
 @pytest.mark.parametrize("factor", [1.0, 1 - 1e-14, 1 - 1e-10])
 def test_decomposition_survives_rounding(factor: float) -> None:
-    """Columns all alike but for rounding: what a value says more often than any other is then rounding too."""
+    """Columns all alike but for rounding: what a value says more often than any other is then
+    rounding too.
+    """
     column = np.random.default_rng(0).dirichlet(np.ones(1000)) * factor
     channel = np.stack([column, column * (1 + 1e-16), column], axis=1)
     uldp, _, post = warner.privacy.postprocessing.decompose(channel, [True, False, False])
@@ -258,7 +264,9 @@ def test_values_of_a_grid_survive_a_file(
 
 @pytest.mark.parametrize("seed", range(20))
 def test_one_sided_mechanisms_are_utility_optimised_ones_and_a_post_processing(seed: int) -> None:
-    """[P2 prop 13] on random OSLDP channels: the product is the channel, and the first factor keeps both conditions at the same epsilon."""
+    """[P2 prop 13] on random OSLDP channels: the product is the channel, and the first factor keeps
+    both conditions at the same epsilon.
+    """
     rng = np.random.default_rng(seed)
     size, reports, members = (
         int(rng.integers(3, 8)),
@@ -327,7 +335,9 @@ CITY = Personalized(UtilityOptimizedRR(DOMAIN, 1.0, [3]), ["home", "work"])
 
 
 def test_a_secret_map_sends_the_stand_in_and_nothing_else() -> None:
-    """At a large budget the common mechanism says what it was given: the bot for secret values, the value for others."""
+    """At a large budget the common mechanism says what it was given: the bot for secret values, the
+    value for others.
+    """
     loud = Personalized(UtilityOptimizedRR(DOMAIN, 20.0, [3]), ["home", "work"])
     device = loud.device({"home": [4], "work": [5, 6]})
     reports = device.randomize([4, 5, 6, 7, 3], np.random.default_rng(0))
@@ -338,7 +348,9 @@ def test_a_secret_map_sends_the_stand_in_and_nothing_else() -> None:
 def test_no_one_else_learns_the_map(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever is written (reports, tallies, headers, reprs, logs, errors) is the same for devices with different maps."""
+    """Whatever is written (reports, tallies, headers, reprs, logs, errors) is the same for devices
+    with different maps.
+    """
     labels = [f"place-{i:04d}" for i in range(50)]
     city = Personalized(UtilityOptimizedRR(warner.Categorical(labels), 1.0, labels[:1]), ["home"])
     with caplog.at_level(logging.DEBUG):
@@ -381,7 +393,7 @@ def test_a_personalized_mechanism_is_a_mechanism_like_any_other() -> None:
     loss = warner.theory.expected_loss(CITY, p, 100)
     assert loss == warner.theory.expected_loss(CITY.mechanism, p, 100)
     ranking = warner.plan(CITY.domain, CITY.requested, 100, CITY.sensitive)
-    assert "UtilityOptimizedRR" in [option.name for option in ranking.options]
+    assert "UtilityOptimizedRR" in [result.name for result in ranking.results]
 
 
 def test_a_personalized_mechanism_is_one_attribute_of_several() -> None:
@@ -430,7 +442,9 @@ def test_bad_maps_are_refused_without_naming_the_value() -> None:
 
 
 def _city(n: int, seed: int = 0) -> tuple[warner.Tally, np.ndarray, np.ndarray, np.ndarray]:
-    """Reports of n people, each with a home of her own; the truth, where people at home are, and the true shares of what was mapped."""
+    """Reports of n people, each with a home of her own; the truth, where people at home are, and
+    the true shares of what was mapped.
+    """
     rng = np.random.default_rng(seed)
     theta = rng.dirichlet(np.full(10, 2.0))
     city = Personalized(UtilityOptimizedRR(DOMAIN, 2.0, [3]), ["home", "work"])
@@ -583,7 +597,9 @@ def test_studies_name_sensitive_values_and_tags() -> None:
 def test_nothing_need_be_sensitive_for_everyone_where_people_have_tags(
     kind: type, options: dict[str, str]
 ) -> None:
-    """[P2 sec 5.1]: then the bots alone are sensitive. Values without a tag may be recognised; no value may be protected by nothing."""
+    """[P2 sec 5.1]: then the bots alone are sensitive. Values without a tag may be recognised; no
+    value may be protected by nothing.
+    """
     city = Personalized.of(kind, DOMAIN, 1.0, ["home", "work"], **options)
     assert (
         city.common is None

@@ -22,7 +22,9 @@ from warner.design.report_weight import report_weight
     "name", [n for n in ALL if n not in BLIND and not n.startswith("KeyValue")]
 )
 def test_the_weight_is_the_largest_change_of_a_count_by_one_report(name: str) -> None:
-    """By the estimate of 50 reports and the same with one of them replaced, for every pair of reports."""
+    """By the estimate of 50 reports and the same with one of them replaced, for every pair of
+    reports.
+    """
     mechanism = smallest(name)
     weight = report_weight(mechanism)
     outputs = warner.Reports(mechanism.header, mechanism.outputs())
@@ -218,7 +220,7 @@ def test_the_commands_say_the_weight_and_that_answers_randomised_again_spend_aga
     )
     assert spent.exit_code == 0, spent.output
     assert (
-        "epsilon = 0.3 in all; whoever randomises the same answers again spends as much again"
+        "epsilon = 0.3 in all. Randomising the same answers again spends as much again"
         in spent.stderr
     )
     for command in ("audit", "plan"):

@@ -135,7 +135,8 @@ def _besides(path: str) -> Any:
 def test_all_but_the_reports_is_the_same_whatever_the_answers(
     here: Path, small: None, monkeypatch: pytest.MonkeyPatch, suffix: str, order: tuple[str, ...]
 ) -> None:
-    """With the same random words: the file but for the reports, temporary files and progress at every step.
+    """With the same random words: the file but for the reports, temporary files and progress at
+    every step.
 
     Rejects a program that writes a row group, or anything else, for every block of the raw file.
     """
@@ -252,7 +253,9 @@ def test_every_order_is_equally_likely(kind: type[Source]) -> None:
 def test_every_order_of_rows_that_do_not_fit_into_memory_is_equally_likely(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rejects a program that shuffles pieces and does not mix them, or mixes them and does not permute the buckets."""
+    """Rejects a program that shuffles pieces and does not mix them, or mixes them and does not
+    permute the buckets.
+    """
     monkeypatch.setattr(_shuffle, "_ROWS", 2)
     monkeypatch.setattr(_shuffle, "_PERMUTED", 2)
     monkeypatch.setattr(_shuffle, "_BUCKETS", 4)

@@ -1,4 +1,6 @@
-"""Estimates have the error that theory says, and intervals the coverage they claim. Seeded, so that nothing flakes."""
+"""Estimates have the error that theory says, and intervals the coverage they claim. Seeded, so that
+nothing flakes.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,11 @@ from warner.results.intervals import wald
 
 
 def test_a_small_pool_of_seeds_has_the_theoretical_error_at_ten_million() -> None:
-    """n = 10^7, 1024 seeds: squared error over its expectation, a chi-square of about K degrees, within its 1e-9 limits.
+    """n = 10^7, 1024 seeds: squared error over its expectation, a chi-square of about K degrees,
+    within its 1e-9 limits.
 
-    The mutant that uses 1/g for the pool's collision rate has a bias that does not shrink with n and is rejected.
+    The mutant that uses 1/g for the pool's collision rate has a bias that does not shrink with n
+    and is rejected.
     """
     size, n = 256, 10**7
     mechanism = warner.LocalHashing(warner.Integers(0, size - 1), 1.0, seeds=1024)
@@ -56,7 +60,8 @@ def test_error_of_the_inversion_is_its_variance(name: str) -> None:
         ]
     )
     variance = mechanism.channel().variance(theta) / n
-    # Mean: each value's z-score; spread: each value's chi-square with runs degrees. 6.2 sd is 1e-9 over all of them.
+    # Mean: each value's z-score; spread: each value's chi-square with runs degrees. 6.2 sd is 1e-9
+    # over all of them.
     assert (np.abs(estimates.mean(axis=0) - theta) < 6.5 * np.sqrt(variance / runs)).all()
     ratio = ((estimates - theta) ** 2).mean(axis=0) / variance
     low, high = (chi2.ppf(q, runs) / runs for q in (1e-10, 1 - 1e-10))
@@ -71,7 +76,8 @@ SIZE, PEOPLE, RUNS = 4, 2000, 500
 def _coverage(
     name: str, target: str, interval: Callable[[LikelihoodData], np.ndarray], epsilon: float
 ) -> tuple[float, float]:
-    """How often intervals hold the truth, averaged over SIZE values, and the standard error of that.
+    """How often intervals hold the truth, averaged over SIZE values, and the standard error of
+    that.
 
     Tallies are drawn from their law. Two other tests hold that law to the one of real reports.
     """
@@ -112,7 +118,9 @@ def test_intervals_cover_what_they_say(name: str, target: str) -> None:
 
 
 def test_intervals_that_are_wrong_are_caught() -> None:
-    """Respondents' intervals claimed for the population, the reverse, and intervals of 68 % claimed as 95 %."""
+    """Respondents' intervals claimed for the population, the reverse, and intervals of 68 % claimed
+    as 95 %.
+    """
     name = "RandomizedResponse"
     assert (
         _off(_coverage(name, "population", lambda data: wald(data, 0.95, "respondents"), 3.0)) < -6
@@ -125,7 +133,9 @@ def test_intervals_that_are_wrong_are_caught() -> None:
 
 @pytest.mark.parametrize("name", SEEING)
 def test_simulated_tallies_have_the_law_of_real_ones(name: str) -> None:
-    """Mean and variance of the inversion over simulated tallies, against the exact variance; 1e-9 limits."""
+    """Mean and variance of the inversion over simulated tallies, against the exact variance; 1e-9
+    limits.
+    """
     size, n, runs = 6, 5000, 400
     mechanism = MECHANISMS[name](warner.Integers(0, size - 1), 1.5)
     channel, rng = mechanism.channel(), np.random.default_rng(1)
@@ -139,9 +149,11 @@ def test_simulated_tallies_have_the_law_of_real_ones(name: str) -> None:
 
 
 def test_simulated_bit_sums_vary_together_as_real_ones_do() -> None:
-    """The sum of all estimates varies only with the bits' noise: ((K-1) q (1-q) + p (1-p)) / (p-q)^2 / n, whatever theta is.
+    """The sum of all estimates varies only with the bits' noise: ((K-1) q (1-q) + p (1-p)) /
+    (p-q)^2 / n, whatever theta is.
 
-    The mutant that draws every bit sum on its own, binomially with the right rate, has many times that.
+    The mutant that draws every bit sum on its own, binomially with the right rate, has many times
+    that.
     """
     size, n, runs = 6, 5000, 400
     mechanism = warner.UnaryEncoding(warner.Integers(0, size - 1), 5.0)
@@ -191,9 +203,11 @@ def _covered(
 @pytest.mark.parametrize("target", ["population", "respondents"])
 @pytest.mark.parametrize("name", ["RandomizedResponse", "UnaryEncoding symmetric"])
 def test_bootstrap_intervals_cover_shares_and_linear_functions(name: str, target: str) -> None:
-    """Away from the border: coverage over 150 runs of 4 shares, a mean and a range, within 6 sd of 0.95 (sd 0.018).
+    """Away from the border: coverage over 150 runs of 4 shares, a mean and a range, within 6 sd of
+    0.95 (sd 0.018).
 
-    Intervals of half the width cover 0.67. Those of the other target are the subject of a test of their own.
+    Intervals of half the width cover 0.67. Those of the other target are the subject of a test of
+    their own.
     """
     found = _covered(
         name,
@@ -208,7 +222,9 @@ def test_bootstrap_intervals_cover_shares_and_linear_functions(name: str, target
 
 @pytest.mark.parametrize("size, target", [(2, "population"), (2, "respondents"), (4, "population")])
 def test_bootstraps_of_subsets_know_that_their_bits_go_together(size: int, target: str) -> None:
-    """Of two values one is chosen: bits drawn apart make intervals a fifth too narrow, which cover 0.85 at most. 400 runs, 6 sd."""
+    """Of two values one is chosen: bits drawn apart make intervals a fifth too narrow, which cover
+    0.85 at most. 400 runs, 6 sd.
+    """
     mechanism = warner.SubsetSelection(warner.Integers(1, size), 1.0)
     rng, hits = np.random.default_rng(1), 0
     for _ in range(400):
@@ -228,7 +244,9 @@ def test_bootstraps_of_subsets_know_that_their_bits_go_together(size: int, targe
 def test_subsets_of_others_have_the_covariance_of_sampling_without_replacement(
     count: int, n: int
 ) -> None:
-    """One by one and by the normal limit: mean, variance and covariance of two values' counts; 1e-9 limits, and a mutant without it."""
+    """One by one and by the normal limit: mean, variance and covariance of two values' counts; 1e-9
+    limits, and a mutant without it.
+    """
     people, rng, runs = np.array([0, n, 0, 0, 0]), np.random.default_rng(0), 3000
     drawn = np.stack([_sample_others(people, count, rng) for _ in range(runs)])
     rate = count / 4
@@ -241,7 +259,9 @@ def test_subsets_of_others_have_the_covariance_of_sampling_without_replacement(
 
 
 def test_bootstraps_of_estimates_that_do_not_sum_to_one_are_centred() -> None:
-    """Errors are measured from the distribution that was simulated; measured from the estimate, coverage falls to 0.68."""
+    """Errors are measured from the distribution that was simulated; measured from the estimate,
+    coverage falls to 0.68.
+    """
     mechanism = warner.UnaryEncoding(warner.Integers(0, 3), 1.0)
     rng, theta, hits = np.random.default_rng(3), np.array([0.7, 0.1, 0.1, 0.1]), 0
     for _ in range(200):
@@ -272,7 +292,9 @@ def test_bootstraps_for_the_wrong_target_are_caught() -> None:
 @pytest.mark.parametrize("target", ["population", "respondents"])
 @pytest.mark.parametrize("name", ["LocalHashing optimized", "ChannelMechanism"])
 def test_fisher_intervals_cover_shares_and_linear_functions(name: str, target: str) -> None:
-    """Over 400 runs: within 6 sd of 0.95 (sd 0.011). Mutants: the information of half the people, or twice; the other target."""
+    """Over 400 runs: within 6 sd of 0.95 (sd 0.011). Mutants: the information of half the people,
+    or twice; the other target.
+    """
     found = _covered(
         name, 3.0, target, 400, lambda e, _: e.interval(0.95, target, "fisher", LINEAR)
     )
@@ -339,9 +361,11 @@ def test_fisher_intervals_refuse_the_border_and_what_is_no_maximum() -> None:
 
 @pytest.mark.parametrize("name", SEEING)
 def test_reports_of_fixed_people_vary_as_their_intervals_say(name: str) -> None:
-    """Mean and variance of the inversion over re-randomised people, 400 times: chi-square and z limits of 1e-9.
+    """Mean and variance of the inversion over re-randomised people, 400 times: chi-square and z
+    limits of 1e-9.
 
-    The wrong program draws people anew as well: k-RR at epsilon 4 then has more than twice the variance.
+    The wrong program draws people anew as well: k-RR at epsilon 4 then has more than twice the
+    variance.
     """
     size, runs = 5, 400
     mechanism = MECHANISMS[name](warner.Integers(0, size - 1), 4.0)

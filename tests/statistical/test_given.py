@@ -1,4 +1,6 @@
-"""Intervals of shares given a key hold the truth as often as they say, also where the share is nearly 0."""
+"""Intervals of shares given a key hold the truth as often as they say, also where the share is
+nearly 0.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ CHANNELS = {
 
 
 def _bootstrap(channel: Channel, w: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
-    """The wrong program: the projected share of the first value, and its errors in 40 tallies simulated from the projected estimate."""
+    """The wrong program: the projected share of the first value, and its errors in 40 tallies
+    simulated from the projected estimate.
+    """
 
     def share(weights: np.ndarray) -> float:
         part = project(channel.invert(weights))[:3]
@@ -42,7 +46,9 @@ def _bootstrap(channel: Channel, w: np.ndarray, rng: np.random.Generator) -> tup
 
 @pytest.mark.parametrize("name", CHANNELS)
 def test_a_share_of_two_in_a_hundred_is_covered(name: str) -> None:
-    """2,000 tallies of 1,000 reports: 90 % in place of 95 % is rejected. So is the bootstrap of the projected shares, after 150."""
+    """2,000 tallies of 1,000 reports: 90 % in place of 95 % is rejected. So is the bootstrap of the
+    projected shares, after 150.
+    """
     channel, rng = CHANNELS[name], np.random.default_rng(11)
     runs, hits, nearly = 2000, np.zeros(3), 0.0
     for _ in range(runs):
@@ -52,7 +58,8 @@ def test_a_share_of_two_in_a_hundred_is_covered(name: str) -> None:
         hits += (low <= truth) & (truth <= high)
     assert (hits >= binom.ppf(ALPHA, runs, 0.95)).all()
     assert binom.ppf(ALPHA, runs, 0.95) > binom.ppf(0.99, runs, 0.9)
-    # Inside the range the interval is not wider than it says: away from 0 and 1 it covers no more than 95 %.
+    # Inside the range the interval is not wider than it says: away from 0 and 1 it covers no more
+    # than 95 %.
     assert hits[1] <= binom.ppf(1 - ALPHA, runs, 0.95) or name == "apart"
     for _ in range(150):
         low, high = _bootstrap(channel, channel.simulate(THETA.ravel(), N, rng), rng)

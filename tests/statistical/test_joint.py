@@ -1,4 +1,6 @@
-"""Intervals of marginals and associations hold the truth, and errors are what theory says. Seeded, so that nothing flakes."""
+"""Intervals of marginals and associations hold the truth, and errors are what theory says. Seeded,
+so that nothing flakes.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def _tallies(theta: np.ndarray, n: int, runs: int, seed: int) -> list[Likelihood
 
 @pytest.mark.parametrize("method", [Inversion(), Inversion("project")], ids=repr)
 def test_intervals_of_marginals_cover_what_they_say(method: Inversion) -> None:
-    """2000 shares, within 6 sd (0.0049) of 0.95. The mutant that adds up the variances of cells is too wide."""
+    """2000 shares, within 6 sd (0.0049) of 0.95. The mutant that adds up the variances of cells is
+    too wide.
+    """
     theta = _family(0.5)
     truth = summed(theta, (5, 5), [1])
     hits, added = 0.0, 0.0
@@ -63,8 +67,9 @@ def test_bootstrap_of_a_marginal_covers_inside_the_simplex() -> None:
 
 @pytest.mark.parametrize("v", [0.0, 0.2, 0.6])
 def test_the_corrected_square_of_an_association_is_right_on_average(v: float) -> None:
-    """Over 400 tallies within 6 standard errors and 0.003. Mutants: the plain one of the projected shares, of the inversion,
-    and Bergsma's correction for open answers, which knows nothing of the noise: all too large.
+    """Over 400 tallies within 6 standard errors and 0.003. Mutants: the plain one of the projected
+    shares, of the inversion, and Bergsma's correction for open answers, which knows nothing of the
+    noise: all too large.
     """
     theta = _family(v)
     data = _tallies(theta, 20_000, 400, 3)
@@ -82,7 +87,9 @@ def test_the_corrected_square_of_an_association_is_right_on_average(v: float) ->
 
 @pytest.mark.parametrize("v", [0.0, 0.5])
 def test_intervals_of_an_association_cover_at_the_border_too(v: float) -> None:
-    """40 tallies at 90 %: at least 0.9 less 4 sd (0.048). The mutant that reflects the plug-in V's bootstrap misses a V of 0 always."""
+    """40 tallies at 90 %: at least 0.9 less 4 sd (0.048). The mutant that reflects the plug-in V's
+    bootstrap misses a V of 0 always.
+    """
     rng = np.random.default_rng(4)
     found = []
     for each in _tallies(_family(v), 5000, 40, 5):
@@ -101,7 +108,9 @@ def test_intervals_of_an_association_cover_at_the_border_too(v: float) -> None:
 
 @pytest.mark.parametrize("v", [0.0, 0.9])
 def test_squared_errors_of_joint_inversion_are_the_closed_form(v: float) -> None:
-    """Within 6 standard errors over 300 tallies. Mutants: one budget for both attributes together, and one report counted twice (2 n)."""
+    """Within 6 standard errors over 300 tallies. Mutants: one budget for both attributes together,
+    and one report counted twice (2 n).
+    """
     theta, epsilon = (
         _family(v),
         float(np.log(6)),
@@ -125,7 +134,9 @@ def test_squared_errors_of_joint_inversion_are_the_closed_form(v: float) -> None
 
 
 def test_dependence_is_an_error_of_independence_only() -> None:
-    """[P5 fig 5]: absolute errors of RR-Ind-Joint are alike at V = 0 and 0.9; those of RR-Independent grow with V, however many people answer."""
+    """[P5 fig 5]: absolute errors of RR-Ind-Joint are alike at V = 0 and 0.9; those of
+    RR-Independent grow with V, however many people answer.
+    """
     errors = {
         (v, name): np.mean(
             [

@@ -1,4 +1,6 @@
-"""Key-value reports and what is simulated of them follow their law, at a false alarm rate of 1e-9; wrong programs do not."""
+"""Key-value reports and what is simulated of them follow their law, at a false alarm rate of 1e-9;
+wrong programs do not.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from warner.results.summaries import Ratio
 
 
 def _dummies_carry_the_value(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.ndarray]:
-    """What is sent of another key is the person's own value: it would say that value to whoever knows the key is wrong."""
+    """What is sent of another key is the person's own value: it would say that value to whoever
+    knows the key is wrong.
+    """
     assert isinstance(m, KeyValue)
     columns = _honest(m, index, s)
     own = m._value.randomize_index(index % m.values.size, s)["report"]
@@ -77,7 +81,9 @@ def _counts(channel: TiedChannel, w: np.ndarray, n: int) -> np.ndarray:
 @pytest.mark.parametrize("name", [name for name in KEYED if "unary" in name])
 @pytest.mark.parametrize("kind", ["simulate", "rerandomize"])
 def test_simulated_tallies_follow_the_law_of_every_key(name: str, kind: str) -> None:
-    """The sum of 50 tallies, key by key; the mutant that raises a key among its own people too is rejected."""
+    """The sum of 50 tallies, key by key; the mutant that raises a key among its own people too is
+    rejected.
+    """
     mechanism = smallest(name, 2.0)
     channel, rng, n = mechanism.channel(), np.random.default_rng(4), 20_000
     assert isinstance(channel, TiedChannel)
@@ -101,8 +107,10 @@ def test_simulated_tallies_follow_the_law_of_every_key(name: str, kind: str) -> 
 @pytest.mark.parametrize("key", ["unary", "direct"])
 @pytest.mark.parametrize("value", ["rounding", "piecewise"])
 def test_intervals_of_means_cover(key: str, value: str) -> None:
-    """A key of share 0.1 whose values lie near one end, 600 tallies of 20,000 reports. The mutant that takes the key's estimated frequency for its
-    true one, N / f +- z sd(N) / f, covers too rarely."""
+    """A key of share 0.1 whose values lie near one end, 600 tallies of 20,000 reports. The mutant
+    that takes the key's estimated frequency for its true one, N / f +- z sd(N) / f, covers too
+    rarely.
+    """
     mechanism = KeyValue(Categorical(["a", "b", "c"]), Integers(-1, 1), 3.0, key=key, value=value)
     table = np.array([0.1, 0.3, 0.6])[:, None] * np.array(
         [[0, 0, 1.0], [0.3, 0.4, 0.3], [0.9, 0.1, 0]]

@@ -1,4 +1,6 @@
-"""A small slice of the league table (bench/accuracy), on made-up data: that it runs, and that the recommended method is among the best."""
+"""A small slice of the league table (bench/accuracy), on made-up data: that it runs, and that the
+recommended method is among the best.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def league(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_the_recommended_method_errs_little_more_than_the_best(
     league: Any, cell: tuple[str, str, int | None, float]
 ) -> None:
-    """30 runs: within 1.3 times the least squared error of the quick methods, of which some err more than twice as much."""
+    """30 runs: within 1.3 times the least squared error of the quick methods, of which some err
+    more than twice as much.
+    """
     assert recommended(warner.Categorical(["a", "b"])) == league.METHODS["EB"]
     quick = ("inversion", "INV-N", "Norm-Sub", "Base-Cut", "emp+thr", "MLE", "EM(100)", "IIW", "EB")
     found = {m: losses["MSE"] for m, losses in league.judge((cell, 30, quick))["losses"].items()}

@@ -1,4 +1,6 @@
-"""The order of the values is used where it says something, and costs little where it does not. Seeded, so that nothing flakes."""
+"""The order of the values is used where it says something, and costs little where it does not.
+Seeded, so that nothing flakes.
+"""
 
 from __future__ import annotations
 
@@ -63,14 +65,18 @@ def test_labels_in_no_order_lose_little(law: type) -> None:
 
 
 def test_a_guess_that_has_seen_its_own_value_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The filtered estimate itself taken for a prediction from the others, h = 0: labels in no order then lose a tenth at least."""
+    """The filtered estimate itself taken for a prediction from the others, h = 0: labels in no
+    order then lose a tenth at least.
+    """
     filtered = neighbours.filtered
     monkeypatch.setattr(neighbours, "filtered", lambda d, noise: (filtered(d, noise)[0], 0.0))
     assert _ratio(_smooth(120), True, 8, BOTH) > 1.1
 
 
 def test_one_large_value_does_not_pass_for_a_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the cap, and with odd values taken for none, a few large values ruin the guesses of the others."""
+    """Without the cap, and with odd values taken for none, a few large values ruin the guesses of
+    the others.
+    """
     theta = np.arange(1.0, 301) ** -1.2
     theta /= theta.sum()
     right = _ratio(theta, False, 6, BOTH)
@@ -81,7 +87,9 @@ def test_one_large_value_does_not_pass_for_a_pattern(monkeypatch: pytest.MonkeyP
 
 
 def test_draws_cover_shares_in_order() -> None:
-    """95 % of draws' middle holds the truth 90 to 99 times in a hundred, though the guesses' errors are alike along the order."""
+    """95 % of draws' middle holds the truth 90 to 99 times in a hundred, though the guesses' errors
+    are alike along the order.
+    """
     rng = np.random.default_rng(5)
     hits = []
     for _ in range(20):
@@ -96,7 +104,9 @@ def test_draws_cover_shares_in_order() -> None:
 
 @pytest.mark.parametrize("size", [2, 5])
 def test_draws_of_few_values_cover_the_truth(size: int) -> None:
-    """95 % of draws' middle holds a share of the law it was drawn from, 90 to 99 times in a hundred; the draws' own spread is the posterior's."""
+    """95 % of draws' middle holds a share of the law it was drawn from, 90 to 99 times in a
+    hundred; the draws' own spread is the posterior's.
+    """
     rng = np.random.default_rng(6)
     hits = []
     for _ in range(120):
@@ -111,7 +121,9 @@ def test_draws_of_few_values_cover_the_truth(size: int) -> None:
 def test_a_pool_of_seeds_is_not_taken_for_independent_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """300 values, 256 seeds, few reports: the inverse of the collisions, its noise taken for the counts' own, errs a tenth more at least."""
+    """300 values, 256 seeds, few reports: the inverse of the collisions, its noise taken for the
+    counts' own, errs a tenth more at least.
+    """
     domain = Categorical([str(i) for i in range(300)])
     channel = warner.LocalHashing(domain, 1.0, seeds=256).channel()
     rng = np.random.default_rng(7)
@@ -135,7 +147,9 @@ def test_a_pool_of_seeds_is_not_taken_for_independent_counts(
 
 
 def test_the_noise_of_what_is_left_of_collisions_is_as_stated() -> None:
-    """Estimates with other values' shares left in: their squared errors are the stated variance, within a tenth."""
+    """Estimates with other values' shares left in: their squared errors are the stated variance,
+    within a tenth.
+    """
     domain = Categorical([str(i) for i in range(200)])
     channel = warner.LocalHashing(domain, 1.0, seeds=512).channel()
     rng = np.random.default_rng(8)

@@ -1,7 +1,9 @@
-"""Samplers follow their law: chi-square over whole serialised reports, at a false alarm rate of 1e-9.
+"""Samplers follow their law: chi-square over whole serialised reports, at a false alarm rate of
+1e-9.
 
-The same test must reject every wrong program in MUTANTS, each a bug somebody shipped or could. n is far beyond what the
-weakest of them needs: its chi-square non-centrality exceeds 600, against a 1e-9 critical value below 120 at 40 degrees of freedom.
+The same test must reject every wrong program in MUTANTS, each a bug somebody shipped or could. n is
+far beyond what the weakest of them needs: its chi-square non-centrality exceeds 600, against a 1e-9
+critical value below 120 at 40 degrees of freedom.
 """
 
 from __future__ import annotations
@@ -85,7 +87,9 @@ def test_reports_from_the_systems_randomness_follow_the_law(name: str) -> None:
 
 
 def test_large_domains_use_the_same_law() -> None:
-    """Beyond the look-up table of 16-bit prefixes: 20,000 symbols, keep rate and the spread of wrong answers."""
+    """Beyond the look-up table of 16-bit prefixes: 20,000 symbols, keep rate and the spread of
+    wrong answers.
+    """
     mechanism = warner.RandomizedResponse(warner.Integers(0, 19_999), 9.0)
     report = mechanism.randomize(np.full(10**6, 777), np.random.default_rng(0)).columns["report"]
     p = float(mechanism.law.high)
@@ -259,7 +263,9 @@ def test_audit_by_sampling_catches_hashing_that_ignores_epsilon() -> None:
 
 
 def test_audit_by_sampling_catches_the_order_of_a_subset() -> None:
-    """multi-freq-ldpy's SS_Client puts the true value first: ln(w e (K-1)/(K-w)) = 4.59 at a nominal 1, K = 100."""
+    """multi-freq-ldpy's SS_Client puts the true value first: ln(w e (K-1)/(K-w)) = 4.59 at a
+    nominal 1, K = 100.
+    """
     mechanism = warner.SubsetSelection(warner.Integers(0, 99), 1.0)
     source = Source(np.random.default_rng(3))
 

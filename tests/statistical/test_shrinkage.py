@@ -1,4 +1,6 @@
-"""Empirical Bayes errs as little as it should, and what it is made of is needed. Seeded, so that nothing flakes."""
+"""Empirical Bayes errs as little as it should, and what it is made of is needed. Seeded, so that
+nothing flakes.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,11 @@ def _errors(
 def test_rescaling_instead_of_the_sum_constraint_is_rejected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One value with 0.6 of the mass, little noise: dividing by the sum charges it with 0.6 of everyone's noise.
+    """One value with 0.6 of the mass, little noise: dividing by the sum charges it with 0.6 of
+    everyone's noise.
 
-    By theory the squared error is then K - 2 + K sum theta^2 = 14.7 instead of K - 1 = 11 times the variance.
+    By theory the squared error is then K - 2 + K sum theta^2 = 14.7 instead of K - 1 = 11 times the
+    variance.
     """
     theta = np.append(0.4 * np.arange(1.0, 12.0) / 66, 0.6)
     right = _errors(EmpiricalBayes(), theta, 10**6, 1.0, 60).mean()
@@ -47,7 +51,9 @@ def test_rescaling_instead_of_the_sum_constraint_is_rejected(
 def test_a_prior_that_has_seen_the_value_itself_is_rejected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Few values: the nonparametric prior alone, here a concentration of next to nothing, errs at least a quarter more than the mixture."""
+    """Few values: the nonparametric prior alone, here a concentration of next to nothing, errs at
+    least a quarter more than the mixture.
+    """
     theta = np.array([0.3, 0.25, 0.2, 0.15, 0.1])
     monkeypatch.setattr(estimator, "SETTINGS", replace(estimator.SETTINGS, small_domain=0))
     right = _errors(EmpiricalBayes(), theta, 3000, 1.0, 60).mean()
@@ -58,7 +64,9 @@ def test_a_prior_that_has_seen_the_value_itself_is_rejected(
 @pytest.mark.parametrize("exponent", [0.5, 1.1, 2.0])
 @pytest.mark.parametrize("size", [5, 60])
 def test_it_errs_no_more_than_the_projection(exponent: float, size: int) -> None:
-    """By a quarter nowhere, over all by a tenth where values are few and there is little to learn, and less where they are many."""
+    """By a quarter nowhere, over all by a tenth where values are few and there is little to learn,
+    and less where they are many.
+    """
     theta = np.arange(1.0, size + 1) ** -exponent
     theta /= theta.sum()
     ratios = []
@@ -72,7 +80,9 @@ def test_it_errs_no_more_than_the_projection(exponent: float, size: int) -> None
 
 
 def test_draws_cover_the_truth() -> None:
-    """95 % of draws' middle holds a share of the law the shares were drawn from, 90 to 99 times in a hundred."""
+    """95 % of draws' middle holds a share of the law the shares were drawn from, 90 to 99 times in
+    a hundred.
+    """
     rng = np.random.default_rng(12)
     channel = warner.RandomizedResponse(Integers(1, 40), 1.5).channel()
     hits = []
@@ -87,8 +97,9 @@ def test_draws_cover_the_truth() -> None:
 
 
 def test_chosen_steps_err_little_more_than_the_best_number_of_steps() -> None:
-    """Mean over eight laws of the squared error against the least on the path: within a quarter. Always 10 steps err
-    four times as much, always 1500 half as much again."""
+    """Mean over eight laws of the squared error against the least on the path: within a quarter.
+    Always 10 steps err four times as much, always 1500 half as much again.
+    """
     rng = np.random.default_rng(9)
     domain = Integers(1, 60)
     ratios: dict[str | int, list[float]] = {"auto": [], 10: [], 1500: []}
@@ -120,7 +131,9 @@ def test_chosen_steps_err_little_more_than_the_best_number_of_steps() -> None:
 
 
 def test_several_budgets_of_few_people_taken_as_normal_are_rejected() -> None:
-    """30 people at epsilon 4 name a value each: counts of 0 and 1, of which normal noise makes shares. It errs at least half as much again."""
+    """30 people at epsilon 4 name a value each: counts of 0 and 1, of which normal noise makes
+    shares. It errs at least half as much again.
+    """
     theta = np.exp(-(np.linspace(-2.5, 2.5, 120) ** 2))
     theta /= theta.sum()
     people, domain = (300, 100, 30), Integers(1, 120)

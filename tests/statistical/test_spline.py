@@ -1,4 +1,6 @@
-"""Intervals from the draws of a log-spline hold the truth about as often as they say. Seeded, so that nothing flakes."""
+"""Intervals from the draws of a log-spline hold the truth about as often as they say. Seeded, so
+that nothing flakes.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,11 @@ from warner.estimators.likelihood_data import LikelihoodData
 def test_draws_cover_smooth_functionals_of_a_smooth_shape(
     make: type[warner.mechanisms.Mechanism],
 ) -> None:
-    """95 % intervals for mean, median and mass of a range: at least 50 of 60, and not always; the mutant of half the spread covers fewer.
+    """95 % intervals for mean, median and mass of a range: at least 50 of 60, and not always; the
+    mutant of half the spread covers fewer.
 
-    The draws are of a Laplace approximation and the estimate is biased towards smoothness, so the level is not promised exactly.
+    The draws are of a Laplace approximation and the estimate is biased towards smoothness, so the
+    level is not promised exactly.
     """
     bins, n, runs = 48, 10_000, 60
     x = (np.arange(bins) + 0.5) / bins

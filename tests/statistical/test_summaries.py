@@ -1,4 +1,6 @@
-"""Intervals of means, variances, quantiles and ranges hold the truth as often as they say. Seeded, so that nothing flakes."""
+"""Intervals of means, variances, quantiles and ranges hold the truth as often as they say. Seeded,
+so that nothing flakes.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ def _covered(
     method: warner.estimators.Estimator = PROJECTED,
     asked: list[Callable[[warner.Estimate], float]] = ASKED,
 ) -> np.ndarray:
-    """How often intervals hold the truth, over whole runs from people to interval, for each that is asked.
+    """How often intervals hold the truth, over whole runs from people to interval, for each that is
+    asked.
 
     The truth is the same summary of the true shares; people of a bin are spread evenly in it.
     """
@@ -70,9 +73,11 @@ RR = {
 @pytest.mark.parametrize("target", ["population", "respondents"])
 @pytest.mark.parametrize("name", RR)
 def test_intervals_of_summaries_cover_what_they_say(name: str, target: str) -> None:
-    """150 runs, within 6 sd (0.018) of 0.94, what 60 replicates cover; a quantile of integers, which jumps, at least that.
+    """150 runs, within 6 sd (0.018) of 0.94, what 60 replicates cover; a quantile of integers,
+    which jumps, at least that.
 
-    Population's intervals claimed for respondents cover them more often, respondents' claimed for the population less often.
+    Population's intervals claimed for respondents cover them more often, respondents' claimed for
+    the population less often.
     """
     found = _covered(RR[name], 150, target, _asked(target, 60))
     assert (np.abs(found - 0.94) < 6 * 0.018)[[0, 1, 3]].all()
@@ -89,7 +94,8 @@ def test_intervals_of_summaries_cover_what_they_say(name: str, target: str) -> N
 def test_intervals_of_summaries_cover_by_maximum_likelihood_of_a_numeric_mechanism(
     domain: warner.Domain,
 ) -> None:
-    """80 runs of the square wave: within 6 sd (0.029) of 0.93, and not all; a third of the width falls below that.
+    """80 runs of the square wave: within 6 sd (0.029) of 0.93, and not all; a third of the width
+    falls below that.
 
     Integers differ from bins in their quantiles alone.
     """
@@ -122,7 +128,9 @@ def test_intervals_of_summaries_cover_by_maximum_likelihood_of_a_numeric_mechani
 
 
 def test_an_interval_of_a_quantile_that_may_jump_is_not_reflected() -> None:
-    """F(1) = 0.51: the median is 1, its estimate often 2. The wrong program that bootstraps the median itself then says 2..3."""
+    """F(1) = 0.51: the median is 1, its estimate often 2. The wrong program that bootstraps the
+    median itself then says 2..3.
+    """
     theta = np.array([0.25, 0.26, 0.24, 0.15, 0.1])
     mechanism = warner.RandomizedResponse(warner.Integers(0, 4), 3.0)
     asked: list[Callable[[warner.Estimate], float]] = [lambda e: e.quantile(0.5)]
@@ -149,7 +157,9 @@ def test_an_interval_of_a_quantile_that_may_jump_is_not_reflected() -> None:
 
 
 def test_posterior_intervals_of_summaries_cover_what_they_say() -> None:
-    """A Dirichlet posterior of answers sent as they are, 150 runs: within 6 sd (0.018) of 0.95; one of a tenth of the weight covers all."""
+    """A Dirichlet posterior of answers sent as they are, 150 runs: within 6 sd (0.018) of 0.95; one
+    of a tenth of the weight covers all.
+    """
     domain, n, rng = warner.Integers(0, 5), 500, np.random.default_rng(13)
     open_ = warner.RandomizedResponse(domain, float("inf"))
     hits = np.zeros(3)

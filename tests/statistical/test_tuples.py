@@ -1,4 +1,6 @@
-"""Tuples of reports follow their joint law, and simulated tallies of them too: at a false alarm rate of 1e-9, with named mutants."""
+"""Tuples of reports follow their joint law, and simulated tallies of them too: at a false alarm
+rate of 1e-9, with named mutants.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ def test_tuples_follow_the_joint_law(name: str) -> None:
     assert _p_value(COMBINED[name](1.0), _honest) > ALPHA
 
 
-# Where parts are of different kinds, they use the words at different places, and whole tuples would not show that words are shared.
+# Where parts are of different kinds, they use the words at different places, and whole tuples would
+# not show that words are shared.
 def _one_draw_for_all(
     mechanism: Mechanism, index: np.ndarray, source: Source
 ) -> dict[str, np.ndarray]:
@@ -74,7 +77,9 @@ RUNS, PEOPLE = 3000, 200
 
 
 def _worst(channels: list[Channel], target: str, independent_rows: bool = False) -> float:
-    """How many standard errors the mean and the variance of the inversion of simulated tallies are off, the most over all cells."""
+    """How many standard errors the mean and the variance of the inversion of simulated tallies are
+    off, the most over all cells.
+    """
     channel, rng = KroneckerChannel(channels), np.random.default_rng(5)
     theta = np.random.default_rng(1).dirichlet(np.ones(channel.shape[1]))
     people = np.random.default_rng(2).multinomial(PEOPLE, theta)
@@ -109,7 +114,9 @@ def test_simulated_tables_have_the_mean_and_variance_of_real_ones(name: str, tar
 
 
 def test_tables_with_rows_drawn_one_by_one_are_rejected() -> None:
-    """The mutant takes a person's co-occurrences for so many people: variances far too small or large."""
+    """The mutant takes a person's co-occurrences for so many people: variances far too small or
+    large.
+    """
     assert _worst(PAIRS["bits x bits"], "population", independent_rows=True) > 15
 
 

@@ -106,7 +106,9 @@ class Solution:
 
     @cached_property
     def has_intervals(self) -> bool:
-        """Whether the channel has an inverse that can be formed, which Wald intervals are made from."""
+        """Whether the channel has an inverse that can be formed, which Wald intervals are made
+        from.
+        """
         return self.data.channel.has_wald_intervals(self.data.weights)
 
 
