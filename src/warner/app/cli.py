@@ -168,7 +168,8 @@ def main() -> None:
     "-o",
     "--output",
     default="-",
-    help=f"The report file to write, {files.suffixes(writable=True)}. Default: CSV on standard output.",
+    help=f"The report file to write, {files.suffixes(writable=True)}. "
+    "Default: CSV on standard output.",
 )
 @click.option(
     "--bare",
