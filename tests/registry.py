@@ -236,6 +236,21 @@ DOMAINS: list[tuple[Domain, list[Any]]] = [
     ),
 ]
 
+# Thresholds of 64-bit words: the ends, those on and off 16-bit tables, and one without a pattern.
+BOUNDARY_THRESHOLDS = [
+    0,
+    1,
+    2**47,
+    2**48,
+    2**48 - 1,
+    2**63,
+    2**63 + 1,
+    3 * 2**62,
+    2**64 // 3,
+    2**64 - 2**48,
+    2**64 - 1,
+]
+
 BAD_EPSILONS: list[Any] = [
     0,
     0.0,

@@ -12,24 +12,11 @@ import numpy as np
 import pytest
 
 import warner
-from tests.registry import ALL, smallest
+from tests.registry import ALL, BOUNDARY_THRESHOLDS, smallest
 from warner._core.sampling import _TABLE_DRAWS, Edges, Source
 from warner.mechanisms import Mechanism
 
 TOP = 2**64 - 1
-THRESHOLDS = [
-    0,
-    1,
-    2**47,
-    2**48,
-    2**48 - 1,
-    2**63,
-    2**63 + 1,
-    3 * 2**62,
-    2**64 // 3,
-    2**64 - 2**48,
-    2**64 - 1,
-]
 
 
 class Tape:
@@ -74,9 +61,9 @@ def test_words_of_the_system_may_be_written_to() -> None:
             assert words[1] == 7 and words.dtype == dtype
 
 
-@pytest.mark.parametrize("threshold", THRESHOLDS)
+@pytest.mark.parametrize("threshold", BOUNDARY_THRESHOLDS)
 def test_below_compares_64_bits(threshold: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = _around([*THRESHOLDS, threshold])
+    words = _around([*BOUNDARY_THRESHOLDS, threshold])
     open_ = [w for w in words if w >> 48 == threshold >> 48]
     tape = _play(monkeypatch, _heads(words), *([_rest(open_)] if open_ else []))
     assert Source(None).below(threshold, len(words)).tolist() == [w < threshold for w in words]
@@ -99,7 +86,7 @@ def test_below_looks_at_more_words_only_where_64_bits_tie(monkeypatch: pytest.Mo
 
 
 def test_below_each_compares_each_with_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    pairs = [(w, t) for t in THRESHOLDS for w in _around([t])]
+    pairs = [(w, t) for t in BOUNDARY_THRESHOLDS for w in _around([t])]
     open_ = [w for w, t in pairs if w >> 48 == t >> 48]
     tape = _play(monkeypatch, _heads([w for w, _ in pairs]), _rest(open_))
     found = Source(None).below_each(np.array([t for _, t in pairs], dtype=np.uint64))

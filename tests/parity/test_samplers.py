@@ -7,22 +7,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from tests.registry import BOUNDARY_THRESHOLDS
 from warner._core.sampling import Source, _byte_table, _cell_table
 
-THRESHOLDS = [
-    0,
-    1,
-    2**47,
-    2**48,
-    2**48 - 1,
-    2**63,
-    2**63 + 1,
-    3 * 2**62,
-    2**64 // 3,
-    2**64 - 2**48,
-    2**64 - 1,
-    2**64,
-]
+THRESHOLDS = [*BOUNDARY_THRESHOLDS, 2**64]
 
 
 class Scripted(Source):

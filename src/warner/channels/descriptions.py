@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from warner.channels.arrays import FloatArray
 
 
@@ -55,3 +57,10 @@ class BlockMoments:
     squares: FloatArray
     mixed: FloatArray
     block_squares: FloatArray
+
+    @classmethod
+    def of_sums(cls, total: FloatArray, squares: FloatArray, mixed: FloatArray) -> BlockMoments:
+        """The moments where the block's term is the sum of its values' terms."""
+        size = len(total)
+        block_squares = np.tile(mixed.sum(axis=0), (size, 1))
+        return cls(total, np.full(size, total.sum()), squares, mixed, block_squares)

@@ -220,13 +220,7 @@ class SupportChannel(SupportInverse, CompositeChannel):
         total = self.invert(w)[members]
         squares = self.inverse_moments(columns)[0][members]
         mixed = squares + self._cross_moments(columns, members)
-        return BlockMoments(
-            total,
-            np.full(size, total.sum()),
-            squares,
-            mixed,
-            np.tile(mixed.sum(axis=0), (size, 1)),
-        )
+        return BlockMoments.of_sums(total, squares, mixed)
 
     def _cross_moments(self, columns: FloatArray, members: slice) -> FloatArray:
         """E[g_v (h - g_v)] (V, B) of a block.

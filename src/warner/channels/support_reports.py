@@ -187,13 +187,7 @@ class SupportRows(SupportInverse, NearlyConstantRows):
         total = self.invert(w)[members]
         squares = self.inverse_moments(columns)[0][members]
         mixed = squares + self._observed_cross_moments(w, members, columns.sum(axis=0))
-        return BlockMoments(
-            total,
-            np.full(size, total.sum()),
-            squares,
-            mixed,
-            np.tile(mixed.sum(axis=0), (size, 1)),
-        )
+        return BlockMoments.of_sums(total, squares, mixed)
 
     def _observed_cross_moments(
         self, w: FloatArray, members: slice, mass: FloatArray

@@ -51,8 +51,7 @@ class UtilityOptimized(Mechanism):
 class UtilityOptimizedRR(UtilityOptimized):
     """Utility-optimised randomised response (uRR): k-RR among the sensitive values S.
 
-        x in S:      x with c1 = e / (|S| + e - 1), each other member of S with c2 = 1 / (|S| + e -
-            1)
+        x in S:      x with c1 = e / (|S| + e - 1), each other member of S with c2 = c1 / e
         x not in S:  each member of S with c2, x itself with c3 = (e - 1) / (|S| + e - 1)
         e = exp(epsilon)
 
