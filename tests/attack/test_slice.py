@@ -174,14 +174,14 @@ def test_an_error_that_shows_the_answer_is_found(monkeypatch: pytest.MonkeyPatch
 
 def test_what_depends_on_the_answers_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rejects a program that ends a row group, or writes a line, where the raw file says so."""
-    real = metamorphic._besides
+    real = metamorphic.besides_reports
     calls: list[int] = []
 
     def uneven(path: str) -> Any:
         calls.append(1)
         return real(path), len(calls)
 
-    monkeypatch.setattr(metamorphic, "_besides", uneven)
+    monkeypatch.setattr(metamorphic, "besides_reports", uneven)
     with pytest.raises(Finding, match="depends on the answers"):
         metamorphic.same_but_for_reports(np.random.default_rng(1), 50)
 

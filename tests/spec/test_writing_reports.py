@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from click.testing import CliRunner, Result
 from scipy.stats import chi2
 
 import warner
+from tests.attack.metamorphic import besides_reports
 from warner._core import shuffle as _shuffle
 from warner._core.atomic_files import (
     write_whole,
@@ -105,31 +105,6 @@ def _raw_files() -> list[str]:
     return [*rows, "wide.csv", "raw.parquet"]
 
 
-def _besides(path: str) -> Any:
-    """All that a report file says, but for the values of reports and how well those compress."""
-    if path.endswith(".csv"):
-        head, *lines, end = Path(path).read_bytes().splitlines()
-        return head, lines[0], len(lines), re.sub(rb"[0-9a-f]{64}", b"", end)
-    data = pq.ParquetFile(path).metadata
-    groups = [data.row_group(i) for i in range(data.num_row_groups)]
-    columns = [
-        [
-            (c.path_in_schema, c.physical_type, c.num_values, c.compression)
-            for c in map(g.column, range(g.num_columns))
-        ]
-        for g in groups
-    ]
-    said = {k: re.sub(rb'"sha256":"[0-9a-f]{64}"}$', b"", v) for k, v in data.metadata.items()}
-    return (
-        data.created_by,
-        data.format_version,
-        data.schema.names,
-        [g.num_rows for g in groups],
-        columns,
-        said,
-    )
-
-
 @pytest.mark.parametrize("order", [(), ("--keep-order",)])
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 def test_all_but_the_reports_is_the_same_whatever_the_answers(
@@ -165,7 +140,7 @@ def test_all_but_the_reports_is_the_same_whatever_the_answers(
             steps = [(done, total, len(sizes)) for done, total, sizes in steps]
         elif order:
             steps = [(done, total, [size > 4 for size in sizes]) for done, total, sizes in steps]
-        seen.append((_besides(f"r.{suffix}"), steps, stored, said.output))
+        seen.append((besides_reports(f"r.{suffix}"), steps, stored, said.output))
     assert all(data == seen[0] for data in seen)
     assert [done for done, _, _ in seen[0][1]] == [1000, 2000, 3000, 4000, 5000]
     if suffix == "parquet":
