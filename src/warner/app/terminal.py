@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Timer
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +17,7 @@ from warner.design.planning import Plan
 from warner.design.theory import expected_loss
 from warner.estimators.fit import Status
 from warner.mechanisms import Mechanism
+from warner.reports.tally import Tally
 from warner.results.estimate import Estimate
 from warner.results.redistribution import Redistributed
 from warner.results.tables import as_text
@@ -151,6 +152,23 @@ def show_estimate(
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
     unique = "" if result.unique is None else f"\nThe maximum is {result.unique}."
     out.print(f"{_method_and_status(result)}{gap}{unique}\n")
+
+
+def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:
+    """Print on standard error which reports are estimated together."""
+    out = console(stderr=True)
+    for name, parts in tallies.items():
+        groups: dict[tuple[str, float | str], int] = {}
+        for part in parts:
+            key = (str(part.header["mechanism"]), part.header["requested"])
+            groups[key] = groups.get(key, 0) + part.n
+        reports = [
+            f"{n:,} of {mechanism} at epsilon {epsilon:.6g}"
+            if isinstance(epsilon, float | int)
+            else f"{n:,} of {mechanism} without protection"
+            for (mechanism, epsilon), n in groups.items()
+        ]
+        out.print(f"{name}: {', '.join(reports)}, estimated together")
 
 
 def _title(result: Estimate) -> str:

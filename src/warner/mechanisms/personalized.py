@@ -76,13 +76,8 @@ class Personalized(Mechanism):
                     "common", "must be UtilityOptimizedRR or UtilityOptimizedRappor", kind(common)
                 )
             )
-        mechanism = _with_placeholders(
-            type(common),
-            common.domain,
-            common.requested,
-            tags,
-            list(common.sensitive),
-            common.options(),
+        mechanism = common.with_placeholders(
+            common.domain, common.requested, tags, common.sensitive, common.options()
         )
         self._describe(mechanism, common)
 
@@ -128,7 +123,7 @@ class Personalized(Mechanism):
             )
         if not isinstance(sensitive, str) and hasattr(sensitive, "__len__") and len(sensitive) == 0:
             made = cls.__new__(cls)
-            made._describe(_with_placeholders(mechanism, domain, epsilon, tags, [], options), None)
+            made._describe(mechanism.with_placeholders(domain, epsilon, tags, [], options), None)
             return made
         return cls(mechanism(domain, epsilon, sensitive=sensitive, **options), tags)
 
@@ -226,20 +221,6 @@ class Personalized(Mechanism):
             f"Personalized.of({type(made).__name__}, {self.plain_domain!r}, {made.requested!r}, "
             f"{list(self.tags)!r}{options})"
         )
-
-
-def _with_placeholders(
-    mechanism: type[UtilityOptimized],
-    domain: Domain,
-    epsilon: float,
-    tags: Sequence[str],
-    sensitive: list[Any],
-    options: Mapping[str, Any],
-) -> UtilityOptimized:
-    """The common mechanism over values and placeholders, all placeholders sensitive."""
-    extended = Tagged(domain, tags)
-    placeholders = extended.decode(np.arange(domain.size, extended.size))
-    return mechanism(extended, epsilon, sensitive=[*sensitive, *placeholders], **options)
 
 
 class Device:
