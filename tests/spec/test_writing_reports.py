@@ -133,7 +133,10 @@ def test_all_but_the_reports_is_the_same_whatever_the_answers(
             steps.append((done, total, sizes))
 
         monkeypatch.setattr(report_writer, "Shuffle", Watched)
-        monkeypatch.setattr("warner.app.commands.collecting.progress", lambda _, step=step: contextlib.nullcontext(step))
+        monkeypatch.setattr(
+            "warner.app.commands.collecting.progress",
+            lambda _, step=step: contextlib.nullcontext(step),
+        )
         said = run("randomize", "study.toml", raw, "-o", f"r.{suffix}", *order)
         if order and suffix == "csv":
             # The text of a row group of reports has a length of its own.

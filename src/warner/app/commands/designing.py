@@ -7,7 +7,7 @@ from dataclasses import replace
 import click
 
 from warner._core.errors import ArgumentError, message
-from warner.app.command_files import mechanisms_of
+from warner.app.command_files import grouped_mechanisms, mechanisms_of
 from warner.app.commands.options import as_json as to_json
 from warner.app.study import Study
 from warner.app.terminal import WEIGHT, show_audits, show_plan
@@ -44,7 +44,7 @@ def plan(study: str, people: int, error: float | None, loss: str, as_json: bool)
     estimate where all values are equally frequent. In Python, warner.plan takes another
     distribution.
     """
-    chosen = Study.load(study).mechanisms
+    chosen = grouped_mechanisms(Study.load(study))
     plans = {}
     for attribute, mechanism in chosen.items():
         guarantee = mechanism.guarantee
