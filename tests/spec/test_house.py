@@ -31,6 +31,7 @@ ROOMS = [
     "results",
     "design",
     "theory",
+    "experiments",
     "app",
 ]
 
