@@ -16,6 +16,7 @@ from warner.app.commands.collecting import merge, randomize, tally
 from warner.app.commands.designing import audit, plan
 from warner.app.commands.estimating import compare, estimate
 from warner.app.commands.options import generator
+from warner.app.reproduce import reproduce
 
 
 class _Group(click.Group):
@@ -79,7 +80,7 @@ def demo(output: str, seed: int | None) -> None:
     demonstration.run(Path(output), generator(seed), simulation=seed is not None)
 
 
-for _command in (randomize, tally, merge, estimate, compare, plan, audit):
+for _command in (randomize, tally, merge, estimate, compare, plan, audit, reproduce):
     main.add_command(_command)
 
 
