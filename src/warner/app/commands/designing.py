@@ -10,9 +10,11 @@ from warner._core.errors import ArgumentError, message
 from warner.app.command_files import grouped_mechanisms, mechanisms_of
 from warner.app.commands.options import as_json as to_json
 from warner.app.study import Study
-from warner.app.terminal import WEIGHT, show_audits, show_plan
+from warner.app.terminal import WEIGHT, progress, show_audits, show_plan
 from warner.design.audits import audit as audit_mechanism
+from warner.design.planning import MOST_SIMULATED, Plan, can_simulate
 from warner.design.planning import plan as make_plan
+from warner.mechanisms import Mechanism
 
 
 @click.command()
@@ -31,44 +33,36 @@ from warner.design.planning import plan as make_plan
 )
 @click.option(
     "--loss",
-    type=click.Choice(["l1", "l2"]),
-    default="l2",
+    type=click.Choice(["l1", "l2", "w1"]),
+    help="l2: sum of squared errors. l1: sum of absolute errors, twice the total variation. "
+    "w1: Wasserstein-1 distance, for numbers and places. Default: w1 for numbers and places, "
+    "l2 for labels.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(2),
+    default=5,
     show_default=True,
-    help="l2: sum of squared errors. l1: sum of absolute errors, twice the total variation.",
+    help="Number of simulated tallies for each mechanism, for w1.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def plan(study: str, people: int, error: float | None, loss: str, as_json: bool) -> None:
+def plan(
+    study: str, people: int, error: float | None, loss: str | None, runs: int, as_json: bool
+) -> None:
     """Rank the mechanisms for every attribute of STUDY by expected error.
 
-    Each attribute keeps its budget and its sensitive values. The error is that of the unbiased
-    estimate where all values are equally frequent. In Python, warner.plan takes another
-    distribution.
+    Each attribute keeps its budget, its guarantee and its sensitive values. Labels are judged by
+    the unbiased estimate where all values are equally frequent. Numbers and places are judged by
+    simulated estimates, made as warner estimate makes them; mechanisms of numbers and of places
+    are then compared too. In Python, warner.plan takes another distribution.
     """
     chosen = grouped_mechanisms(Study.load(study))
     plans = {}
-    for attribute, mechanism in chosen.items():
-        guarantee = mechanism.guarantee
-        if not guarantee.bounds_all_pairs:
-            click.echo(
-                f"{attribute} is left out: its guarantee is {guarantee}, and the mechanisms "
-                "compared here give LDP or ULDP",
-                err=True,
-            )
-            continue
-        if guarantee.epsilon == float("inf"):
-            raise ArgumentError(
-                message(
-                    f"attributes.{attribute}", "is not protected, so there is nothing to choose"
-                )
-            )
-        plans[attribute] = make_plan(
-            mechanism.domain,
-            mechanism.requested,
-            people,
-            guarantee.sensitive,
-            loss=loss,
-            error=error,
-        )
+    with progress("planning") as step:
+        for done, (attribute, mechanism) in enumerate(chosen.items()):
+            step(done, len(chosen))
+            if (found := _planned(attribute, mechanism, people, error, loss, runs)) is not None:
+                plans[attribute] = found
     if as_json:
         click.echo(to_json({name: result.to_json() for name, result in plans.items()}))
         return
@@ -76,6 +70,44 @@ def plan(study: str, people: int, error: float | None, loss: str, as_json: bool)
         show_plan(attribute, result, chosen[attribute])
     if plans:
         click.echo(WEIGHT)
+
+
+def _planned(
+    attribute: str,
+    mechanism: Mechanism,
+    people: int,
+    error: float | None,
+    loss: str | None,
+    runs: int,
+) -> Plan | None:
+    """The plan for one attribute; None where no mechanism can be compared with its own."""
+    guarantee, domain = mechanism.guarantee, mechanism.domain
+    if guarantee.epsilon == float("inf"):
+        rule = "is not protected, so there is nothing to choose"
+        raise ArgumentError(message(f"attributes.{attribute}", rule))
+    if loss is None:
+        loss = "w1" if can_simulate(domain) else "l2"
+    if loss == "w1" and not can_simulate(domain):
+        about = f"the loss w1 needs numbers or places, up to {MOST_SIMULATED} of them"
+    elif loss != "w1" and not guarantee.bounds_all_pairs:
+        about = (
+            f"its guarantee is {guarantee}, and the mechanisms compared by {loss} give LDP or ULDP"
+        )
+    else:
+        near = loss == "w1"
+        return make_plan(
+            domain,
+            mechanism.requested,
+            people,
+            guarantee.sensitive,
+            loss=loss,
+            error=error,
+            distance=mechanism.distance_unit if near else None,
+            runs=runs,
+            also={type(mechanism).__name__: mechanism} if near else None,
+        )
+    click.echo(f"{attribute} is left out: {about}", err=True)
+    return None
 
 
 @click.command()
