@@ -13,7 +13,7 @@ import click
 from warner._core.errors import WarnerError, message
 from warner.app import demo as demonstration
 from warner.app.commands.collecting import merge, randomize, tally
-from warner.app.commands.designing import audit, plan
+from warner.app.commands.designing import audit, clusters, plan
 from warner.app.commands.estimating import compare, estimate
 from warner.app.commands.options import generator
 from warner.app.reproduce import reproduce
@@ -80,7 +80,7 @@ def demo(output: str, seed: int | None) -> None:
     demonstration.run(Path(output), generator(seed), simulation=seed is not None)
 
 
-for _command in (randomize, tally, merge, estimate, compare, plan, audit, reproduce):
+for _command in (randomize, tally, merge, estimate, compare, plan, clusters, audit, reproduce):
     main.add_command(_command)
 
 

@@ -102,17 +102,19 @@ def test_reports_and_tallies_are_kept_by_group_and_estimated_together(here: Path
     run("tally", "r.North.parquet", "r.South side.parquet", "--study", "study.toml", "-o", "t.json")
     low, high = load_tallies("t.South side.json"), load_tallies("t.North.json")
     assert low["smokes"].n + high["smokes"].n == 4000
-    shown = run("estimate", "t.North.json", "t.South side.json", "--json", "both.json", "-m", "mle")
+    shown = run(
+        "estimate", "t.North.json", "t.South side.json", "--json", "both.json", "-m", "project"
+    )
     assert "RandomizedResponse at epsilon 0.25, estimated together" in shown.stderr
     both = json.loads(Path("both.json").read_text())
     assert [part["attribute"] for part in both] == ["smokes", "pay"]
     for part in both:
         name = part["attribute"]
-        expected = warner.estimate([high[name], low[name]], warner.MaximumLikelihood())
+        expected = warner.estimate([high[name], low[name]], warner.Inversion("project"))
         shares = [row["estimate"] for row in part["shares"]]
         np.testing.assert_allclose(shares, expected.probabilities, atol=1e-9)
     # Report files do as well as tallies, and the order of files does not matter.
-    run("estimate", "r.South side.parquet", "t.North.json", "--json", "again.json", "-m", "mle")
+    run("estimate", "r.South side.parquet", "t.North.json", "--json", "again.json", "-m", "project")
     again = json.loads(Path("again.json").read_text())
     assert again[0]["shares"][1]["estimate"] == pytest.approx(both[0]["shares"][1]["estimate"])
     options = ("--csv", "e.csv", "--only", "smokes", "--level", "0.5", "--plot", "e.json")
@@ -246,6 +248,14 @@ def test_groups_are_checked_in_words(change: tuple[str, str], complaint: str) ->
     with pytest.raises(StudyError) as caught:
         Study.parse(STUDY.replace(*change))
     assert complaint in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_the_example_of_groups_keeps_its_budgets() -> None:
+    example = Path(warner.__file__).parents[2] / "docs" / "groups.toml"
+    study = Study.load(example)
+    assert [own.epsilon <= own.budget for own in study.groups.values()] == [True] * 3  # type: ignore[operator]
+    audits = [warner.audit(m) for own in study.groups.values() for m in own.mechanisms.values()]
+    assert all(result.holds for result in audits)
 
 
 def test_a_column_of_groups_without_groups_is_refused() -> None:

@@ -90,6 +90,10 @@ def test_attributes_of_different_groups_are_estimated_from_tables(here: Path) ->
         assert found[0]["attribute"] == " x ".join(names.split(","))
     tally = load_tallies("pairs.json")["joint"]
     assert warner.clusters(tally, 0.3) == (("a", "b"), ("c",))
+    assert run("clusters", "pairs.json", "--threshold", "0.3").stdout == "a, b\nc\n"
+    assert json.loads(run("clusters", "pairs.json", "--largest", "5", "--json").stdout) == {
+        "joint": [["a"], ["b"], ["c"]]
+    }
     assert (
         warner.estimate(tally).cramers_v("a", "c")
         < 0.2

@@ -68,16 +68,24 @@ def test_metric_candidates_keep_the_epsilon_of_their_distance() -> None:
 
 
 def test_numbers_are_judged_by_simulated_estimates() -> None:
-    domain = Integers(0, 15)
+    domain = Integers(0, 7)
     ranking = plan(domain, 1.0, 10_000, loss="w1", runs=2, error=0.1)
     names = [result.name for result in ranking.results]
     assert {"SquareWave", "Geometric", "UnaryEncoding optimized"} <= set(names)
-    # P3, P4: what uses the order of numbers errs less than what does not.
-    assert names.index("SquareWave") < names.index("RandomizedResponse")
     first = ranking.best
     assert first.judged == "LogSpline(), 2 simulated tallies" and 0 < first.margin < first.error
     assert first.people == pytest.approx(10_000 * (first.error / 0.1) ** 2, rel=1e-3)
     assert ranking.no_protection.error < 0.2
+
+
+def test_what_uses_the_order_of_many_numbers_errs_less() -> None:
+    """Means of 4 runs with standard errors: 0.44 +- 0.05 against 2.3 +- 0.4."""
+    domain = Integers(0, 31)
+    wave, response = (
+        _simulated(domain, make(domain, 1.0), made_shares(domain), 10_000, 4)
+        for make in (warner.SquareWave, warner.RandomizedResponse)
+    )
+    assert wave[0] + 4 * (wave[1] + response[1]) < 2 * response[0] and wave[0] < response[0] / 2
 
 
 def test_the_error_of_no_protection_is_that_of_shares() -> None:

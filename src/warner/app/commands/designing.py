@@ -1,4 +1,4 @@
-"""Commands before a survey: plan and audit."""
+"""Commands before a survey: plan, clusters and audit."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import replace
 import click
 
 from warner._core.errors import ArgumentError, message
-from warner.app.command_files import grouped_mechanisms, mechanisms_of
+from warner.app.command_files import grouped_mechanisms, mechanisms_of, read_tallies
 from warner.app.commands.options import as_json as to_json
 from warner.app.study import Study
 from warner.app.terminal import WEIGHT, progress, show_audits, show_plan
 from warner.design.audits import audit as audit_mechanism
+from warner.design.clusters import clusters as find_clusters
 from warner.design.planning import MOST_SIMULATED, Plan, can_simulate
 from warner.design.planning import plan as make_plan
 from warner.mechanisms import Mechanism
@@ -142,3 +143,42 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
         show_audits(results, samples)
     if not all(result.holds for result in results.values()):
         raise SystemExit(1)
+
+
+@click.command()
+@click.argument("tally_file", metavar="PAIRS", type=click.Path(dir_okay=False))
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    default=0.1,
+    show_default=True,
+    help="The least Cramer's V that joins two groups.",
+)
+@click.option(
+    "--largest",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="The most combinations of values in a group.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def clusters(tally_file: str, threshold: float, largest: int, as_json: bool) -> None:
+    """Group attributes that depend on each other, to be randomised together.
+
+    PAIRS is the tally of a pilot study, made with warner tally --ways 2. Each line of the output is
+    a group. Groups of two and more go to [[joint]] tables of the study file.
+
+    \b
+        warner tally pilot.parquet --ways 2 -o pairs.json
+        warner clusters pairs.json
+    """
+    found = {
+        name: find_clusters(tally, threshold, largest)
+        for name, tally in read_tallies(tally_file).items()
+    }
+    if as_json:
+        click.echo(to_json(found))
+        return
+    for groups in found.values():
+        for group in groups:
+            click.echo(", ".join(group))
