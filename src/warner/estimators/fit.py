@@ -34,7 +34,10 @@ class Status(Enum):
         "not moved: the steps left the start as it was, so the estimate says nothing about the "
         "reports; allow more steps, or use MaximumLikelihood()"
     )
-    STEP_LIMIT = "step limit reached before the gap asked for: allow more steps or a larger gap"
+    STEP_LIMIT = (
+        "step limit reached before the gap or the tolerance asked for: allow more steps, or a "
+        "larger gap or tolerance"
+    )
     OUTSIDE_SIMPLEX = (
         "outside the simplex: some estimates are negative or they do not sum to 1, which unbiased "
         "estimates may; use constraint='project' for a distribution"
