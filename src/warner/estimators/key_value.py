@@ -23,11 +23,12 @@ from warner.channels import (
 from warner.domains import Domain
 from warner.estimators.base import Estimator
 from warner.estimators.fit import Fit, KeyFit, Status, status_of_parts
+from warner.estimators.inversion import Inversion
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.log_spline import LogSpline
 from warner.estimators.mle.objective import certify
 from warner.estimators.sample_mean import unbiased_scores
-from warner.metrics.simplex import project
+from warner.metrics.simplex import normalize
 
 _ADDED = 4  # added reports, about z^2 of an interval of 95 %, as by Agresti and Coull (1998)
 
@@ -242,16 +243,19 @@ class KeyMeans(Estimator):
 class PerKey(Estimator):
     """The frequencies of keys, then the distribution of every key's values by another estimator.
 
-        f = projection of the unbiased estimate on the simplex
+        f = projection of the unbiased estimate on the simplex, or another estimate
         reports about key k: rho_k inner theta_k + (1 - rho_k) dummies
         rho_k = a f_k / (a f_k + b (1 - f_k))
 
     The weight of the dummies is tied to the frequency of the key [P3 sec V-C].
     ``PerKey(ExpectationMaximization(steps))`` is PCKV-EM of P3, and ``PerKey(MixtureReduction())``
-    is PCKV-MR, which merges values of one key.
+    is PCKV-MR, which merges values of one key ("PM components"). With
+    ``frequencies=MixtureReduction()`` keys that seem rare share one frequency ("FO components").
 
     Args:
-        method: an estimator of distributions.
+        method: an estimator of distributions, for the values of each key.
+        frequencies: an estimator of distributions, for the keys, from the reports of keys alone. Of
+            an unbiased estimate the negative entries are set to 0 and the sum is made one.
 
     Raises:
         ArgumentError: reports that are not about keys with values.
@@ -268,17 +272,25 @@ class PerKey(Estimator):
     )
 
     method: Estimator = field(default_factory=LogSpline)
+    frequencies: Estimator = field(default=Inversion("project"))
 
     def __post_init__(self) -> None:
-        if not isinstance(self.method, Estimator) or isinstance(self.method, PerKey | KeyMeans):
-            raise ArgumentTypeError(
-                message(
-                    "method",
-                    "must be an estimator object of distributions",
-                    kind(self.method),
-                    "For example LogSpline()",
+        for name, example in (("method", LogSpline()), ("frequencies", Inversion("project"))):
+            estimator = getattr(self, name)
+            if not isinstance(estimator, Estimator) or isinstance(estimator, PerKey | KeyMeans):
+                raise ArgumentTypeError(
+                    message(
+                        name,
+                        "must be an estimator object of distributions",
+                        kind(estimator),
+                        f"For example {example!r}",
+                    )
                 )
-            )
+
+    def __repr__(self) -> str:
+        changed = self.frequencies != Inversion("project")
+        frequencies = f", frequencies={self.frequencies!r}" if changed else ""
+        return f"PerKey(method={self.method!r}{frequencies})"
 
     def alone(self, key: int) -> Estimator:
         """This method for the values of one key; those of all other keys are left uniform.
@@ -291,8 +303,10 @@ class PerKey(Estimator):
         return _OneKey(self, key)
 
     def _fit(self, data: LikelihoodData, only: int | None = None) -> Fit:
-        keys = of_keys(data, "PerKey")
-        frequencies = project(keys.channel.invert(keys.weights))
+        of_key = self.frequencies.fit(of_keys(data, "PerKey"))
+        frequencies = of_key.shares
+        if of_key.status is Status.OUTSIDE_SIMPLEX:
+            frequencies = normalize(frequencies)
         size = data.domain.size // frequencies.size
         theta = np.repeat(frequencies / size, size).reshape(-1, size)
         fits = []
@@ -309,8 +323,8 @@ class PerKey(Estimator):
         fit = certify(
             data,
             theta.ravel(),
-            status_of_parts(f.status for f in fits),
-            sum(f.iterations or 0 for f in fits) or None,
+            status_of_parts(f.status for f in (of_key, *fits)),
+            sum(f.iterations or 0 for f in (of_key, *fits)) or None,
         )
         components = (
             sum(f.components or size for f in fits) if any(f.components for f in fits) else None
