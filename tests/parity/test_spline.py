@@ -18,7 +18,6 @@ from warner.estimators.literature.smoothed_em import SmoothedEM
 from warner.estimators.log_spline import (
     CoefficientPrior,
     Likelihood,
-    _grid,
     derivatives,
     design,
     fit_grid,
@@ -26,6 +25,7 @@ from warner.estimators.log_spline import (
     posterior,
     softmax,
 )
+from warner.estimators.log_spline.model_average import _grid
 from warner.results.from_tally import likelihood_data
 
 

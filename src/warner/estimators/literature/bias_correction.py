@@ -223,7 +223,7 @@ def second_order(
 def _scores(
     channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """s_y = g_y / theta.g_y and w_y of the rows that were seen, in blocks: (b, K), (b,)."""
+    """s_y = g_y / theta.g_y and w_y of the observed rows, in blocks: (b, K), (b,)."""
     for rows, block in channel.blocks():
         observed = w[rows] > 0
         likelihoods = block[observed]

@@ -84,7 +84,7 @@ class MixtureReduction(Estimator):
             as published, but the maximum for bit sums, where EM climbs K times slower.
         operation: ``"merge"``; ``"prune"`` leaves components out instead, share 0; None does
             neither: the inner fit alone.
-        select: the components that a round takes. ``"lowest"``: the lightest, at most half of those
+        select: the components that a round takes. ``"lowest"``: the lightest, at most half of all
             below the threshold, and two at least. ``"half"``: all of the lighter half that are
             below it, so the heavier half is kept (binary search). ``"window"``: the
             ceil(K / 2^round) adjacent values of least weight, all of them components alone, if
@@ -98,8 +98,8 @@ class MixtureReduction(Estimator):
         k_min: the least number of components. None for K / 4, rounded up.
         premerge: whether all values whose unbiased estimate is not positive, or tiny, start in one
             component (merge) or are left out (prune). Values of ``groups`` stay in theirs.
-        tiny: standard deviations of a share, up to which an unbiased estimate is tiny; 0 for those
-            that are not positive alone. The deviations are those of ``tau``.
+        tiny: standard deviations of a share, up to which an unbiased estimate is tiny; 0 where only
+            estimates that are not positive count. The deviations are those of ``tau``.
         groups: prior knowledge: lists of values of which each list is one component from the start,
             so that its values share one estimate. With ``operation=None`` these are the components,
             chosen by hand. Else the reduction goes on from them.
