@@ -82,9 +82,10 @@ class ExpectationMaximization(Estimator):
 
             - ``"uniform"``: 1 / K for every value.
             - ``"histogram"``: the report histogram, not corrected, as ``Observed()`` has it [P1
-              alg 1]. In k-RR it is the share of the reports that name each value. In other reports
-              it is the share that supports each value, divided by the sum of these shares. Several
-              mechanisms or budgets count by their numbers of people.
+              alg 1]. In k-RR it is the share of the reports that name each value. In bits, subsets
+              and hashes it is the share that supports each value, divided by the sum of these
+              shares. Reports of numbers and places count for the nearest value. Several mechanisms
+              or budgets count by their numbers of people.
             - an estimator, such as ``Inversion("threshold")`` [P2 sec 6]: its shares, the negative
               ones counted as 0 and the sum made one.
             - K numbers in the order of the domain: a distribution, used as it is. A value of share
@@ -108,8 +109,8 @@ class ExpectationMaximization(Estimator):
     Raises:
         ImpossibleReportError: a report was seen that has probability 0 under every value, or, with
             K numbers as the start, under every value with a positive share.
-        ArgumentError: a start of another length than K; or ``"histogram"`` where reports neither
-            are values nor support values.
+        ArgumentError: a start of another length than K; or ``"histogram"`` where reports do not
+            point at values, as of ChannelMechanism and Repeated.
 
     Source: [P1 sec 3.2, alg 1], [P2 sec 6], [P4 alg 1, sec III-B, IV]; METHODS 0, 5.
 

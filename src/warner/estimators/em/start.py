@@ -120,7 +120,7 @@ def _report_histogram(data: LikelihoodData) -> np.ndarray:
     raise ArgumentError(
         message(
             "start",
-            "'histogram' needs reports that are values, or that support values",
+            "'histogram' needs reports that point at values",
             f"{data.channel.shape[0]} reports of {data.channel.shape[1]} values",
             "Use start='uniform', or an estimator such as start=Inversion('project')",
         )
