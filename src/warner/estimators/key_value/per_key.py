@@ -48,8 +48,9 @@ class PerKey(Estimator):
     """
 
     summary: ClassVar[str] = (
-        "key by key: frequencies by inversion, projected, and given those the values of every key "
-        "by the method named; not a joint maximum of the likelihood"
+        "key by key: frequencies, by inversion and projection unless another method is named, and "
+        "given them the values of every key by the method named; not a joint maximum of the "
+        "likelihood"
     )
 
     method: Estimator = field(default_factory=LogSpline)
