@@ -29,6 +29,7 @@ ROOMS = [
     "results",
     "design",
     "theory",
+    "experiments",
     "app",
 ]
 
