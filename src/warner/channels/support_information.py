@@ -47,20 +47,23 @@ def support_information(law: SupportLaw, theta: FloatArray) -> tuple[FloatArray,
     size, p = theta.size, law.q + law.gap
     named = law.q <= 0
     q = law.q if law.ones is None else np.full(size, law.ones / size)
-    high = np.divide(p, q, out=np.zeros(size), where=q > 0)
     low = (1 - p) / (1 - q)
+    high = np.divide(p, q, out=low.copy(), where=q > 0)
     spins, picks = _sum_of_bits(law, size)
     if _NODES.size * spins.size * size**2 > _WORK:
         rule = "has too many values for the information of such reports"
         raise ArgumentError(message("domain", rule, str(size), "Use a coarser domain"))
-    least = np.concatenate([low, high[~named]]).min()
+    # Both exponents of a value are taken relative to the smaller one, so that neither m_j is 0.
+    smaller = np.minimum(low, high)
+    scale = smaller.min()
     total, diagonal = np.zeros((size, size)), np.zeros(size)
     for s in _NODES:
-        t = np.exp(s - np.exp(-s)) / least
-        off, on = (1 - q) * np.exp(-t * theta * low), q * np.exp(-t * theta * high)
-        on = spins[:, None] * on
+        t = np.exp(s - np.exp(-s)) / scale
+        off = (1 - q) * np.exp(-t * theta * (low - smaller))
+        on = spins[:, None] * (q * np.exp(-t * theta * (high - smaller)))
         m = off + on
-        weight = _STEP * t * (1 + np.exp(-s)) * picks * m.prod(axis=1)
+        step = _STEP * t * (1 + np.exp(-s)) * np.exp(-t * (theta @ smaller))
+        weight = step * picks * m.prod(axis=1)
         f = (low * off + high * on) / m
         total += ((f * weight[:, None]).T @ f).real
         diagonal += (weight @ ((low**2 * off + high**2 * on) / m)).real

@@ -18,6 +18,7 @@ from warner.design.theory.joint import independence_bound, inversion_squares, ro
 from warner.design.theory.minimax import minimax_rate
 from warner.design.theory.reduction import reduction_error
 from warner.design.theory.repeated import divergence_tail
+from warner.design.theory.sample_mean import prefers_sample_mean
 from warner.design.theory.second_order import maximum_likelihood_error, second_order_error
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "maximum_likelihood_error",
     "minimax_rate",
     "minimax_sample_size",
+    "prefers_sample_mean",
     "reduction_error",
     "rounding_error",
     "second_order_error",

@@ -111,7 +111,8 @@ def rounding_error(mechanism: Asked, n: int, largest: float = 1.0) -> np.ndarray
     L is the inverse of the channel. The inversion of exact report probabilities has no error, so
     that of rounded ones has the rounding error alone. [P5] takes r = 1, which is a mean rounding
     error of 1 / (2n). Expected counts that are rounded to the nearest whole number have r = 1/2.
-    The sum is taken for normal, which needs some ten reports.
+    The sum is taken for normal, as in [P5]. Where one report has most of the weight it is nearly
+    uniform, and the result is too small by at most 8.6 %.
 
     Sampled reports, which a survey has, err by about 1 / sqrt(n) and not 1 / n: see
     :func:`inversion_squares`.
