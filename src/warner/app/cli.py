@@ -474,6 +474,7 @@ def _as_json(data: Any) -> str:
 @click.option(
     "--loss",
     type=click.Choice(tuple(LOSSES)),
+    metavar="LOSS",
     default="l2",
     show_default=True,
     help=" ".join(f"{name}: {loss.words}." for name, loss in LOSSES.items()),

@@ -41,7 +41,7 @@ def reduction_error(
     Raises:
         ArgumentError: a negative error, or labels of another number.
 
-    Source: [P3 prop 1, eq 11].
+    Source: [P3 prop 1, eq 11]; METHODS 9.11.
 
     >>> reduction_error(0.02, [0.5, 0.3, 0.1, 0.1], [0, 1, 2, 2], form="published")
     0.015
