@@ -18,9 +18,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import choice, distribution, integer, kind
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
-from warner.design.theory.groups import MAX_PEOPLE
+from warner._core.checks import choice, distribution, integer
+from warner._core.errors import ArgumentError, message
+from warner.design.theory.groups import MAX_PEOPLE, domain_of
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
 
@@ -122,13 +122,10 @@ def _subject(
     mechanism: Mechanism | Domain,
 ) -> tuple[Domain, Callable[[np.ndarray], np.ndarray]]:
     """The domain, and the variance (K,) of one report's contribution as a function of theta."""
+    domain = domain_of(mechanism)
     if isinstance(mechanism, Mechanism):
-        return mechanism.domain, mechanism.channel().variance
-    if isinstance(mechanism, Domain):
-        return mechanism, lambda theta: theta * (1 - theta)
-    raise ArgumentTypeError(
-        message("mechanism", "must be a Mechanism, or a Domain for no protection", kind(mechanism))
-    )
+        return domain, mechanism.channel().variance
+    return domain, lambda theta: theta * (1 - theta)
 
 
 def _sensitive(mechanism: Mechanism | Domain, size: int) -> np.ndarray:
