@@ -130,6 +130,19 @@ def test_no_budget_up_to_the_limit_beats_the_minimax_sample_size() -> None:
     assert minimax_sample_size(0.6, 10) == 10
 
 
+def _tuples_of_bits() -> warner.PerAttribute:
+    """Two unary reports of ten bits each: neither few nor the set of one value."""
+    pair = warner.Product(a=Integers(0, 9), b=Integers(0, 9))
+    return warner.PerAttribute(pair, {k: lambda d: UnaryEncoding(d, 1.0) for k in "ab"})
+
+
+def test_fine_numbers_have_finite_bounds() -> None:
+    """Laplace noise hides differences of neighbouring bins almost, but not quite."""
+    mechanism = warner.Laplace(warner.Interval(0, 1, 64), 1.0, cells=128)
+    bounds = cramer_rao(mechanism, np.full(64, 1 / 64), 1000)
+    assert np.isfinite(bounds).all() and bounds.sum() > 1e3
+
+
 def test_wrong_arguments_are_refused() -> None:
     coin, place = RandomizedResponse(DOMAIN, 1.0), RandomizedResponse(Categorical(["a", "b"]), 1.0)
     for call in (
@@ -144,6 +157,7 @@ def test_wrong_arguments_are_refused() -> None:
         lambda: effective_sample_size(coin, [1, 0, 0, 0], 10),
         lambda: effective_sample_size(coin, THETA, 10, by="luck"),
         lambda: minimax_sample_size(0.7, 10),
+        lambda: cramer_rao(_tuples_of_bits(), np.full(100, 0.01), 10),
     ):
         with pytest.raises(warner.WarnerError):
             call()

@@ -32,7 +32,8 @@ from warner.design.theory.groups import (
     tally_channel,
 )
 
-_SINGULAR = 1e-12  # of the largest eigenvalue: a smaller one is 0
+_ROUNDING = 4 * np.finfo(np.float64).eps  # of K times the largest eigenvalue: less is 0
+_NONE = 1e-12  # of the length of a function, or of 1: less is 0
 _LARGEST_EPSILON = 22 / 35  # up to which the minimax bound of Duchi et al. is proved
 
 
@@ -102,7 +103,8 @@ def cramer_rao(
 
     Returns:
         The bounds (r,) or (K,), in squared units of the function. The root of a bound is a standard
-        error. Infinite for functions that the reports do not determine.
+        error. Infinite for functions that the reports do not determine, or so hardly that the
+        information about them is lost in rounding: below 1e-15 K of the largest eigenvalue.
 
     Raises:
         ArgumentError: weights of another shape; reports that are neither listed nor sets of values.
@@ -160,7 +162,7 @@ def effective_sample_size(
     domain, groups = groups_of(mechanisms, n)
     shares = shares_of(theta, domain)
     spread = 1 - float(shares @ shares)
-    if spread <= _SINGULAR:
+    if spread <= _NONE:
         raise ArgumentError(message("theta", "must have at least two positive shares"))
     if choice("by", by, ("information", "inversion")) == "information":
         return spread / float(cramer_rao(mechanisms, theta, n).sum())
@@ -206,6 +208,15 @@ def _information(
         channel = tally_channel(asked)
         if not channel.has_information:
             channel = report_channel(asked)
+        if not channel.has_information:
+            raise ArgumentError(
+                message(
+                    "mechanisms",
+                    "must have reports that are sets of values, or few enough to list",
+                    type(asked).__name__,
+                    "Compare methods on simulated tallies: compare(tally, methods)",
+                )
+            )
         finite, directions = channel.information(shares)
         total += people * finite
         infinite += directions
@@ -223,12 +234,12 @@ def _bounds(information: np.ndarray, infinite: np.ndarray, matrix: np.ndarray) -
     basis = tangent(information.shape[0])
     if infinite.any():
         values, vectors = np.linalg.eigh(basis.T @ infinite @ basis)
-        basis = basis @ vectors[:, values <= _SINGULAR * np.trace(infinite)]
+        basis = basis @ vectors[:, values <= _NONE * np.trace(infinite)]
     if not basis.shape[1]:
         return np.zeros(len(matrix))
     values, vectors = np.linalg.eigh(basis.T @ information @ basis)
-    known = values > _SINGULAR * values[-1]
+    known = values > _ROUNDING * len(information) * values[-1]
     functions = matrix @ basis @ vectors
     bounds = (functions[:, known] ** 2 / values[known]).sum(axis=1)
-    unknown = (functions[:, ~known] ** 2).sum(axis=1) > _SINGULAR * (functions**2).sum(axis=1)
+    unknown = (functions[:, ~known] ** 2).sum(axis=1) > _NONE * (functions**2).sum(axis=1)
     return np.where(unknown, np.inf, bounds)
