@@ -1,7 +1,7 @@
 """Expected errors and their bounds, before anyone is asked: see :mod:`warner.design.theory`.
 
 ``expected_loss`` and ``worst_case_loss`` are of the inversion. ``fisher_information``,
-``cramer_rao`` and ``effective_sample_size`` say what any estimate can reach.
+``cramer_rao`` and ``effective_sample_size`` bound any unbiased estimate.
 ``maximum_likelihood_error``, ``second_order_error`` and ``reduction_error`` are of the maximum of
 the likelihood. ``inversion_squares``, ``independence_bound`` and ``rounding_error`` are of joint
 distributions, ``divergence_tail`` of many reports of one value, and the minimax figures of any

@@ -574,9 +574,9 @@ class Channel(LikelihoodOperator):
         """
         self._require_whole_reports()
         d = self.matvec(theta)
-        seen = d > 0
-        information = self.gram(np.divide(1.0, d, out=np.zeros_like(d), where=seen))
-        return information, self.gram((~seen).astype(np.float64))
+        positive = d > 0
+        information = self.gram(np.divide(1.0, d, out=np.zeros_like(d), where=positive))
+        return information, self.gram((~positive).astype(np.float64))
 
     def simulate(self, theta: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         """Simulated report frequencies (m,) of n people whose values are drawn from theta (K,)."""

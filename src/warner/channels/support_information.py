@@ -30,8 +30,8 @@ def support_information(law: SupportLaw, theta: FloatArray) -> tuple[FloatArray,
 
     with f_x^2 replaced by E_0[a_x^2 exp(-t theta_x a_x)] / m_x on the diagonal. With a fixed number
     d of ones, P0 is that of independent bits of mean d / K given their sum, and a finite Fourier
-    transform picks out the sum. Reports that one value alone makes (q_x = 0) have the information
-    p_x / theta_x of their own.
+    transform picks out the sum. Reports that one value alone makes (q_x = 0) add p_x / theta_x
+    to the diagonal.
 
     Args:
         law: q, gap and the number of ones.

@@ -102,8 +102,8 @@ def _quantile(truth: np.ndarray, fit: Fit, domain: Domain) -> float:
 
 def _kl(truth: np.ndarray, estimate: np.ndarray) -> float:
     """The divergence, refused where it is infinite."""
-    found = metrics.kullback_leibler(truth, estimate)
-    if not np.isfinite(found):
+    divergence = metrics.kullback_leibler(truth, estimate)
+    if not np.isfinite(divergence):
         raise ArgumentError(
             message(
                 "loss",
@@ -112,7 +112,7 @@ def _kl(truth: np.ndarray, estimate: np.ndarray) -> float:
                 "Use 'js', which is always finite",
             )
         )
-    return found
+    return divergence
 
 
 def _top(truth: np.ndarray, estimate: np.ndarray) -> float:

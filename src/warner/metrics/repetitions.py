@@ -12,7 +12,7 @@ from warner._core.errors import ArgumentError, message
 
 
 class BiasVariance(NamedTuple):
-    """The expected sum of squared errors in two parts.
+    """The expected sum of squared errors as a sum of two terms.
 
     Attributes:
         squared_bias: |E estimate - truth|^2.
@@ -40,7 +40,7 @@ def bias_variance(truth: Any, estimates: Any, unbiased: bool = False) -> BiasVar
     Args:
         truth: (K,) a distribution.
         estimates: (R, K), the estimates of R runs.
-        unbiased: whether both parts are right on average; R is then at least 2.
+        unbiased: whether both terms are right on average; R is then at least 2.
 
     Returns:
         BiasVariance: sums over the K values.

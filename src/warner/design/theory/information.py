@@ -1,4 +1,4 @@
-"""The Fisher information of reports about the shares, and what it bounds.
+"""The Fisher information of reports about the shares, and the bounds that follow.
 
 A report of group g has the probability (A_g theta)_y, so n_g people of each group have the
 information
@@ -176,9 +176,10 @@ def minimax_sample_size(epsilon: float, n: int) -> float:
 
         min(n, 4 epsilon^2 n)
 
-    No mechanism with this budget makes the worst-case error of n reports less than of order that
-    of so many true answers. Above epsilon = 1/2 the published 4 epsilon^2 n exceeds n and says
-    nothing, so it is cut off. :func:`effective_sample_size` is the figure of one mechanism.
+    No mechanism with this budget makes the worst-case error of n reports smaller, in order, than
+    that of this number of true answers. Above epsilon = 1/2 the published 4 epsilon^2 n exceeds n
+    and bounds nothing, so it is cut off. :func:`effective_sample_size` is the figure of one
+    mechanism.
 
     Args:
         epsilon: budget in nats, in (0, 22/35].

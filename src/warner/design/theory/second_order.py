@@ -110,8 +110,8 @@ def second_order_error(mechanisms: Mechanisms, theta: ArrayLike, n: People) -> t
     for (share, s, chance), information in zip(parts, informations, strict=True):
         d = s @ q
         t = -np.einsum("ij,ij->i", d, s)
-        own = np.einsum("ij,ij->i", d @ q @ information, d)
-        one += share * float(chance @ ((d**2).sum(axis=1) * t + own))
+        spread = np.einsum("ij,ij->i", d @ q @ information, d)
+        one += share * float(chance @ ((d**2).sum(axis=1) * t + spread))
     scores = np.concatenate([s for _, s, _ in parts])
     weights = np.concatenate([share * chance for share, _, chance in parts])
     two = _pairs(scores, weights, q)
@@ -133,8 +133,8 @@ def _scores(
         )
     rows = channel.dense()
     chance = rows @ theta
-    seen = chance > 0
-    return rows[seen] / chance[seen, None] @ basis, chance[seen]
+    positive = chance > 0
+    return rows[positive] / chance[positive, None] @ basis, chance[positive]
 
 
 def _pairs(s: FloatArray, weights: FloatArray, q: FloatArray) -> float:
