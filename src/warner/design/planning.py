@@ -26,7 +26,7 @@ from warner._core.errors import (
     message,
 )
 from warner.design.candidates import candidates
-from warner.design.ranking import Ranking
+from warner.design.ranked_results import Ranking
 from warner.design.report_weight import report_weight
 from warner.design.theory import MAX_PEOPLE, expected_loss
 from warner.domains import Domain
@@ -87,7 +87,7 @@ class Plan(Ranking[RankedMechanism]):
     """Mechanisms from the least expected error to the largest.
 
     Attributes:
-        results, loss, n, left_out: see :class:`warner.design.ranking.Ranking`.
+        results, loss, n, left_out: see :class:`warner.design.ranked_results.Ranking`.
         no_protection: the same figures where answers are sent as they are. For ``"l1"`` and
             ``"l2"`` no mechanism errs less. For ``"w1"`` the smoothness of an estimate can outweigh
             little noise.

@@ -30,6 +30,7 @@ from warner.app.terminal import (
     show_sources,
 )
 from warner.design.comparison import compare as compare_methods
+from warner.design.losses import LOSSES
 from warner.estimators import Estimator
 from warner.mechanisms import from_header
 from warner.reports.tally import Tally
@@ -234,10 +235,11 @@ def _json_of(
 @attributes
 @click.option(
     "--loss",
-    type=click.Choice(["l1", "l2", "w1"]),
+    type=click.Choice(tuple(LOSSES)),
+    metavar="LOSS",
     default="l2",
     show_default=True,
-    help="l2: sum of squared errors. l1: sum of absolute errors. w1: Wasserstein-1 distance.",
+    help=" ".join(f"{name}: {loss.words}." for name, loss in LOSSES.items()),
 )
 @click.option(
     "--runs",
@@ -273,7 +275,7 @@ def compare(
     found = tallies_together(tallies, read_tallies, allow_equal, allow_simulated)
     rankings = {
         name: compare_methods(
-            one_or_all(parts), _methods(method_names, parts[0]), loss, runs, attributes=names
+            one_or_all(parts), _methods(method_names, parts[0], loss), loss, runs, attributes=names
         )
         for name, parts, names in _asked(found, only, joint)
     }
@@ -286,7 +288,8 @@ def compare(
         show_comparison(name, result)
 
 
-def _methods(names: tuple[str, ...], part: Tally) -> list[Estimator]:
-    """The methods named, or the usual ones for the reports of a tally."""
+def _methods(names: tuple[str, ...], part: Tally, loss: str) -> list[Estimator]:
+    """The methods named, or the usual ones for the reports of a tally and a loss."""
     usual = _COMPARED_KEYS if part.header.get("mechanism") == "KeyValue" else _COMPARED
-    return [method(name) for name in names or usual]
+    of_mean = ("mean",) if LOSSES[loss].of_mean else ()
+    return [method(name) for name in names or (*usual, *of_mean)]
