@@ -141,6 +141,36 @@ class Displacements(Law):
         return worst_slope_of_logs(rows, euclidean_distances(place)).epsilon
 
 
+def nearest_places(values: np.ndarray) -> np.ndarray:
+    """The nearest value of every cell, by Euclidean distance; of several the first in index order.
+
+    In each column the nearest value above or below is found first, then the best column. All
+    distances are squares of integers, so ties are exact.
+
+    Args:
+        values: (H, W) booleans, at least one of them true.
+
+    Returns:
+        (H, W) row * W + column of the value.
+
+    >>> nearest_places(np.array([[True, False, False, True]])).tolist()
+    [[0, 0, 3, 3]]
+    """
+    height, width = values.shape
+    rows, far = np.arange(height)[:, None], 4 * (height + width)
+    above = np.maximum.accumulate(np.where(values, rows, -far), axis=0)
+    below = np.minimum.accumulate(np.where(values, rows, 2 * far)[::-1], axis=0)[::-1]
+    row = np.where(rows - above <= below - rows, above, below)
+    columns = np.arange(width)
+    # Distances first, then places; a column without values is beyond all others.
+    key = (row - rows) ** 2 * (height * width) + row * width + columns
+    out = np.empty((height, width), dtype=np.int64)
+    for column in range(width):
+        across = (columns - column) ** 2 * (height * width)
+        out[:, column] = (key + across).min(axis=1) % (height * width)
+    return out
+
+
 def _steepest_of(logs: np.ndarray, within: int | None) -> float:
     """The largest slope within one table of log probabilities (R, C), moved up by rounding."""
     height, width = logs.shape
