@@ -32,7 +32,7 @@ from warner._core.sampling import Source
 from warner.channels import PlacedChannel, PlanarChannel
 from warner.domains import Domain, Raster
 from warner.mechanisms.base import Mechanism
-from warner.mechanisms.planar_law import Displacements, nearest_places
+from warner.mechanisms.planar_law import Displacements, PlacedDisplacements, nearest_places
 from warner.privacy.guarantees import MetricLDP
 from warner.privacy.likelihood_ratios import euclidean_distances, fractions, worst_slope
 from warner.reports.schema import IntegerColumns
@@ -49,8 +49,6 @@ _REACH = 31.31
 _TAIL = 40.0
 # Nats by which rounding can change the logarithm of a ratio of probabilities, rounded up.
 _SLACK = 1e-11
-# Pairs of a report and a value up to which all are compared, where reports are not all cells.
-_MOST_PAIRS = 2**14
 # Displacements of up to this many cells are compared in each large table.
 _NEAR = 4
 # The largest relative difference between the tables of two machines: less than _SLACK nats.
@@ -154,17 +152,20 @@ class Planar(Mechanism):
 
     def _set_law(self) -> None:
         """Set the exact distribution and its budget from the table."""
-        self.law = Displacements.of(self._table)
-        side = self._raster.side
-        self._is_exact = self.law.is_small
-        if self._simple or self.schema.sizes[0] * self.domain.size > _MOST_PAIRS:
-            found = self.law.epsilon_per_unit() / side if self.law.is_small else self.requested
-            if not self.law.is_small and self.law.steepest(_NEAR) > self.requested * side:
+        law, side = Displacements.of(self._table), self._raster.side
+        reports = self._nearest if self.truncated else np.arange(self._table.size)
+        self._placed = placed = PlacedDisplacements(
+            law.quadrant, law.words, self._places, reports, self.schema.sizes[0]
+        )
+        self.law = law if self._simple else placed
+        self._is_exact = law.is_small if self._simple else placed.compares_reports
+        if not self._simple and self._is_exact:
+            found = worst_slope(placed.masses(), euclidean_distances(self._points)).epsilon
+        else:
+            found = law.epsilon_per_unit() / side if law.is_small else self.requested
+            if not law.is_small and law.steepest(_NEAR) > self.requested * side:
                 # The derivation excludes this case. The audit compares all pairs.
                 found = math.inf
-        else:
-            self._is_exact = True
-            found = worst_slope(self._report_masses(), euclidean_distances(self._points)).epsilon
         self._found = math.nextafter(found, math.inf) if found < self.requested else found
         if self._found > self.requested:
             raise BudgetError(
@@ -285,23 +286,7 @@ class Planar(Mechanism):
         return PlacedChannel(whole, self._places, None, self._nearest)
 
     def probabilities(self) -> np.ndarray:
-        return fractions(self._report_masses(), self.law.whole().sum())
-
-    def _report_masses(self) -> np.ndarray:
-        """The integer mass of each report under each value, (m, K)."""
-        whole, (height, width) = self.law.whole(), self._table.shape
-        table = np.full((self.schema.sizes[0], self.domain.size), 0, dtype=object)
-        i, j = (
-            np.arange(2 * height - 1)[:, None] - (height - 1),
-            np.arange(2 * width - 1)[None, :] - (width - 1),
-        )
-        for x, place in enumerate(self._places.tolist()):
-            cell = np.clip(place // width + i, 0, height - 1) * width + np.clip(
-                place % width + j, 0, width - 1
-            )
-            to = self._nearest[cell] if self.truncated else cell
-            np.add.at(table[:, x], to.ravel(), whole.ravel())
-        return table
+        return fractions(self._placed.masses(), 1 << 64 * self.law.words)
 
 
 class PlanarGeometric(Planar):

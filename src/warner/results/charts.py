@@ -393,7 +393,7 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], level: float, target: s
     width = float(np.median([row["high"] - row["low"] for row in rows])) / 2
     title = _title(
         estimate,
-        "darker cells: larger shares",
+        "darker cells: larger shares" + ("" if cells.places is None else "; blank: left out"),
         level,
         target,
         "per cell",
