@@ -249,6 +249,10 @@ DOMAINS: list[tuple[Domain, list[Any]]] = [
         [(0, 0), (1, 1), (3, 0), (-1, 0), (0.0, 1), (True, 1), "01", None, 4],
     ),
     (
+        warner.domains.Subset(Integers(0, 5), [1, 2, 5]),
+        [0, 3, 6, -1, 1.0, True, "1", None, float("nan"), 2**70],
+    ),
+    (
         Product(sex=Categorical(["f", "m"]), age=Integers(0, 2)),
         [
             {"sex": "f"},

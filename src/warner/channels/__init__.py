@@ -40,6 +40,7 @@ from warner.channels.planar import PlacedChannel, PlanarChannel
 from warner.channels.pure import DirectChannel, HadamardChannel, SupportChannel, walsh
 from warner.channels.randomized_rounding import SpreadChannel, rounded, rounded_at, spread_over
 from warner.channels.repeated import RepeatedRows
+from warner.channels.some_values import SomeValues
 from warner.channels.stack import StackChannel, StackedRows, stacked
 from warner.channels.support_reports import SupportRows
 
@@ -67,6 +68,7 @@ __all__ = [
     "PlacedChannel",
     "PlanarChannel",
     "RepeatedRows",
+    "SomeValues",
     "SpreadChannel",
     "StackChannel",
     "StackedRows",
