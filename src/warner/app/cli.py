@@ -33,6 +33,7 @@ from warner.app.command_files import (
 )
 from warner.app.csv_table import csv_of
 from warner.app.methods import METHODS, method
+from warner.app.reproduce import reproduce
 from warner.app.study import Study
 from warner.app.terminal import (
     WEIGHT,
@@ -637,6 +638,9 @@ def demo(output: str, seed: int | None) -> None:
     The answers are education and marital status of 32,561 people (UCI Adult), each at epsilon = 1.
     """
     demonstration.run(Path(output), _generator(seed), simulation=seed is not None)
+
+
+main.add_command(reproduce)
 
 
 if __name__ == "__main__":

@@ -179,7 +179,9 @@ def open_reports(path: str) -> ReportFile:
         FileError: no report file, or one that is truncated or was altered.
     """
     form = report_format(path)
-    head, end = (_parsed(path, text) for text in form.read_ends(path))
+    first, last = form.read_ends(path)
+    head = _parsed(path, first, "has a header that was altered")
+    end = _parsed(path, last, "has no whole end: it is truncated, or was altered")
     if (
         not isinstance(head, dict)
         or head.get("format") != "warner-reports"
@@ -203,13 +205,13 @@ def open_reports(path: str) -> ReportFile:
     return ReportFile(path, form, head["attributes"], end, bool(head.get("simulation")))
 
 
-def _parsed(path: str, text: bytes) -> Any:
-    """The JSON ``text`` of a header or end; None where it is empty."""
+def _parsed(path: str, text: bytes, rule: str) -> Any:
+    """The JSON ``text`` of a header or end; None if it is empty, FileError with ``rule`` if bad."""
     try:
         return json.loads(text) if text else None
     except (ValueError, RecursionError):
         pass
-    raise FileError(message(path, "has a header that was altered", None, "Fetch the file again"))
+    raise FileError(message(path, rule, None, "Fetch the file again"))
 
 
 def read_reports(path: str) -> dict[str, Reports]:

@@ -1,0 +1,178 @@
+"""Charts of the results of an experiment, drawn from the means of its table.
+
+Series differ by the shape of their points, the dashes of their lines and their lightness, so that
+a chart can be read in grey.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from warner._core.errors import MissingExtraError, message
+from warner.experiments.experiment import Experiment, Picture
+from warner.experiments.table import Table
+
+_WIDTH, _HEIGHT, _CELL = 300, 220, 240
+_DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [10, 4], [4, 1, 1, 1], [3, 5], [1, 1]]
+_SHAPES = [
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "stroke",
+    "arrow",
+]
+_TONES = ["#000000", "#b84300", "#0b6aa2", "#7a7a7a", "#4b9b5f", "#a05a9c", "#c9a227", "#6aaed6"]
+_SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]
+
+
+def draw(experiment: Experiment, picture: Picture, table: Table) -> Any:
+    """Return the Altair chart of one picture.
+
+    Args:
+        experiment: the experiment, whose title stands above.
+        picture: the chart as data.
+        table: the results.
+
+    Raises:
+        MissingExtraError: altair is not installed.
+    """
+    try:
+        import altair
+    except ImportError:
+        raise MissingExtraError(
+            message("pictures", "need altair and vl-convert-python", None, "Install warner[plot]")
+        ) from None
+    chosen = table.select(**picture.where)
+    rows = (
+        [{k: v for k, v in row.items() if v is not None} for row in chosen.rows]
+        if picture.kind == "box"
+        else chosen.summary()
+    )
+    value = "value" if picture.kind == "box" else "mean"
+    # A logarithmic axis shows positive numbers alone.
+    rows = [row for row in rows if row[value] == row[value]]
+    if picture.log_y:
+        rows = [row for row in rows if row[value] > 0]
+    base = altair.Chart({"values": rows})
+    panel = _PANELS[picture.kind](altair, base, picture, rows, value)
+    if picture.facet is not None:
+        panel = panel.facet(
+            altair.Facet(f"{picture.facet}:N", sort=None, title=picture.facet), columns=2
+        ).resolve_scale(x="independent", y="independent")
+    return panel.properties(
+        title=altair.Title(picture.title or experiment.title, anchor="start", fontSize=12)
+    ).configure_axis(grid=False, titleFontWeight="normal", labelLimit=300)
+
+
+def _x(altair: Any, picture: Picture, rows: list[dict[str, Any]]) -> Any:
+    """The horizontal axis: a scale of numbers, or the texts in their order."""
+    if all(isinstance(row[picture.x], (int, float)) for row in rows):
+        scale = altair.Scale(type="log") if picture.log_x else altair.Scale(zero=False)
+        return altair.X(f"{picture.x}:Q", scale=scale, title=picture.x)
+    return altair.X(f"{picture.x}:N", sort=None, title=picture.x, axis=altair.Axis(labelAngle=0))
+
+
+def _y(altair: Any, picture: Picture, value: str) -> Any:
+    scale = altair.Scale(type="log") if picture.log_y else altair.Scale(zero=True)
+    return altair.Y(f"{value}:Q", scale=scale, title=picture.value)
+
+
+def _line(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], value: str) -> Any:
+    """Means joined by lines, with bars of two standard errors."""
+    x, y = _x(altair, picture, rows), _y(altair, picture, value)
+    color: dict[str, Any] = {}
+    series: dict[str, Any] = {}
+    if picture.color is not None:
+        field, order = f"{picture.color}:N", list(dict.fromkeys(r[picture.color] for r in rows))
+        title = picture.color
+        tones, dashes, shapes = (
+            altair.Scale(domain=order, range=(each * len(order))[: len(order)])
+            for each in (_TONES, _DASHES, _SHAPES)
+        )
+        color = {"color": altair.Color(field, scale=tones, title=title)}
+        series = {
+            **color,
+            "strokeDash": altair.StrokeDash(field, scale=dashes, title=title),
+            "shape": altair.Shape(field, scale=shapes, title=title),
+        }
+    bars = (
+        base.transform_calculate(
+            low=f"datum.{value} - 2 * datum.se", high=f"datum.{value} + 2 * datum.se"
+        )
+        .transform_filter("datum.low > 0" if picture.log_y else "true")
+        .mark_rule(opacity=0.5)
+        .encode(x=x, y=altair.Y("low:Q", title=picture.value), y2="high:Q", **color)
+    )
+    lines = base.mark_line(point=altair.OverlayMarkDef(filled=True, size=45))
+    return altair.layer(lines.encode(x=x, y=y, **series), bars).properties(
+        width=_WIDTH, height=_HEIGHT
+    )
+
+
+def _bar(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], value: str) -> Any:
+    """Bars side by side."""
+    encoding = {
+        "x": altair.X(f"{picture.x}:N", sort=None, title=picture.x, axis=altair.Axis(labelAngle=0)),
+        "y": _y(altair, picture, value),
+    }
+    if picture.color is not None:
+        encoding["color"] = altair.Color(
+            f"{picture.color}:N", sort=None, scale=altair.Scale(range=_TONES), title=picture.color
+        )
+        encoding["xOffset"] = altair.XOffset(f"{picture.color}:N", sort=None)
+    return (
+        base.mark_bar(stroke="#000000", strokeWidth=0.5)
+        .encode(**encoding)
+        .properties(width=_WIDTH, height=_HEIGHT)
+    )
+
+
+def _box(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], value: str) -> Any:
+    """Boxes of quartiles over runs, with whiskers to the least and the largest."""
+    encoding = {
+        "x": altair.X(f"{picture.x}:N", sort=None, title=picture.x, axis=altair.Axis(labelAngle=0)),
+        "y": altair.Y(
+            f"{value}:Q",
+            scale=altair.Scale(type="log" if picture.log_y else "linear", zero=False),
+            title=picture.value,
+        ),
+    }
+    if picture.color is not None:
+        encoding["color"] = altair.Color(
+            f"{picture.color}:N", sort=None, scale=altair.Scale(range=_TONES), title=picture.color
+        )
+        encoding["xOffset"] = altair.XOffset(f"{picture.color}:N", sort=None)
+    return (
+        base.mark_boxplot(extent="min-max", size=8)
+        .encode(**encoding)
+        .properties(width=_WIDTH, height=_HEIGHT)
+    )
+
+
+def _cells(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], value: str) -> Any:
+    """Cells that grow darker with the value: a map, or a table of two axes."""
+    assert picture.y is not None
+    kind = "O"
+    across = len({row[picture.x] for row in rows})
+    down = len({row[picture.y] for row in rows})
+    side = max(4.0, min(24.0, 2 * _CELL / max(across, down, 1)))
+    # Row 0 of a grid is its lowest row; a table of two axes is read from the top.
+    order = "descending" if picture.kind == "map" else None
+    ticks = altair.Axis(labels=picture.kind == "heat" and across <= 30, ticks=False, labelAngle=0)
+    rows_axis = altair.Axis(labels=picture.kind == "heat" and down <= 30, ticks=False)
+    encoding = {
+        "x": altair.X(f"{picture.x}:{kind}", sort=None, title=picture.x, axis=ticks),
+        "y": altair.Y(f"{picture.y}:{kind}", sort=order, title=picture.y, axis=rows_axis),
+        "color": altair.Color(
+            f"{value}:Q",
+            scale=altair.Scale(range=_SHADES, type="symlog" if picture.log_y else "linear"),
+            title=picture.value,
+        ),
+    }
+    return base.mark_rect().encode(**encoding).properties(width=across * side, height=down * side)
+
+
+_PANELS = {"line": _line, "bar": _bar, "box": _box, "map": _cells, "heat": _cells}

@@ -1,0 +1,265 @@
+"""Run experiments in processes, keep every finished piece of work, and write the results.
+
+The numbers of a run depend on the experiment, the cell and the number of the run alone: the
+generator is seeded with these three. So a run that was interrupted ends with the same numbers as
+one that was not, in any order and with any number of processes.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from warner._core.canonical_json import canonical
+from warner.experiments.data_sets import DataFolder
+from warner.experiments.experiment import Claim, Experiment, Verdict
+from warner.experiments.measure import Cell
+from warner.experiments.registry import by_name
+from warner.experiments.table import Row, Table
+
+SEED = 20240229
+_FORMAT = 1
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+Progress = Callable[[str, int, int], None]
+Task = tuple[Cell, range]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out of one experiment.
+
+    Attributes:
+        experiment: the experiment.
+        table: the rows of all cells and runs.
+        verdicts: each claim and its verdict; the verdict None where this run does not decide it.
+        seconds: the time of all pieces of work together, whenever they were done.
+        made: whether made data stood in for real data.
+        quick: whether this was the quick run.
+    """
+
+    experiment: Experiment
+    table: Table
+    verdicts: list[tuple[Claim, Verdict | None]] = field(default_factory=list)
+    seconds: float = 0.0
+    made: bool = False
+    quick: bool = False
+
+    @property
+    def broken(self) -> list[tuple[Claim, Verdict]]:
+        """The claims that held in the full run of the documents, and do not hold now."""
+        return [(c, v) for c, v in self.verdicts if c.held and v is not None and not v.holds]
+
+
+def reproduce(
+    chosen: Iterable[Experiment],
+    folder: Path | None = None,
+    data: DataFolder | None = None,
+    quick: bool = False,
+    processes: int | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Outcome]:
+    """Run experiments one after the other, each in several processes.
+
+    Args:
+        chosen: the experiments; see :func:`warner.experiments.select`.
+        folder: where finished work is kept as ``PAPER/FIGURE/work.jsonl``, to go on from after an
+            interruption; None to keep nothing.
+        data: the data sets; None for those in the folder that ``WARNER_DATA`` names.
+        quick: the few cells and runs of the quick run.
+        processes: the number of processes; None for one per processor, 1 for this process.
+        progress: called with the experiment's name, the pieces of work done, and all pieces.
+
+    Yields:
+        Outcome: of each experiment, when it is done.
+
+    Raises:
+        FileError: a data set is missing or altered.
+    """
+    sets = DataFolder.from_environment() if data is None else data
+    count = processes or os.cpu_count() or 1
+    with _Workers(count) as workers:
+        for experiment in chosen:
+            for name in experiment.data:
+                sets.check(name)
+            yield _run(experiment, folder, sets, quick, workers, progress)
+
+
+def _run(
+    experiment: Experiment,
+    folder: Path | None,
+    data: DataFolder,
+    quick: bool,
+    workers: _Workers,
+    progress: Progress | None,
+) -> Outcome:
+    """Do the work of one experiment that is not done yet, and judge all of it."""
+    tasks = experiment.tasks(quick)
+    kept = _Kept(folder, experiment, data, quick)
+    missing = [task for task in tasks if _key(task) not in kept.work]
+
+    def report(done: int) -> None:
+        if progress is not None:
+            progress(experiment.name, len(tasks) - len(missing) + done, len(tasks))
+
+    report(0)
+    for done, (task, rows, seconds) in enumerate(workers.work(experiment, missing, data), 1):
+        kept.add(task, rows, seconds)
+        report(done)
+    work = [kept.work[_key(task)] for task in tasks]
+    table = Table(row for rows, _ in work for row in rows)
+    made = bool(experiment.data) and not data.at_hand
+    verdicts = [
+        (claim, claim.check(table) if claim.quick or not quick else None)
+        for claim in experiment.claims
+    ]
+    return Outcome(experiment, table, verdicts, sum(s for _, s in work), made, quick)
+
+
+def generator(experiment: str, cell: Cell, run: int) -> np.random.Generator:
+    """The generator of one run of a cell."""
+    key = (zlib.crc32(experiment.encode()), zlib.crc32(canonical(dict(cell)).encode()), run)
+    return np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=key))
+
+
+def work_on(name: str, task: Task, path: str | None) -> tuple[list[Row], float]:
+    """Do one piece of work, in whichever process this is: its rows and its seconds."""
+    experiment = by_name(name)
+    cell, runs = task
+    start = time.perf_counter()
+    streams = [(run, generator(name, cell, run)) for run in runs]
+    rows = experiment.measure.rows(cell, streams, DataFolder(path))
+    return [{**cell, **row} for row in rows], time.perf_counter() - start
+
+
+def _key(task: Task) -> str:
+    """A piece of work as text: the cell, the first run and the last."""
+    cell, runs = task
+    return canonical([dict(cell), runs.start, runs.stop])
+
+
+class _Workers:
+    """Processes that live as long as the experiments run; one process is this process."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> _Workers:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self._pool is not None:
+            # After an interruption the pieces of work that have not begun are given up.
+            self._pool.shutdown(wait=problem[0] is None, cancel_futures=True)
+
+    def work(
+        self, experiment: Experiment, tasks: list[Task], data: DataFolder
+    ) -> Iterator[tuple[Task, list[Row], float]]:
+        """The finished pieces of work, as they come."""
+        if self._count == 1 or len(tasks) <= 1:
+            for task in tasks:
+                yield (task, *work_on(experiment.name, task, data.path))
+            return
+        pool = self._started()
+        pending: dict[Future[tuple[list[Row], float]], Task] = {
+            pool.submit(work_on, experiment.name, task, data.path): task for task in tasks
+        }
+        while pending:
+            finished, _ = wait(pending, return_when=FIRST_COMPLETED)
+            for future in finished:
+                yield (pending.pop(future), *future.result())
+
+    def _started(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            # Threads of linear algebra in each of several processes wait for each other. A new
+            # process reads these settings when it starts.
+            settings = {name: os.environ.get(name) for name in _ONE_THREAD}
+            os.environ.update(_ONE_THREAD)
+            try:
+                self._pool = ProcessPoolExecutor(
+                    self._count, mp_context=multiprocessing.get_context("spawn")
+                )
+                for future in [self._pool.submit(os.getpid) for _ in range(self._count)]:
+                    future.result()
+            finally:
+                for name, value in settings.items():
+                    if value is None:
+                        del os.environ[name]
+                    else:
+                        os.environ[name] = value
+        return self._pool
+
+
+class _Kept:
+    """Finished work in a file of JSON lines: a header, then one line for each piece of work."""
+
+    def __init__(
+        self, folder: Path | None, experiment: Experiment, data: DataFolder, quick: bool
+    ) -> None:
+        self.work: dict[str, tuple[list[Row], float]] = {}
+        self._path: Path | None = None
+        if folder is None:
+            return
+        place = folder_of(folder, experiment, quick)
+        place.mkdir(parents=True, exist_ok=True)
+        self._path = place / "work.jsonl"
+        header = canonical(
+            {
+                "format": _FORMAT,
+                "experiment": experiment.name,
+                "revision": experiment.revision,
+                "seed": SEED,
+                "data": {name: data.digest(name) for name in experiment.data},
+            }
+        )
+        lines = self._path.read_text().split("\n") if self._path.exists() else []
+        if lines and lines[0] == header:
+            # A line that was being written when a run was stopped has no end, and is done again.
+            for line in lines[1:-1]:
+                piece = json.loads(line)
+                self.work[piece["key"]] = (_with_numbers(piece["rows"]), piece["seconds"])
+            self._path.write_text("\n".join([*lines[:-1], ""]))
+        else:
+            self._path.write_text(header + "\n")
+
+    def add(self, task: Task, rows: list[Row], seconds: float) -> None:
+        """Keep a finished piece of work."""
+        self.work[_key(task)] = (rows, seconds)
+        if self._path is not None:
+            line = json.dumps({"key": _key(task), "rows": _plain(rows), "seconds": seconds})
+            with self._path.open("a") as file:
+                file.write(line + "\n")
+
+
+def folder_of(folder: Path, experiment: Experiment, quick: bool) -> Path:
+    """The folder of the results of an experiment."""
+    return folder / ("quick" if quick else "full") / experiment.name
+
+
+def _plain(rows: list[Row]) -> list[dict[str, Any]]:
+    """Rows with Python's own numbers; a number that JSON does not have becomes None."""
+    return [
+        {
+            key: (float(value) if np.isfinite(value) else None) if key == "value" else value
+            for key, value in row.items()
+        }
+        for row in rows
+    ]
+
+
+def _with_numbers(rows: list[dict[str, Any]]) -> list[Row]:
+    """The rows of :func:`_plain`, with NaN for None."""
+    return [
+        {**row, "value": float("nan") if row["value"] is None else row["value"]} for row in rows
+    ]
