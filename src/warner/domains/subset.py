@@ -12,7 +12,7 @@ import numpy as np
 from warner._core.checks import integer, kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, message
 from warner.domains.base import LARGEST_SIZE, Domain
-from warner.domains.declarations import TextForm
+from warner.domains.declarations import Raster, TextForm
 
 
 class Subset(Domain):
@@ -52,6 +52,15 @@ class Subset(Domain):
     def points(self) -> np.ndarray | None:
         points = self.domain.points
         return None if points is None else points[self._members]
+
+    @property
+    def raster(self) -> Raster | None:
+        """The grid of the domain, without the cells that were not kept."""
+        cells = self.domain.raster
+        if cells is None:
+            return None
+        places = self._members if cells.places is None else cells.places[self._members]
+        return cells._replace(places=places)
 
     @property
     def text(self) -> TextForm | None:
