@@ -13,6 +13,8 @@ from warner.channels.dense import DenseChannel
 
 _SMALL = 256  # cells up to which estimators get a matrix
 _FEW = 400  # cells up to which a product with the matrix is faster than the transforms
+# Entries of a matrix of some cells up to which a product with it is faster than the transforms.
+_FEW_ENTRIES = 2**22
 
 
 class PlanarChannel(Channel):
@@ -154,8 +156,12 @@ class PlacedChannel(Channel):
     @cached_property
     def _matrix(self) -> FloatArray | None:
         """A (m, K), where it has few entries."""
-        few = self.shape[0] * self.shape[1] <= _FEW**2
-        return self._transformed(np.eye(self.shape[1])) if few else None
+        size = self.shape[1]
+        if self.shape[0] * size > _FEW_ENTRIES:
+            return None
+        step, unit = max(1, _FEW_ENTRIES // self.inner.shape[0]), np.eye(size)
+        columns = [self._transformed(unit[:, at : at + step]) for at in range(0, size, step)]
+        return np.concatenate(columns, axis=1)
 
     def matvec(self, theta: FloatArray) -> FloatArray:
         matrix = self._matrix
@@ -170,8 +176,10 @@ class PlacedChannel(Channel):
 
     def rmatvec(self, r: FloatArray) -> FloatArray:
         matrix = self._matrix
-        if matrix is not None:
-            return matrix.T @ r
+        return self._transformed_back(r) if matrix is None else matrix.T @ r
+
+    def _transformed_back(self, r: FloatArray) -> FloatArray:
+        """A' r by the products of the rectangle."""
         cells = r if self._reports is None else r[self._reports]
         back: FloatArray = self.inner.rmatvec(cells)[self._places]
         return back
@@ -181,8 +189,8 @@ class PlacedChannel(Channel):
 
     def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         """A matrix where it is small, which estimators multiply by many times."""
-        small = self.shape[0] * self.shape[1] <= _SMALL**2
-        return (DenseChannel(self._dense, self._nearest), w) if small else (self, w)
+        matrix = self._matrix
+        return (self, w) if matrix is None else (DenseChannel(matrix, self._nearest), w)
 
 
 def summed_rows(index: IntArray, rows: FloatArray, size: int) -> FloatArray:
