@@ -215,8 +215,7 @@ def _show_keys(result: Estimate, keys: list[dict[str, Any]], level: float) -> No
     out.print(table(columns, rows))
     out.print(
         "Each interval is around an unbiased estimate, and holds for its value, not for all at "
-        "once. Where few people have a key, the interval of its mean can be as wide as the range of "
-        "values."
+        "once. Where few people have a key, the interval of its mean can be as wide as all values."
     )
     out.print(f"{_method_and_status(result)}\n")
 
