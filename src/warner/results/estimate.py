@@ -457,7 +457,7 @@ def estimate(
     With ``values``, everything is about distributions on these values. A status of a unique maximum
     says that no other distribution on them is as likely, and the gap bounds the likelihood of all
     distributions on them. On reported values the maximum is unique for randomised response and
-    geometric noise [P4 sec VIII-B]. Values that somebody holds and nobody reported are then left
+    geometric noise [P4 sec VIII]. Values that somebody holds and nobody reported are then left
     out, which biases shares where people are few, and intervals do not include the choice.
 
     Raises:
