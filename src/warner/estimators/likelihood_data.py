@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from warner.channels import FloatArray, LikelihoodOperator
-from warner.domains import Domain
+from warner.channels import FloatArray, IntArray, LikelihoodOperator, SomeValues
+from warner.domains import Domain, Subset
 
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodData:
     """The reports of n people, as frequencies of the rows of a likelihood operator.
 
-    The log-likelihood of theta (K,) is n sum_y w_y log (A theta)_y, up to a constant.
+    The log-likelihood of theta (K,) is n sum_y w_y log (A theta)_y, up to a constant. With the
+    constant it is ``warner.estimators.mle.objective.log_likelihood_at``.
 
     Attributes:
         channel: A (m, K).
@@ -27,3 +28,12 @@ class LikelihoodData:
     n: int
     domain: Domain
     simulated: bool = False
+
+    def restricted(self, index: IntArray) -> LikelihoodData:
+        """The same reports where only some values are possible: all others have share 0.
+
+        Args:
+            index: (k,) the values, increasing.
+        """
+        domain = Subset(self.domain, index)
+        return replace(self, channel=SomeValues(self.channel, index), domain=domain)

@@ -1,4 +1,4 @@
-"""Charts of estimates and of comparisons of methods, made from rows that others compute.
+"""Charts of estimates and of comparisons of methods, made from rows that other modules compute.
 
 Estimates are drawn as a dot with a bar for each value, as a line with a band for many numbers in
 order, or as a map for the cells of a grid. Position, shape and lightness carry the meaning, so that
@@ -70,8 +70,8 @@ def chart(
 ) -> Any:
     """Return a chart of shares with intervals, with one panel for each estimate.
 
-    Intervals are those of ``Estimate.rows``. Where a channel has no inverse there are none, and the
-    caption says so.
+    Intervals are those of ``Estimate.rows``. If a channel has no inverse, the chart has no
+    intervals, and the caption says so.
 
     Args:
         estimates: the estimates to draw.
@@ -79,8 +79,11 @@ def chart(
         level: the coverage of the intervals, in (0, 1).
         target: ``"population"`` or ``"respondents"``.
 
+    Returns:
+        The Altair chart.
+
     Raises:
-        ArgumentError: an estimate without shares, or a truth that is no distribution.
+        ArgumentError: an estimate without shares, or a truth that is not a distribution.
         MissingExtraError: altair is not installed.
     """
     for i, e in enumerate(estimates):
@@ -118,10 +121,16 @@ def ranking(comparisons: Mapping[str, Ranking]) -> Any:
     """Return a chart of methods by their errors, with one panel for each comparison.
 
     A dot is the error of a method, on a logarithmic scale, and its bar extends two standard errors
-    to both sides. The methods stand from the least error to the largest.
+    to both sides. The methods are sorted from the least error to the largest.
 
     Args:
         comparisons: {title of the panel: comparison}.
+
+    Returns:
+        The Altair chart.
+
+    Raises:
+        MissingExtraError: altair is not installed.
     """
     return _page([_ranked(name, found) for name, found in comparisons.items()])
 
@@ -355,16 +364,25 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], level: float, target: s
         max(row[f] for row in rows for f in fields),
     ]
     sides = "" if cells.side == 1 else f" (cells of side {cells.side:g})"
+    # Cells that are left out stay blank: all rows and columns have a place.
+    across, down = (
+        {} if cells.places is None else {"scale": alt.Scale(domain=list(range(count)))}
+        for count in (cells.columns, cells.rows)
+    )
     panels = []
     for f in fields:
         x, y = (
             alt.X(
-                "column:O", title=f"column{sides}", axis=_every(cells.columns, cell, labelAngle=0)
+                "column:O",
+                title=f"column{sides}",
+                axis=_every(cells.columns, cell, labelAngle=0),
+                **across,
             ),
             alt.Y(
                 "row:O",
                 title=f"row{sides}" if f == fields[0] else None,
                 axis=_every(cells.rows, cell),
+                **down,
             ),
         )
         legend = alt.Legend(
@@ -384,7 +402,7 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], level: float, target: s
     width = float(np.median([row["high"] - row["low"] for row in rows])) / 2
     title = _title(
         estimate,
-        "darker cells: larger shares",
+        "darker cells: larger shares" + ("" if cells.places is None else "; blank: left out"),
         level,
         target,
         "per cell",
