@@ -35,9 +35,7 @@ SCRIPTS = {
     "accuracy": ONE,
     "all_pairs_of_nltcs": ALL,
     "several_reports_of_one_value": ALL,
-    "joint_error_and_dependence": ONE,
     "joint_of_a_million_cells": ONE,
-    "joint_tables_of_adult": ONE,
     "conditional_means_of_keys": ONE,
 }
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

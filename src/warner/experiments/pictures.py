@@ -25,6 +25,8 @@ _SHAPES = [
     "arrow",
 ]
 _TONES = ["#000000", "#b84300", "#0b6aa2", "#7a7a7a", "#4b9b5f", "#a05a9c", "#c9a227", "#6aaed6"]
+# Of areas: neighbours differ in lightness.
+_FILLS = ["#08306b", "#dddddd", "#5b9bd5", "#8c510a", "#fee391", "#b2182b", "#80cdc1", "#000000"]
 _SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]
 
 
@@ -59,12 +61,27 @@ def draw(experiment: Experiment, picture: Picture, table: Table) -> Any:
     base = altair.Chart({"values": rows})
     panel = _PANELS[picture.kind](altair, base, picture, rows, value)
     if picture.facet is not None:
+        order = list(dict.fromkeys(row[picture.facet] for row in rows))
         panel = panel.facet(
-            altair.Facet(f"{picture.facet}:N", sort=None, title=picture.facet), columns=2
-        ).resolve_scale(x="independent", y="independent")
+            altair.Facet(f"{picture.facet}:N", sort=order, title=picture.facet), columns=2
+        )
+        panel = _apart(panel, picture.kind)
     return panel.properties(
         title=altair.Title(picture.title or experiment.title, anchor="start", fontSize=12)
     ).configure_axis(grid=False, titleFontWeight="normal", labelLimit=300)
+
+
+def _apart(panel: Any, kind: str) -> Any:
+    """Panels with scales of their own.
+
+    Bars side by side share their places: an offset of its own for each panel has no width. Maps
+    have shades of their own, because one noisy panel would flatten the others.
+    """
+    if kind in ("bar", "box"):
+        return panel.resolve_scale(y="independent").resolve_axis(x="independent")
+    if kind in ("map", "heat"):
+        return panel.resolve_scale(x="independent", y="independent", color="independent")
+    return panel.resolve_scale(x="independent", y="independent")
 
 
 def _x(altair: Any, picture: Picture, rows: list[dict[str, Any]]) -> Any:
@@ -120,7 +137,7 @@ def _bar(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], v
     }
     if picture.color is not None:
         encoding["color"] = altair.Color(
-            f"{picture.color}:N", sort=None, scale=altair.Scale(range=_TONES), title=picture.color
+            f"{picture.color}:N", sort=None, scale=altair.Scale(range=_FILLS), title=picture.color
         )
         encoding["xOffset"] = altair.XOffset(f"{picture.color}:N", sort=None)
     return (
@@ -142,7 +159,7 @@ def _box(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], v
     }
     if picture.color is not None:
         encoding["color"] = altair.Color(
-            f"{picture.color}:N", sort=None, scale=altair.Scale(range=_TONES), title=picture.color
+            f"{picture.color}:N", sort=None, scale=altair.Scale(range=_FILLS), title=picture.color
         )
         encoding["xOffset"] = altair.XOffset(f"{picture.color}:N", sort=None)
     return (

@@ -118,7 +118,7 @@ def _run(
         report(done)
     work = [kept.work[_key(task)] for task in tasks]
     table = Table(row for rows, _ in work for row in rows)
-    made = bool(experiment.data) and not data.at_hand
+    made = any(data.made(name) for name in experiment.data)
     verdicts = [
         (claim, claim.check(table) if claim.quick or not quick else None)
         for claim in experiment.claims
