@@ -23,7 +23,6 @@ SCRIPTS = {
     "likelihood_of_many_bins": ONE,
     "time_does_not_grow_with_people": ONE,
     "intervals_cover_the_truth": ONE,
-    "bias_correction_with_few_people": ONE,
     "products_grow_with_the_domain": ONE,
     "likelihood_beats_inversion_on_places": ONE,
     "protect_only_what_is_sensitive": ONE,

@@ -22,7 +22,7 @@ from warner.estimators import Estimator
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.experiments.data_sets import DataFolder
 from warner.experiments.measure import Cell, Runs
-from warner.experiments.table import Row
+from warner.experiments.table import Row, Table
 from warner.mechanisms import Mechanism
 from warner.results.estimate import Estimate
 
@@ -118,14 +118,26 @@ class EstimationError:
     def rows(self, cell: Cell, runs: Runs, data: DataFolder) -> list[Row]:
         """See :class:`Measure`."""
         people = self.people(cell, data)
-        rows: list[Row] = []
-        for run, rng, estimates in self.estimates(cell, runs, people):
-            del rng
-            for method, estimate in estimates.items():
-                for metric, loss in self.losses.items():
-                    value = float("nan") if estimate is None else loss(estimate, people)
-                    rows.append({"run": run, "method": method, "metric": metric, "value": value})
-        return rows
+        return [
+            row
+            for run, _, estimates in self.estimates(cell, runs, people)
+            for row in self.losses_of(run, estimates, people)
+        ]
+
+    def losses_of(
+        self, run: int, estimates: Mapping[str, Estimate | None], people: People
+    ) -> list[Row]:
+        """The losses of the estimates of one run."""
+        return [
+            {
+                "run": run,
+                "method": method,
+                "metric": metric,
+                "value": float("nan") if estimate is None else loss(estimate, people),
+            }
+            for method, estimate in estimates.items()
+            for metric, loss in self.losses.items()
+        ]
 
     def estimates(
         self, cell: Cell, runs: Runs, people: People
@@ -272,36 +284,68 @@ class BiasAndVariance:
     squared bias. The experiment leaves ``runs_per_task`` None, so that all runs are at hand.
 
     Attributes:
-        of: the error whose parts are measured; its losses are not used.
+        of: the error whose parts are measured.
+        losses: whether the losses of every run are given too.
+        pair: two methods whose losses in the same runs are compared, the first loss of ``of``:
+            Pearson's ``"correlation"`` and the ``"p-value"`` of the paired t-test [P1 fig 9].
     """
 
     of: EstimationError
+    losses: bool = False
+    pair: tuple[str, str] | None = None
 
     def rows(self, cell: Cell, runs: Runs, data: DataFolder) -> list[Row]:
         """See :class:`Measure`."""
         people = self.of.people(cell, data)
         shares: dict[str, list[np.ndarray]] = {}
-        for _, _, estimates in self.of.estimates(cell, runs, people):
+        losses: list[Row] = []
+        for run, _, estimates in self.of.estimates(cell, runs, people):
+            losses += self.of.losses_of(run, estimates, people)
             for method, estimate in estimates.items():
                 if estimate is not None:
                     shares.setdefault(method, []).append(estimate.probabilities)
-        rows: list[Row] = []
-        for method, each in shares.items():
-            stacked = np.stack(each)
-            variance = float(stacked.var(axis=0, ddof=1).sum())
-            distance = metrics.sum_of_squares(people.shares, stacked.mean(axis=0))
-            parts = {
-                "squared bias": distance - variance / len(each),
-                "variance": variance,
-                "mean squared error": float(
-                    np.mean([metrics.sum_of_squares(people.shares, p) for p in each])
-                ),
-            }
-            rows += [
-                {"run": 0, "method": method, "metric": metric, "value": value}
-                for metric, value in parts.items()
-            ]
-        return rows
+        rows: list[Row] = [
+            {"run": 0, "method": method, "metric": metric, "value": value}
+            for method, each in shares.items()
+            for metric, value in _parts(people.shares, np.stack(each)).items()
+        ]
+        if self.pair is not None:
+            rows += self._paired(Table(losses), *self.pair)
+        return [*losses, *rows] if self.losses else rows
+
+    def _paired(self, losses: Table, first: str, second: str) -> list[Row]:
+        """The comparison of two methods over the same runs."""
+        metric = next(iter(self.of.losses))
+        found = _correlation_and_p(
+            losses.values(method=first, metric=metric), losses.values(method=second, metric=metric)
+        )
+        names = ("correlation", "p-value")
+        return [
+            {"run": 0, "method": f"{first} and {second}", "metric": name, "value": value}
+            for name, value in zip(names, found, strict=True)
+        ]
+
+
+def _parts(truth: np.ndarray, estimates: np.ndarray) -> dict[str, float]:
+    """Squared bias, variance and mean squared error of estimates (runs, K)."""
+    variance = float(estimates.var(axis=0, ddof=1).sum())
+    distance = metrics.sum_of_squares(truth, estimates.mean(axis=0))
+    return {
+        "squared bias": distance - variance / len(estimates),
+        "variance": variance,
+        "mean squared error": float(((estimates - truth) ** 2).sum(axis=1).mean()),
+    }
+
+
+def _correlation_and_p(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
+    """Pearson's r, and the p-value of the paired t-test; NaN where losses do not vary."""
+    from scipy.special import stdtr
+
+    difference = first - second
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r = float(np.corrcoef(first, second)[0, 1])
+        t = difference.mean() / (difference.std(ddof=1) / np.sqrt(difference.size))
+    return r, float(2 * stdtr(difference.size - 1, -abs(t)))
 
 
 @dataclass(frozen=True)

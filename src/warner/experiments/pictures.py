@@ -92,6 +92,17 @@ def _x(altair: Any, picture: Picture, rows: list[dict[str, Any]]) -> Any:
     return altair.X(f"{picture.x}:N", sort=None, title=picture.x, axis=altair.Axis(labelAngle=0))
 
 
+def _places(altair: Any, picture: Picture, rows: list[dict[str, Any]]) -> Any:
+    """The horizontal axis of bars and boxes: numbers in order, texts as they come."""
+    numbers = all(isinstance(row[picture.x], (int, float)) for row in rows)
+    return altair.X(
+        f"{picture.x}:{'O' if numbers else 'N'}",
+        sort="ascending" if numbers else None,
+        title=picture.x,
+        axis=altair.Axis(labelAngle=0),
+    )
+
+
 def _y(altair: Any, picture: Picture, value: str) -> Any:
     scale = altair.Scale(type="log") if picture.log_y else altair.Scale(zero=True)
     return altair.Y(f"{value}:Q", scale=scale, title=picture.value)
@@ -132,7 +143,7 @@ def _line(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], 
 def _bar(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], value: str) -> Any:
     """Bars side by side."""
     encoding = {
-        "x": altair.X(f"{picture.x}:N", sort=None, title=picture.x, axis=altair.Axis(labelAngle=0)),
+        "x": _places(altair, picture, rows),
         "y": _y(altair, picture, value),
     }
     if picture.color is not None:
@@ -150,7 +161,7 @@ def _bar(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], v
 def _box(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], value: str) -> Any:
     """Boxes of quartiles over runs, with whiskers to the least and the largest."""
     encoding = {
-        "x": altair.X(f"{picture.x}:N", sort=None, title=picture.x, axis=altair.Axis(labelAngle=0)),
+        "x": _places(altair, picture, rows),
         "y": altair.Y(
             f"{value}:Q",
             scale=altair.Scale(type="log" if picture.log_y else "linear", zero=False),
@@ -163,7 +174,12 @@ def _box(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], v
         )
         encoding["xOffset"] = altair.XOffset(f"{picture.color}:N", sort=None)
     return (
-        base.mark_boxplot(extent="min-max", size=8)
+        base.mark_boxplot(
+            extent="min-max",
+            size=10,
+            box={"stroke": "#000000", "strokeWidth": 0.5},
+            median={"color": "#e6550d", "thickness": 2},
+        )
         .encode(**encoding)
         .properties(width=_WIDTH, height=_HEIGHT)
     )

@@ -6,9 +6,16 @@ data are the same in every run.
 
 from __future__ import annotations
 
+from importlib.resources import files as resources
+
 import numpy as np
 
+from warner.domains import Categorical
 from warner.experiments.data_sets import DataFolder
+from warner.experiments.measures import People
+
+_SEED = 1
+_FLOW = "people_flow.txt"
 
 _AGE_BIN, _AGE_BINS = 20, 5  # [P5 sec 4.3]: bins of 20 years
 
@@ -40,3 +47,54 @@ _NUMBERS_OF_ADULT = {
     "capital_loss",
     "hours_per_week",
 }
+
+
+def people_flow(data: DataFolder) -> People:
+    """People-flow: 303,916 people in 281 regions of Tokyo in 1998, from the shares of [P1 fig 11].
+
+    The shares are printed to three digits. One is not legible and is what the others leave; 88
+    regions are empty. Where the regions lie is lost, so they stand in a random order, always the
+    same one.
+    """
+    text = (resources("warner.experiments") / "data" / _FLOW).read_text()
+    counts = np.zeros(281)
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    known = np.array(" ".join(lines).split(), dtype=np.float64)
+    counts[: known.size] = known
+    return _labelled(np.random.default_rng(_SEED).permutation(counts))
+
+
+def survey(data: DataFolder) -> People:
+    """The General Social Survey in 400 cells of age, income, marital status and sex."""
+    found = data.columns("gss_cells400.csv.gz", "count")
+    made = np.random.default_rng(_SEED).dirichlet(np.full(400, 0.3))
+    return _labelled(made if found is None else found["count"])
+
+
+def american_places(data: DataFolder) -> People:
+    """Users of Foursquare in half-degree squares of the USA; made: 415 cities of Zipf's law."""
+    found = data.columns("foursquare_us_poi.csv.gz", "lat", "lon", "users")
+    if found is None:
+        return _labelled(np.random.default_rng(_SEED).permutation(1 / np.arange(1, 416)))
+    corners = np.floor(2 * np.stack([found["lat"], found["lon"]]))
+    _, squares = np.unique(corners, axis=1, return_inverse=True)
+    return _labelled(np.bincount(squares.ravel(), found["users"]))
+
+
+def tokyo_check_ins(data: DataFolder) -> People:
+    """Check-ins in the non-empty cells of a 20 x 20 grid of Tokyo, labelled ``"row column"``."""
+    found = data.columns("foursquare_tokyo_grid20x20.csv.gz", "cell", "checkins")
+    if found is None:
+        cells = np.arange(400)
+        side = np.linspace(-2.5, 2.5, 20)
+        bell = np.exp(-(side[:, None] ** 2 + side**2)).ravel()
+        counts = bell * np.random.default_rng(_SEED).lognormal(0, 1, 400)
+    else:
+        seen = found["checkins"] > 0
+        cells, counts = found["cell"][seen].astype(np.int64), found["checkins"][seen]
+    return People(Categorical([f"{cell // 20} {cell % 20}" for cell in cells]), counts)
+
+
+def _labelled(counts: np.ndarray) -> People:
+    """People with labels in place of names."""
+    return People(Categorical(list(range(counts.size))), counts)

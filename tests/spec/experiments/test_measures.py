@@ -9,21 +9,24 @@ import pytest
 
 from warner import Inversion
 from warner.domains import Integers
-from warner.experiments import DataFolder, experiments, reproduce, select
+from warner.experiments import DataFolder, experiments, populations, reproduce, select
 from warner.experiments.measure import Cell
 from warner.experiments.measures import (
+    BiasAndVariance,
     EstimatedShares,
     EstimationError,
     People,
     Reporters,
+    of_shares,
     whole_counts,
 )
 from warner.experiments.papers.p5.adult import _SIZES, kept_or_uniform
 from warner.experiments.papers.p5.common import table_of
 from warner.experiments.papers.p5.synthetic import dependent_pair
 from warner.experiments.populations import adult_codes
+from warner.experiments.table import Table
 from warner.mechanisms import RandomizedResponse
-from warner.metrics import cramers_v
+from warner.metrics import cramers_v, sum_of_squares
 
 DOMAIN = Integers(1, 4)
 COUNTS = np.array([50, 30, 15, 5])
@@ -101,3 +104,34 @@ def test_a_value_is_kept_with_the_stated_probability() -> None:
     for d, epsilon in zip((2, 5), kept_or_uniform(domain, 0.3), strict=True):
         row = RandomizedResponse(Integers(1, d), epsilon).channel().rows(np.array([0]))[0]
         np.testing.assert_allclose(row, [0.3 + 0.7 / d] + [0.7 / d] * (d - 1), atol=1e-12)
+
+
+def test_bias_and_variance_are_those_of_the_runs_and_the_pair_is_compared() -> None:
+    from scipy.stats import ttest_rel
+
+    error = EstimationError(
+        lambda cell, data: People(DOMAIN, COUNTS, 200),
+        reporters,
+        {"inv": Inversion(), "proj": Inversion("project")},
+        {"MSE": of_shares(sum_of_squares)},
+    )
+    streams = [(run, np.random.default_rng(run)) for run in range(8)]
+    rows = BiasAndVariance(error, losses=True, pair=("inv", "proj")).rows({}, streams, DataFolder())
+    table = Table(rows)
+    first, second = (table.values(method=m, metric="MSE") for m in ("inv", "proj"))
+    assert table.mean(method="inv", metric="mean squared error") == pytest.approx(first.mean())
+    parts = [table.mean(method="inv", metric=m) for m in ("squared bias", "variance")]
+    assert sum(parts) == pytest.approx(first.mean())
+    pair = table.select(method="inv and proj")
+    assert pair.mean(metric="p-value") == pytest.approx(ttest_rel(first, second).pvalue)
+    assert pair.mean(metric="correlation") == pytest.approx(np.corrcoef(first, second)[0, 1])
+
+
+def test_the_populations_have_the_sizes_of_the_papers() -> None:
+    flow = populations.people_flow(DataFolder())
+    assert flow.domain.size == 281 and flow.counts.sum() == 303_916
+    assert populations.survey(DataFolder()).domain.size == 400
+    assert populations.american_places(DataFolder()).domain.size == 415
+    for make in (populations.american_places, populations.tokyo_check_ins):
+        again = [make(DataFolder()).shares for _ in range(2)]
+        assert np.array_equal(*again)

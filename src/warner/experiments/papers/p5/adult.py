@@ -243,22 +243,26 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         runs=200,
         quick_runs=50,
         claims=(
-            Claim("Cramer's V is as printed, to the last digit.", _v_as_printed),
+            Claim("Cramer's V is as printed, to the last digit.", _v_as_printed, held=True),
             Claim(
                 "RR-Ind's error is as printed within 2 % (exact expectations).",
                 _independent_as_printed("exact"),
+                held=True,
             ),
             Claim(
                 "RR-Ind-Joint's error is below 1e-30 (exact expectations).",
                 _joint_as_printed("exact"),
+                held=True,
             ),
             Claim(
                 "RR-Ind-Joint's error is below 1e-30 (sampled reports).",
                 _joint_as_printed("sampled"),
+                held=False,
             ),
             Claim(
                 "RR-Ind-Joint errs less than RR-Ind (sampled reports).",
                 _joint_beats_independent("sampled"),
+                held=True,
             ),
         ),
         pictures=(
@@ -273,6 +277,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         data=("adult.csv.gz",),
         differs="p = 0.5 is read as: kept with probability 0.5, else uniform over all d values. "
         "Taken literally it is singular at d = 2.",
+        conclusion="Same with exact expectations: V to seven digits, RR-Ind within one unit of the "
+        "last printed digit, RR-Ind-Joint at the rounding of floats (1e-33). So the printed errors "
+        "of RR-Ind-Joint are those of the inverted expectation, not of reports. With reports of "
+        "32,561 people they are 4.2e-5, 2.4e-5 and 1.9e-6: still 46, 5 and 12 times below RR-Ind.",
     ),
     Experiment(
         name="P5/fig9",
@@ -291,6 +299,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 f"RR-Ind-Joint is closer to the truth than RR-Independent and the reports "
                 f"({kind}).",
                 _close(kind),
+                held=True,
             )
             for kind in MODES
         ),
@@ -308,6 +317,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             for kind in MODES
         ),
         data=("adult.csv.gz",),
+        conclusion="Same in all three modes. With sampled reports the gain is small: total "
+        "variation 0.0301 against 0.0313 of RR-Independent, because age and sex depend little on "
+        "each other.",
         also=("P5/fig10", "P5/fig11", "P5/fig12"),
     ),
     Experiment(
@@ -324,16 +336,19 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             Claim(
                 "The maximum of the likelihood never errs more than the inversion.",
                 _never_worse,
+                held=True,
                 ours=True,
             ),
             Claim(
                 "It errs less wherever the inversion mostly leaves the simplex.",
                 _better_outside,
+                held=True,
                 ours=True,
             ),
             Claim(
                 "Steps of EM from independence err less than the maximum over all.",
                 _steps_err_less,
+                held=True,
                 ours=True,
             ),
         ),
@@ -351,5 +366,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         differs="Values are drawn from the shares of each table for 32,561 people, each kept with "
         "probability 0.5, else uniform. Without a folder only the tables of six attributes are "
         "at hand.",
+        conclusion="Tables of three attributes are estimated, and the inversion leaves the simplex "
+        "in 94 of the 97 tables. The maximum of the likelihood has 0.65 of its error in the "
+        "geometric mean and never more; EM stopped early from independence 0.79 of the "
+        "maximum's, and at most 1.004 times the inversion's.",
     ),
 )

@@ -61,12 +61,12 @@ def _rounded_example(table: Table) -> Verdict:
     return Verdict(same, "RR-Ind-Joint " + ", ".join(f"{share:.3f}" for share in joint))
 
 
-def _printed_error(n: int, printed: float) -> Claim:
+def _printed_error(n: int, printed: float, held: bool) -> Claim:
     def check(table: Table) -> Verdict:
         error = table.mean(method=JOINT, metric="MAE", mode="rounded", n=n)
         return Verdict(round(error, 2) == printed, f"{error:.4f}")
 
-    return Claim(f"With {n} rounded reports RR-Ind-Joint has a MAE of {printed}.", check)
+    return Claim(f"With {n} rounded reports RR-Ind-Joint has a MAE of {printed}.", check, held)
 
 
 def _dependence_lost(table: Table) -> Verdict:
@@ -122,16 +122,24 @@ EXPERIMENTS = (
             Claim(
                 "The formula of the paper gives 0.45, 0.05, 0.05, 0.45 at its reports 3, 2, 2, 3.",
                 _rounded_example,
+                held=True,
                 ours=True,
             ),
-            _printed_error(10, 0.05),
-            _printed_error(100, 0.01),
+            _printed_error(10, 0.05, held=False),
+            _printed_error(100, 0.01, held=True),
             Claim(
-                "V is 0.2 in the reports, 0 in RR-Ind and 0.8 in RR-Ind-Joint.", _dependence_lost
+                "V is 0.2 in the reports, 0 in RR-Ind and 0.8 in RR-Ind-Joint.",
+                _dependence_lost,
+                held=True,
             ),
-            Claim("RR-Independent gives 0.24, 0.36, 0.16, 0.24.", _printed_independent),
-            Claim("Exact expectations are inverted to rounding.", _exact, ours=True),
-            Claim("Sampled reports of ten people err more than rounded ones.", _sampled, ours=True),
+            Claim("RR-Independent gives 0.24, 0.36, 0.16, 0.24.", _printed_independent, False),
+            Claim("Exact expectations are inverted to rounding.", _exact, True, ours=True),
+            Claim(
+                "Sampled reports of ten people err more than rounded ones.",
+                _sampled,
+                True,
+                ours=True,
+            ),
         ),
         pictures=(
             Picture(
@@ -143,5 +151,10 @@ EXPERIMENTS = (
                 title="The worked example of section 3.3, ten people",
             ),
         ),
+        conclusion="In part. The reports, V of all three tables and the MAE of 0.01 at 100 people "
+        "are as printed. At the printed reports 3, 2, 2, 3 the formula gives 0.45, 0.05, 0.05, "
+        "0.45 with a MAE of 0.075; the printed estimate sums to 1.1. The printed RR-Independent "
+        "table is that of exact expectations; the rounded reports have even marginals and give "
+        "0.25 four times. All of this leaves out chance: ten sampled reports have a MAE of 0.31.",
     ),
 )

@@ -125,6 +125,7 @@ def _closed_form(table: Table) -> Verdict:
 CLOSED_FORM = Claim(
     "The mean squared error of sampled reports is the closed form of the theory.",
     _closed_form,
+    held=True,
     ours=True,
 )
 
@@ -260,18 +261,26 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             Claim(
                 "RR-Ind-Joint is closest to the truth (total variation), with rounded reports.",
                 _closest("rounded"),
+                held=False,
             ),
             Claim(
                 "RR-Ind-Joint is closest to the truth (total variation), with sampled reports.",
                 _closest("sampled"),
+                held=False,
             ),
             Claim(
                 "RR-Ind-Joint is closest to the truth with exact expectations.",
                 _closest("exact"),
+                held=True,
                 ours=True,
             ),
         ),
         pictures=tuple(_map(kind) for kind in MODES),
+        conclusion="Only with exact expectations. There RR-Ind-Joint gives the table back. In "
+        "whole reports it is the furthest of the three from the truth: total variation 0.54 "
+        "rounded and 5.6 sampled (shares far below 0), against 0.43 and 0.54 of RR-Independent. "
+        "The inverse multiplies the noise of 100 cells by up to 46, and 1,000 people are ten for "
+        "each cell.",
         also=("P5/fig2", "P5/fig3", "P5/fig4"),
     ),
     Experiment(
@@ -284,16 +293,23 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         runs=400,
         quick_runs=100,
         claims=(
-            Claim("The error of RR-Ind-Joint does not depend on V.", _flat_in_v),
+            Claim("The error of RR-Ind-Joint does not depend on V.", _flat_in_v, held=True),
             Claim(
                 "The error of RR-Independent is proportional to V (exact expectations).",
                 _proportional_to_v,
+                held=True,
             ),
-            Claim("Theorem 3: RR-Independent's MSE is at most V^2 / d.", _below_the_bound),
-            Claim("Exact expectations are inverted to rounding.", _exact_to_rounding, ours=True),
+            Claim("Theorem 3: RR-Independent's MSE is at most V^2 / d.", _below_the_bound, True),
+            Claim(
+                "Exact expectations are inverted to rounding.", _exact_to_rounding, True, ours=True
+            ),
             CLOSED_FORM,
         ),
         pictures=(_LINE,),
+        conclusion="Same: RR-Ind-Joint is flat in V in every mode, RR-Independent proportional to "
+        "V. Theorem 3 holds with room: the error is 1 % of its bound. With 1,000 sampled people "
+        "the flat error (0.106) is above RR-Independent's at every V; it is below it with exact "
+        "expectations, and at large V with rounded counts.",
     ),
     Experiment(
         name="P5/fig6",
@@ -307,18 +323,23 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         runs=400,
         quick_runs=100,
         claims=(
-            Claim("The error of RR-Ind-Joint falls with epsilon.", _falls_with_epsilon),
+            Claim("The error of RR-Ind-Joint falls with epsilon.", _falls_with_epsilon, True),
             Claim(
                 "The error of RR-Independent is constant (rounded reports).",
                 _constant_in_epsilon("rounded"),
+                held=True,
             ),
             Claim(
                 "The error of RR-Independent is constant (sampled reports).",
                 _constant_in_epsilon("sampled"),
+                held=False,
             ),
             CLOSED_FORM,
         ),
         pictures=_lines("epsilon"),
+        conclusion="RR-Ind-Joint: same. RR-Independent is constant with rounded counts, as the "
+        "paper shows; with sampled reports it too errs 60 times as much at 0.1 as at 2, because "
+        "the noise of the marginals is then larger than the dependence that it ignores.",
     ),
     Experiment(
         name="P5/fig7",
@@ -335,16 +356,20 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         runs=400,
         quick_runs=100,
         claims=(
-            Claim("Of rounded counts the error falls as 1/n.", _slope("rounded", -1, 0.15)),
-            Claim("Of sampled reports the error falls as 1/n.", _slope("sampled", -1, 0.15)),
+            Claim("Of rounded counts the error falls as 1/n.", _slope("rounded", -1, 0.15), True),
+            Claim("Of sampled reports the error falls as 1/n.", _slope("sampled", -1, 0.15), False),
             Claim(
                 "Of sampled reports the error falls as 1/sqrt(n).",
                 _slope("sampled", -0.5, 0.03),
+                held=True,
                 ours=True,
             ),
             CLOSED_FORM,
         ),
         pictures=_lines("n", log_x=True),
+        conclusion="Same with rounded counts (slope -1.00 from n = 1,000 on), which is the model "
+        "of the paper's section 3.5. The error of real, sampled reports falls as 1/sqrt(n) "
+        "(slope -0.50): at n = 1,000,000 it is 300 times that of rounding.",
     ),
     Experiment(
         name="P5/fig8",
@@ -356,13 +381,20 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         runs=400,
         quick_runs=100,
         claims=(
-            Claim("The error of RR-Ind-Joint grows with d (rounded).", _grows_with_d("rounded")),
-            Claim("The error of RR-Ind-Joint grows with d (sampled).", _grows_with_d("sampled")),
-            Claim("The error of RR-Independent falls with d.", _falls_with_d),
-            Claim("The error of RR-Independent falls as 1 / sqrt(d).", _as_root_of_d),
+            Claim(
+                "The error of RR-Ind-Joint grows with d (rounded).", _grows_with_d("rounded"), True
+            ),
+            Claim(
+                "The error of RR-Ind-Joint grows with d (sampled).", _grows_with_d("sampled"), True
+            ),
+            Claim("The error of RR-Independent falls with d.", _falls_with_d, True),
+            Claim("The error of RR-Independent falls as 1 / sqrt(d).", _as_root_of_d, False),
             CLOSED_FORM,
         ),
         pictures=_lines("d"),
         differs="The paper does not say n; here it is 10,000.",
+        conclusion="Same directions. RR-Independent falls as d to the power -1.74, faster than the "
+        "1 / sqrt(d) that the paper reads from theorem 3: the theorem is an upper bound, and the "
+        "mean absolute error is over d^2 cells.",
     ),
 )
