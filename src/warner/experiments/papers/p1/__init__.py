@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from warner.experiments.experiment import Experiment
-from warner.experiments.papers.p1 import errors, methods, regions
+from warner.experiments.papers.p1 import errors, methods, pairs, regions, weights
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *errors.EXPERIMENTS,
+    *pairs.EXPERIMENTS,
     *regions.EXPERIMENTS,
+    *weights.EXPERIMENTS,
     *methods.EXPERIMENTS,
 )

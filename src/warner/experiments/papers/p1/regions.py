@@ -115,6 +115,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             Claim(
                 "Proposal's map is closer to the truth than EM's (total variation, one run).",
                 _closer_on_the_map,
+                held=False,
                 ours=True,
             ),
         ),
@@ -125,6 +126,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         differs="The places of P1's regions are lost in the text of fig 11; the map is that of "
         "check-ins in Tokyo, with (N1, N2, N3, N4) = (500, 500, 50, 20). P1's shares are the data "
         "of fig 12.",
+        conclusion="The figure has no result of its own. On these peaked data the correction "
+        "flattens the peaks, and is no closer to the truth than EM (0.599 against 0.593).",
     ),
     Experiment(
         name="P1/fig12",
@@ -137,10 +140,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         runs=100,
         quick_runs=30,
         claims=(
-            Claim("Proposal has less variance in all fifteen regions.", _less_variance),
-            Claim("EM's largest estimate is 1.5 times the truth and more.", _em_overestimates),
-            Claim("Proposal's largest estimate is smaller in all regions.", _smaller_largest),
-            Claim("EM is near 0 (below 0.0001) more often than Proposal.", _fewer_zeros),
+            Claim("Proposal has less variance in all fifteen regions.", _less_variance, True),
+            Claim(
+                "EM's largest estimate is 1.5 times the truth and more.", _em_overestimates, True
+            ),
+            Claim("Proposal's largest estimate is smaller in all regions.", _smaller_largest, True),
+            Claim("EM is near 0 (below 0.0001) more often than Proposal.", _fewer_zeros, True),
         ),
         pictures=(
             Picture(
@@ -152,5 +157,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         ),
         differs="P1 shows the special wards of Tokyo, whose regions are not marked in its text. "
         "Here are the fifteen regions with the most people, largest first.",
+        conclusion="Same for the variance, the largest estimates and the zeros. But Proposal "
+        "does not correct towards the truth: its estimates of all these regions lie below it, "
+        "because they are drawn to even shares. That is the bias of fig 13.",
     ),
 )
