@@ -316,36 +316,24 @@ class BiasAndVariance:
     def _paired(self, losses: Table, first: str, second: str) -> list[Row]:
         """The comparison of two methods over the same runs."""
         metric = next(iter(self.of.losses))
-        found = _correlation_and_p(
+        found = metrics.paired_errors(
             losses.values(method=first, metric=metric), losses.values(method=second, metric=metric)
         )
-        names = ("correlation", "p-value")
+        values = {"correlation": found.correlation, "p-value": found.p_value}
         return [
             {"run": 0, "method": f"{first} and {second}", "metric": name, "value": value}
-            for name, value in zip(names, found, strict=True)
+            for name, value in values.items()
         ]
 
 
 def _parts(truth: np.ndarray, estimates: np.ndarray) -> dict[str, float]:
     """Squared bias, variance and mean squared error of estimates (runs, K)."""
-    variance = float(estimates.var(axis=0, ddof=1).sum())
-    distance = metrics.sum_of_squares(truth, estimates.mean(axis=0))
+    found = metrics.bias_variance(truth, estimates, unbiased=True)
     return {
-        "squared bias": distance - variance / len(estimates),
-        "variance": variance,
-        "mean squared error": float(((estimates - truth) ** 2).sum(axis=1).mean()),
+        "squared bias": found.squared_bias,
+        "variance": found.variance,
+        "mean squared error": found.error,
     }
-
-
-def _correlation_and_p(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-    """Pearson's r, and the p-value of the paired t-test; NaN where losses do not vary."""
-    from scipy.special import stdtr
-
-    difference = first - second
-    with np.errstate(invalid="ignore", divide="ignore"):
-        r = float(np.corrcoef(first, second)[0, 1])
-        t = difference.mean() / (difference.std(ddof=1) / np.sqrt(difference.size))
-    return r, float(2 * stdtr(difference.size - 1, -abs(t)))
 
 
 @dataclass(frozen=True)

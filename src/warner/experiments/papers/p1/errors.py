@@ -238,13 +238,14 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         ),
         data=FILES,
         differs=DIFFERS + " Fig 7 has two values of N4.",
-        conclusion="In part. The order of the inversions, EM and the naive methods is P1's, and so "
-        "is the exchange of variance for bias, in every cell. Proposal errs less than EM in all "
-        "cells of the census (0.36 to 0.70 of its MSE), in 4 of 6 of People-flow (0.57 to 1.07), "
-        "and in none of the two skewed stand-ins, cities (1.09 to 2.87) and Tokyo (1.13 to 1.89). "
-        "It draws the estimate to even shares, which helps where they are nearly right. The reason "
-        "is alpha: P1/alpha shows that its choice is too large here. 20,000 private reports "
-        "leave EM as it is; on cities they halve Proposal's error, because alpha gets smaller.",
+        conclusion="In part. The order of the inversions, EM and the naive methods is P1's, and "
+        "so is the exchange of variance for bias, in every cell. Proposal errs less than EM in "
+        "all cells of the census (0.36 to 0.70 of its MSE), in 4 of 6 of People-flow (0.57 to "
+        "1.07), and in none of the two skewed stand-ins, cities (1.09 to 2.87) and Tokyo (1.13 to "
+        "1.89). It draws the estimate to even shares, which helps where they are nearly right. "
+        "The reason is alpha: P1/alpha shows that its choice is too large here. 20,000 private "
+        "reports leave EM as it is; on cities they halve Proposal's error, because the correction "
+        "is divided by the number of all reports while alpha stays at its largest value.",
         also=("P1/fig7", "P1/fig13", "P1/fig15"),
     ),
     Experiment(
@@ -281,9 +282,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         data=FILES,
         differs=DIFFERS,
         conclusion="In part. Errors fall with N as in P1, and variance is exchanged for bias. But "
-        "Proposal is the best of six in both losses at no N on People-flow and cities, and at "
-        "N = 1,320 only on the census. At N = 1,320 on People-flow it errs 1.2 times as much as "
-        "EM, where P1 has it ahead from 660 on. A smaller alpha is ahead (P1/alpha).",
+        "Proposal is the best of six in both losses at no N on People-flow and cities, and at N = "
+        "1,320 only on the census. At N = 1,320 on People-flow it errs 1.2 times as much as EM, "
+        "where P1 has it ahead from 660 on. A smaller alpha is ahead (P1/alpha).",
         also=("P1/fig14",),
     ),
 )

@@ -130,33 +130,44 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             Claim(
                 "Proposal errs less than EM in most cells of People-flow.",
                 _mostly_better_on_flow,
+                held=True,
+                quick=False,
                 ours=True,
             ),
             Claim(
                 "Alpha from the histogram of the reports errs less than from a uniform p' "
                 "(geometric mean).",
                 _histogram_beats_uniform,
+                held=True,
             ),
             Claim(
                 "P1's loop of EM, stopped at 0.001 nats, errs as the certified maximum does.",
                 _loop_is_the_maximum,
+                held=True,
                 ours=True,
             ),
-            Claim("A stop at 1 nat alone errs less than the maximum.", _stop_gains, ours=True),
-            Claim("Proposal errs more than EM(auto).", _errs_more(AUTO), ours=True),
-            Claim("Proposal errs more than empirical Bayes.", _errs_more(BAYES), ours=True),
+            Claim(
+                "A stop at 1 nat alone errs less than the maximum.", _stop_gains, True, ours=True
+            ),
+            Claim("Proposal errs more than EM(auto).", _errs_more(AUTO), True, ours=True),
+            Claim("Proposal errs more than empirical Bayes.", _errs_more(BAYES), True, ours=True),
             Claim(
                 "Alpha of the bootstrap takes 10 % off EM's error in the mean, and adds less than "
                 "25 % anywhere.",
                 _bootstrap_gains,
+                held=True,
                 ours=True,
             ),
             Claim(
-                "Its worst cell is better than that of P1's alpha.", _bootstrap_is_safer, ours=True
+                "Its worst cell is better than that of P1's alpha.",
+                _bootstrap_is_safer,
+                held=True,
+                ours=True,
             ),
             Claim(
                 "Equal weights of budgets [P1 eq 13] err no less than inverse variances.",
                 _weights,
+                held=True,
                 ours=True,
             ),
         ),
@@ -174,5 +185,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         ),
         data=FILES,
         differs=DIFFERS,
+        conclusion="The histogram as p' is better than the uniform distribution, by 2 % in the "
+        "mean: same as P1. Several simulations with the estimate as the truth, P1's future work, "
+        "mend the choice: 0.81 of EM's MSE in the geometric mean and 1.03 at most, where P1's "
+        "alpha has 3.04 in one cell. Where EM stops at 0.001 nats it errs as the maximum does, so "
+        "the stop does not explain the difference from P1. A stop at 1 nat errs less than the "
+        "maximum by itself (0.87). EM(auto) and empirical Bayes err less than the correction in "
+        "14 and 15 of 16 cells.",
     ),
 )

@@ -157,8 +157,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         ),
         differs="P1 shows the special wards of Tokyo, whose regions are not marked in its text. "
         "Here are the fifteen regions with the most people, largest first.",
-        conclusion="Same for the variance, the largest estimates and the zeros. But Proposal "
-        "does not correct towards the truth: its estimates of all these regions lie below it, "
-        "because they are drawn to even shares. That is the bias of fig 13.",
+        conclusion="Same for the variance, the largest estimates and the zeros. But Proposal does "
+        "not correct towards the truth: its estimates of all these regions lie below it, because "
+        "they are drawn to even shares. That is the bias of fig 13.",
     ),
 )

@@ -117,14 +117,19 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 "With the fixed alpha 0.03 Proposal errs less than EM in every cell, with a higher "
                 "correlation than with P1's choice.",
                 _small_alpha_gains,
+                held=True,
                 ours=True,
             ),
             Claim(
-                "P1's choice of alpha is 0.1 and more in every run.", _choice_is_large, ours=True
+                "P1's choice of alpha is 0.1 and more in every run.",
+                _choice_is_large,
+                True,
+                ours=True,
             ),
             Claim(
                 "P1's choice errs more than the fixed alpha 0.03 in most cells.",
                 _choice_is_worse,
+                held=True,
                 ours=True,
             ),
         ),
@@ -156,5 +161,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         ),
         data=FILES[:2],
         differs=DIFFERS,
+        conclusion="A smaller alpha than its rule chooses gives what P1 reports. With alpha 0.03 "
+        "Proposal has 0.61 to 0.98 of EM's MSE in every cell, and correlations of 0.90 to 0.99, "
+        "as P1 reports. The rule takes 0.2 to 0.9, because its truth, the histogram of the "
+        "reports, is nearly even whatever the people are, and rewards shrinking to even shares. "
+        "P1's text does not say what made its alpha smaller. The fixed 0.03 is an explanation and "
+        "no recommendation: it was chosen on these data.",
     ),
 )

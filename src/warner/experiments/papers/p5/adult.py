@@ -277,10 +277,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         data=("adult.csv.gz",),
         differs="p = 0.5 is read as: kept with probability 0.5, else uniform over all d values. "
         "Taken literally it is singular at d = 2.",
-        conclusion="Same with exact expectations: V to seven digits, RR-Ind within one unit of the "
-        "last printed digit, RR-Ind-Joint at the rounding of floats (1e-33). So the printed errors "
-        "of RR-Ind-Joint are those of the inverted expectation, not of reports. With reports of "
-        "32,561 people they are 4.2e-5, 2.4e-5 and 1.9e-6: still 46, 5 and 12 times below RR-Ind.",
+        conclusion="Same with exact expectations: V to seven digits, RR-Ind within one unit of "
+        "the last printed digit, RR-Ind-Joint at the rounding of floats (1e-33). So the printed "
+        "errors of RR-Ind-Joint are those of the inverted expectation, not of reports. With "
+        "reports of 32,561 people they are 4.2e-5, 2.4e-5 and 1.9e-6: still 46, 5 and 12 times "
+        "below RR-Ind.",
     ),
     Experiment(
         name="P5/fig9",
@@ -366,9 +367,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         differs="Values are drawn from the shares of each table for 32,561 people, each kept with "
         "probability 0.5, else uniform. Without a folder only the tables of six attributes are "
         "at hand.",
-        conclusion="Tables of three attributes are estimated, and the inversion leaves the simplex "
-        "in 94 of the 97 tables. The maximum of the likelihood has 0.65 of its error in the "
-        "geometric mean and never more; EM stopped early from independence 0.79 of the "
+        conclusion="Tables of three attributes are estimated, and the inversion leaves the "
+        "simplex in 94 of the 97 tables. The maximum of the likelihood has 0.65 of its error in "
+        "the geometric mean and never more; EM stopped early from independence 0.79 of the "
         "maximum's, and at most 1.004 times the inversion's.",
     ),
 )
