@@ -193,11 +193,11 @@ def _cells(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]],
     down = len({row[picture.y] for row in rows})
     side = max(4.0, min(24.0, 2 * _CELL / max(across, down, 1)))
     # Row 0 of a grid is its lowest row; a table of two axes is read from the top.
-    order = "descending" if picture.kind == "map" else None
+    across_order, order = ("ascending", "descending") if picture.kind == "map" else (None, None)
     ticks = altair.Axis(labels=picture.kind == "heat" and across <= 30, ticks=False, labelAngle=0)
     rows_axis = altair.Axis(labels=picture.kind == "heat" and down <= 30, ticks=False)
     encoding = {
-        "x": altair.X(f"{picture.x}:{kind}", sort=None, title=picture.x, axis=ticks),
+        "x": altair.X(f"{picture.x}:{kind}", sort=across_order, title=picture.x, axis=ticks),
         "y": altair.Y(f"{picture.y}:{kind}", sort=order, title=picture.y, axis=rows_axis),
         "color": altair.Color(
             f"{value}:Q",

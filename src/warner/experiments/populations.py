@@ -10,7 +10,7 @@ from importlib.resources import files as resources
 
 import numpy as np
 
-from warner.domains import Categorical
+from warner.domains import Categorical, Grid
 from warner.experiments.data_sets import DataFolder
 from warner.experiments.measures import People
 
@@ -81,18 +81,23 @@ def american_places(data: DataFolder) -> People:
     return _labelled(np.bincount(squares.ravel(), found["users"]))
 
 
-def tokyo_check_ins(data: DataFolder) -> People:
-    """Check-ins in the non-empty cells of a 20 x 20 grid of Tokyo, labelled ``"row column"``."""
+def tokyo_grid(data: DataFolder) -> People:
+    """Check-ins in a 20 x 20 grid of Tokyo, row 0 in the south."""
     found = data.columns("foursquare_tokyo_grid20x20.csv.gz", "cell", "checkins")
     if found is None:
-        cells = np.arange(400)
         side = np.linspace(-2.5, 2.5, 20)
         bell = np.exp(-(side[:, None] ** 2 + side**2)).ravel()
-        counts = bell * np.random.default_rng(_SEED).lognormal(0, 1, 400)
-    else:
-        seen = found["checkins"] > 0
-        cells, counts = found["cell"][seen].astype(np.int64), found["checkins"][seen]
-    return People(Categorical([f"{cell // 20} {cell % 20}" for cell in cells]), counts)
+        return People(Grid(20, 20), bell * np.random.default_rng(_SEED).lognormal(0, 1, 400))
+    counts = np.zeros(400)
+    counts[found["cell"].astype(np.int64)] = found["checkins"]
+    return People(Grid(20, 20), counts)
+
+
+def tokyo_check_ins(data: DataFolder) -> People:
+    """The non-empty cells of :func:`tokyo_grid`, labelled ``"row column"``."""
+    counts = tokyo_grid(data).counts
+    cells = np.flatnonzero(counts)
+    return People(Categorical([f"{cell // 20} {cell % 20}" for cell in cells]), counts[cells])
 
 
 def _labelled(counts: np.ndarray) -> People:

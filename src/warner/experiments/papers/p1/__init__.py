@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warner.experiments.experiment import Experiment
-from warner.experiments.papers.p1 import errors, methods, pairs, regions, weights
+from warner.experiments.papers.p1 import errors, methods, pairs, places, regions, weights
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *errors.EXPERIMENTS,
@@ -11,4 +11,5 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *regions.EXPERIMENTS,
     *weights.EXPERIMENTS,
     *methods.EXPERIMENTS,
+    *places.EXPERIMENTS,
 )
