@@ -1,4 +1,4 @@
-"""The house: rooms import only from rooms above them, the device half needs numpy alone, importing
+"""The house: rooms import only from rooms below them, the device half needs numpy alone, importing
 is quick.
 """
 
@@ -13,6 +13,8 @@ from pathlib import Path
 import warner
 
 ROOT = Path(warner.__file__).parent
+
+
 # From the ground floor up. A room imports only from rooms listed before it. The rooms errors and
 # theory are one file each, and show what is public of _core and design.
 ROOMS = [
@@ -103,6 +105,18 @@ def test_rooms_import_only_from_rooms_below() -> None:
         if m != "warner" and floor[_room(m)] < floor.get(_room(other), len(ROOMS))
     ]
     assert wrong == []
+
+
+def test_folders_of_tests_are_folders_of_the_package() -> None:
+    tests = Path(__file__).parents[1]
+    folders = [
+        path.relative_to(tests / room)
+        for room in ("laws", "spec", "parity", "statistical")
+        for path in (tests / room).rglob("*")
+        if path.is_dir() and path.name != "__pycache__"
+    ]
+    assert len(folders) > 40
+    assert [str(f) for f in folders if not (ROOT / f / "__init__.py").is_file()] == []
 
 
 def test_there_are_no_cycles() -> None:
@@ -227,3 +241,15 @@ def test_errors_refine_builtins() -> None:
         assert issubclass(thing, warner.WarnerError)
         assert issubclass(thing, ValueError | TypeError | ImportError)
         assert thing.__name__ == name
+
+
+def test_clients_of_tuples_need_numpy_alone() -> None:
+    code = """
+import warner as w
+a, b = w.Categorical(["n", "y"]), w.Integers(0, 9)
+m = w.PerAttribute(w.Product(a=a, b=b), {"a": w.RandomizedResponse(a, 1.0), "b": w.Repeated(w.RandomizedResponse(b, 1.0), 2)})
+for m, values in ((m, [{"a": "n", "b": 3}]), (w.Repeated(w.UnaryEncoding(b, 1.0), 2), [3])):
+    m.tally(w.Reports.from_bytes(m.randomize(values).to_bytes()))
+    print(m.epsilon > 1.9)
+"""
+    assert _fresh(BLOCK + code).split() == ["True", "True"]

@@ -14,6 +14,8 @@ import warner
 from warner.results.recommend import recommended
 
 BENCH = Path(__file__).parents[2] / "bench"
+
+
 CELLS = [
     ("GRR", "Zipf", 10_000, 2.0),
     ("OUE", "normal-shaped", 1000, 1.0),

@@ -100,7 +100,7 @@ class ImpossibleReportError(ReportError):
 
 
 class MismatchError(WarnerError, ValueError):
-    """Reports, tallies or mechanisms that do not belong together."""
+    """Reports, tallies or mechanisms that cannot be combined, such as those of two domains."""
 
 
 class FileError(WarnerError, ValueError):

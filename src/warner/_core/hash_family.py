@@ -6,7 +6,7 @@
 All products are modulo 2^32, and ``mix`` is Wellons' lowbias32 finaliser. The last line maps the
 upper 16 bits to g buckets by a multiplication, which is exact in JavaScript's numbers. Buckets need
 not be equally likely over seeds, because estimation uses the collision matrix of the actual seeds
-(METHODS 1). Known answers: tests/laws/hash_vectors.json.
+(METHODS 1). Known answers: tests/parity/_core/hash_vectors.json.
 """
 
 from __future__ import annotations

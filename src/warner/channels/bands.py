@@ -93,12 +93,12 @@ class BandChannel(Channel):
 
 
 def windows(outputs: int, width: int, size: int, low: float, gain: float) -> BandChannel:
-    """The channel of bins of values: each report lies in a window that starts near the value.
+    """The channel (m, K) of bins of numbers, where the reports in a window are the likely ones.
 
     The windows have ``width`` cells and start at one of the first ``outputs - width + 1`` cells. A
     number v in [0, 1] is rounded at random to one of the two starts next to
-    s = v (outputs - width). A bin of numbers, uniform inside, has the average law: start k has the
-    weight of the mean of max(0, 1 - |s - k|) over the bin (METHODS 2).
+    s = v (outputs - width). The column of a bin is the mean over numbers uniform in the bin: start
+    k has the mean of max(0, 1 - |s - k|) over the bin as its weight (METHODS 2).
 
     Args:
         outputs: m, the number of cells of the report.

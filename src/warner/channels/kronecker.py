@@ -131,10 +131,11 @@ class KroneckerChannel(Channel):
     def block_moments(
         self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray
     ) -> BlockMoments:
-        """The key is estimated from the reports about it alone.
+        """The moments of :class:`BlockMoments` for one value of the first of two attributes.
 
-        g_v = a b_v and h = a, where a and b_v are terms of the two attributes and
-        E[b_v | x] = [x = v].
+        The share of this value, the key, is estimated from the reports on the first attribute
+        alone. So g_v = a b_v and h = a. Here a is the term of the first attribute, and b_v that of
+        the second, with E[b_v | x] = [x = v].
         """
         if self.factors(shape) is None:
             return super().block_moments(w, block, shape, columns)

@@ -11,16 +11,16 @@ from warner.channels.base import LikelihoodOperator
 
 
 class MergedChannel(LikelihoodOperator):
-    """A M on components 0..K'-1, where M[x, j] = 1 / h_j for the h_j values x of component j.
+    """The channel A M of components 0..K'-1, where some values of a channel A share a component.
 
-    M is 0 elsewhere. The column of a component is the mean of its values' columns, so the weight
-    t_j of a component gives each of its values the share t_j / h_j [P3 sec IV]. Products cost those
-    of A and O(K) more.
+    M[x, j] = 1 / h_j for the h_j values x of component j, and 0 elsewhere. The column of a
+    component is the mean of its values' columns, so the weight t_j of a component gives each of its
+    values the share t_j / h_j [P3 sec IV]. A product costs O(K) more than a product with A.
 
     Args:
         channel: A (m, K).
-        labels: (K,) the component of every value; all of 0..K'-1 are used. The label -1 stands for
-            no component, so the share is 0.
+        labels: (K,) the component of every value; each of 0..K'-1 occurs. A value with the label
+            -1 belongs to no component, and its share is 0.
     """
 
     has_fast_gram = True

@@ -187,12 +187,13 @@ class SupportChannel(SupportInverse, CompositeChannel):
         return self, w
 
     def second_moments(self, weights: FloatArray) -> FloatArray:
-        """E[g^2 | value v], g = c + sum_j u_j b_j.
+        """E[g^2 | value v], where g is the sum of the weights of the rows in which a report counts.
 
-        u is the weight of a bit of 1 less that of a bit of 0, and c is the sum of the latter. Bits
-        are independent given v, with means q_j, and p_v = q_v + gap_v for v itself. Where k bits of
-        each report are 1, the bit of v is one of them with probability p_v, and the other bits of 1
-        are drawn without replacement.
+        g = c + sum_j u_j b_j. Here b_j is bit j of the report, and u_j is the weight of b_j = 1
+        less the weight of b_j = 0. c is the sum of the weights of all bits at 0. Bits are
+        independent given v, with means q_j, and p_v = q_v + gap_v for v itself. If each report has
+        exactly k bits of 1, the bit of v is one of them with probability p_v. The other bits of 1
+        are then drawn without replacement.
         """
         yes, no = weights[:, : self._size], weights[:, self._size :]
         u, c = yes - no, no.sum(axis=1, keepdims=True)

@@ -90,11 +90,14 @@ class StackedRows(LikelihoodOperator):
         return stacked(self.channels, self._group_sizes, equal=True)
 
     def split(self, w: FloatArray) -> list[FloatArray]:
-        """The parts of (m,) that belong to each group."""
+        """The vector w (m,) of the stack, cut into one part for each group."""
         return np.split(w, self._ends[:-1])
 
     def stack(self, weights: Sequence[FloatArray]) -> FloatArray:
-        """Weights of the groups, each with the sum 1, as weights (m,) of the stack."""
+        """The weights (m,) of the stack, from one vector of weights for each group.
+
+        The weights w_g of a group are multiplied by s_g, the group's share of the rows.
+        """
         return np.concatenate([share * w for share, w in zip(self.shares, weights, strict=True)])
 
     def matvec(self, theta: FloatArray) -> FloatArray:

@@ -59,13 +59,16 @@ def clusters(
 def clusters_of(
     domain: Product, theta: Any, threshold: float = 0.1, largest: int = 100
 ) -> tuple[tuple[str, ...], ...]:
-    """:func:`clusters` of a known joint distribution.
+    """The groups that :func:`clusters` forms, for a known joint distribution.
 
     Args:
         domain: a Product of K combinations of values.
         theta: (K,) the shares of the combinations.
         threshold: the least V, in [0, 1].
         largest: the most combinations of values in a group.
+
+    Returns:
+        The names in each group, in the order of the domain.
 
     >>> from warner import Categorical
     >>> coin = Categorical(["heads", "tails"])

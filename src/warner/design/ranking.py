@@ -27,7 +27,7 @@ class Ranking(Generic[Result]):
         results: one or more, sorted by error.
         loss: ``"l1"``, ``"l2"`` or ``"w1"``, the loss that ``error`` is a mean of.
         n: number of people.
-        left_out: {name: why} of the candidates that cannot be used here.
+        left_out: {name: reason}, the candidates that cannot be used here.
     """
 
     results: tuple[Result, ...]
@@ -41,7 +41,7 @@ class Ranking(Generic[Result]):
         return self.results[0]
 
     def rows(self) -> list[dict[str, Any]]:
-        """The results as dicts, one for each."""
+        """One dict for each result, in the order of the ranking."""
         return [result.row() for result in self.results]
 
     def to_json(self) -> dict[str, Any]:

@@ -18,12 +18,13 @@ def report_weight(mechanism: Mechanism) -> float | None:
         max over values x and reports y, y' of L[x, y] - L[x, y']
 
     L is the unbiased inverse of the channel, and report y adds L[x, y] people to the count of x. A
-    person who sends y in place of an honest y' changes the count by the difference. It is
-    1 / (p - q) where reports support values or not. No mechanism can tell a forged report from an
-    honest one. The more private the reports are, the larger the weight of one of them.
+    person who sends y in place of an honest y' changes the count by the difference. If reports
+    support sets of values, the weight is 1 / (p - q). Here p is the probability that a report
+    supports the true value, and q that it supports another value. No mechanism can tell a forged
+    report from an honest one. The smaller epsilon is, the larger the weight is.
 
     For reports about several attributes, the result is an upper bound of the change of one cell.
-    For keys with values it is the change of the count of a key. For a large hash pool it is
+    For keys with values it is the change of the count of a key. For a large pool of hashes it is
     1 / (p - q), with q the average share of the values that a report supports.
 
     Args:

@@ -54,13 +54,13 @@ class RankedScheme:
     Attributes:
         scheme: such as ``"RR-Joint"``.
         method: the estimator.
-        groups: the attributes that are randomised together.
+        groups: the groups of attributes that are randomised together.
         epsilons: the budget of each group in nats; together they are the total.
         error: mean loss over the simulated tallies.
         margin: standard error of that mean.
         expected: the expected loss in closed form, where there is one; else None.
-        floor: the loss that no number of people removes, because the scheme takes dependent
-            attributes for independent.
+        floor: the part of the loss that does not vanish as n grows, because the scheme treats
+            dependent attributes as independent.
     """
 
     scheme: str
@@ -130,9 +130,11 @@ def compare_schemes(
     runs: int = 20,
     rng: np.random.Generator | None = None,
 ) -> SchemeComparison:
-    """Rank the ways of asking several attributes by their error on simulated tallies.
+    """Rank the schemes for several attributes by their error on simulated tallies.
 
-    Tallies of n people are simulated from the joint distribution theta, for every scheme.
+    The schemes are RR-Independent, RR-Ind-Joint, RR-Joint and RR-Clusters, see
+    :mod:`warner.design.schemes`. For every scheme, tallies of n people are simulated from the joint
+    distribution theta.
 
     Args:
         domain: the attributes.

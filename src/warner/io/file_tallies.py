@@ -36,17 +36,17 @@ def tally_file(
         path: a file that ``warner randomize``, ReportWriter, write_reports or Reports.save wrote;
             or the result of open_reports.
         progress: called with (done, total) while the file is counted.
-        ways: how many attributes a marginal table has; None for separate tallies. A file of one
-            attribute must hold reports of PerAttribute. In a file of several, the reports in a
-            row are one person's, and the only tally is called ``joint``.
+        ways: the number of attributes of each marginal table, or None. None counts every attribute
+            of the file by itself. A number needs a file of PerAttribute's reports, or a file of
+            several attributes in which a row holds the reports of one person.
 
     Returns:
-        {attribute: Tally}.
+        {attribute: Tally}. For ``ways`` and a file of several attributes, it is {"joint": Tally}.
 
     Raises:
-        ArgumentError: a suffix of no format; ``ways`` for reports of one attribute; or tables that
-            would be too large, where the message says which ``ways`` fit.
-        FileError: no report file, or one that is truncated or was altered.
+        ArgumentError: the suffix of the file names no format; ``ways`` for reports on a single
+            attribute; or the tables would be too large. The message then says which ``ways`` fit.
+        FileError: the file is not a report file, is truncated, or was altered.
         ReportError: a report that its mechanism cannot have sent.
     """
     file = path if isinstance(path, ReportFile) else open_reports(path)

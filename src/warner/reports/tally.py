@@ -128,17 +128,21 @@ class Tally:
 
     @property
     def ways(self) -> int | None:
-        """How many attributes the marginal tables have together; None for the other kinds."""
+        """The number of attributes of one marginal table; None for a tally of another kind."""
         return self.kind.ways
 
     @property
     def row_counts(self) -> np.ndarray:
-        """How often every row of the mechanism's channel occurred, int64 (rows,)."""
+        """The number of times that every row of the mechanism's channel occurred, int64 (m,).
+
+        A report counts in one row, except where the tally keeps the parts of reports. A report of K
+        bits, for example, counts in K of 2K rows.
+        """
         return self.kind.row_counts(self.counts, self.n)
 
     @property
     def is_consistent(self) -> bool:
-        """Whether ``n`` reports can have these counts, as far as their kind alone can say."""
+        """Whether ``n`` reports can have these counts. Only the kind is used to decide this."""
         return self.kind.is_consistent(self.counts, self.n)
 
     def marked(self, simulated: bool = True) -> Tally:
@@ -154,7 +158,10 @@ class Tally:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of header, kind, counts, n, rows and mark: equal tallies have equal digests."""
+        """The SHA-256 checksum of all attributes, as 64 hexadecimal digits.
+
+        Equal tallies have equal digests.
+        """
         mark = ["simulated"] if self.simulated else []
         shape = list(self.counts.shape)
         text = canonical([self.header, self.kind.name, shape, self.n, *mark]).encode()
@@ -162,7 +169,7 @@ class Tally:
         return hashlib.sha256(text + self.counts.astype("<i8").tobytes() + rows).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """The tally as JSON data, digest included."""
+        """The tally as JSON data, with its digest under ``"sha256"``."""
         return {
             "header": dict(self.header),
             "kind": self.kind.name,
@@ -197,7 +204,13 @@ class Tally:
         return tally
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tally as JSON to ``path``, whole or not at all."""
+        """Write the tally as JSON to the file ``path``.
+
+        If writing fails, the file is left as it was.
+
+        Raises:
+            FileError: the file cannot be written.
+        """
         save_tallies({"value": self}, path)
 
     @classmethod
@@ -205,8 +218,8 @@ class Tally:
         """Read the only tally of a file.
 
         Raises:
-            FileError: a file that is no tally or was altered, or one of several attributes, which
-                :func:`load_tallies` reads.
+            FileError: the file is not a tally or was altered; or it holds the tallies of several
+                attributes, which :func:`load_tallies` reads.
         """
         tallies = load_tallies(path)
         if len(tallies) != 1:

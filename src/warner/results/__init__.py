@@ -1,1 +1,1 @@
-"""What a reader holds: estimates, their intervals, summaries, tables and charts."""
+"""Estimates, and what is computed from them: intervals, summaries, tables and charts."""

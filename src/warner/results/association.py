@@ -1,4 +1,4 @@
-"""How far two attributes depend on each other: Cramer's V from noisy reports.
+"""The dependence of two attributes: Cramer's V from noisy reports.
 
     V^2 = sum_ij D_ij^2 / (a_i b_j) / (min(r, c) - 1),   D = T - a b'
 
@@ -69,16 +69,19 @@ class Association(float):
 
             { V : quantile(alpha/2) of V^2* at V <= V^2_hat <= quantile(1 - alpha/2) }
 
-        V^2* comes from tallies that are simulated at distributions with that V, which are the
-        projected estimate with its dependence D scaled. The noise of V^2 grows with V, so each end
-        is tested with its own noise.
+        V^2* comes from tallies that are simulated at a distribution with that V. This distribution
+        is the projected estimate with its dependence D multiplied by a number. The noise of V^2
+        grows with V, so each end is tested with its own noise.
 
         Args:
             level: the coverage 1 - alpha, in (0, 1).
             target: only ``"population"``.
-            replicates: the number of simulated tallies for each end, at least 20. Each of seven
-                rounds before uses a quarter of it.
+            replicates: the number of simulated tallies in the last round of the search for each
+                end, at least 20. The seven rounds before use a quarter of this number each.
             rng: None for fresh randomness.
+
+        Returns:
+            (2,) low and high, in [0, 1].
 
         Raises:
             ArgumentError: a level, target or number of replicates outside its range, or reports
@@ -111,9 +114,9 @@ class Pair:
     """The reports about two attributes with r and c values, and the corrected V^2 of them.
 
     Args:
-        channel: of the pair, (m, r c).
-        weights: (m,), frequencies of its rows.
-        n: number of reports.
+        channel: A (m, r c), the channel of the reports about the pair.
+        weights: (m,), the frequencies of its rows.
+        n: the number of reports.
         shape: (r, c).
     """
 
@@ -123,7 +126,7 @@ class Pair:
         self.channel, self.weights, self.n, self.shape = channel, weights, n, shape
 
     def square(self, w: FloatArray) -> float:
-        """The corrected V^2 of the frequencies w (m,), which noise may make negative."""
+        """The corrected V^2 from the frequencies w (m,). Noise can make it negative."""
         table = self.channel.invert(w).reshape(self.shape)
         sides: list[FloatArray] = [project(table.sum(axis=1 - side)) for side in (0, 1)]
         # D = (I - a 1') T (I - b 1')'.
@@ -205,6 +208,9 @@ def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:
     Args:
         data: reports on a Product.
         first, second: names of two attributes.
+
+    Returns:
+        Association: V in [0, 1], a float with a method ``interval``.
 
     Raises:
         ArgumentError: not two attributes of the domain, bit sums instead of whole reports, or too

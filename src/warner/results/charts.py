@@ -1,4 +1,4 @@
-"""Charts of estimates and of comparisons of methods, made from rows that others compute.
+"""Charts of estimates and of comparisons of methods, made from rows that other modules compute.
 
 Estimates are drawn as a dot with a bar for each value, as a line with a band for many numbers in
 order, or as a map for the cells of a grid. Position, shape and lightness carry the meaning, so that
@@ -70,8 +70,8 @@ def chart(
 ) -> Any:
     """Return a chart of shares with intervals, with one panel for each estimate.
 
-    Intervals are those of ``Estimate.rows``. Where a channel has no inverse there are none, and the
-    caption says so.
+    Intervals are those of ``Estimate.rows``. If a channel has no inverse, the chart has no
+    intervals, and the caption says so.
 
     Args:
         estimates: the estimates to draw.
@@ -79,8 +79,11 @@ def chart(
         level: the coverage of the intervals, in (0, 1).
         target: ``"population"`` or ``"respondents"``.
 
+    Returns:
+        The Altair chart.
+
     Raises:
-        ArgumentError: an estimate without shares, or a truth that is no distribution.
+        ArgumentError: an estimate without shares, or a truth that is not a distribution.
         MissingExtraError: altair is not installed.
     """
     for i, e in enumerate(estimates):
@@ -118,10 +121,16 @@ def ranking(comparisons: Mapping[str, Ranking]) -> Any:
     """Return a chart of methods by their errors, with one panel for each comparison.
 
     A dot is the error of a method, on a logarithmic scale, and its bar extends two standard errors
-    to both sides. The methods stand from the least error to the largest.
+    to both sides. The methods are sorted from the least error to the largest.
 
     Args:
         comparisons: {title of the panel: comparison}.
+
+    Returns:
+        The Altair chart.
+
+    Raises:
+        MissingExtraError: altair is not installed.
     """
     return _page([_ranked(name, found) for name, found in comparisons.items()])
 

@@ -103,8 +103,8 @@ class Conditional:
         """The mean of the key's values.
 
         Returns:
-            A float with a method ``interval``: Fieller's where reports are of keys with values,
-            else of the bootstrap.
+            A float with a method ``interval``. For reports of KeyValue it gives Fieller's interval,
+            for other reports a bootstrap interval.
 
         Raises:
             ArgumentTypeError: the values are not points on a line.
@@ -126,7 +126,7 @@ class Conditional:
         """The variance of the key's values.
 
         Returns:
-            A float with a method ``interval``, of the bootstrap.
+            A float with a method ``interval``, which gives a bootstrap interval.
 
         Raises:
             ArgumentTypeError: the values are not points on a line.
@@ -137,28 +137,30 @@ class Conditional:
         """The smallest value whose cumulative share among the key's values reaches q.
 
         Args:
-            q: in (0, 1); 0.5 for the median.
+            q: in [0, 1]; 0.5 for the median.
 
         Returns:
-            A float with a method ``interval``, of the bootstrap.
+            A float with a method ``interval``, which gives a bootstrap interval.
 
         Raises:
             ArgumentTypeError: the values are not points on a line.
+            ArgumentError: q outside [0, 1].
         """
         return self._summary(quantile, q)
 
     def interval(self, level: float = 0.95, target: str = "population") -> np.ndarray:
-        """Confidence intervals for the shares of the key's values. Each interval holds on its own.
+        """Confidence intervals for the shares of the key's values.
 
-        They are Fieller's, with the variance at the share that is tested, see
-        :mod:`warner.results.given`. They are widened to hold the estimates.
+        The level holds for each interval separately, not for all together. They are Fieller's
+        intervals with the variance at the tested share, see :mod:`warner.results.given`. They are
+        widened to include the estimates.
 
         Args:
             level: coverage, in (0, 1).
             target: ``"population"`` or ``"respondents"``.
 
         Returns:
-            (V, 2) low and high of each share; (0, 1) where no share is ruled out.
+            (V, 2) low and high of each share; 0 and 1 where the reports rule out no share.
         """
         z = normal_quantile(level)
         respondents = choice("target", target, TARGETS) == "respondents"

@@ -1,4 +1,4 @@
-"""``estimate``: the one call from tallies to an estimate, and all that can be asked of it."""
+"""The function ``estimate`` makes an :class:`Estimate` from tallies; its methods interpret it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST_VALUES = 2**20  # the recommended methods need about a kilobyte of memory 
 
 @dataclass(frozen=True, eq=False)
 class Estimate(Solution):
-    """An estimated distribution over a domain, and all that can be asked of it.
+    """An estimated distribution over a domain, with intervals, summaries, tables and charts.
 
     Attributes:
         probabilities: (K,) the shares in the domain's order; for a Product in C order of its
@@ -39,11 +39,11 @@ class Estimate(Solution):
         domain: the K values.
         n: number of reports.
         estimator: the estimator; ``method`` is its name, as Python code.
-        status: how the estimator ended. The text says what to do.
-        gap: nats per report by which another distribution can be more likely; None where no
-            likelihood is maximised.
+        status: how the estimator ended. Its text says what to do.
+        gap: nats per report by which the log-likelihood of another distribution can be larger, at
+            most; None where no likelihood is maximised.
         attribute: the name of the attribute, where it has one.
-        has_intervals: whether the reports bound the shares at all.
+        has_intervals: whether the channel has an inverse, from which Wald intervals are made.
         fit: what the estimator returned, with iterations, log-likelihood and seconds.
         data: the channel, the report frequencies and n.
 
@@ -68,7 +68,9 @@ class Estimate(Solution):
         replicates: int = 200,
         rng: np.random.Generator | None = None,
     ) -> np.ndarray:
-        """Confidence intervals for the true shares. Each interval holds on its own.
+        """Confidence intervals for the true shares.
+
+        The level holds for each interval separately, not for all together.
 
         Args:
             level: coverage, in (0, 1).
@@ -84,15 +86,17 @@ class Estimate(Solution):
                   :func:`warner.results.intervals.fisher`;
                 - ``"posterior"``, where the estimator has a posterior, see
                   :func:`warner.results.intervals.posterior`;
-                - None for ``"posterior"`` where the estimator has one that covers and the target
-                  is the population, and else for ``"wald"``, widened to hold the estimate.
+                - None, which is ``"posterior"`` if the target is the population and the estimator
+                  has a posterior whose intervals keep their level, as LogSpline has. Otherwise it
+                  is ``"wald"``, widened to include the estimate.
 
             weights: (r, K) for the r linear functions ``weights @ shares``, such as a marginal.
                 For ``"bootstrap"`` and ``"posterior"`` also a function (K,) -> (r,). Not for
                 ``"wald"``. Means, variances, quantiles and ranges have intervals of their own,
                 such as ``mean().interval()``.
             replicates: number of simulated tallies of the bootstrap, at least 20.
-            rng: the source of the bootstrap's and the posterior's draws; see there.
+            rng: the generator of the draws for ``"bootstrap"`` and ``"posterior"``. None gives the
+                bootstrap fresh draws, and the posterior the same draws at every call.
 
         Returns:
             (K, 2) low and high of each share, or (r, 2) with weights.
@@ -111,7 +115,10 @@ class Estimate(Solution):
         return intervals.interval(self, level, target, kind, weights, replicates, rng)
 
     def interval_kind(self, target: str = "population") -> str:
-        """Which intervals :meth:`rows` holds.
+        """The kind of the intervals in :meth:`rows`.
+
+        Args:
+            target: ``"population"`` or ``"respondents"``.
 
         Returns:
             ``"posterior"``, ``"wald"``, ``"bootstrap"`` (of some marginals), or ``"none"`` where
@@ -122,8 +129,11 @@ class Estimate(Solution):
     def mean(self) -> Quantity | tuple[Quantity, ...]:
         """The mean of the values, sum_x theta_x point_x; see :mod:`warner.results.summaries`.
 
+        Here point_x is the number or the place that value x stands for.
+
         Returns:
-            A float with a method ``interval``; for a Grid a tuple with one for each coordinate.
+            A float with a method ``interval``. For points in several dimensions it is a
+            tuple of such floats, one for each coordinate.
 
         Raises:
             ArgumentTypeError: the values are not points.
@@ -131,13 +141,15 @@ class Estimate(Solution):
         return summaries.mean(self)
 
     def variance(self) -> Quantity | tuple[Quantity, ...]:
-        """The variance of the values. Numbers are spread evenly within a bin.
+        """The variance of the values. The numbers in a bin are taken as spread evenly over it.
 
         Returns:
-            A float with a method ``interval``; for a Grid a tuple with one for each coordinate.
+            A float with a method ``interval``. For points in several dimensions it is a
+            tuple of such floats, one for each coordinate.
 
         Raises:
             ArgumentTypeError: the values are not points.
+            IdentifiabilityError: the method estimates no shares.
         """
         return summaries.variance(self)
 
@@ -145,13 +157,16 @@ class Estimate(Solution):
         """The smallest value whose cumulative share reaches q.
 
         Args:
-            q: in (0, 1); 0.5 for the median.
+            q: in [0, 1]; 0.5 for the median.
 
         Returns:
-            A float with a method ``interval``. Numbers are spread evenly within a bin.
+            A float with a method ``interval``. The numbers in a bin are taken as spread evenly over
+            it.
 
         Raises:
             ArgumentTypeError: the values are not points on a line.
+            ArgumentError: q outside [0, 1].
+            IdentifiabilityError: the method estimates no shares.
         """
         return summaries.quantile(self, q)
 
@@ -159,24 +174,27 @@ class Estimate(Solution):
         """The share of the values from low to high, both included.
 
         Args:
-            low, high: limits of the range. A bin that a limit cuts counts with the part inside.
+            low, high: the limits of the range. A bin that a limit cuts counts in proportion to its
+                part inside the range.
 
         Returns:
             A float with a method ``interval``.
 
         Raises:
             ArgumentTypeError: the values are not points on a line.
+            ArgumentError: a limit outside the domain, or ``low`` above ``high``.
+            IdentifiabilityError: the method estimates no shares.
         """
         return summaries.mass(self, low, high)
 
     def marginal(self, names: str | Sequence[str]) -> Estimate:
         """The estimate of some attributes of a Product, as sums over the others.
 
-        Status, gap and likelihood stay those of the joint fit. Wald intervals are around the
-        unbiased estimate of the marginal itself, and are the default; the bootstrap refits the
-        joint distribution. The sums have no posterior. An estimate by ``Inversion()`` is made
-        anew from the reports on these attributes, because sums over bits of other attributes
-        would add noise.
+        Status, gap and likelihood are those of the joint fit. The default intervals are Wald
+        intervals around the unbiased estimate of the marginal. The bootstrap refits the joint
+        distribution. A marginal has no posterior intervals. An estimate by ``Inversion()`` is
+        computed again from the reports on these attributes alone, because sums over bits of other
+        attributes would add noise.
 
         Args:
             names: the attributes in the wanted order, or the name of one.
@@ -211,11 +229,17 @@ class Estimate(Solution):
 
         Returns:
             A float with a method ``interval``: see :mod:`warner.results.association`.
+
+        Raises:
+            ArgumentTypeError: the domain is not a Product.
+            ArgumentError: not two attributes of the domain, bit sums instead of whole reports, or
+                too many possible reports.
+            EmptyError: fewer than two reports.
         """
         return cramers_v(self.data, first, second)
 
     def conditional(self, key: Any) -> conditional.Conditional:
-        """The second of two attributes, among people with one value of the first.
+        """The distribution of the second attribute among people with one value of the first.
 
         Args:
             key: the value of the first attribute.
@@ -348,7 +372,7 @@ class Estimate(Solution):
         """A chart of shares and intervals; see :mod:`warner.results.charts`.
 
         Args:
-            path: a file to save the chart to (.png, .svg, .html or .json); None for none.
+            path: the file to save the chart to (.png, .svg, .html or .json); None saves no file.
             truth: (K,) the true shares, to draw beside the estimates.
             level: coverage of the intervals, in (0, 1).
             target: ``"population"`` or ``"respondents"``.
@@ -357,6 +381,9 @@ class Estimate(Solution):
             The Altair chart.
 
         Raises:
+            ArgumentError: the method estimates no shares, ``truth`` is not a distribution of K
+                shares, or the path has another suffix.
+            FileError: the file cannot be written.
             MissingExtraError: the extra 'plot' is not installed.
         """
         picture = charts.chart(
@@ -379,14 +406,15 @@ def estimate(
             mechanisms or budgets on one domain are estimated from together.
         method: an estimator such as ``MaximumLikelihood()``; None for the recommended one, see
             :func:`warner.results.recommend.recommended`.
-        attributes: for tallies of several attributes (PerAttribute), those whose joint
-            distribution is wanted, in this order; None for all.
+        attributes: for tallies of several attributes (PerAttribute), the names of those whose joint
+            distribution is estimated, in this order; None for all.
 
     Returns:
         Estimate: shares (K,) in the domain's order, with a status and intervals.
 
     Raises:
-        MismatchError: the tallies do not belong together.
+        ArgumentError: unknown attributes, or more of them than the tally has tables of.
+        MismatchError: the tallies cannot be combined.
         EmptyError: there are no reports.
         IdentifiabilityError: the method inverts the channel, which has no inverse.
 

@@ -26,8 +26,9 @@ def likelihood_data(
 
     Args:
         tally: one tally, or several.
-        attributes: the attributes to estimate, in this order, of a tally of several; None for all.
-            A single attribute gives the data as if it alone had been collected.
+        attributes: for a tally of several attributes, the names of those to estimate, in this
+            order; None for all. A single attribute gives the data as if it alone had been
+            collected.
 
     Returns:
         The channel A (m, K), the frequencies w (m,) of its rows, the number of reports and the
@@ -37,7 +38,7 @@ def likelihood_data(
         ArgumentError: unknown attributes, or more of them than the tally has tables of.
         EmptyError: no reports.
         MismatchError: a header whose mechanism this version of warner does not make, tallies on
-            different domains, or real tallies among simulated ones.
+            different domains, or tallies of real and of simulated reports.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)

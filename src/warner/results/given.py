@@ -7,8 +7,9 @@ who have the key and the value v, and F that of the key, the interval is
     V_v(r) = E[g_v^2] - 2 r E[g_v h] + r^2 E[h^2]
 
 where g_v and h are the terms that one report adds to T_v and to F. This is Fieller's set [Fieller
-1954]. The expectations are taken at the distribution in which the value's share of the key is r and
-the other values share the rest as estimated. So the variance is that under the tested hypothesis.
+1954]. The expectations are taken at the distribution in which the value's share of the key is r.
+The other values divide the rest in their estimated proportions. So the variance is that under the
+tested hypothesis.
 The interval keeps its width where the share is 0 or 1 and nobody reported the value. Without noise
 it is Wilson's interval.
 """

@@ -70,14 +70,14 @@ def interval(
 
 
 def default_kind(solution: Solution, target: str) -> str:
-    """The kind of intervals that is given by default."""
+    """The kind of intervals that is used if no kind is named."""
     if solution.fit.by_draws and target == "population":
         return "posterior"
     return "wald" if solution.sums is None else solution.sums.kind
 
 
 def available_kind(solution: Solution, target: str = "population") -> str:
-    """The kind of intervals in a table: the default, or ``"none"`` where nothing bounds a share."""
+    """The kind of intervals in a table: the default, or ``"none"`` if reports bound no share."""
     kind = default_kind(solution, target)
     is_bounded = kind == "posterior" or solution.fit.mean is not None or solution.has_intervals
     return kind if is_bounded else "none"
@@ -89,14 +89,14 @@ def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") 
         theta_x +- z sqrt(V_x / n)
         V_x = sum_y Pr(y) L[x, y]^2 - theta_x^2,   L the linear inverse
 
-    V_x is for people drawn independently from a population. For these respondents, whose values
-    are fixed, only the randomness of the mechanism counts: V_x - theta_x (1 - theta_x). Limits
-    are clipped to [0, 1].
+    V_x is for people drawn independently from a population. With the target ``"respondents"`` the
+    people's values are fixed, and only the mechanism is random. The variance is then
+    V_x - theta_x (1 - theta_x). Limits are clipped to [0, 1].
 
-    The intervals are around the unbiased estimate, whatever method made the point estimate. Each
-    interval holds on its own, and not all at once. Where the unbiased estimate lies outside
-    [0, 1], the nearest end is the centre: the interval keeps its width and covers at least as
-    often. Coverage is asymptotic. It needs a few hundred people, and more at small epsilon.
+    The intervals are around the unbiased estimate, whatever method made the point estimate. The
+    level holds for each interval separately, not for all together. Where the unbiased estimate lies
+    outside [0, 1], the nearest end is the centre: the interval keeps its width and covers at least
+    as often. Coverage is asymptotic. It needs a few hundred people, and more at small epsilon.
 
     Args:
         data: the channel, the report frequencies and n.
@@ -149,17 +149,17 @@ def bootstrap(
         theta* = estimator(tally simulated from theta)
         limits = 2 f(theta) - the (1 - a/2) and (a/2) quantiles of f(theta*)
 
-    Tallies are simulated, not people, so the cost does not grow with n. For these respondents,
-    values of people are drawn first, and reports from the values. Then f(theta*) is compared with
-    f of the values drawn.
+    Tallies are simulated, not people, so the cost does not grow with n. With the target
+    ``"respondents"`` the n people's values are drawn first, and then reports from these values. The
+    estimate f(theta*) is then compared with f of the shares of the drawn values.
 
     Inside the simplex the intervals are asymptotically exact. At its border, where a true share
     is 0, an estimator that stays in the simplex is biased, and the bootstrap does not show the
     bias. Limits are therefore clipped to the range of f on the simplex. They cover where the
     estimate is 0 too, but no level is guaranteed there. Wald intervals keep their level there.
 
-    A function that jumps, such as a quantile of a discrete distribution, must not be given here:
-    see :mod:`warner.results.summaries`.
+    f must not jump, as a quantile of a discrete distribution does. For quantiles see
+    :mod:`warner.results.summaries`.
 
     Args:
         solution: an estimate with its estimator.
@@ -175,7 +175,8 @@ def bootstrap(
         (K, 2) or (r, 2) low and high.
 
     Raises:
-        ArgumentError: weights of another shape, or a tally that keeps only the reports received.
+        ArgumentError: weights of another shape, or a tally that keeps the observed reports alone
+            (``keep_reports=True``), from which no tallies can be simulated.
 
     Source: METHODS 5; [P3 sec VII].
     """
@@ -211,7 +212,7 @@ def bootstrap(
 
 
 def holding(bounds: np.ndarray, values: ArrayLike) -> np.ndarray:
-    """Intervals (r, 2), widened to hold other estimates (r,) of the same numbers.
+    """Intervals (r, 2), widened to include other estimates (r,) of the same numbers.
 
     >>> holding(np.array([[0.1, 0.2], [0.3, 0.4]]), [0.15, 0.5]).tolist()
     [[0.1, 0.2], [0.3, 0.5]]
@@ -231,7 +232,7 @@ def posterior(
         limits = the a/2 and 1 - a/2 quantiles of f(theta) over draws of theta from the posterior
 
     Args:
-        solution: one whose estimator has a posterior: ``solution.fit.posterior``.
+        solution: an estimate with a posterior, ``solution.fit.posterior``.
         level: posterior probability, in (0, 1).
         target: only ``"population"``.
         weights: (r, K) or (K,) for f(theta) = weights @ theta; None for the shares themselves; or
@@ -288,10 +289,10 @@ def fisher(
         f(theta) +- z sqrt(c' V c),   V = T (T' I T)^-1 T'
         I = n A' diag(1 / A theta) A,   T a basis of {d : 1'd = 0}
 
-    They are narrower than Wald's where reports say more than the inversion uses, as those of
-    local hashing or whole reports of bits. For these respondents V is
-    V - (diag theta - theta theta') / n, because the covariance of the efficient estimate with the
-    shares of the respondents is the variance of these shares.
+    They are narrower than Wald intervals if reports carry information that the inversion does not
+    use, as in local hashing and whole reports of bits. With the target ``"respondents"``,
+    (diag theta - theta theta') / n is subtracted from V. The covariance of the efficient estimate
+    with the respondents' shares is the variance of these shares.
 
     Args:
         solution: a maximum of the likelihood with no share at 0. At the border of the simplex the

@@ -18,7 +18,7 @@ from warner.results.solution import Solution, Sums
 
 
 def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solution:
-    """theta'(x') = sum of theta(x) over the tuples x with the kept attributes x'.
+    """The marginal theta'(x') = sum of theta(x) over the tuples x with the kept attributes x'.
 
     Args:
         estimate: on a Product.

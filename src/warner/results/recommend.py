@@ -27,10 +27,11 @@ _ALLOWED = 6
 def rules_out(smooth: Fit, best: Fit) -> bool:
     """Whether the reports contradict a smooth distribution.
 
-    With m shares above 0, twice the difference of the log-likelihoods of the best fit and a smooth
-    fit would be chi-square with about m degrees of freedom: mean m, standard deviation sqrt(2 m).
-    The answer is whether it exceeds the mean by six standard deviations. For smooth distributions
-    it stays within two, for every mechanism and number of people tried.
+    The test statistic is twice the difference of the log-likelihoods of the best fit and a smooth
+    fit. With m shares above 0, and a smooth true distribution, it would be about chi-square with m
+    degrees of freedom: mean m, standard deviation sqrt(2 m). The answer is whether it exceeds the
+    mean by six standard deviations. For smooth distributions it stayed within two, for every
+    mechanism and number of people tried.
 
     Args:
         smooth: the fit of a smooth distribution.
@@ -44,28 +45,28 @@ def rules_out(smooth: Fit, best: Fit) -> bool:
 def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Estimator:
     """Return the estimator that :func:`warner.estimate` uses where none is named.
 
-    - Numbers in order (Integers, Interval): ``LogSpline()``, because neighbouring values tell about
-      each other. It errs less than smoothed EM and maximum likelihood, except on a few isolated
-      spikes (bench/logspline_against_smoothed_em). Where the likelihood rules smoothness out,
+    - Numbers in order (Integers, Interval): ``LogSpline()``, because neighbouring values have
+      similar shares. It errs less than smoothed EM and maximum likelihood, except on a few isolated
+      spikes (bench/logspline_against_smoothed_em). If the reports contradict a smooth distribution,
       :func:`warner.estimate` takes ``MaximumLikelihood()`` instead.
     - Places (Grid, Points): ``ExpectationMaximization("auto")``, because noise between places that
       are close cannot be inverted. It errs less than inversion and maximum likelihood
       (bench/likelihood_beats_inversion_on_places).
     - Keys with values: ``PerKey()``, or ``KeyMeans()`` where values are rounded, because such
-      reports tell means only.
+      reports identify means only.
     - Several attributes that are randomised separately: ``MaximumLikelihood()`` up to 1000
       combinations of values. On all tables of Adult it errs no more than inversion, and less where
       inversion leaves the simplex (bench/joint_tables_of_adult). For larger tables
-      ``ExpectationMaximization("auto", start="independent")``, because the maximum takes long and
-      reports hardly tell combinations apart. It errs less on average on the smaller tables too,
-      but on some up to half as much again as inversion.
+      ``ExpectationMaximization("auto", start="independent")``, because the maximum takes long to
+      compute and reports hardly distinguish combinations. On smaller tables it also errs less on
+      average, but on some of them up to 1.5 times as much as inversion.
     - Several attributes in one report of a Product: ``EmpiricalBayes(order=False)``.
     - Labels: ``EmpiricalBayes()``, which learns from all shares how large shares are, and from
       their order where the reports show that neighbours are alike. In the league (bench/accuracy)
       its squared error is within 10 % of the best method's in nine cells of ten. Up to 7 values it
       is the exact posterior under a mixture of Dirichlet distributions. There, with few reports,
       other methods may err up to a third less.
-    - Answers that were sent unchanged: ``Inversion("project")``, which gives their shares.
+    - Answers that were sent unchanged: ``Inversion("project")``, which gives the answers' shares.
 
     Args:
         domain: the domain of the answers.

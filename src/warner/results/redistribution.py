@@ -1,4 +1,4 @@
-"""Personalised protection at the collector: the shares of tags are given back to values.
+"""Personalised protection at the collector: the shares of tags are distributed over values.
 
 A person can hide a value under a tag, such as a home address under "@home" [P2 sec 5.3, 5.4].
 The device then randomises the tag in place of the value, and the estimate is of values and tags.
@@ -28,15 +28,15 @@ from warner.results.solution import Solution
 
 @dataclass(frozen=True, eq=False)
 class Redistributed:
-    """Shares of values, after the shares of tags were given back to values.
+    """Shares of values, after the shares of tags were distributed over the values.
 
     Attributes:
         probabilities: (K,) p = r + sum_k r(tag k) pi_k [P2 eq 22].
         domain: the K values.
         estimate: the estimated shares r (K + tags,) of values and tags.
         tag_shares: {tag: r(tag)}.
-        matrix: (K, K + tags), p = matrix @ r. Where a pi_k is in proportion to r, it is so at
-            this r.
+        matrix: (K, K + tags), with p = matrix @ r. If a pi_k is taken in proportion to r, it is
+            computed once from this r.
         worst_case: 2 sum_k |r(tag k)|, the most that wrong background knowledge adds to the l1
             loss.
 
@@ -65,8 +65,8 @@ class Redistributed:
         Args:
             loss: the l1 loss of the shares of values and tags, for example
                 ``warner.theory.expected_loss(mechanism, theta, n, "l1")`` of the common mechanism.
-            background: {tag: l1 loss of its background knowledge}; 2, the most there is, for a
-                tag that is not named.
+            background: {tag: l1(pi_k, true pi_k)}, the l1 loss of what is known about the tag. A
+                tag that is not named counts with 2, the largest possible loss.
 
         Returns:
             The bound.
@@ -109,7 +109,7 @@ class Redistributed:
         replicates: int = 200,
         rng: np.random.Generator | None = None,
     ) -> np.ndarray:
-        """Bootstrap intervals for the shares. They take the background knowledge as true.
+        """Bootstrap intervals for the shares, as if the background knowledge were true.
 
         Args:
             level: coverage, in (0, 1).
@@ -131,9 +131,12 @@ def has_tags(estimate: Solution) -> bool:
 def redistribute(
     estimate: Solution, background: Mapping[str, ArrayLike] | None = None
 ) -> Redistributed:
-    """Give the shares of tags back to values.
+    """Distribute the shares of tags over the values.
 
         p(x) = r(x) + sum_k r(tag k) pi_k(x)
+
+    Here r are the estimated shares of values and tags. pi_k is the distribution of the values that
+    people hide under tag k.
 
     Args:
         estimate: the estimate of values and tags, from the tally of a Personalized mechanism.

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def share_row(value: Any, share: float, limits: np.ndarray, n: float) -> dict[str, Any]:
-    """The row of one value.
+    """The row of one value in a table of shares.
 
     Args:
         value: the value.
@@ -17,7 +17,8 @@ def share_row(value: Any, share: float, limits: np.ndarray, n: float) -> dict[st
         n: the number of people in all.
 
     Returns:
-        The keys value, estimate, low, high, and n: the number of people with this value.
+        A dict with the keys value, estimate, low, high, and n, the number of people with this
+        value.
 
     >>> share_row("a", 0.25, np.array([0.125, 0.5]), 100)
     {'value': 'a', 'estimate': 0.25, 'low': 0.125, 'high': 0.5, 'n': 25.0}

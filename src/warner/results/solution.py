@@ -71,12 +71,12 @@ class Solution:
 
     @property
     def gap(self) -> float | None:
-        """Nats per report by which another distribution can be more likely (METHODS 0), or None."""
+        """The gap in nats per report (METHODS 0), or None where there is no likelihood."""
         return self.fit.gap
 
     @property
     def iterations(self) -> int | None:
-        """The number of steps, or None where there are none."""
+        """The number of steps, or None for a method without steps."""
         return self.fit.iterations
 
     @property
@@ -96,12 +96,12 @@ class Solution:
 
     @property
     def likelihood(self) -> str | None:
-        """Which likelihood the log-likelihood is of, or None."""
+        """The name of the likelihood that ``log_likelihood`` refers to, or None."""
         return self.fit.likelihood
 
     @property
     def seconds(self) -> float | None:
-        """How long an iterative method took, or None."""
+        """The time in seconds that an iterative method took, or None."""
         return self.fit.seconds
 
     @cached_property
@@ -123,7 +123,7 @@ class Sums:
         whole: the joint solution.
         shape: the numbers of values of its attributes.
         keep: the places of the attributes that were not summed over.
-        kind: the kind of intervals that is given by default.
+        kind: the kind of intervals that is used if no kind is named.
     """
 
     whole: Solution

@@ -5,7 +5,7 @@ spread evenly, so that the cumulative share is linear within a bin. With the cen
 
     mean = sum_x theta_x c_x,   variance = sum_x theta_x c_x^2 - mean^2 + h^2 / 12
 
-The values of other domains are points: h = 0, and the cumulative share is a staircase.
+The values of other domains are points: h = 0, and the cumulative share is a step function.
 
 Means and shares of ranges are linear in theta and take the estimated shares as they are, so they
 are unbiased where the shares are. Variances and quantiles are functions of distributions. So shares
@@ -70,7 +70,8 @@ class Quantity(float):
 
             { v : low(F(v - 1)) < q <= high(F(v)) }
 
-        A quantile itself jumps, and reflecting jumps about the estimate would miss the truth.
+        A quantile jumps as the shares change, so limits made by reflection about the estimate, as
+        for other numbers, would miss the truth.
 
         Where different distributions make the same reports (``has_intervals`` is False), the
         bootstrap does not show how far the number could differ among them. Where an estimator is

@@ -23,10 +23,11 @@ def audit(
 
         delta = max over x, x' of sum_y max(0, Pr(y | x) - exp(epsilon) Pr(y | x'))
 
-    The number comes from the integer thresholds that the sampler compares with, in exact
-    arithmetic: bit by bit for unary encodings of any K, from the two levels of a pure law, from the
-    table of a channel. Where reports are few, every report is also serialised, and the exact
-    probabilities of the bytes give epsilon a second time. The two must agree.
+    Epsilon is computed in exact arithmetic from the integer thresholds that the sampler compares
+    with. Unary encodings are examined bit by bit, for any K. A law with two probabilities is
+    examined by these two, any other channel by its table. Where reports are few, every report is
+    also serialised, and the exact probabilities of the bytes give epsilon a second time. The two
+    must agree.
 
     Args:
         mechanism: any mechanism.

@@ -10,11 +10,14 @@ from warner.privacy.guarantees import Guarantee
 
 
 def audit_claim(mechanism: Mechanism, claim: Guarantee) -> Audit:
-    """Hold a mechanism to a claimed guarantee.
+    """Check whether a mechanism keeps a claimed guarantee.
 
     Args:
         mechanism: one whose reports can be listed.
         claim: a guarantee of any kind.
+
+    Returns:
+        Audit: the epsilon found, whether the claim holds, and the violation if it does not.
 
     Raises:
         ArgumentTypeError: a claim that is no guarantee.

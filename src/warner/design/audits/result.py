@@ -10,7 +10,7 @@ class Audit:
     """The result of an audit.
 
     Attributes:
-        mechanism: its repr.
+        mechanism: the repr of the mechanism.
         requested: the epsilon asked for, nats, between values ``unit`` apart.
         epsilon: the smallest epsilon that the reports satisfy, rounded up to a float, between
             values ``unit`` apart.
@@ -24,7 +24,8 @@ class Audit:
         delta: of approximate privacy; None elsewhere.
         unit: the distance of two values that ``requested`` and ``epsilon`` are for, where privacy
             is metric; None where they are for any two values.
-        total: epsilon between any two values, at any distance: nats that one person spends in all.
+        total: the epsilon between any two values, at any distance. It is the budget in nats that
+            one person spends in all.
         weight: the number of people by which one forged report changes the estimated count of a
             value, at most; None where reports have no unbiased estimate of counts. See
             :func:`warner.design.report_weight.report_weight`.

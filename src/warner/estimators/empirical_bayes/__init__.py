@@ -45,6 +45,6 @@ Two passes may follow, each only where it is worth more reports than it loses:
     do not know this. One Newton step of the likelihood of whole reports adds it.
 
 All constants are in ``settings.Settings``, each with its reason. The tests
-``tests/statistical/test_shrinkage.py`` and ``tests/statistical/test_order.py`` remove parts one by
-one and show that the method then errs more.
+in ``tests/statistical/estimators/empirical_bayes`` remove parts one by one and show that the method
+then errs more.
 """

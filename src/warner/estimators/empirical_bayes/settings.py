@@ -36,7 +36,7 @@ class Settings:
     small_domain: int = 7
     # Concentrations per value of the symmetric Dirichlet laws, equally likely before the data:
     # from one value having nearly everything (1/8) to all values nearly alike (64).
-    # tests/statistical/test_order.py: draws under this mixture cover the truth.
+    # tests/statistical, test_small_domain.py: draws under this mixture cover the truth.
     dirichlet_concentrations: tuple[float, ...] = tuple(float(2.0**k) for k in range(-3, 7))
     # Lattice steps per sd of the least noise, at least: sums over the lattice are then integrals
     # to 1e-8.
@@ -61,7 +61,7 @@ class Settings:
     # all. Bounds the number of atoms.
     most_noise_kinds: int = 8
     # Values whose data are closer than this are one row of the prior's data. A quarter of
-    # ``atom_step``; tests/parity/test_shrinkage.py: finer rows give the same prior.
+    # ``atom_step``; tests/parity, test_prior.py: finer rows give the same prior.
     row_width: float = 0.1
     # Largest number of multiplications for the exact variance of a hash pool's
     # inverse, a fraction of a second.
@@ -84,15 +84,15 @@ class Settings:
     # No prediction where (slope / its standard error)^2 is below this; above, the squared slope is
     # reduced by as much. Without order the ratio is chi-square with 1 degree of freedom: above 5
     # once in forty, half of those with the wrong sign.
-    # tests/statistical/test_order.py: labels in no order lose little.
+    # tests/statistical, test_neighbours.py: labels in no order lose little.
     clear_slope: float = 5.0
     # The standard error holds for a z of its own. Shares in chance order make z too. Their
     # covariance with z is a sum over K / 2 frequencies of exponential powers p, (gain - h) p. The
     # second moment of p is twice its square, that of p^2 gain more. 1 + 3 covers shuffled shares.
     chance_order: float = 3.0
     # Largest sum of fourth powers over the squared sum of squares: then no fewer than ten values
-    # make up the spread. tests/statistical/test_order.py rejects the method with neither this limit
-    # nor ``odd_value``.
+    # make up the spread. tests/statistical, test_neighbours.py rejects the method with neither
+    # this limit nor ``odd_value``.
     peakedness: float = 0.1
     # The likelihood of a prediction far from the share, relative to its peak: odd values are not
     # in line with the others.
@@ -110,7 +110,7 @@ class Settings:
     # The part of the values that is present, in laws with absent values. Tuned as a grid.
     present: tuple[float, ...] = (0.1, 0.25, 0.5)
     # Pseudo-observations of the base law; infinity is the base alone.
-    # tests/statistical/test_shrinkage.py rejects (0.01,), the nonparametric prior.
+    # tests/statistical, test_prior.py rejects (0.01,), the nonparametric prior.
     base_concentrations: tuple[float, ...] = (6.0, 24.0, np.inf)
     # Sweeps of the posteriors; they are usually steady after fewer.
     prior_sweeps: int = 30

@@ -8,7 +8,7 @@ from warner.channels import LikelihoodOperator, SupportLaw
 
 
 def direct(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
-    """Randomised response in closed form, also utility-optimised: (K,), in O(K log K).
+    """The maximiser (K,) for randomised response, also utility-optimised, in O(K log K).
 
     l = sum_y w_y log(theta_y + a_y), a = q / (p - q), and a = 0 for a report that only y itself
     makes. Stationarity gives theta_y = max(0, w_y / lambda - a_y), so theta_y > 0 where
@@ -28,7 +28,7 @@ def direct(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
 
 
 def separable(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
-    """Bit sums: the maximum of a sum of strictly concave functions of one share each, (K,).
+    """The maximiser (K,) for bit sums: a sum of strictly concave functions of one share each.
 
     maximise sum_x s_x log(a + theta_x) + (1 - s_x) log(b - theta_x)
     a = q / (p - q),   b = (1 - q) / (p - q),   per value
@@ -77,14 +77,15 @@ def separable(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
 
 
 def budgets(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
-    """Randomised response with several budgets, also infinite ones [P1] (METHODS 4.2): (K,).
+    """The maximiser (K,) for several budgets, also infinite, of randomised response [P1].
 
     l = sum_x sum_g w_gx log(theta_x + a_g) + const,   a_g = q_g / (p_g - q_g)
 
-    For a multiplier lambda each theta_x solves h(theta) = sum_g w_gx / (theta + a_g) = lambda, or
-    is 0 where h(0) <= lambda. h falls and is convex. Newton's steps from the left, from the largest
-    root that one term alone gives, rise to the root without passing it. The same holds for lambda,
-    because sum_x theta_x falls and is convex in it. A step costs O(K).
+    Let h(theta) = sum_g w_gx / (theta + a_g). For a multiplier lambda each theta_x solves
+    h(theta_x) = lambda, or is 0 where h(0) <= lambda. h is decreasing and convex. Newton's method
+    starts on the left, at the largest root that one term alone gives, and rises to the root without
+    passing it. The same holds for lambda, because sum_x theta_x is decreasing and convex in lambda.
+    A step costs O(K). See METHODS 4.2.
     """
     laws = [_support_law(group) for group in channel.groups()]
     a = np.stack([law.q / law.gap for law in laws])

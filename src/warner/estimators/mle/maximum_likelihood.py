@@ -45,10 +45,15 @@ class MaximumLikelihood(Estimator):
     Args:
         gap: nats per report by which the maximum may exceed the estimate's log-likelihood. The
             fit's ``gap`` is the bound that was reached.
-        likelihood: ``"fullest"`` is the likelihood of all that the tally knows. ``"reports"`` is
-            that of whole reports. ``"supports"`` is the quasi-likelihood of the counts S_x of
-            reports that support each value, sum_x S_x ln mu_x + (n - S_x) ln(1 - mu_x), as if they
-            were independent. The fit's ``likelihood`` names it.
+        likelihood: ``"fullest"`` uses all information in the tally. ``"reports"`` is the likelihood
+            of whole reports. ``"supports"`` is the quasi-likelihood of S_x, the number of reports
+            that support value x: sum_x S_x ln mu_x + (n - S_x) ln(1 - mu_x), with the expected
+            share mu_x = E S_x / n. It treats the S_x as independent. The fit's ``likelihood`` says
+            which of them was maximised.
+
+    Returns:
+        From ``fit``: a distribution with the status ``CONVERGED``, or ``STEP_LIMIT`` where the gap
+        was not reached.
 
     Raises:
         ImpossibleReportError: a report was seen that has probability 0 under every value.

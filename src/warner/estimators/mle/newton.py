@@ -122,12 +122,12 @@ class _Sequential:
 def sequential(
     channel: NearlyConstantRows, w: np.ndarray, target: float
 ) -> tuple[np.ndarray, int, bool]:
-    """Many pure rows: sequential quadratic programming with one Hessian, certified.
+    """Sequential quadratic programming with one Hessian, for many distinct reports, certified.
 
     Rows are nearly constant, so d = A theta hardly changes and the Hessian at the start serves to
     the end: one Gram product, then one pass over the rows per step. A step shrinks the gap about
-    eightfold (METHODS 4.3). After a step that does not, the Hessian is computed anew. Rows that
-    name a value are theta_x itself. Their Hessian is a diagonal, computed at every step.
+    eightfold (METHODS 4.3). After a step that does not, the Hessian is computed anew. For a row
+    that names a value x, d is theta_x. Such rows have a diagonal Hessian, computed at every step.
 
     Args:
         channel: A (m, K), the rows that were observed.
@@ -273,7 +273,7 @@ class _Constrained:
 def constrained(
     channel: LikelihoodOperator, w: np.ndarray, target: float
 ) -> tuple[np.ndarray, int, bool]:
-    """Any channel, best where few values carry the maximum: Newton's steps on those values.
+    """Any channel, fast where the maximum has few shares above 0: Newton's steps on these.
 
     The maximum over many bins sits on few of them, where the score is 1. A step takes the values
     in use and those at which the score peaks above 1. It solves the quadratic model of f on them

@@ -109,14 +109,15 @@ def zero_small_shares(
 ) -> np.ndarray:
     """theta (K,) with small shares set to 0, unless that costs more than the gap allowed.
 
-    A value is absent at the maximum where its score is below 1 by more than its share. In the
-    degenerate case (METHODS 4.5) both tend to 0 together, so ever smaller shares are tried too.
+    A share is set to 0 if it is smaller than 1 minus its score. In the degenerate case (METHODS
+    4.5) both tend to 0 together. So setting all shares below 1e-3, 1e-4, .. to 0 is tried too.
 
     Args:
         channel: A (m, K).
         w: frequencies (m,) of the rows.
         theta: (K,), as a solver left it.
-        target: the gap that is allowed at least, nats per report.
+        target: a gap that is always allowed, nats per report. If theta has a larger gap, that one
+            is allowed.
     """
     s = score(channel, w, theta)
     allowed = max(target, gap_of_score(channel, s))

@@ -41,8 +41,9 @@ def uniqueness(
     """Whether ``theta``, a maximiser up to rounding, is the only one.
 
     The first test is cheap and sufficient: full column rank of the observed rows on every value
-    that could have score 1. The second is a linear programme on the values that have it. Where the
-    two sets differ and that matters, or where rounding could decide, nothing is certified.
+    that could have score 1. The second is a linear programme on the values whose score is 1 up to
+    rounding. If these two sets differ so that the answer may depend on it, or if rounding could
+    decide, the answer is NOT_CERTIFIED.
 
     Args:
         channel: A (m, K).

@@ -1,0 +1,118 @@
+"""Every mechanism and every estimator where something is smallest, largest or absent: no warning,
+no NaN, sums of one, gaps that are true.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import warner
+from tests.laws.estimators._extremes import _extremes, _mechanism
+from tests.registry import ESTIMATORS, KEYED, MECHANISMS, PLACES
+from warner import Estimate, Integers, Status, WarnerError
+from warner.channels import Channel
+from warner.estimators import Estimator
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.mle.objective import WHOLE
+from warner.results.from_tally import likelihood_data
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+ROUNDING = 1e-12  # shares sum to one within this
+
+
+EPSILONS = [1e-6, 1.0, 20.0]
+
+
+def _likeliest(channel: Channel, w: np.ndarray) -> float:
+    """A lower bound of the maximum in nats per report, by plain EM on the matrix and all
+    distributions of one value: no code of ours.
+    """
+    rows = channel.dense()[w > 0] * channel.rows_per_report
+    seen = w[w > 0]
+
+    def value(theta: np.ndarray) -> float:
+        d = rows @ theta
+        return float(channel.rows_per_report * (seen @ np.log(d))) if (d > 0).all() else -np.inf
+
+    theta = np.full(rows.shape[1], 1 / rows.shape[1])
+    for _ in range(15):
+        theta = theta * (rows.T @ (seen / (rows @ theta)))
+        theta /= theta.sum()
+    return max([value(theta), *(value(one) for one in np.eye(theta.size))])
+
+
+def _holds(data: LikelihoodData, method: Estimator, best: float) -> Estimate | None:
+    """What every estimate must be; None where the method refuses the evidence, with an error of its
+    own.
+    """
+    try:
+        fit = method.fit(data)
+    except WarnerError:
+        return None
+    if fit.probabilities is None:
+        assert fit.mean is not None or fit.keys is not None
+        return Estimate(fit, data, method)
+    theta = fit.probabilities
+    assert np.isfinite(theta).all(), method
+    if fit.status is not Status.OUTSIDE_SIMPLEX:
+        assert (theta >= 0).all() and abs(theta.sum() - 1) <= ROUNDING, (
+            method,
+            fit.status,
+            theta.sum() - 1,
+        )
+    if fit.gap is not None:
+        assert np.isfinite(fit.gap) and fit.gap >= 0, method
+        own = data.channel.rows_per_report * (
+            data.weights[data.weights > 0]
+            @ np.log(data.channel.rows_per_report * data.channel.matvec(theta)[data.weights > 0])
+        )
+        assert best - own <= fit.gap + 1e-12 * max(1.0, abs(best)), (method, best - own, fit.gap)
+        if fit.likelihood == WHOLE and fit.log_likelihood is not None:
+            assert fit.log_likelihood == pytest.approx(data.n * own, rel=1e-9, abs=1e-9)
+    return Estimate(fit, data, method)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("name", [*MECHANISMS, *PLACES, *KEYED])
+def test_every_method_estimates_from_one_report_and_from_two_that_are_alike(
+    name: str, epsilon: float
+) -> None:
+    """Rejects a projection that loses the 1 beside entries of 1e6, and a gap that is too small."""
+    mechanism = _mechanism(name, 2, epsilon)
+    if mechanism is None:
+        return
+    methods = [
+        *ESTIMATORS,
+        *([warner.estimators.KeyMeans(), warner.estimators.PerKey()] if name in KEYED else []),
+    ]
+    for data in _extremes(mechanism):
+        best = _likeliest(data.channel, data.weights)
+        for method in methods:
+            _holds(data, method, best)
+
+
+def test_without_protection_one_report_is_known_and_says_little_of_others() -> None:
+    """Rejects a Wald interval [0, 0] for what nobody of one person reported; Wilson's goes to z^2 /
+    (1 + z^2).
+    """
+    open_ = warner.RandomizedResponse(Integers(0, 2), float("inf"))
+    data = likelihood_data(open_.tally(open_.randomize([1])))
+    for method in ESTIMATORS:
+        found = _holds(data, method, 0.0)
+        assert (
+            found is None
+            or found.fit.log_likelihood is None
+            or np.isfinite(found.fit.log_likelihood)
+        )
+    for n in (1, 2, 10):
+        found = warner.estimate(open_.tally(open_.randomize([1] * n)), warner.Inversion())
+        z2 = 1.959963984540054**2
+        assert found.interval()[0] == pytest.approx([0, z2 / (n + z2)]) and found.interval()[
+            1
+        ] == pytest.approx([n / (n + z2), 1])
+        assert found.interval(target="respondents") == pytest.approx(
+            np.array([[0, 0], [1, 1], [0, 0]]), abs=1e-7
+        )

@@ -1,0 +1,44 @@
+"""The command line as a test calls it, and a study."""
+
+from __future__ import annotations
+
+from click.testing import CliRunner, Result
+
+from warner.app.cli import main
+
+STUDY = """
+title = "test"
+budget = 3.0
+[attributes.smokes]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[attributes.age]
+integers = [0, 9]
+mechanism = "UnaryEncoding"
+keep = "optimized"
+epsilon = 1.5
+"""
+
+
+SECRET = "secret-7391"
+
+
+def run(*args: str, text: str | None = None, ok: bool = True) -> Result:
+    result = CliRunner().invoke(main, list(args), input=text)
+    assert (result.exit_code == 0) is ok, result.output + str(result.exception)
+    assert ok or result.exception is None or isinstance(result.exception, SystemExit), (
+        result.exception
+    )
+    assert "Traceback" not in result.output
+    return result
+
+
+UTILITY = """
+[attributes.place]
+values = ["clinic", "park", "school", "shop"]
+mechanism = "UtilityOptimizedRR"
+sensitive = ["clinic"]
+tags = ["home"]
+epsilon = 2.0
+"""

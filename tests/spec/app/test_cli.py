@@ -1,0 +1,166 @@
+"""The command line as a user meets it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import warner
+from tests.spec.app._command import STUDY, UTILITY, run
+from warner.app.cli import main
+from warner.io import open_reports, read_reports
+from warner.reports.tally import load_tallies
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY)
+    rng = np.random.default_rng(0)
+    smokes = np.where(rng.random(3000) < 0.3, "yes", "no")
+    Path("answers.csv").write_text(
+        "age,smokes,other\n"
+        + "".join(f"{a},{s},x\n" for a, s in zip(rng.integers(0, 10, 3000), smokes, strict=True))
+    )
+    return tmp_path
+
+
+def test_answers_become_shares_through_files_and_pipes(here: Path) -> None:
+    for suffix in ("csv", "parquet"):
+        run("randomize", "study.toml", "answers.csv", "-o", f"r.{suffix}")
+        run("tally", f"r.{suffix}", "-o", f"{suffix}.json", "--study", "study.toml")
+    run("merge", "csv.json", "parquet.json", "-o", "all.json")
+    tallies = load_tallies("all.json")
+    assert {name: t.n for name, t in tallies.items()} == {"smokes": 6000, "age": 6000}
+    table = run("estimate", "all.json").stdout
+    assert re.search(r"yes +0\.[23]\d+ +0\.\d+ \.\. 0\.\d+ +[12],\d+", table)
+    assert "population that these people were drawn from" in table and "95 % interval" in table
+    # The same through standard input and output.
+    reports = run("randomize", "study.toml", text=Path("answers.csv").read_text()).stdout
+    piped = run("tally", "-", text=reports).stdout
+    shares = json.loads(
+        run(
+            "estimate", "-", "--json", "-", "-m", "mle", "--target", "respondents", text=piped
+        ).stdout
+    )
+    assert [e["attribute"] for e in shares] == ["smokes", "age"] and shares[0]["interval"][
+        "target"
+    ] == "respondents"
+    rows = list(
+        csv.DictReader(
+            io.StringIO(run("estimate", "r.parquet", "--csv", "-", "--only", "age").stdout)
+        )
+    )
+    assert [r["value"] for r in rows] == [str(i) for i in range(10)]
+
+
+def test_answers_may_come_from_parquet_or_as_bare_lines(here: Path) -> None:
+    pq.write_table(
+        pa.table(
+            {
+                "smokes": pa.array(["no", "yes"]).dictionary_encode(),
+                "age": pa.array([1, 2], pa.int8()),
+            }
+        ),
+        "a.parquet",
+    )
+    run("randomize", "study.toml", "a.parquet", "-o", "r.parquet")
+    assert len(read_reports("r.parquet")["smokes"]) == 2
+    Path("one.toml").write_text(
+        '[attributes.q]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    )
+    assert "2 people" in run("randomize", "one.toml", "--bare", text="no\nyes\n").stderr
+    Path("n.toml").write_text(
+        '[attributes.x]\ninterval = { low = 0, high = 1, bins = 4 }\nmechanism = "HadamardResponse"\nepsilon = 1\n'
+        '[attributes.b]\nvalues = [true, false]\nmechanism = "LocalHashing"\nseeds = 16\nepsilon = 1\n'
+        '[attributes.k]\nvalues = [3, 1]\nmechanism = "SubsetSelection"\nepsilon = 1\n'
+        '[attributes.c]\nvalues = ["u", "v"]\nmechanism = "ChannelMechanism"\nmatrix = [[0.6, 0.4], [0.4, 0.6]]\nepsilon = 1\n'
+    )
+    run("randomize", "n.toml", "-o", "n.parquet", text="x,b,k,c\n0.25,true,3,u\n1e0,False,1,v\n")
+    assert run("audit", "n.parquet").stdout.count(" yes ") == 4
+
+
+def test_audit_reads_studies_reports_and_tallies(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    run("tally", "r.csv", "-o", "t.json")
+    for file in ("study.toml", "r.csv", "t.json"):
+        data = json.loads(run("audit", file, "--json", "--samples", "2000").stdout)
+        assert data["smokes"]["holds"] and data["age"]["epsilon"] == pytest.approx(1.5, abs=1e-9)
+
+
+def test_simulations_and_missing_protection_say_so(here: Path) -> None:
+    assert (
+        "This is a simulation"
+        in run("randomize", "study.toml", "answers.csv", "-o", "s.csv", "--seed", "1").stderr
+    )
+    assert (
+        open_reports("s.csv").simulation
+        and "reports of a simulation" in run("tally", "s.csv").stderr
+    )
+    Path("open.toml").write_text(
+        STUDY.replace("epsilon = 1.0", "epsilon = inf").replace("budget = 3.0", "")
+    )
+    assert (
+        "NO PROTECTION of smokes"
+        in run("randomize", "open.toml", "answers.csv", "-o", "o.csv").stderr
+    )
+
+
+def test_a_seed_repeats_and_its_absence_does_not(here: Path) -> None:
+    def reports(*more: str) -> str:
+        return run("randomize", "study.toml", "answers.csv", *more).stdout
+
+    assert reports("--seed", "1") == reports("--seed", "1")
+    assert reports() != reports()
+
+
+def test_the_report_file_says_what_made_it(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "r.parquet")
+    file = open_reports("r.parquet")
+    assert {a: m.header for a, m in file.mechanisms.items()} == {
+        a: m.header for a, m in warner.Study.load("study.toml").mechanisms.items()
+    }
+    assert list(file.columns) == ["smokes_report", "age_bits_0", "age_bits_1"]
+
+
+def test_help_names_every_command_and_option() -> None:
+    text = run("--help").stdout
+    for name, command in main.commands.items():
+        assert name in text
+        assert command.help
+        page = run(name, "--help").stdout
+        for option in command.params:
+            assert option.param_type_name == "argument" or option.help, (
+                f"{name} {option.name} has no help"
+            )
+            assert (
+                option.param_type_name == "argument" or f"--{option.opts[-1].lstrip('-')}" in page
+            )
+
+
+def test_a_plan_ranks_what_a_study_could_use(here: Path) -> None:
+    Path("city.toml").write_text(UTILITY.replace('tags = ["home"]\n', ""))
+    shown = run("plan", "city.toml", "--people", "5000", "--error", "0.05").output
+    lines = [line for line in shown.splitlines() if "times" in line]
+    assert (
+        "UtilityOptimizedRR (in the study)" in lines[0]
+        and "no protection" in lines[-1]
+        and "people needed" in shown
+    )
+    data = json.loads(run("plan", "city.toml", "--json", "--loss", "l2").output)["place"]
+    errors = [row["error"] for row in data["results"]]
+    assert errors == sorted(errors) and data["loss"] == "l2" and data["n"] == 10_000
+    Path("open.toml").write_text(
+        '[attributes.q]\nvalues = ["a", "b"]\nmechanism = "RandomizedResponse"\nepsilon = inf\n'
+    )
+    assert "not protected" in run("plan", "open.toml", ok=False).output
+    for wrong in (["--people", "0"], ["--error", "-1"], ["--loss", "l3"]):
+        run("plan", "city.toml", *wrong, ok=False)

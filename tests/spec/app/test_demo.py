@@ -1,0 +1,66 @@
+"""The demonstration: the files that it leaves, and the counts in its tables."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import warner
+from tests.spec.app._command import STUDY, run
+from warner import Categorical
+from warner.app.demo import held
+from warner.reports.tally import load_tallies
+from warner.results import intervals
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY)
+    rng = np.random.default_rng(0)
+    smokes = np.where(rng.random(3000) < 0.3, "yes", "no")
+    Path("answers.csv").write_text(
+        "age,smokes,other\n"
+        + "".join(f"{a},{s},x\n" for a, s in zip(rng.integers(0, 10, 3000), smokes, strict=True))
+    )
+    return tmp_path
+
+
+def test_the_demo_leaves_what_it_says(here: Path) -> None:
+    text = run("demo", "-o", "d", "--seed", "4").stdout
+    made = {
+        "study.toml",
+        "reports.parquet",
+        "tally.json",
+        "estimate.json",
+        "estimate.csv",
+        "shares.png",
+    }
+    assert {p.name for p in Path("d").iterdir()} == made
+    assert "32,561 people" in text and text.count("Total variation from the truth") == 2
+    distances = [float(d) for d in re.findall(r"truth (0\.\d+);", text)]
+    # Expected TV is about 0.06 and 0.02; an estimator that returned the uniform distribution would
+    # be at 0.5 and 0.5.
+    assert distances[0] < 0.12 and distances[1] < 0.06
+    assert load_tallies("d/tally.json")["education"].n == 32_561
+    run("estimate", "d/reports.parquet")
+
+
+def test_the_intervals_that_are_counted_are_those_that_are_shown() -> None:
+    """An estimate pulled far from the unbiased one widens the intervals shown; plain Wald intervals
+    do not hold it.
+    """
+    mechanism = warner.RandomizedResponse(Categorical([str(i) for i in range(40)]), 4.0)
+    answers = [str(i % 4) for i in range(3000)]
+    result = warner.estimate(
+        mechanism.tally(mechanism.randomize(answers, np.random.default_rng(2))),
+        warner.estimators.Uniform(),
+    )
+    truth = result.probabilities
+    plain = intervals.wald(result.data, 0.95, "respondents")
+    assert held(result, truth) == len(truth)
+    assert int(((plain[:, 0] <= truth) & (truth <= plain[:, 1])).sum()) < len(truth)
+    assert held(result, np.full(len(truth), 2.0)) == 0

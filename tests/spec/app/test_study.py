@@ -1,0 +1,221 @@
+"""Study files: checked in words, and written as JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import warner
+from tests.spec.app._command import STUDY
+from warner import Integers, Personalized, Study, UtilityOptimizedRR
+from warner.app.cli import main
+from warner.io import write_reports
+from warner.privacy import OSLDP
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY)
+    rng = np.random.default_rng(0)
+    smokes = np.where(rng.random(3000) < 0.3, "yes", "no")
+    Path("answers.csv").write_text(
+        "age,smokes,other\n"
+        + "".join(f"{a},{s},x\n" for a, s in zip(rng.integers(0, 10, 3000), smokes, strict=True))
+    )
+    return tmp_path
+
+
+def test_attributes_that_differ_only_in_case_are_refused_before_anything_is_written(
+    here: Path,
+) -> None:
+    mechanism = warner.RandomizedResponse(warner.Integers(0, 1), 1.0)
+    with pytest.raises(warner.errors.ArgumentError, match="upper and lower case"):
+        write_reports({"Age": mechanism.reports([0]), "age": mechanism.reports([1])}, "c.csv")
+    with pytest.raises(warner.errors.StudyError, match="upper and lower case"):
+        warner.Study.parse(STUDY.replace("smokes", "Age"))
+    assert not Path("c.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "change, complaint",
+    [
+        (("[attributes.age]", "[attributes.age"), "not valid TOML"),
+        (
+            ('values = ["no", "yes"]', ""),
+            "attributes.smokes: must have exactly one of values, integers, interval",
+        ),
+        (('values = ["no", "yes"]', "values = []"), "attributes.smokes"),
+        (
+            ('values = ["no", "yes"]', 'values = ["no", "no"]'),
+            "attributes.smokes: values: labels must be distinct",
+        ),
+        (('values = ["no", "yes"]', "values = [1.5, 2]"), "attributes.smokes.values"),
+        (("integers = [0, 9]", "integers = [9, 0]"), "attributes.age"),
+        (("epsilon = 1.0", "epsilon = -1"), "attributes.smokes: epsilon: must be greater than 0"),
+        (("epsilon = 1.0", "epsilon = nan"), "attributes.smokes: epsilon"),
+        (("epsilon = 1.0", 'epsilon = "1"'), "attributes.smokes.epsilon"),
+        (("epsilon = 1.0", "epsilon = true"), "attributes.smokes.epsilon"),
+        (('values = ["no", "yes"]', 'values = ["1", 1]'), "labels must differ as text"),
+        (
+            ("RandomizedResponse", "ChannelMechanism"),
+            "attributes.smokes.matrix: is needed by ChannelMechanism",
+        ),
+        (("epsilon = 1.0", ""), "attributes.smokes.epsilon: Field required"),
+        (
+            ("RandomizedResponse", "RandomisedResponse"),
+            "attributes.smokes.mechanism: must be one of RandomizedResponse",
+        ),
+        (('keep = "optimized"', 'keep = "best"'), "attributes.age: keep: must be"),
+        (
+            ('keep = "optimized"', "kept = 0.5"),
+            "attributes.age.kept: is not an option of UnaryEncoding: its options are keep",
+        ),
+        (
+            ("budget = 3.0", "budget = 2.0"),
+            "budget: is exceeded: the attributes spend 2.5 together",
+        ),
+        (("budget = 3.0", "budgit = 3.0"), "budgit"),
+        (("[attributes.smokes]", '[attributes."smo.kes"]'), "attributes.smo.kes: names must not"),
+    ],
+)
+def test_study_files_are_checked_in_words(change: tuple[str, str], complaint: str) -> None:
+    with pytest.raises(warner.errors.StudyError) as caught:
+        warner.Study.parse(STUDY.replace(*change))
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_studies_travel_as_json_with_their_digest() -> None:
+    study = warner.Study.parse(STUDY)
+    again = warner.Study.parse(study.to_json())
+    assert again.digest == study.digest and again.title == "test"
+    with pytest.raises(warner.errors.StudyError, match="altered"):
+        warner.Study.parse(study.to_json().replace("1.5", "1.4"))
+    assert "attributes" in warner.Study.schema()["properties"]
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        "[CANARY-1234]\n[CANARY-1234]\n",
+        "CANARY1234 = 1\n",
+        "smokes\nCANARY-1234\n",
+        '{"CANARY-1234": 1}',
+        '{"CANARY-1234" 1}',
+        '["CANARY-1234"]',
+        'x = "CANARY\\q"',
+    ],
+    ids=ascii,
+)
+def test_answers_in_the_place_of_a_study_are_not_shown(answers: str, tmp_path: Path) -> None:
+    (tmp_path / "answers.csv").write_text(answers)
+    (tmp_path / "study.toml").write_text("")
+    result = CliRunner().invoke(
+        main, ["randomize", str(tmp_path / "answers.csv"), str(tmp_path / "study.toml")]
+    )
+    assert (
+        result.exit_code == 1
+        and "CANARY" not in result.output
+        and "Is it the study file" in result.output
+    )
+    with pytest.raises(warner.errors.StudyError) as caught:
+        Study.load(tmp_path / "answers.csv")
+    assert caught.value.__context__ is None and caught.value.__cause__ is None
+
+
+def test_a_broken_study_is_told_by_line_and_column() -> None:
+    for text, place in (
+        ("a = 1\nb = = 2\n", "at line 2, column 5"),
+        ('{\n"a": ,}', "at line 2, column 6"),
+        ("[a", "at end of document"),
+    ):
+        with pytest.raises(warner.errors.StudyError, match=f"is not valid TOML or JSON, {place}"):
+            Study.parse(text)
+
+
+def test_bytes_that_are_no_text_hang_on_no_error(tmp_path: Path) -> None:
+    (tmp_path / "answers.parquet").write_bytes(b"PAR1\xff\xfeCANARY")
+    with pytest.raises(warner.errors.StudyError, match="UTF-8") as caught:
+        Study.load(tmp_path / "answers.parquet")
+    assert caught.value.__context__ is None
+
+
+def test_a_study_counts_metric_budgets_at_the_largest_distance_and_deltas_apart() -> None:
+    text = """
+    [attributes.age]
+    integers = [0, 10]
+    mechanism = "Geometric"
+    epsilon = 0.5
+    [attributes.pay]
+    interval = { low = 0, high = 1, bins = 4 }
+    mechanism = "Gaussian"
+    delta = 1e-5
+    epsilon = 1.0
+    """
+    study = warner.Study.parse(text)
+    assert study.epsilon == pytest.approx(6.0, abs=1e-8) and 0 < study.delta <= 1e-5
+    assert isinstance(study.guarantee, warner.privacy.ApproximateLDP)
+    with pytest.raises(warner.errors.StudyError, match="budget"):
+        warner.Study.parse("budget = 5\ndelta = 1e-4\n" + text)
+    with pytest.raises(warner.errors.StudyError, match="delta"):
+        warner.Study.parse("budget = 7\n" + text)
+    assert warner.Study.parse("budget = 7\ndelta = 1e-4\n" + text).budget == 7
+
+
+DOMAIN = Integers(0, 9)
+
+
+SENSITIVE = """
+[attributes.place]
+values = ["clinic", "park", "school", "shop"]
+mechanism = "UtilityOptimizedRR"
+sensitive = ["clinic"]
+tags = ["home"]
+epsilon = 1.0
+[attributes.age]
+integers = [0, 30]
+mechanism = "UtilityOptimizedRappor"
+sensitive = [3, 4]
+epsilon = 0.5
+"""
+
+
+def test_studies_name_sensitive_values_and_tags() -> None:
+    study = Study.parse(SENSITIVE)
+    assert study.mechanisms["place"].domain.labels == ["clinic", "park", "school", "shop", "@home"]
+    assert study.guarantee == OSLDP(
+        study.epsilon, (("place", "clinic"), ("place", "@home"), ("age", 3), ("age", 4))
+    )
+    assert Study.parse(study.to_json()).digest == study.digest
+    for old, new in (
+        ('sensitive = ["clinic"]\ntags = ["home"]', "sensitive = []"),
+        ('["clinic"]\ntags', '["moon"]\ntags'),
+        ('tags = ["home"]', 'tags = ["home", "home"]'),
+    ):
+        with pytest.raises(warner.errors.StudyError, match=r"attributes\.place"):
+            Study.parse(SENSITIVE.replace(old, new))
+    with pytest.raises(warner.errors.StudyError, match="go with UtilityOptimizedRR"):
+        Study.parse(
+            SENSITIVE.replace("UtilityOptimizedRR", "RandomizedResponse").replace(
+                'sensitive = ["clinic"]\n', ""
+            )
+        )
+
+
+def test_a_study_with_tags_need_name_no_sensitive_value() -> None:
+    for text in (
+        SENSITIVE.replace('sensitive = ["clinic"]', "sensitive = []"),
+        SENSITIVE.replace('sensitive = ["clinic"]\n', ""),
+    ):
+        study = Study.parse(text)
+        assert study.mechanisms["place"].sensitive == ["@home"]
+        assert Study.parse(study.to_json()).digest == study.digest
+    assert Personalized.of(
+        UtilityOptimizedRR, DOMAIN, 1.0, ["home"], sensitive=[3]
+    ).mechanism.header == (
+        Personalized(UtilityOptimizedRR(DOMAIN, 1.0, [3]), ["home"]).mechanism.header
+    )

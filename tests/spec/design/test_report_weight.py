@@ -1,0 +1,81 @@
+"""The weight of one report."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import warner
+from tests.registry import ALL, BLIND, COMBINED, smallest
+from warner.design.report_weight import report_weight
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in ALL if n not in BLIND and not n.startswith("KeyValue")]
+)
+def test_the_weight_is_the_largest_change_of_a_count_by_one_report(name: str) -> None:
+    """By the estimate of 50 reports and the same with one of them replaced, for every pair of
+    reports.
+    """
+    mechanism = smallest(name)
+    weight = report_weight(mechanism)
+    outputs = warner.Reports(mechanism.header, mechanism.outputs())
+    rows = range(0, len(outputs), max(1, len(outputs) // 40))
+    counts = []
+    for i in rows:
+        channel, seen, _ = mechanism.channel_for(mechanism.tally(outputs[i : i + 1]))
+        counts.append(channel.invert(seen / seen.sum()))
+    found = float(np.ptp(np.stack(counts), axis=0).max())
+    assert weight is not None and found <= weight * (1 + 1e-9)
+    if len(rows) == len(outputs):
+        assert found == pytest.approx(weight, rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_the_weight_of_pure_mechanisms_is_one_over_the_difference_of_two_probabilities(
+    epsilon: float,
+) -> None:
+    domain, e = warner.Integers(0, 99), math.exp(epsilon)
+    assert report_weight(warner.RandomizedResponse(domain, epsilon)) == pytest.approx(
+        (e + 99) / (e - 1)
+    )
+    assert report_weight(warner.UnaryEncoding(domain, epsilon, keep="optimized")) == pytest.approx(
+        1 / (0.5 - 1 / (e + 1))
+    )
+    hashed = warner.LocalHashing(domain, epsilon)
+    p, g = e / (e + hashed.buckets - 1), hashed.buckets
+    assert report_weight(hashed) == pytest.approx(1 / (p - 1 / g))
+    assert report_weight(warner.RandomizedResponse(domain, math.inf)) == 1.0
+
+
+def test_the_weight_of_keys_tuples_and_blind_channels() -> None:
+    keyed = warner.KeyValue(warner.Categorical(["a", "b"]), warner.Interval(0, 1, 4), 1.0)
+    keys = float(keyed.law.keep - keyed.law.other)
+    assert report_weight(keyed) == pytest.approx(1 / keys)
+    several = warner.KeyValue(
+        warner.Categorical(["a", "b"]), warner.Interval(0, 1, 4), 1.0, pairs=3
+    )
+    assert report_weight(several) == pytest.approx(3 / keys)
+    assert report_weight(warner.mechanisms.Gaussian(warner.Integers(0, 9), 1.0, delta=1e-5)) is None
+    assert report_weight(warner.mechanisms.StochasticRounding(warner.Integers(0, 9), 1.0)) is None
+    both = COMBINED["subsets x RR"](1.0)
+    outputs = warner.Reports(both.header, both.outputs())
+    counts = []
+    for i in range(len(outputs)):
+        channel, seen, _ = both.channel_for(both.tally(outputs[i : i + 1]))
+        counts.append(channel.invert(seen / seen.sum()))
+    weight = report_weight(both)
+    assert weight is not None and 0.5 * weight < float(
+        np.ptp(np.stack(counts), axis=0).max()
+    ) <= weight * (1 + 1e-9)
+    with pytest.raises(warner.errors.ArgumentTypeError, match="must be a Mechanism"):
+        report_weight("RandomizedResponse")  # type: ignore[arg-type]
+    assert warner.audit(several).weight == report_weight(several)
+    ranking = warner.plan(warner.Integers(0, 9), 1.0, 1000)
+    assert (
+        all(option.weight == report_weight(option.mechanism) for option in ranking.results)
+        and ranking.no_protection.weight == 1
+    )
+    assert all(line["weight"] >= 1 for line in ranking.to_json()["results"])

@@ -1,0 +1,55 @@
+"""Frames of bits are grouped column by column and checked as whole reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warner
+from warner import Integers
+from warner.io import tally_frame
+from warner.io.frames import _GroupedFrame
+
+
+def test_frames_of_bits_are_grouped_column_by_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of groups is at most 256 for each byte, and does not grow with the reports."""
+    sizes = []
+
+    class Watched(_GroupedFrame):
+        def groups(self, columns: Mapping[str, int]) -> Any:
+            found = super().groups(columns)
+            sizes.append(len(found[1]))
+            return found
+
+    monkeypatch.setattr("warner.io.frames._GroupedFrame", Watched)
+    for mechanism in (
+        warner.UnaryEncoding(Integers(0, 29), 1.0),
+        warner.SubsetSelection(Integers(0, 29), 1.0),
+        warner.UtilityOptimizedRappor(Integers(0, 29), 1.0, sensitive=[1, 2]),
+    ):
+        sizes.clear()
+        reports = mechanism.randomize(np.arange(3000) % 30, np.random.default_rng(5))
+        frame = warner.io.reports_frame(reports)
+        assert tally_frame(mechanism, frame, simulated=True) == mechanism.tally(reports)
+        assert len(sizes) == 4 and max(sizes) <= 256
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_frames_of_bits_are_checked_as_whole_reports(lazy: bool) -> None:
+    polars = pytest.importorskip("polars")
+    kind = polars.LazyFrame if lazy else polars.DataFrame
+    subset = warner.SubsetSelection(Integers(0, 8), 0.1, size=2)
+    # Four ones in two reports, and 0 or more padding: right in sum, wrong in each.
+    for rows, rule in (
+        ([[0b11100000, 0], [0b10000000, 0]], "must have 2 bits set"),
+        ([[0b11000000, 1]], "padding"),
+    ):
+        frame = kind({"value_bits_0": [r[0] for r in rows], "value_bits_1": [r[1] for r in rows]})
+        with pytest.raises(warner.errors.ReportError, match=rule):
+            tally_frame(subset, frame)
+    rappor = warner.UtilityOptimizedRappor(Integers(0, 8), 1.0, sensitive=[0])
+    with pytest.raises(warner.errors.ReportError, match="non-sensitive"):
+        tally_frame(rappor, kind({"value_bits_0": [0b01100000], "value_bits_1": [0]}))

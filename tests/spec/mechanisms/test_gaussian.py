@@ -1,0 +1,220 @@
+"""The Gaussian mechanism: the (epsilon, delta) of what is sampled."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import warner
+from warner import Grid, Integers, Interval, Points
+from warner.mechanisms import Gaussian, from_header
+from warner.mechanisms.gaussian import calibrate, divergence
+from warner.privacy.likelihood_ratios import hockey_stick
+
+
+def test_calibration_is_the_analytic_one() -> None:
+    """delta of the continuous mechanism at the sigma found is the one asked for, by quadrature; the
+    classical sigma is larger.
+    """
+    for epsilon, delta in ((0.1, 1e-3), (1.0, 1e-5), (5.0, 1e-8)):
+        sigma = calibrate(epsilon, delta)
+        x = np.linspace(-12 * sigma, 1 + 12 * sigma, 400_001)
+        a, b = (
+            np.exp(-((x - m) ** 2) / (2 * sigma**2)) / (sigma * math.sqrt(2 * math.pi))
+            for m in (0, 1)
+        )
+        assert np.trapezoid(np.maximum(0, a - math.exp(epsilon) * b), x) == pytest.approx(
+            delta, rel=1e-3
+        )
+        assert divergence(epsilon, sigma) <= delta
+        if epsilon <= 1:
+            assert sigma < math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Integers(0, 5),
+        Interval(-1, 1, 4),
+        Points([[0, 0], [1, 0], [0, 2], [3, 3]]),
+        Points([[0, 0, 0], [1, 0, 1], [0, 2, 0]]),
+        Points([[0.0], [0.001], [5.0]]),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("epsilon, delta", [(0.5, 1e-2), (3.0, 1e-4)])
+def test_delta_is_the_hockey_stick_divergence_of_what_is_sampled(
+    domain: warner.Domain, epsilon: float, delta: float
+) -> None:
+    mechanism = Gaussian(domain, epsilon, delta)
+    law = mechanism.channel().dense()
+    worst = max(
+        float(np.maximum(0, law[:, [x]] - math.exp(epsilon) * law).sum(axis=0).max())
+        for x in range(domain.size)
+    )
+    assert worst <= mechanism.guarantee.delta <= delta
+    if not isinstance(domain, Interval):  # whose bins are averages
+        # On several axes it is a bound, which a coarse sum of the losses moves up.
+        assert mechanism.guarantee.delta < (1.01 if domain.size == 6 else 1.1) * worst
+    # Noise a tenth smaller would not do: the calibration wastes little.
+    with pytest.raises(warner.errors.BudgetError):
+        Gaussian(domain, epsilon, delta, sigma=0.9 * mechanism.sigma)
+
+
+def test_the_exact_law_is_what_the_channel_says() -> None:
+    for mechanism in (
+        Gaussian(Integers(0, 2), 4.0, 0.05),
+        Gaussian(Points([[0, 0], [1, 2]]), 6.0, 0.2),
+    ):
+        table = mechanism.probabilities()
+        assert set(table.sum(axis=0)) == {1}
+        assert mechanism.channel().dense() == pytest.approx(table.astype(float), rel=1e-12)
+        assert hockey_stick(table, mechanism.requested) <= mechanism.guarantee.delta
+        result = warner.audit(mechanism)
+        assert result.holds and result.delta is not None and result.delta <= mechanism.delta
+
+
+@pytest.mark.parametrize(
+    "epsilon, delta",
+    [(1.0, 1e-6), (1.0, 1e-11), (0.1, 1e-9), (5.0, 1e-6), (30.0, 1e-6), (1.0, 1e-12)],
+)
+def test_cut_tails_are_counted(epsilon: float, delta: float) -> None:
+    """In exact fractions, far tails included: once claimed a part in 10^7 too little, and 0 at
+    1e-15.
+    """
+    from fractions import Fraction
+
+    mechanism = Gaussian(Integers(0, 1), epsilon, delta)
+    table = mechanism.probabilities()
+    e = Fraction(math.exp(epsilon)) * (1 - Fraction(1, 2**50))
+    exact = max(
+        sum(max(Fraction(0), a - e * b) for a, b in zip(table[:, x], table[:, 1 - x], strict=True))
+        for x in (0, 1)
+    )
+    assert exact <= mechanism.guarantee.delta <= delta
+    assert warner.audit(mechanism).holds
+    with pytest.raises(warner.errors.BudgetError, match="double precision"):
+        Gaussian(Integers(0, 1), 1.0, 1e-15)
+
+
+def test_reports_stop_at_the_ends() -> None:
+    """Noise drawn at its very ends is reported as the first and the last, not around the corner."""
+    from warner._core.sampling import Edges, Source
+
+    mechanism = Gaussian(Interval(0, 1, 4), 1.0, 1e-4)
+    for widths, expected in (([1 << 64, 0], 0), ([0, 1 << 64], mechanism.n_reports - 1)):
+        whole = [0] * len(mechanism.law.masses)
+        whole[0], whole[-1] = widths
+        mechanism.law.__dict__["edges"] = Edges.of(whole)
+        assert mechanism._sample(np.array([0.5]), Source(None))["report"].tolist() == [expected]
+
+
+def test_an_audit_finds_a_delta_that_is_too_small() -> None:
+    mechanism = Gaussian(Integers(0, 3), 1.0, 1e-2)
+    assert warner.audit(mechanism, claim=warner.privacy.ApproximateLDP(1.0, 1e-2)).holds
+    assert "delta is" in str(
+        warner.audit(mechanism, claim=warner.privacy.ApproximateLDP(1.0, 1e-3)).violation
+    )
+    assert not warner.audit(
+        mechanism, claim=warner.LDP(3.0)
+    ).holds  # normal tails keep no epsilon alone
+    mechanism._found = 1e-4
+    assert not warner.audit(mechanism).holds
+
+
+def test_there_is_no_lone_epsilon() -> None:
+    mechanism = Gaussian(Interval(0, 1, 4), 1.0, 1e-5)
+    assert not hasattr(mechanism, "epsilon") and isinstance(
+        mechanism.guarantee, warner.privacy.ApproximateLDP
+    )
+    assert mechanism.header["epsilon"] == 1.0 and 0 < mechanism.header["delta"] <= 1e-5
+    assert from_header(mechanism.header).header == mechanism.header
+
+
+def test_points_close_together_stay_apart() -> None:
+    """Points much closer than sigma have different laws, and their mean comes back."""
+    points = Points([[0.0, 0.0], [0.01, 0.0], [1.0, 1.0]])
+    mechanism, rng = Gaussian(points, 2.0, 1e-3), np.random.default_rng(0)
+    law = mechanism.channel().dense()
+    assert np.abs(law[:, 0] - law[:, 1]).sum() > 0
+    values = [points.labels[i] for i in rng.choice(3, 100_000, p=[0.5, 0.2, 0.3])]
+    x, y = warner.estimate(
+        mechanism.tally(mechanism.randomize(values, rng)), warner.SampleMean()
+    ).mean()
+    sd = mechanism.sigma / math.sqrt(100_000)
+    assert abs(x - 0.302) < 6.5 * sd and abs(y - 0.3) < 6.5 * sd
+    fit = warner.estimate(
+        mechanism.tally(mechanism.randomize(values, rng)), warner.MaximumLikelihood(gap=1e-6)
+    )
+    assert (
+        fit.gap is not None
+        and fit.gap <= 1e-6
+        and fit.probabilities[2] == pytest.approx(0.3, abs=0.05)
+    )
+
+
+def test_points_close_to_each_other_and_far_from_others_take_little_memory() -> None:
+    """The wrong program builds a column for each of the 4,097 grid points: 4 GB."""
+    mechanism = Gaussian(Points([[0.0], [0.001], [5.0]]), 3.0, 1e-4)
+    assert len(mechanism.law.masses) > 10_000
+    tracemalloc.start()
+    try:
+        mechanism.channel()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2**26
+
+
+def test_noise_has_the_variance_it_says() -> None:
+    """Mean and variance of 200,000 reports of one number, within 6.5 sd; the wrong program takes
+    sigma for the variance.
+    """
+    mechanism, n = Gaussian(Interval(0, 10, 4), 2.0, 1e-5), 200_000
+    report = (
+        mechanism.randomize(np.full(n, 3.21), np.random.default_rng(5))
+        .columns["report"]
+        .astype(float)
+    )
+    step = 10 / int(mechanism.steps[0])
+    value = ((report * mechanism._group + (mechanism._group - 1) / 2) - mechanism._beyond) * step
+    variance = (
+        mechanism.sigma**2 + (mechanism._group**2 - 1) / 12 * step**2 + step**2 * 0.456 * 0.544
+    )
+    assert abs(value.mean() - 3.21) < 6.5 * mechanism.sigma / math.sqrt(n)
+    assert abs(value.var() - variance) < 6.5 * variance * math.sqrt(2 / n)
+    assert abs(value.var() - mechanism.sigma) > 6.5 * variance * math.sqrt(2 / n)
+
+
+def test_places_can_be_points() -> None:
+    mechanism = Gaussian(Grid(3, 4, 0.5), 4.0, 1e-4)
+    reports = mechanism.randomize([(0, 0), (2, 3)])
+    assert set(reports.columns) == {"axis0", "axis1"} and mechanism.tally(reports).counts.ndim == 2
+
+
+def test_what_cannot_be_kept_is_refused() -> None:
+    domain = Interval(0, 1, 4)
+    for delta in (0, 1, -0.1, float("nan"), "1e-5", None, True):
+        with pytest.raises(warner.WarnerError, match="delta"):
+            Gaussian(domain, 1.0, delta)  # type: ignore[arg-type]
+    with pytest.raises(warner.errors.BudgetError, match="at least about"):
+        Gaussian(domain, 1.0, 1e-5, sigma=0.5)
+    for sigma in (0.0, -1.0, 1e-300, float("inf"), "1"):
+        with pytest.raises(warner.WarnerError, match="sigma"):
+            Gaussian(domain, 1.0, 1e-5, sigma=sigma)  # type: ignore[arg-type]
+    with pytest.raises(warner.errors.ArgumentTypeError, match="coordinates"):
+        Gaussian(warner.Categorical(["a", "b"]), 1.0, 1e-5)
+    with pytest.raises(warner.errors.ArgumentTypeError, match="different reports"):
+        Gaussian(Points(np.eye(9)), 1.0, 1e-5)
+
+
+def test_gaussian_noise_beyond_every_float_is_refused() -> None:
+    with pytest.raises(warner.errors.BudgetError, match="domain: is too wide"):
+        warner.mechanisms.Gaussian(warner.Interval(0, 1e308, 4), 1.0, delta=1e-5)
+    assert (
+        warner.mechanisms.Gaussian(warner.Interval(0, 1e200, 4), 1.0, delta=1e-5).guarantee.epsilon
+        == 1.0
+    )

@@ -1,0 +1,74 @@
+"""Options of mechanisms, and messages that state name, rule, value and remedy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import warner
+
+
+def test_mechanism_options_are_checked() -> None:
+    domain = warner.Integers(0, 9)
+    for build in (
+        lambda: warner.UnaryEncoding(domain, 1.0, keep="best"),
+        lambda: warner.UnaryEncoding(domain, 1.0, keep=1.0),
+        lambda: warner.UnaryEncoding(domain, 1.0, keep=0.0),
+        lambda: warner.UnaryEncoding(domain, 1.0, keep=None),
+        lambda: warner.LocalHashing(domain, 1.0, buckets=1),
+        lambda: warner.LocalHashing(domain, 1.0, seeds=0),
+        lambda: warner.LocalHashing(domain, 1.0, seeds=1.5),
+        lambda: warner.LocalHashing(domain, 1.0, seeds=2**40),
+        lambda: warner.SubsetSelection(domain, 1.0, size=10),
+        lambda: warner.SubsetSelection(domain, 1.0, size=0),
+        lambda: warner.ChannelMechanism(domain, np.eye(9)),
+        lambda: warner.ChannelMechanism(domain, np.full((2, 10), 0.4)),
+        lambda: warner.ChannelMechanism(domain, "matrix"),
+        lambda: warner.ChannelMechanism(domain, np.full((2, 10), np.nan)),
+        lambda: warner.ChannelMechanism(warner.Integers(0, 1), [[1e-12, 0.5], [1 - 1e-12, 0.5]]),
+        lambda: warner.RandomizedResponse(["a", "b"], 1.0),
+        lambda: warner.Categorical(["a"]),
+        lambda: warner.Categorical(["a", "a"]),
+        lambda: warner.Categorical([1, True]),
+        lambda: warner.Categorical([1.5, 2.5]),
+        lambda: warner.Categorical("abc"),
+        lambda: warner.Integers(3, 3),
+        lambda: warner.Interval(1, 0, 4),
+        lambda: warner.Interval(0, 1, 1),
+        lambda: warner.Interval(0, float("inf"), 4),
+        lambda: warner.Grid(1, 1),
+        lambda: warner.Grid(2, 2, side=0),
+        lambda: warner.Product(),
+        lambda: warner.Product(a=3),
+    ):
+        with pytest.raises(
+            (warner.errors.ArgumentError, warner.errors.ArgumentTypeError)
+        ) as caught:
+            build()
+        assert ": " in str(caught.value) and str(caught.value).endswith(".")
+
+
+def test_a_channel_keeps_the_budget_it_is_given() -> None:
+    domain, matrix = warner.Integers(0, 1), [[0.75, 0.25], [0.25, 0.75]]
+    assert warner.ChannelMechanism(domain, matrix, epsilon=1.2).requested == 1.2
+    with pytest.raises(warner.errors.BudgetError, match=r"needs epsilon 1\.09"):
+        warner.ChannelMechanism(domain, matrix, epsilon=1.0)
+    certain = warner.ChannelMechanism(domain, [[1.0, 0.5], [0.0, 0.5]])
+    assert (
+        certain.epsilon == float("inf") and certain.randomize([0] * 50).columns["report"].max() == 0
+    )
+
+
+def test_messages_state_name_rule_value_and_remedy() -> None:
+    with pytest.raises(warner.errors.BudgetError) as caught:
+        warner.RandomizedResponse(warner.Integers(0, 1), -1)
+    assert (
+        str(caught.value)
+        == "epsilon: must be greater than 0; got -1.0. Pass a positive number such as 1.0."
+    )
+    with pytest.raises(warner.errors.ValuesError) as told:
+        warner.Categorical(["no", "yes"]).encode(["no", "perhaps"])
+    assert str(told.value) == (
+        "values: position 1: not in the domain of 2 values; got a string. "
+        "Answers outside the domain are refused, not guessed: correct them or add a catch-all value."
+    )

@@ -1,0 +1,138 @@
+"""Tallies of several attributes: which tables are kept, and which do not add up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import warner
+from tests.spec.mechanisms._survey import AGE, BOTH, SEX, _survey, _tally
+from warner import (
+    Integers,
+    PerAttribute,
+    Product,
+    RandomizedResponse,
+    Repeated,
+    UnaryEncoding,
+    estimate,
+)
+from warner.reports.tally import Tally
+from warner.reports.tally_kinds import DistinctReports, Histogram, MarginalTables, tally_kind
+
+
+def test_ways_out_of_range_are_refused_and_too_large_tables_politely() -> None:
+    survey = _survey()
+    for ways in (0, 3, -1):
+        with pytest.raises(warner.errors.ArgumentError, match="ways"):
+            _tally(survey, ways=ways)
+    for bad in (1.0, True, "2"):
+        with pytest.raises(warner.errors.ArgumentTypeError, match="ways"):
+            _tally(survey, ways=bad)
+    names = [f"q{i}" for i in range(9)]
+    large = PerAttribute(
+        Product(**dict.fromkeys(names, Integers(0, 99))),
+        {k: lambda d: RandomizedResponse(d, 1.0) for k in names},
+    )
+    reports = large.randomize({k: [1, 2] for k in names})
+    with pytest.raises(
+        warner.errors.ArgumentError, match=r"all 9 attributes would have 1e\+18 counts.*ways=1 or 2"
+    ):
+        large.tally(reports)
+    pairs = large.tally(reports, ways=2)
+    assert (
+        pairs.counts.size == 36 * 10_000
+        and estimate(pairs, attributes=["q7", "q2"]).domain.size == 10_000
+    )
+    hashed = PerAttribute(
+        BOTH,
+        {
+            "sex": lambda d: RandomizedResponse(d, 1.0),
+            "age": lambda d: warner.LocalHashing(d, 1.0, buckets=512),
+        },
+    )
+    with pytest.raises(
+        warner.errors.ArgumentError,
+        match="Tally 'age' in a tally of its own; 'age' has 33554432 different reports, and fewer seeds",
+    ):
+        hashed.tally(hashed.randomize([{"sex": "f", "age": 1}]))
+
+
+def test_tallies_of_other_products_or_ways_do_not_add() -> None:
+    ours, wider = (
+        _survey(),
+        PerAttribute(
+            Product(sex=SEX, years=AGE),
+            {"sex": RandomizedResponse(SEX, 2.0), "years": UnaryEncoding(AGE, 2.0)},
+        ),
+    )
+    with pytest.raises(warner.errors.MismatchError, match="do not belong together"):
+        _tally(ours) + _tally(wider)
+    with pytest.raises(warner.errors.MismatchError, match="do not belong together"):
+        ours.tally(wider.randomize([{"sex": "f", "years": 1}]))
+    with pytest.raises(warner.errors.MismatchError, match="1-way and 2-way"):
+        _tally(ours, ways=1) + _tally(ours, ways=2)
+    with pytest.raises(warner.errors.MismatchError, match="different domains"):
+        estimate([_tally(ours), _tally(wider)])
+
+
+def test_altered_tables_are_refused(tmp_path: Path) -> None:
+    tally = _tally(_survey(), ways=2)
+    for counts, n in (
+        (tally.counts[:-1], tally.n),
+        (-tally.counts, tally.n),
+        (tally.counts, tally.n + 1),
+        (tally.counts.reshape(1, -1), tally.n),
+    ):
+        with pytest.raises(warner.errors.MismatchError, match="does not fit"):
+            estimate(Tally(tally.header, MarginalTables(2), counts, n))
+    for kind in (MarginalTables(3), Histogram(), DistinctReports()):
+        with pytest.raises((warner.errors.MismatchError, warner.errors.ArgumentTypeError)):
+            estimate(Tally(tally.header, kind, tally.counts, tally.n))
+    for name in ("0-way", "way", "-1-way", "2-way "):
+        with pytest.raises(ValueError, match="kind"):
+            tally_kind(name)
+        with pytest.raises(warner.errors.FileError):
+            Tally.from_json({**tally.to_json(), "kind": name})
+    with pytest.raises(warner.errors.MismatchError):
+        estimate(Tally(RandomizedResponse(SEX, 1.0).header, MarginalTables(1), np.array([1, 2]), 3))
+    tally.save(tmp_path / "t.json")
+    assert json.loads((tmp_path / "t.json").read_text())["schema"] == 2
+    (tmp_path / "u.json").write_text(
+        (tmp_path / "t.json").read_text().replace('"schema": 2', '"schema": 1')
+    )
+    with pytest.raises(warner.errors.FileError):
+        Tally.load(tmp_path / "u.json")
+
+
+def test_ways_and_kept_reports_go_where_they_belong() -> None:
+    repeated = Repeated(RandomizedResponse(AGE, 1.0), 2)
+    reports = repeated.randomize([1, 2, 3])
+    assert repeated.tally(reports, keep_reports=True) == repeated.tally(reports)
+    with pytest.raises(warner.errors.ArgumentError, match="ways"):
+        repeated.tally(reports, ways=1)
+    survey = _survey()
+    with pytest.raises(warner.errors.ArgumentError, match="keep_reports"):
+        survey.tally(survey.randomize([{"sex": "f", "age": 1}]), keep_reports=True)
+
+
+def test_tables_of_many_people_are_made_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    people = warner.Product(a=warner.Integers(0, 9), b=warner.Categorical(["x", "y"]))
+    survey = warner.PerAttribute(
+        people,
+        {
+            "a": lambda d: warner.UnaryEncoding(d, 1.0),
+            "b": lambda d: warner.RandomizedResponse(d, 1.0),
+        },
+    )
+    reports = survey.randomize(
+        [{"a": i % 10, "b": "xy"[i % 2]} for i in range(500)], np.random.default_rng(1)
+    )
+    whole = survey.tally(reports)
+    seen = np.arange(500) % 3
+    weighted = survey.tally_columns(reports.columns, seen)
+    monkeypatch.setattr("warner.reports.marginal_tables._INDICATORS", 20 * 64)
+    assert survey.tally(reports) == whole
+    assert survey.tally_columns(reports.columns, seen) == weighted

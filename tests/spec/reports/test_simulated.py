@@ -1,0 +1,117 @@
+"""Reports that a generator made are marked as simulated wherever they go."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import warner
+from tests.spec.io._people import COIN, ONE, STUDY
+from warner._core.canonical_json import canonical
+from warner.io import ReportWriter, open_reports, read_reports, tally_file, write_reports
+from warner.reports.reports import Reports
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY)
+    Path("one.toml").write_text(ONE)
+    return tmp_path
+
+
+def _simulated() -> Reports:
+    return COIN.randomize([0, 1, 2, 1] * 50, np.random.default_rng(1))
+
+
+def test_simulated_reports_keep_their_mark_wherever_they_go(here: Path) -> None:
+    real, simulated = COIN.randomize([0, 1, 2, 1] * 50), _simulated()
+    for reports, mark in ((real, False), (simulated, True), (COIN.reports([0, 1]), False)):
+        assert reports.simulated is mark and reports[:1].simulated is mark
+        assert Reports.from_bytes(reports.to_bytes()).simulated is mark
+        reports.save("r.warner")
+        rows_per_report = [reports, Reports.load("r.warner")]
+        for suffix in ("csv", "parquet"):
+            write_reports(reports, f"r.{suffix}")
+            assert open_reports(f"r.{suffix}").simulation is mark
+            rows_per_report.append(read_reports(f"r.{suffix}")["value"])
+            write_reports(rows_per_report[-1], f"again.{suffix}")
+            rows_per_report.append(read_reports(f"again.{suffix}")["value"])
+            tally = tally_file(f"again.{suffix}")["value"]
+            assert tally.simulated is mark
+        for copy in rows_per_report:
+            assert copy.simulated is mark
+            tally = COIN.tally(copy)
+            tally.save("t.json")
+            loaded = warner.Tally.load("t.json")
+            assert (
+                loaded == tally and loaded.simulated is mark and (loaded + tally).simulated is mark
+            )
+            assert ("simulated" in tally.to_json()) is mark
+            assert warner.estimate([loaded, tally]).to_json().get("simulated", False) is mark
+    assert "simulated" in repr(simulated) and "simulated" not in repr(real)
+
+
+def test_every_mechanism_marks_what_a_generator_made() -> None:
+    rng = np.random.default_rng(2)
+    pairs = warner.KeyValue(warner.Categorical(["a", "b"]), warner.Interval(0, 1, 4), 1.0)
+    several = warner.PerAttribute(warner.Product(x=warner.Integers(0, 2)), {"x": COIN})
+    bits = warner.UnaryEncoding(warner.Integers(0, 2), 1.0)
+    for mechanism, answers in (
+        (pairs, {"key": ["a"], "value": [0.5]}),
+        (several, [{"x": 1}]),
+        (warner.Repeated(COIN, 2), [1]),
+        (bits, [1]),
+    ):
+        assert (
+            mechanism.randomize(answers, rng).simulated
+            and not mechanism.randomize(answers).simulated
+        )
+        assert mechanism.tally(mechanism.randomize(answers, rng)).simulated
+        assert not mechanism.tally(mechanism.randomize(answers)).simulated
+    assert bits.tally(bits.randomize([1], rng), keep_reports=True).simulated
+    law = warner.UtilityOptimizedRR(warner.Categorical(["a", "b", "c"]), 1.0, ["a"])
+    device = warner.Personalized(law, ["home"]).device({"home": ["b"]})
+    assert device.randomize(["b"], rng).simulated and not device.randomize(["b"]).simulated
+
+
+def test_tallies_of_real_reports_are_written_as_before() -> None:
+    tally = COIN.tally(COIN.reports([0, 1, 2, 2]))
+    data = tally.to_json()
+    assert list(data) == ["header", "kind", "shape", "counts", "n", "sha256"]
+    text = (
+        canonical([COIN.header, "histogram", [3], 4]).encode()
+        + np.array([1, 1, 2], "<i8").tobytes()
+    )
+    assert data["sha256"] == hashlib.sha256(text).hexdigest()
+    forged = {**data, "simulated": True}
+    with pytest.raises(warner.errors.FileError, match="checksum"):
+        warner.Tally.from_json(forged)
+    stripped = COIN.tally(_simulated()).to_json()
+    del stripped["simulated"]
+    with pytest.raises(warner.errors.FileError, match="checksum"):
+        warner.Tally.from_json(stripped)
+
+
+def test_real_and_simulated_reports_do_not_mix_unsaid(here: Path) -> None:
+    real, simulated = COIN.randomize([0, 1]), _simulated()
+    with pytest.raises(warner.errors.MismatchError, match=r"real and of simulated.*marked"):
+        COIN.tally(real) + COIN.tally(simulated)
+    with pytest.raises(warner.errors.MismatchError, match="real and of simulated"):
+        other = warner.RandomizedResponse(warner.Integers(0, 2), 2.0)
+        warner.estimate([COIN.tally(simulated), other.tally(other.randomize([1]))])
+    assert (COIN.tally(real).marked() + COIN.tally(simulated)).simulated
+    with pytest.raises(warner.errors.MismatchError, match="simulation=True"):
+        write_reports({"a": real, "b": simulated[:2]}, "r.csv")
+    with (
+        pytest.raises(warner.errors.MismatchError, match="simulation=True"),
+        ReportWriter("r.csv", {"a": COIN}) as writer,
+    ):
+        writer.write({"a": simulated})
+        writer.write({"a": real})
+    assert not Path("r.csv").exists()
+    write_reports({"a": real, "b": simulated[:2]}, "r.csv", simulation=True)
+    assert open_reports("r.csv").simulation

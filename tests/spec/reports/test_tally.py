@@ -1,0 +1,52 @@
+"""Forged tallies end in named errors."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import warner
+from tests.spec.io._sealed import COIN
+from warner.reports.tally import Tally
+
+
+def test_forged_tallies_are_named_errors(tmp_path: Path) -> None:
+    """Entries of a tally file replaced by all kinds of JSON: never another error than the library's
+    own.
+    """
+    COIN.tally(COIN.reports([0, 1])).save(tmp_path / "t.json")
+    text = (tmp_path / "t.json").read_text()
+    strange = [
+        None,
+        True,
+        -1,
+        2**70,
+        1.5,
+        "x",
+        "\ud800",
+        [],
+        [[]],
+        {},
+        {"a": 1},
+        [2**60],
+        ["1", "2"],
+        [[1, 2], [3]],
+    ]
+    depth = sys.getrecursionlimit()
+    for key in ("header", "kind", "shape", "counts", "n", "rows", "sha256"):
+        for value in strange:
+            data = json.loads(text)
+            data["attributes"]["value"][key] = value
+            with pytest.raises(warner.WarnerError):
+                Tally.from_json(data["attributes"]["value"])
+            (tmp_path / "u.json").write_text(json.dumps(data))
+            with pytest.raises(warner.WarnerError):
+                Tally.load(tmp_path / "u.json")
+    for levels in (depth // 2, depth, 10 * depth):
+        deep = "[" * levels + "]" * levels
+        (tmp_path / "u.json").write_text(text.replace('"kind": "histogram"', f'"kind": {deep}'))
+        with pytest.raises(warner.WarnerError):
+            Tally.load(tmp_path / "u.json")

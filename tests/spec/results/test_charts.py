@@ -1,0 +1,209 @@
+"""What pictures show, read from the chart itself: one sentence per test."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warner
+from warner import Categorical, Estimate, Grid, Integers, Interval, Product
+from warner.domains import Tagged
+from warner.results.charts import _SHADES, _TRUTH, chart
+
+
+@pytest.fixture(scope="module")
+def tally() -> warner.Tally:
+    mechanism = warner.RandomizedResponse(Categorical(["a", "b", "c", "d"]), 1.0)
+    values = ["a"] * 600 + ["b"] * 300 + ["c"] * 100
+    return mechanism.tally(mechanism.randomize(values, np.random.default_rng(2)))
+
+
+@pytest.mark.parametrize(
+    "suffix, magic", [("png", b"\x89PNG"), ("svg", b"<svg"), ("html", b"<!DOCTYPE"), ("json", b"{")]
+)
+def test_pictures_are_saved(tally: warner.Tally, suffix: str, magic: bytes, tmp_path: Path) -> None:
+    result: Estimate = warner.estimate(tally)
+    result.plot(str(tmp_path / f"p.{suffix}"), truth=[0.6, 0.3, 0.1, 0])
+    content = (tmp_path / f"p.{suffix}").read_bytes()
+    assert content.lstrip().startswith(magic)
+    if suffix == "html":
+        assert b'src="http' not in content, "a picture must work offline"
+
+
+def test_pictures_of_many_values_and_wrong_names(tally: warner.Tally, tmp_path: Path) -> None:
+    mechanism = warner.RandomizedResponse(warner.Integers(0, 99), 4.0)
+    warner.estimate(mechanism.tally(mechanism.randomize([1, 2, 3]))).plot(str(tmp_path / "p.svg"))
+    with pytest.raises(warner.errors.ArgumentError, match=r"must end in \.png"):
+        warner.estimate(tally).plot(str(tmp_path / "p.gif"))
+    assert [p.name for p in tmp_path.iterdir()] == ["p.svg"]
+
+
+def _result(
+    domain: warner.Domain, method: Any = None, name: str | None = None, n: int = 2000
+) -> Estimate:
+    mechanism, rng = warner.RandomizedResponse(domain, 3.0), np.random.default_rng(0)
+    result = warner.estimate(
+        mechanism.tally(mechanism.randomize(domain.decode(rng.choice(domain.size, n)), rng)),
+        method or warner.Inversion("project"),
+    )
+    return Estimate(result.fit, result.data, result.estimator, name)
+
+
+def _unidentified(size: int, name: str = "x") -> Estimate:
+    slope = np.linspace(0.3, 0.7, size)
+    blind = warner.ChannelMechanism(Integers(0, size - 1), np.stack([slope, 1 - slope]))
+    result = warner.estimate(
+        blind.tally(blind.randomize([0, 1, 2] * 100, np.random.default_rng(0))),
+        warner.MaximumLikelihood(),
+    )
+    return Estimate(result.fit, result.data, result.estimator, name)
+
+
+def _panel(result: Estimate, truth: Any = None) -> dict[str, Any]:
+    whole = chart([result], truth=None if truth is None else [truth]).to_dict()
+    (panel,) = whole["vconcat"]
+    return {"data": whole.get("data"), **panel}
+
+
+def _marks(panel: dict[str, Any]) -> list[str]:
+    return [part["mark"]["type"] for part in panel.get("layer") or panel["hconcat"]]
+
+
+def _data(part: dict[str, Any], panel: dict[str, Any]) -> list[dict[str, Any]]:
+    return json.loads((part.get("data") or panel["data"])["values"])  # type: ignore[no-any-return]
+
+
+ALL = [
+    Categorical(["a", "b", "c"]),
+    Categorical([f"c{i}" for i in range(70)]),
+    Integers(0, 5),
+    Integers(-20, 40),
+    Interval(0, 1, 5),
+    Interval(-1, 1, 40),
+    Grid(2, 3),
+    Grid(20, 30, 0.25),
+    Product(a=Integers(0, 1), b=Categorical(["x", "y"])),
+    Tagged(Grid(2, 3), ["home"]),
+    Tagged(Integers(0, 40), ["home"]),
+]
+
+
+@pytest.mark.parametrize("domain", ALL, ids=str)
+def test_every_domain_has_a_picture(domain: warner.Domain, tmp_path: Path) -> None:
+    for i, method in enumerate((None, warner.Inversion())):
+        truth = np.full(domain.size, 1 / domain.size)
+        _result(domain, method, "a name").plot(str(tmp_path / f"{i}.png"), truth=truth)
+        _result(domain, method).plot(str(tmp_path / f"{i}.svg"))
+        assert (tmp_path / f"{i}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_many_ordered_values_are_steps_with_a_band_and_few_are_dots_with_bars() -> None:
+    assert _marks(_panel(_result(Integers(0, 24)), np.ones(25) / 25)) == ["area", "line", "line"]
+    assert _marks(_panel(_result(Interval(0, 1, 25)))) == ["area", "line"]
+    assert _marks(_panel(_result(Integers(0, 23)), np.ones(24) / 24)) == ["rule", "point", "tick"]
+    assert _marks(_panel(_result(Categorical([f"c{i}" for i in range(80)])))) == ["rule", "point"]
+
+
+def test_steps_reach_from_end_to_end_and_hold_every_share() -> None:
+    for domain, first, last in ((Integers(5, 44), 4.5, 44.5), (Interval(-1, 3, 40), -1, 3)):
+        result = _result(domain)
+        panel = _panel(result)
+        rows = _data(panel["layer"][1], panel)
+        assert [rows[0]["edge"], rows[-1]["edge"]] == [first, last] and len(rows) == 41
+        assert [row["estimate"] for row in rows[:-1]] == result.probabilities.tolist()
+        bounds = result.interval()
+        assert [[row["low"], row["high"]] for row in rows[:-1]] == bounds.tolist()
+
+
+def test_truth_and_estimate_differ_by_more_than_hue() -> None:
+    line, dots = (
+        _panel(_result(Integers(0, 40)), np.ones(41) / 41),
+        _panel(_result(Integers(0, 4)), np.ones(5) / 5),
+    )
+    estimate, truth = (layer["mark"] for layer in line["layer"][1:])
+    assert "strokeDash" in truth and "strokeDash" not in estimate and truth["color"] == _TRUTH
+    assert (
+        dots["layer"][1]["mark"]["type"] == "point" and dots["layer"][2]["mark"]["type"] == "tick"
+    )
+    assert "dashed: truth" in str(line["title"]["subtitle"]) and "upright ticks: truth" in str(
+        dots["title"]["subtitle"]
+    )
+
+
+def test_a_grid_is_a_map_with_the_truth_beside_it_on_one_scale_that_grows_darker() -> None:
+    result, truth = _result(Grid(3, 4, 0.5), warner.Inversion()), np.arange(12) / 66
+    panel = _panel(result, truth)
+    assert _marks(panel) == ["rect", "rect"] and panel["resolve"]["scale"]["color"] == "shared"
+    scales = [p["encoding"]["color"]["scale"] for p in panel["hconcat"]]
+    both = np.concatenate([result.probabilities, truth])
+    assert scales[0] == scales[1] and scales[0]["domain"] == pytest.approx(
+        [min(0, both.min()), both.max()]
+    )
+    rows = _data(panel["hconcat"][0], panel)
+    assert [(row["row"], row["column"]) for row in rows] == result.domain.labels
+    assert panel["hconcat"][0]["encoding"]["x"]["title"] == "column (cells of side 0.5)"
+    light = [
+        sum(w * int(shade[i : i + 2], 16) for w, i in ((0.2126, 1), (0.7152, 3), (0.0722, 5)))
+        for shade in _SHADES
+    ]
+    assert light[0] > light[1] + 50 > light[2] + 100, (
+        "lightness must fall steadily for the map to read in grey"
+    )
+
+
+@pytest.mark.parametrize("size", [5, 40])
+def test_without_intervals_there_are_no_bars_and_no_band_and_the_caption_says_so(size: int) -> None:
+    panel = _panel(_unidentified(size))
+    assert _marks(panel) == (["point"] if size == 5 else ["line"])
+    assert (
+        "no intervals: different distributions make the same reports" in panel["title"]["subtitle"]
+    )
+
+
+def test_a_band_far_wider_than_the_shares_runs_off_the_picture_and_the_caption_says_so() -> None:
+    mechanism = warner.RandomizedResponse(Integers(0, 60), 0.2)
+    tally = mechanism.tally(mechanism.randomize(np.arange(61).repeat(3), np.random.default_rng(0)))
+    panel = _panel(warner.estimate(tally, warner.ExpectationMaximization(3)))
+    top = panel["layer"][1]["encoding"]["y"]["scale"]["domain"][1]
+    assert top < 0.1 and "in places beyond the picture" in panel["title"]["subtitle"][-1]
+    assert all(layer["mark"]["clip"] for layer in panel["layer"])
+    assert "beyond" not in str(_panel(_result(Integers(0, 40), n=100_000))["title"])
+
+
+@pytest.mark.parametrize("domain", ALL, ids=str)
+def test_captions_are_wrapped_and_name_level_target_method_and_people(
+    domain: warner.Domain,
+) -> None:
+    title = _panel(_result(domain, name="a question with a long name " * 5))["title"]
+    assert (
+        all(len(line) <= 80 for line in (*title["text"], *title["subtitle"]))
+        and len(title["text"]) > 1
+    )
+    about = " ".join(title["subtitle"])
+    assert (
+        "2,000 reports, Inversion(constraint='project')" in about
+        and "95 % interval for the population" in about
+    )
+
+
+def test_labels_of_bins_and_combinations_are_short() -> None:
+    bins = _panel(_result(Interval(0, 1 / 3, 7)))
+    assert all(len(row["value"]) <= 9 for row in _data(bins["layer"][0], bins))
+    both = _panel(_result(Product(a=Integers(0, 1), b=Categorical(["x", "y"]))))
+    assert [row["value"] for row in _data(both["layer"][0], both)] == [
+        "0, x",
+        "0, y",
+        "1, x",
+        "1, y",
+    ]
+    assert both["layer"][0]["encoding"]["y"]["title"] == "a, b"
+
+
+def test_a_truth_of_another_shape_is_refused() -> None:
+    for domain in ALL[:8]:
+        with pytest.raises(warner.errors.ArgumentError, match="truth: must have shape"):
+            chart([_result(domain)], truth=[[0.5, 0.5, 0, 0]])
