@@ -73,7 +73,9 @@ def share_rows(
     shown = [("true", "estimate", truth)]
     for method, each in shares.items():
         shown += [(method, "estimate", each), (method, "true", truth)]
-    columns = [dict(zip(labels, values, strict=True)) for values in zip(*labels.values())]
+    columns = [
+        dict(zip(labels, values, strict=True)) for values in zip(*labels.values(), strict=True)
+    ]
     return [
         {
             "run": 0,

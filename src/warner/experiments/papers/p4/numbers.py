@@ -143,9 +143,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             ),
             Claim(
                 "The certified maximum has less total variation than both inversions.",
-                all_of(
-                    *(less(MLE, other, ("data",), metric="TV") for other in ("INV-N", "INV-P"))
-                ),
+                all_of(*(less(MLE, other, ("data",), metric="TV") for other in ("INV-N", "INV-P"))),
                 ours=True,
             ),
             Claim(
@@ -158,9 +156,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         pictures=(
             _estimates("binomial", {"data": "binomial"}, "Binomial: true and estimated shares"),
             _estimates("uniform", {"data": "uniform"}, "Uniform on 20..39: true and estimated"),
-            Picture(
-                "bar", "method", color="data", where={"metric": "TV"}, value=_WORD, name="tv"
-            ),
+            Picture("bar", "method", color="data", where={"metric": "TV"}, value=_WORD, name="tv"),
         ),
         differs=f"P4 gives no number for its delta; EM stops at a step of less than {STOP} nats "
         "here. Total variations are means of 100 runs; the paper prints none.",
