@@ -52,9 +52,9 @@ def draw(experiment: Experiment, picture: Picture, table: Table) -> Any:
         else chosen.summary()
     )
     value = "value" if picture.kind == "box" else "mean"
-    # A logarithmic axis shows positive numbers alone.
     rows = [row for row in rows if row[value] == row[value]]
-    if picture.log_y:
+    # A logarithmic axis shows positive numbers alone; the shades of cells show 0 too.
+    if picture.log_y and picture.kind not in ("map", "heat"):
         rows = [row for row in rows if row[value] > 0]
     base = altair.Chart({"values": rows})
     panel = _PANELS[picture.kind](altair, base, picture, rows, value)
@@ -106,7 +106,8 @@ def _line(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], 
         .mark_rule(opacity=0.5)
         .encode(x=x, y=altair.Y("low:Q", title=picture.value), y2="high:Q", **color)
     )
-    lines = base.mark_line(point=altair.OverlayMarkDef(filled=True, size=45))
+    size = 45 if len({row[picture.x] for row in rows}) <= 40 else 12
+    lines = base.mark_line(point=altair.OverlayMarkDef(filled=True, size=size))
     return altair.layer(lines.encode(x=x, y=y, **series), bars).properties(
         width=_WIDTH, height=_HEIGHT
     )
@@ -160,11 +161,11 @@ def _cells(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]],
     down = len({row[picture.y] for row in rows})
     side = max(4.0, min(24.0, 2 * _CELL / max(across, down, 1)))
     # Row 0 of a grid is its lowest row; a table of two axes is read from the top.
-    order = "descending" if picture.kind == "map" else None
+    across_order, order = ("ascending", "descending") if picture.kind == "map" else (None, None)
     ticks = altair.Axis(labels=picture.kind == "heat" and across <= 30, ticks=False, labelAngle=0)
     rows_axis = altair.Axis(labels=picture.kind == "heat" and down <= 30, ticks=False)
     encoding = {
-        "x": altair.X(f"{picture.x}:{kind}", sort=None, title=picture.x, axis=ticks),
+        "x": altair.X(f"{picture.x}:{kind}", sort=across_order, title=picture.x, axis=ticks),
         "y": altair.Y(f"{picture.y}:{kind}", sort=order, title=picture.y, axis=rows_axis),
         "color": altair.Color(
             f"{value}:Q",

@@ -25,7 +25,7 @@ from warner.experiments.measures import (
     of_shares,
     seconds,
 )
-from warner.experiments.populations import Sensitive, manhattan, survey, tokyo
+from warner.experiments.papers.p2.people import Sensitive, manhattan, survey, tokyo
 from warner.experiments.table import Table
 from warner.experiments.verdicts import Check, all_of, less, ratios_in, spread
 from warner.mechanisms import (

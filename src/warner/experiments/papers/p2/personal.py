@@ -16,7 +16,7 @@ from warner.experiments.experiment import Claim, Experiment, Picture, Verdict, c
 from warner.experiments.measure import Cell, Cells
 from warner.experiments.measures import PerRun
 from warner.experiments.papers.p2.common import DATA, SUMS
-from warner.experiments.populations import Sensitive, manhattan_with_tags, tokyo
+from warner.experiments.papers.p2.people import Sensitive, manhattan_with_tags, tokyo
 from warner.experiments.table import Row, Table
 from warner.experiments.verdicts import Check, all_of, less, ratios, ratios_in, spread
 from warner.mechanisms import Personalized, UtilityOptimizedRappor, UtilityOptimizedRR
