@@ -25,8 +25,6 @@ SCRIPTS = {
     "intervals_cover_the_truth": ONE,
     "bias_correction_with_few_people": ONE,
     "products_grow_with_the_domain": ONE,
-    "likelihood_beats_inversion_on_places": ONE,
-    "protect_only_what_is_sensitive": ONE,
     "logspline_against_smoothed_em": ONE,
     "mixture_reduction_with_and_without_merging": ONE,
     "memory_of_unary_reports": ALL,

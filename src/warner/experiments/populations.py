@@ -45,7 +45,7 @@ def gowalla(data: DataFolder, n: int = 123_273) -> tuple[Grid, np.ndarray]:
     grid = Grid(16, 24, side=0.5)
     found = data.columns("gowalla_sf_grid24x16.csv.gz", "row", "col", "checkins")
     if found is None:
-        return grid, drawn(made_clusters(16, 24, 30, 50_000, 0.6), n)
+        return grid, drawn(made_clusters(16, 24, 30, 50_000, 0.4), n)
     counts = np.zeros((16, 24))
     counts[found["row"].astype(int), found["col"].astype(int)] = found["checkins"]
     return grid, drawn(counts.ravel(), n)

@@ -53,12 +53,20 @@ def _tagged(
     hidden: Mapping[str, np.ndarray],
     tagged: Mapping[str, np.ndarray],
     n: int,
+    hide: Mapping[str, int] | None = None,
 ) -> Sensitive:
-    """n people drawn with replacement, with the tags of those who hide where they are."""
+    """n people drawn with replacement, with the tags of those who hide where they are.
+
+    Where ``hide`` gives numbers of people, about so many hide under each tag.
+    """
     open_to_all = np.ones(everyone.size)
     open_to_all[sensitive] = 0  # such a region is sensitive for everyone, and needs no tag
     parts = [counts * open_to_all for counts in hidden.values()]
-    people = drawn(np.concatenate([everyone - sum(parts), *parts]), n).reshape(-1, everyone.size)
+    rest = everyone - sum(parts)
+    if hide is not None:
+        parts = [part / part.sum() * hide[tag] for tag, part in zip(hidden, parts, strict=True)]
+        rest = rest / rest.sum() * (n - sum(hide.values()))
+    people = drawn(np.concatenate([rest, *parts]), n).reshape(-1, everyone.size)
     tags = dict(zip(hidden, people[1:], strict=True))
     return _half(people.sum(axis=0), sensitive, hidden=tags, tagged=dict(tagged))
 
@@ -78,11 +86,22 @@ def manhattan(data: DataFolder, n: int = 359_054) -> Sensitive:
     return _half(drawn(counts, n), _sensitive_regions(counts, 15))
 
 
-def manhattan_with_tags(data: DataFolder, n: int = 359_054) -> Sensitive:
+FEW = {"home": 5_040, "work": 19_532}
+"""How many of P2's 359,054 check-ins are at home and at work [P2 sec 6.1]."""
+
+
+def manhattan_with_tags(
+    data: DataFolder, n: int = 359_054, hide: Mapping[str, int] | None = None
+) -> Sensitive:
     """Check-ins of 193 people in Manhattan, at home and at work among them [P2 sec 6.1].
 
     The folder has 27,923 check-ins; n are drawn with replacement. The background knowledge is the
     number of homes and of offices in each region.
+
+    Args:
+        data: the folder.
+        n: the number of people.
+        hide: {tag: how many people hide under it}; None for the share in the folder.
     """
     name = "foursquare_manhattan_grid25x25.csv.gz"
     found = data.columns(name)
@@ -94,7 +113,7 @@ def manhattan_with_tags(data: DataFolder, n: int = 359_054) -> Sensitive:
         words = {"home": "residence", "work": "professional"}
         hidden = {tag: found[f"nyc193_{word}_checkins"] for tag, word in words.items()}
         tagged = {tag: found[f"nyc193_{word}_pois"] for tag, word in words.items()}
-    return _tagged(everyone, _sensitive_regions(everyone, 15), hidden, tagged, n)
+    return _tagged(everyone, _sensitive_regions(everyone, 15), hidden, tagged, n, hide)
 
 
 def tokyo(data: DataFolder, n: int = 359_054) -> Sensitive:
