@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from warner.experiments.experiment import Experiment
-from warner.experiments.papers.p2 import common, personal, worst_cases
+from warner.experiments.papers.p2 import attributes, budgets, personal, sizes, worst_cases
 
 _EVERY = {
     experiment.name: experiment
-    for experiment in (*common.EXPERIMENTS, *personal.EXPERIMENTS, *worst_cases.EXPERIMENTS)
+    for experiment in (
+        *budgets.EXPERIMENTS,
+        *sizes.EXPERIMENTS,
+        *attributes.EXPERIMENTS,
+        *personal.EXPERIMENTS,
+        *worst_cases.EXPERIMENTS,
+    )
 }
-_FIGURES = (5, 6, 7, 8, 9, 10, 11, 12, 13)
+_NAMES = ("5", "5-start", "6", "7", "8", "9", "10", "11", "12", "13")
 _TABLES = (1, 3, 4)
 EXPERIMENTS: tuple[Experiment, ...] = (
-    *(_EVERY[f"P2/fig{number}"] for number in _FIGURES),
+    *(_EVERY[f"P2/fig{name}"] for name in _NAMES),
     *(_EVERY[f"P2/table{number}"] for number in _TABLES),
 )

@@ -243,14 +243,18 @@ def _figure_8(name: str, metric: str, value: str) -> Experiment:
                 "At epsilon = ln K the error with places lies between those with no knowledge and "
                 "with the truth.",
                 _between(metric),
+                held=True,
             ),
             Claim(
                 "At epsilon 0.1 knowledge changes the error by less than a tenth.",
                 _no_matter(metric, 0.9, MANY),
+                held=False,
             ),
             Claim(
-                "So it is where as few people hide a region as in the paper.",
+                "At epsilon 0.1 knowledge changes the error by less than a tenth where as few "
+                "people as in the paper hide a region.",
                 _no_matter(metric, 0.9, ("Manhattan, few tags",)),
+                held=True,
             ),
             Claim(
                 "At epsilon = ln K the true distribution halves the error without knowledge.",
@@ -270,6 +274,7 @@ def _figure_8(name: str, metric: str, value: str) -> Experiment:
                         for city in CITIES
                     )
                 ),
+                held=True,
             ),
         ),
         pictures=(
@@ -303,6 +308,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             Claim(
                 "The places are nearer to the people with a tag than all people are.",
                 less("places", "all people", ("data", "tag"), by="knowledge", metric="TV"),
+                held=True,
             ),
         ),
         pictures=tuple(
@@ -333,21 +339,27 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         runs=100,
         quick_runs=10,
         claims=(
-            Claim("Theorem 1 holds in every run.", _theorem),
+            Claim("Theorem 1 holds in every run.", _theorem, held=True),
             Claim(
                 "The second term is largest without knowledge, less with places, and 0 with the "
                 "truth.",
                 _terms,
+                held=True,
             ),
             Claim(
-                "The l1 loss with the truth is the first term, within 10 %.",
-                _near_first,
+                "The l1 loss with the truth is the first term, within 10 %.", _near_first, held=True
             ),
             Claim(
-                "uRR has less l1 loss than uRAP, by less than 10 %.",
+                "uRR has less l1 loss than uRAP.",
+                less("uRR", "uRAP", ("data", "knowledge"), by="mechanism", metric="l1"),
+                held=True,
+            ),
+            Claim(
+                "uRR and uRAP have the same l1 loss, within 10 %.",
                 ratios_in(
-                    0.9, 1.0, "uRR", "uRAP", ("data", "knowledge"), by="mechanism", metric="l1"
+                    0.9, 1.1, "uRR", "uRAP", ("data", "knowledge"), by="mechanism", metric="l1"
                 ),
+                held=False,
             ),
         ),
         pictures=tuple(

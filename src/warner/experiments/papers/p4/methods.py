@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from warner.estimators import Estimator, Inversion, MaximumLikelihood
-from warner.estimators.literature import MixtureReduction
+from warner.estimators import Estimator, ExpectationMaximization, Inversion, MaximumLikelihood
 from warner.experiments.data_sets import DataFolder
 from warner.experiments.measure import Cell, Runs
 from warner.experiments.measures import EstimationError, People
@@ -22,7 +21,7 @@ MLE = "MLE"
 
 def stopped(delta: float) -> Estimator:
     """EM from the uniform distribution until |L_t - L_(t-1)| < delta [P4 alg 1]."""
-    return MixtureReduction("em", operation=None, tolerance=delta)
+    return ExpectationMaximization(tolerance=delta)
 
 
 METHODS: Mapping[str, Estimator] = {
