@@ -148,6 +148,13 @@ def _figure_7(name: str, metric: str, value: str, losses: Mapping[str, Loss]) ->
         differs="The General Social Survey stands for the census, drawn to 2,458,285 people, of "
         "whom 240,000 report. It does not ask for military service in five periods, so these five "
         "attributes are made from age and sex. " + SUMS,
+        conclusion="Same: with more attributes every mechanism errs more, and uRAP is robust. With "
+        "nine attributes at epsilon 0.1 RR, RAPPOR and uRR have a total variation of 1.00, 1.00 "
+        "and 0.95, and uRAP 0.31. The certified maximum takes milliseconds where P2's EM takes 18 "
+        "minutes to an hour and a half: it is in closed form for RR and uRR, and needs bit sums "
+        "alone for RAPPOR and uRAP."
+        if not squared
+        else "Same as in total variation.",
     )
 
 

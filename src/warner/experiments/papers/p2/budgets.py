@@ -88,7 +88,7 @@ def _figure_5(name: str, metric: str, value: str, losses: Mapping[str, Loss]) ->
     """Figure 5 of the total variation, or 10 of the squared error."""
     squared = metric == "MSE"
     few = ("Manhattan", "Tokyo")
-    slack, close, near = (1.1**2, 1.5**2, 1.25**2) if squared else (1.1, 1.5, 1.25)
+    slack, close, near = (1.21, 2.25, 1.56) if squared else (1.1, 1.5, 1.25)
     return Experiment(
         name=name,
         title=f"Common mechanism: {value} over epsilon",
@@ -127,14 +127,14 @@ def _figure_5(name: str, metric: str, value: str, losses: Mapping[str, Loss]) ->
                 held=True,
             ),
             Claim(
-                "At epsilon = ln K uRR errs at most a tenth more than no privacy, where few "
-                "values are sensitive.",
+                f"At epsilon = ln K uRR errs less than {slack:g} times as much as no privacy, "
+                "where few values are sensitive.",
                 near_open("uRR", slack, metric, few),
                 held=True,
             ),
             Claim(
-                "At epsilon = ln K uRR errs less than 1.5 times as much as no privacy, "
-                "in the survey.",
+                f"At epsilon = ln K uRR errs less than {close:g} times as much as no privacy, in "
+                "the survey.",
                 near_open("uRR", close, metric, ("survey",)),
                 held=True,
             ),
@@ -154,7 +154,7 @@ def _figure_5(name: str, metric: str, value: str, losses: Mapping[str, Loss]) ->
                 for method in ("emp+thr", EM)
             ),
             Claim(
-                "EM and emp+thr err the same within a quarter, for every private mechanism.",
+                f"EM and emp+thr err the same within {near:g} times, for every private mechanism.",
                 ratios_in(
                     1 / near,
                     near,
@@ -175,6 +175,22 @@ def _figure_5(name: str, metric: str, value: str, losses: Mapping[str, Loss]) ->
         pictures=_budget_pictures(metric, value),
         data=DATA,
         differs=DRAWN + SUMS,
+        conclusion=(
+            "The order of the mechanisms is the same as in total variation. A tenth of the total "
+            "variation is a hundredth of the squared error only where errors are spread alike, so "
+            "the factors here lie between."
+            if squared
+            else "The order is the same: the utility-optimised mechanisms err less in every cell, "
+            "and uRR meets the non-private line at epsilon = ln K. By emp they err 19 to 34 times "
+            "less where 2 to 4 % of the values are sensitive, by emp+thr 5 to 10 times and by EM "
+            "7 to 12 times, and by emp 4 times in the survey, where 21 % are. So one order of "
+            "magnitude is confirmed for few sensitive values, two are not. That EM and emp+thr "
+            "are very close is not confirmed: EM is the certified maximum here, which for RR at "
+            "small epsilon is nearly as far from the truth as possible. P2's EM starts at emp+thr "
+            "and stops early; figure 5-start shows that it stays there. emp+thr errs up to 1.3 "
+            "times as much as emp for uRAP and uRR at epsilon 1, because it spreads what is "
+            "below the threshold evenly over empty values too."
+        ),
     )
 
 
@@ -249,6 +265,10 @@ _STARTED = Experiment(
     ),
     data=(DATA[0], DATA[2]),
     differs=DRAWN + "P2 gives no number for the stop of its EM; here it is 0.1 and 1 nats.",
+    conclusion="Same: where EM starts at emp+thr and stops early, it errs as emp+thr or up to a "
+    "third less. For RR at epsilon 0.1 the first step gains too little, and EM does not leave its "
+    "start. The maximum of the same likelihood errs up to 1.6 times as much there. So P2's "
+    "closeness of EM and emp+thr is due to start and stop.",
 )
 
 

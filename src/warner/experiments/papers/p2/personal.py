@@ -291,6 +291,11 @@ def _figure_8(name: str, metric: str, value: str) -> Experiment:
         ),
         data=DATA[:2],
         differs=DRAWN + SUMS,
+        conclusion="The order is the same: knowledge of the places lies between none and the "
+        "truth. That knowledge hardly matters below epsilon 1 is so where as few people as in the "
+        "paper hide where they are (7 %), and not where 19 to 25 % do: knowledge then changes the "
+        "total variation of uRAP at epsilon 0.1 by up to 40 %. The second term of theorem 1 is in "
+        "proportion to the people who hide, whatever epsilon is.",
     )
 
 
@@ -326,6 +331,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         ),
         data=DATA[:2],
         differs=DRAWN,
+        conclusion="Same: the places approximate the people with a tag, and better than all people "
+        "do.",
     ),
     _figure_8("P2/fig13", "MSE", "sum of squared errors"),
     Experiment(
@@ -376,5 +383,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         ),
         data=DATA[:2],
         differs=DRAWN + SUMS,
+        conclusion="Same: the bound holds in every run, and its second term has the printed order. "
+        "With as few people hiding as in the paper the numbers are close to the printed ones: uRR "
+        "(I) 7.71 <= 2.05 + 8.44 hundredths (printed 6.73, 2.70, 7.34). uRR and uRAP differ more "
+        "than printed where knowledge is true: uRAP has up to 1.4 times the loss, because 17 and "
+        "39 values are sensitive.",
     ),
 )

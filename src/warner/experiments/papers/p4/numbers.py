@@ -178,6 +178,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         ),
         differs=f"P4 gives no number for its delta; EM stops at a step of less than {STOP} nats "
         "here. Total variations are means of 100 runs; the paper prints none.",
+        conclusion="Same: EM that stops early has a total variation of 0.02 on the binomial and "
+        "0.13 on the uniform distribution, the inversions 0.58 to 0.65. INV-P is more "
+        "similar to the truth than INV-N by the earth mover's distance (0.36 times), "
+        "not by total variation (1.1 times). The ablation: the certified maximum has "
+        "0.48, less than the inversions, and on the binomial 22 times as much as EM. "
+        "So the smooth curves of the paper are those of an EM far from the maximum.",
     ),
     Experiment(
         name="P4/fig13",
@@ -201,6 +207,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             )
             for data in ("binomial", "uniform")
         ),
+        conclusion="Same: the maximum has a total variation of 0.06 or less from the truth.",
     ),
     Experiment(
         name="P4/fig14",
@@ -241,5 +248,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             )
             for data in ("binomial", "uniform")
         ),
+        conclusion="X14",
     ),
 )

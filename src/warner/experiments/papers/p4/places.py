@@ -179,6 +179,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         pictures=(Picture("map", "column", y="row", log_y=True, value="check-ins"),),
         data=DATA,
         differs=DRAWN + "The white polygons of the figure are the palest cells here.",
+        conclusion="Same: of the check-ins at hand 216 of 384 cells have none.",
     ),
     Experiment(
         name="P4/fig8",
@@ -193,6 +194,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         pictures=(Picture("map", "column", y="row", value="check-ins"),),
         data=DATA,
         differs=DRAWN,
+        conclusion="Same: a tenth of the cells have 76 % of the check-ins.",
     ),
     Experiment(
         name="P4/fig9",
@@ -260,6 +262,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         ),
         data=DATA,
         differs=f"{DRAWN}{STOPS}Distances are means of 20 runs; the paper shows one.",
+        conclusion="Same order: noisy 0.533, INV-N 0.505, INV-P 0.460, EM 0.275. All are at or "
+        "above the printed ones, because the check-ins at hand lie in fewer cells. "
+        "The certified maximum has 0.370: P4's EM, with 0.2238, stopped well before "
+        "it. The stop matters little between 1 nat (0.316) and 0.01 nats (0.258).",
     ),
     Experiment(
         name="P4/fig10",
@@ -319,6 +325,13 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         pictures=(_box("TV", _TV), _box("EMD", _EMD, log_y=True)),
         data=DATA,
         differs=DRAWN + STOPS,
+        conclusion="Same for epsilon up to 1: EM has about half the total variation of the "
+        "inversions. At epsilon 2 it has 13 to 21 % less, and at 4 and 6 all methods "
+        "are the same within 5 %, so 'EM outperforms' does not hold there. The "
+        "ablation is the certified maximum: at epsilon 0.2 it has more total "
+        "variation (0.84) than INV-N (0.80) and EM (0.51), but a fifth of INV-N's "
+        "earth mover's distance. So the gain in total variation at small epsilon is "
+        "due to the early stop, and that in distance to the likelihood.",
     ),
     Experiment(
         name="P4/fig11",
@@ -376,6 +389,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         ),
         data=DATA,
         differs=DRAWN + STOPS + "Outputs are the cells of the grid.",
+        conclusion="Same: EM has 33 to 55 % less total variation than the inversions at epsilon "
+        "up to 1, and less at every epsilon. The exponential mechanism gives worse "
+        "estimates at the same epsilon; its exact privacy is better than declared.",
     ),
     Experiment(
         name="P4/fig12",
@@ -416,5 +432,13 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         data=DATA,
         differs=DRAWN + "EM is taken at its limit, the certified maximum; the EM that stops at a "
         f"step of less than {STOP} nats is shown beside it.",
+        conclusion="Not the same: from epsilon 2 on INV-P has the least total variation, the "
+        "certified maximum has 1 to 16 % more, and up to twice the earth mover's "
+        "distance. EM that stops at a step of less than 0.1 nats has more still, and "
+        "at epsilon 1 it does not leave the uniform distribution. The reason is in "
+        "the closed forms: what clipping adds is taken from all positive cells evenly "
+        "by the projection, and in proportion to their counts by the maximum, thus "
+        "mostly from the few cells with many check-ins. That the differences are not "
+        "substantial is the same.",
     ),
 )
