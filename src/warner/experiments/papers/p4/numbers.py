@@ -230,6 +230,20 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 held=False,
             ),
             Claim(
+                "EM that stops at a step of less than 0.1 nats has more than twice the total "
+                "variation of the maximum at epsilon 0.1 and 0.5.",
+                more(
+                    EM,
+                    MLE,
+                    ("data", "epsilon"),
+                    factor=2.0,
+                    metric="TV",
+                    epsilon=[0.1, 0.5],
+                ),
+                held=True,
+                ours=True,
+            ),
+            Claim(
                 "The maximum has no more total variation than INV-N, within 2 %.",
                 ratios_in(0.0, 1.02, MLE, "INV-N", ("data", "epsilon"), metric="TV"),
                 ours=True,
@@ -248,6 +262,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             )
             for data in ("binomial", "uniform")
         ),
-        conclusion="X14",
+        conclusion="In part: up to epsilon 1 the maximum and INV-P have the same total "
+        "variation within 5 %. At 2 and 4 the maximum has 8 to 19 % less than INV-P. INV-N has "
+        "11 to 43 % more than the maximum on the uniform distribution. EM that stops at a step of "
+        "less than 0.1 nats stays near its start here, at epsilon 0.1 and 0.5 with more than "
+        "twice the total variation of the maximum. So the EM of this figure ran close to the "
+        "maximum, unlike the EM of figures 2 and 9 to 11.",
     ),
 )
