@@ -71,7 +71,9 @@ def _x(altair: Any, picture: Picture, rows: list[dict[str, Any]]) -> Any:
     """The horizontal axis: a scale of numbers, or the texts in their order."""
     if all(isinstance(row[picture.x], (int, float)) for row in rows):
         scale = altair.Scale(type="log") if picture.log_x else altair.Scale(zero=False)
-        return altair.X(f"{picture.x}:Q", scale=scale, title=picture.x)
+        whole = all(row[picture.x] == int(row[picture.x]) for row in rows)
+        axis = altair.Axis(tickMinStep=1) if whole and not picture.log_x else altair.Axis()
+        return altair.X(f"{picture.x}:Q", scale=scale, title=picture.x, axis=axis)
     return altair.X(f"{picture.x}:N", sort=None, title=picture.x, axis=altair.Axis(labelAngle=0))
 
 
@@ -114,7 +116,7 @@ def _line(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], 
 
 
 def _bar(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], value: str) -> Any:
-    """Bars side by side."""
+    """Bars side by side; points where the axis is logarithmic and has no 0 to begin a bar at."""
     encoding = {
         "x": altair.X(f"{picture.x}:N", sort=None, title=picture.x, axis=altair.Axis(labelAngle=0)),
         "y": _y(altair, picture, value),
@@ -124,11 +126,13 @@ def _bar(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], v
             f"{picture.color}:N", sort=None, scale=altair.Scale(range=_TONES), title=picture.color
         )
         encoding["xOffset"] = altair.XOffset(f"{picture.color}:N", sort=None)
-    return (
-        base.mark_bar(stroke="#000000", strokeWidth=0.5)
-        .encode(**encoding)
-        .properties(width=_WIDTH, height=_HEIGHT)
-    )
+    if picture.log_y:
+        if picture.color is not None:
+            encoding["shape"] = altair.Shape(f"{picture.color}:N", sort=None, title=picture.color)
+        marks = base.mark_point(filled=True, size=70, stroke="#000000", strokeWidth=0.5)
+    else:
+        marks = base.mark_bar(stroke="#000000", strokeWidth=0.5)
+    return marks.encode(**encoding).properties(width=_WIDTH, height=_HEIGHT)
 
 
 def _box(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], value: str) -> Any:
@@ -147,7 +151,7 @@ def _box(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], v
         )
         encoding["xOffset"] = altair.XOffset(f"{picture.color}:N", sort=None)
     return (
-        base.mark_boxplot(extent="min-max", size=8)
+        base.mark_boxplot(extent="min-max", size=8, box={"stroke": "#000000", "strokeWidth": 0.7})
         .encode(**encoding)
         .properties(width=_WIDTH, height=_HEIGHT)
     )
