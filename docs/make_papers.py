@@ -1,7 +1,7 @@
 """Put the results of a full run of ``warner reproduce`` into docs/papers: pages, pictures, tables.
 
-    warner reproduce --all --data FOLDER -o reproduced
-    python docs/make_papers.py reproduced
+warner reproduce --all --data FOLDER -o reproduced
+python docs/make_papers.py reproduced
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from warner._core.sampling import Source
 from warner.channels import DirectChannel, SupportChannel, SupportRows
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.best_keep import best_keep
 from warner.mechanisms.bits import BitMechanism, all_patterns, independent_bit_table
 from warner.mechanisms.integer_law import two_widths
 from warner.mechanisms.unary_encoding import bit_thresholds
@@ -160,7 +161,9 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
         epsilon: budget in nats, of the sensitive values.
         sensitive: the values to protect, at least one.
         keep: t. ``"symmetric"`` for e^(epsilon/2) / (e^(epsilon/2) + 1), ``"optimized"`` for 1/2,
-            or a number in (0, 1).
+            ``"best"`` for the least worst-case l1 loss (to a thousandth, see
+            :func:`warner.mechanisms.best_keep.best_keep`), or a number in (0, 1). Headers hold the
+            number that ``"best"`` stands for.
 
     A report is K bits, packed 8 to a byte. Its tally is the K bit sums, or whole reports with
     ``keep_reports=True``.
@@ -188,6 +191,10 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
         keep: str | float = "symmetric",
     ) -> None:
         super().__init__(domain, epsilon, sensitive)
+        self._asked_keep = keep
+        if isinstance(keep, str) and keep == "best":
+            members = int(self.sensitive_mask.sum())
+            keep = best_keep(members, domain.size - members, self.requested)
         self.keep, self._keep_threshold, self._raise_threshold = bit_thresholds(
             keep, self.requested
         )
@@ -219,6 +226,10 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
 
     def parameters(self) -> dict[str, Any]:
         return {"sensitive": self.sensitive, "keep": self.keep}
+
+    def options(self) -> dict[str, Any]:
+        """``keep`` as asked for: the best number depends on how many values are sensitive."""
+        return {"keep": self._asked_keep}
 
     def thresholds(self) -> dict[str, str]:
         return {
