@@ -24,8 +24,6 @@ SCRIPTS = {
     "time_does_not_grow_with_people": ONE,
     "intervals_cover_the_truth": ONE,
     "products_grow_with_the_domain": ONE,
-    "likelihood_beats_inversion_on_places": ONE,
-    "protect_only_what_is_sensitive": ONE,
     "logspline_against_smoothed_em": ONE,
     "mixture_reduction_with_and_without_merging": ONE,
     "memory_of_unary_reports": ALL,

@@ -362,3 +362,22 @@ class Timed:
                     {"run": run, "method": method, "metric": "seconds", "value": min(taken)}
                 )
         return rows
+
+
+@dataclass(frozen=True)
+class Redrawn:
+    """An error whose setting is drawn anew in every run, such as which values are sensitive.
+
+    Attributes:
+        of: the error of a cell, from the cell, the run's generator and the data sets.
+    """
+
+    of: Callable[[Cell, np.random.Generator, DataFolder], EstimationError]
+
+    def rows(self, cell: Cell, runs: Runs, data: DataFolder) -> list[Row]:
+        """See :class:`Measure`."""
+        return [
+            row
+            for run, rng in runs
+            for row in self.of(cell, rng, data).rows(cell, [(run, rng)], data)
+        ]

@@ -54,9 +54,9 @@ def draw(experiment: Experiment, picture: Picture, table: Table) -> Any:
         else chosen.summary()
     )
     value = "value" if picture.kind == "box" else "mean"
-    # A logarithmic axis shows positive numbers alone.
     rows = [row for row in rows if row[value] == row[value]]
-    if picture.log_y:
+    # A logarithmic axis shows positive numbers alone; the shades of cells show 0 too.
+    if picture.log_y and picture.kind not in ("map", "heat"):
         rows = [row for row in rows if row[value] > 0]
     base = altair.Chart({"values": rows})
     panel = _PANELS[picture.kind](altair, base, picture, rows, value)
@@ -88,7 +88,9 @@ def _x(altair: Any, picture: Picture, rows: list[dict[str, Any]]) -> Any:
     """The horizontal axis: a scale of numbers, or the texts in their order."""
     if all(isinstance(row[picture.x], (int, float)) for row in rows):
         scale = altair.Scale(type="log") if picture.log_x else altair.Scale(zero=False)
-        return altair.X(f"{picture.x}:Q", scale=scale, title=picture.x)
+        whole = all(row[picture.x] == int(row[picture.x]) for row in rows)
+        axis = altair.Axis(tickMinStep=1) if whole and not picture.log_x else altair.Axis()
+        return altair.X(f"{picture.x}:Q", scale=scale, title=picture.x, axis=axis)
     return altair.X(f"{picture.x}:N", sort=None, title=picture.x, axis=altair.Axis(labelAngle=0))
 
 
@@ -134,14 +136,15 @@ def _line(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], 
         .mark_rule(opacity=0.5)
         .encode(x=x, y=altair.Y("low:Q", title=picture.value), y2="high:Q", **color)
     )
-    lines = base.mark_line(point=altair.OverlayMarkDef(filled=True, size=45))
+    size = 45 if len({row[picture.x] for row in rows}) <= 40 else 12
+    lines = base.mark_line(point=altair.OverlayMarkDef(filled=True, size=size))
     return altair.layer(lines.encode(x=x, y=y, **series), bars).properties(
         width=_WIDTH, height=_HEIGHT
     )
 
 
 def _bar(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], value: str) -> Any:
-    """Bars side by side."""
+    """Bars side by side; points where the axis is logarithmic and has no 0 to begin a bar at."""
     encoding = {
         "x": _places(altair, picture, rows),
         "y": _y(altair, picture, value),
@@ -151,11 +154,13 @@ def _bar(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], v
             f"{picture.color}:N", sort=None, scale=altair.Scale(range=_FILLS), title=picture.color
         )
         encoding["xOffset"] = altair.XOffset(f"{picture.color}:N", sort=None)
-    return (
-        base.mark_bar(stroke="#000000", strokeWidth=0.5)
-        .encode(**encoding)
-        .properties(width=_WIDTH, height=_HEIGHT)
-    )
+    if picture.log_y:
+        if picture.color is not None:
+            encoding["shape"] = altair.Shape(f"{picture.color}:N", sort=None, title=picture.color)
+        marks = base.mark_point(filled=True, size=70, stroke="#000000", strokeWidth=0.5)
+    else:
+        marks = base.mark_bar(stroke="#000000", strokeWidth=0.5)
+    return marks.encode(**encoding).properties(width=_WIDTH, height=_HEIGHT)
 
 
 def _box(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], value: str) -> Any:

@@ -51,7 +51,7 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
       :func:`warner.estimate` takes ``MaximumLikelihood()`` instead.
     - Places (Grid, Points): ``ExpectationMaximization("auto")``, because noise between places that
       are close cannot be inverted. It errs less than inversion and maximum likelihood
-      (bench/likelihood_beats_inversion_on_places).
+      (experiments P4/fig9 to P4/fig11).
     - Keys with values: ``PerKey()``, or ``KeyMeans()`` where values are rounded, because such
       reports identify means only.
     - Several attributes that are randomised separately: ``MaximumLikelihood()`` up to 1000
