@@ -27,13 +27,14 @@ def main(folder: Path) -> None:
         text = page.read_text()
         (PAPERS / page.name).write_text(text)
         for result in sorted((full / page.stem).glob("*/*")):
-            copy = target / f"{result.parent.name}-{result.name}"
+            copy = target / result.parent.name / result.name
+            copy.parent.mkdir(exist_ok=True)
             # A picture that the page does not show is left from an earlier form of an experiment.
-            if result.suffix == ".png" and f"({page.stem}/{copy.name})" in text:
+            if result.suffix == ".png" and f"({copy.relative_to(PAPERS)})" in text:
                 shrink(result, copy)
             elif result.suffix == ".csv" and result.stat().st_size <= LARGEST_TABLE:
                 shutil.copyfile(result, copy)
-        print(f"{page.stem}: {len(list(target.iterdir()))} files")
+        print(f"{page.stem}: {sum(1 for _ in target.glob('*/*'))} files")
 
 
 def shrink(picture: Path, copy: Path) -> None:
