@@ -25,6 +25,8 @@ _SHAPES = [
     "arrow",
 ]
 _TONES = ["#000000", "#b84300", "#0b6aa2", "#7a7a7a", "#4b9b5f", "#a05a9c", "#c9a227", "#6aaed6"]
+# Of areas: neighbours differ in lightness.
+_FILLS = ["#08306b", "#dddddd", "#5b9bd5", "#8c510a", "#fee391", "#b2182b", "#80cdc1", "#000000"]
 _SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]
 
 
@@ -59,12 +61,27 @@ def draw(experiment: Experiment, picture: Picture, table: Table) -> Any:
     base = altair.Chart({"values": rows})
     panel = _PANELS[picture.kind](altair, base, picture, rows, value)
     if picture.facet is not None:
+        order = list(dict.fromkeys(row[picture.facet] for row in rows))
         panel = panel.facet(
-            altair.Facet(f"{picture.facet}:N", sort=None, title=picture.facet), columns=2
-        ).resolve_scale(x="independent", y="independent")
+            altair.Facet(f"{picture.facet}:N", sort=order, title=picture.facet), columns=2
+        )
+        panel = _apart(panel, picture.kind)
     return panel.properties(
         title=altair.Title(picture.title or experiment.title, anchor="start", fontSize=12)
     ).configure_axis(grid=False, titleFontWeight="normal", labelLimit=300)
+
+
+def _apart(panel: Any, kind: str) -> Any:
+    """Panels with scales of their own.
+
+    Bars side by side share their places: an offset of its own for each panel has no width. Maps
+    have shades of their own, because one noisy panel would flatten the others.
+    """
+    if kind in ("bar", "box"):
+        return panel.resolve_scale(y="independent").resolve_axis(x="independent")
+    if kind in ("map", "heat"):
+        return panel.resolve_scale(x="independent", y="independent", color="independent")
+    return panel.resolve_scale(x="independent", y="independent")
 
 
 def _x(altair: Any, picture: Picture, rows: list[dict[str, Any]]) -> Any:
@@ -75,6 +92,17 @@ def _x(altair: Any, picture: Picture, rows: list[dict[str, Any]]) -> Any:
         axis = altair.Axis(tickMinStep=1) if whole and not picture.log_x else altair.Axis()
         return altair.X(f"{picture.x}:Q", scale=scale, title=picture.x, axis=axis)
     return altair.X(f"{picture.x}:N", sort=None, title=picture.x, axis=altair.Axis(labelAngle=0))
+
+
+def _places(altair: Any, picture: Picture, rows: list[dict[str, Any]]) -> Any:
+    """The horizontal axis of bars and boxes: numbers in order, texts as they come."""
+    numbers = all(isinstance(row[picture.x], (int, float)) for row in rows)
+    return altair.X(
+        f"{picture.x}:{'O' if numbers else 'N'}",
+        sort="ascending" if numbers else None,
+        title=picture.x,
+        axis=altair.Axis(labelAngle=0),
+    )
 
 
 def _y(altair: Any, picture: Picture, value: str) -> Any:
@@ -118,12 +146,12 @@ def _line(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], 
 def _bar(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], value: str) -> Any:
     """Bars side by side; points where the axis is logarithmic and has no 0 to begin a bar at."""
     encoding = {
-        "x": altair.X(f"{picture.x}:N", sort=None, title=picture.x, axis=altair.Axis(labelAngle=0)),
+        "x": _places(altair, picture, rows),
         "y": _y(altair, picture, value),
     }
     if picture.color is not None:
         encoding["color"] = altair.Color(
-            f"{picture.color}:N", sort=None, scale=altair.Scale(range=_TONES), title=picture.color
+            f"{picture.color}:N", sort=None, scale=altair.Scale(range=_FILLS), title=picture.color
         )
         encoding["xOffset"] = altair.XOffset(f"{picture.color}:N", sort=None)
     if picture.log_y:
@@ -138,7 +166,7 @@ def _bar(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], v
 def _box(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], value: str) -> Any:
     """Boxes of quartiles over runs, with whiskers to the least and the largest."""
     encoding = {
-        "x": altair.X(f"{picture.x}:N", sort=None, title=picture.x, axis=altair.Axis(labelAngle=0)),
+        "x": _places(altair, picture, rows),
         "y": altair.Y(
             f"{value}:Q",
             scale=altair.Scale(type="log" if picture.log_y else "linear", zero=False),
@@ -147,11 +175,16 @@ def _box(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], v
     }
     if picture.color is not None:
         encoding["color"] = altair.Color(
-            f"{picture.color}:N", sort=None, scale=altair.Scale(range=_TONES), title=picture.color
+            f"{picture.color}:N", sort=None, scale=altair.Scale(range=_FILLS), title=picture.color
         )
         encoding["xOffset"] = altair.XOffset(f"{picture.color}:N", sort=None)
     return (
-        base.mark_boxplot(extent="min-max", size=8, box={"stroke": "#000000", "strokeWidth": 0.7})
+        base.mark_boxplot(
+            extent="min-max",
+            size=10,
+            box={"stroke": "#000000", "strokeWidth": 0.5},
+            median={"color": "#e6550d", "thickness": 2},
+        )
         .encode(**encoding)
         .properties(width=_WIDTH, height=_HEIGHT)
     )

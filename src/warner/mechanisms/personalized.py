@@ -96,7 +96,7 @@ class Personalized(Mechanism):
             plain = _plain(common, domain, epsilon, sensitive, options)
             if plain is None:
                 assert domain is not None and epsilon is not None
-                made = _with_placeholders(common, domain, epsilon, tags, [], options)
+                made = common.with_placeholders(domain, epsilon, tags, [], options)
                 self._describe(made, None)
                 return
         else:
@@ -107,13 +107,8 @@ class Personalized(Mechanism):
                 rule = "is a mechanism, which has its domain, epsilon and options"
                 remedy = "Pass the class, or the mechanism and the tags alone"
                 raise ArgumentTypeError(message("common", rule, kind(common), remedy))
-        mechanism = _with_placeholders(
-            type(plain),
-            plain.domain,
-            plain.requested,
-            tags,
-            list(plain.sensitive),
-            plain.options(),
+        mechanism = plain.with_placeholders(
+            plain.domain, plain.requested, tags, plain.sensitive, plain.options()
         )
         self._describe(mechanism, plain)
 
@@ -272,20 +267,6 @@ def _plain(
     if not isinstance(sensitive, str) and hasattr(sensitive, "__len__") and not len(sensitive):
         return None
     return cls(domain, epsilon, sensitive=sensitive, **options)
-
-
-def _with_placeholders(
-    mechanism: type[UtilityOptimized],
-    domain: Domain,
-    epsilon: float,
-    tags: Sequence[str],
-    sensitive: list[Any],
-    options: Mapping[str, Any],
-) -> UtilityOptimized:
-    """The common mechanism over values and placeholders, all placeholders sensitive."""
-    extended = Tagged(domain, tags)
-    placeholders = extended.decode(np.arange(domain.size, extended.size))
-    return mechanism(extended, epsilon, sensitive=[*sensitive, *placeholders], **options)
 
 
 class Device:

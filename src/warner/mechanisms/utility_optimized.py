@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from warner._core.exact import ONE, check_representable, divide, exp, up
 from warner._core.sampling import Source
 from warner.channels import DirectChannel, SupportChannel, SupportRows
-from warner.domains import Domain
+from warner.domains import Domain, Tagged
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.best_keep import best_keep
 from warner.mechanisms.bits import BitMechanism, all_patterns, independent_bit_table
@@ -38,11 +38,56 @@ class UtilityOptimized(Mechanism):
         ArgumentError: no sensitive value, one outside the domain, or one twice.
     """
 
+    takes_tags = True
+
     sensitive_mask: np.ndarray
 
     def __init__(self, domain: Domain, epsilon: float, sensitive: Sequence[Any]) -> None:
         super().__init__(domain, epsilon)
         self.sensitive_mask = sensitive_mask(domain, sensitive)
+
+    @classmethod
+    def from_study(
+        cls,
+        domain: Domain,
+        epsilon: float,
+        options: Mapping[str, Any],
+        keys: Domain | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> Self:
+        if tags is None:
+            return super().from_study(domain, epsilon, options)
+        found, sensitive = dict(options), options.get("sensitive", [])
+        found.pop("sensitive", None)
+        if not isinstance(sensitive, list) or sensitive:
+            # Values that are sensitive for everyone are checked on the plain domain.
+            common = cls(domain, epsilon, **{**found, "sensitive": sensitive})
+            sensitive, found = common.sensitive, common.options()
+        return cls.with_placeholders(domain, epsilon, tags, sensitive, found)
+
+    @classmethod
+    def with_placeholders(
+        cls,
+        domain: Domain,
+        epsilon: float,
+        tags: Sequence[str],
+        sensitive: Sequence[Any],
+        options: Mapping[str, Any],
+    ) -> Self:
+        """The mechanism over values and placeholders, all placeholders sensitive.
+
+        Args:
+            domain: the plain domain.
+            epsilon: nats.
+            tags: at least one.
+            sensitive: the values that are sensitive for everyone, if any.
+            options: further arguments of the constructor.
+
+        Source: [P2 sec 5.1].
+        """
+        extended = Tagged(domain, tags)
+        placeholders = extended.decode(np.arange(domain.size, extended.size))
+        return cls(extended, epsilon, **{**options, "sensitive": [*sensitive, *placeholders]})
 
     def options(self) -> dict[str, Any]:
         """The constructor's arguments besides domain, epsilon and the sensitive values."""

@@ -56,7 +56,7 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
       reports identify means only.
     - Several attributes that are randomised separately: ``MaximumLikelihood()`` up to 1000
       combinations of values. On all tables of Adult it errs no more than inversion, and less where
-      inversion leaves the simplex (bench/joint_tables_of_adult). For larger tables
+      inversion leaves the simplex (experiment P5/tables-of-adult). For larger tables
       ``ExpectationMaximization("auto", start="independent")``, because the maximum takes long to
       compute and reports hardly distinguish combinations. On smaller tables it also errs less on
       average, but on some of them up to 1.5 times as much as inversion.
