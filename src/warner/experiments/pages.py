@@ -66,7 +66,7 @@ def paragraph(outcome: Outcome, pictures: Sequence[str], prefix: str = "") -> st
         "",
     ]
     if experiment.differs:
-        lines += [f"**The setting differs.** {experiment.differs}", ""]
+        lines += [f"**The setting differs.** {experiment.differs.strip()}", ""]
     about = (
         f"{len(cells)} cells, {runs} runs of each, {duration(outcome.seconds)} of processor time."
     )

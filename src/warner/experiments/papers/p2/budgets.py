@@ -265,8 +265,8 @@ _STARTED = Experiment(
     ),
     data=(DATA[0], DATA[2]),
     differs=DRAWN + "P2 gives no number for the stop of its EM; here it is 0.1 and 1 nats.",
-    conclusion="Same: where EM starts at emp+thr and stops early, it errs as emp+thr or up to a "
-    "third less. For RR at epsilon 0.1 the first step gains too little, and EM does not leave its "
+    conclusion="Same: where EM starts at emp+thr and stops early, it errs as emp+thr or up to 36 % "
+    "less. For RR at epsilon 0.1 the first step gains too little, and EM does not leave its "
     "start. The maximum of the same likelihood errs up to 1.6 times as much there. So P2's "
     "closeness of EM and emp+thr is due to start and stop.",
 )

@@ -181,9 +181,10 @@ def _figure_6(name: str, metric: str, value: str, losses: Mapping[str, Loss]) ->
         ),
         data=(DATA[0], DATA[2]),
         differs=DRAWN + SUMS,
-        conclusion="Same: uRAP is best at epsilon 0.1 and uRR at ln K, by emp and by EM. At ln K "
-        "uRR stays close to the non-private line up to 50 sensitive values, and uRAP up to 10; "
-        "uRAP then rises faster. Where all values are sensitive they are RR and RAPPOR.",
+        conclusion="Same: uRAP is best at epsilon 0.1 from five sensitive values on (with one it "
+        "is uRR), and uRR is best at ln K, by emp and by EM. At ln K uRR stays close to the "
+        "non-private line up to 50 sensitive values, and uRAP up to 10; uRAP then rises faster. "
+        "Where all values are sensitive they are RR and RAPPOR.",
     )
 
 
