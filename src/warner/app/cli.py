@@ -70,8 +70,8 @@ _COMPARED = (
     "uniform",
 )
 _METHOD_HELP = (
-    f"The estimator: {', '.join(METHODS)}. em takes a number of steps or auto: em:100, em:auto. "
-    "Default: the recommended one."
+    f"The estimator: {', '.join(METHODS)}. em takes a number of steps, auto or a start: em:100, "
+    "em:auto, em:histogram. Default: the recommended one."
 )
 
 Command = TypeVar("Command", bound=Callable[..., None])

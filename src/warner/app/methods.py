@@ -28,7 +28,16 @@ from warner.estimators.literature import (
     WienerFilter,
 )
 
-# What each name makes. ``em`` takes a number of steps or "auto": em:100, em:auto.
+# Where EM starts, by the word behind ``em:``; it then runs until a step gains less than _SETTLED
+# nats over all reports.
+_STARTS: dict[str, str | Estimator] = {
+    "histogram": "histogram",
+    "threshold": Inversion("threshold"),
+}
+_SETTLED = 1e-3
+
+# What each name makes. ``em`` takes a number of steps, "auto" or one of _STARTS: em:100, em:auto,
+# em:histogram.
 METHODS: dict[str, Callable[..., Estimator]] = {
     "inversion": Inversion,
     "project": partial(Inversion, "project"),
@@ -59,7 +68,9 @@ def method(name: str) -> Estimator:
 
     Args:
         name: one of ``METHODS``, in any case, or a synonym such as ``norm-sub``. ``em`` needs a
-            number of steps or ``auto``: ``em:100``, ``em:auto``.
+            number of steps, ``auto``, or a start: ``em:100``, ``em:auto``, ``em:histogram``.
+            From a start it runs until a step raises the log-likelihood of all reports by less
+            than 0.001 nats.
 
     Returns:
         The estimator, with its default options.
@@ -69,18 +80,23 @@ def method(name: str) -> Estimator:
 
     >>> method("em:50"), method("em:auto")
     (ExpectationMaximization(steps=50), ExpectationMaximization(steps='auto'))
+    >>> method("em:histogram")
+    ExpectationMaximization(start='histogram', tolerance=0.001)
     >>> method("norm-sub")
     Inversion(constraint='project')
     """
-    word, _, number = name.lower().partition(":")
+    word, _, detail = name.lower().partition(":")
     word = SYNONYMS.get(word) or word
-    known = ", ".join(METHODS).replace("em,", "em:STEPS, em:auto,")
+    if word == "em" and detail in _STARTS:
+        return ExpectationMaximization(start=_STARTS[detail], tolerance=_SETTLED)
+    em = "em:STEPS, em:auto, " + ", ".join(f"em:{start}" for start in _STARTS)
+    known = ", ".join(METHODS).replace("em,", f"{em},")
     if (
         word not in METHODS
-        or (word == "em") != bool(number)
-        or (number and not number.isdecimal() and number != "auto")
+        or (word == "em") != bool(detail)
+        or (detail and not detail.isdecimal() and detail != "auto")
     ):
         raise ArgumentError(message("method", f"must be one of {known}", repr(name)))
-    if number:
-        return METHODS[word](int(number) if number.isdecimal() else number)
+    if detail:
+        return METHODS[word](int(detail) if detail.isdecimal() else detail)
     return METHODS[word]()

@@ -34,7 +34,10 @@ class Status(Enum):
         "not moved: the steps left the start as it was, so the estimate says nothing about the "
         "reports; allow more steps, or use MaximumLikelihood()"
     )
-    STEP_LIMIT = "step limit reached before the gap asked for: allow more steps or a larger gap"
+    STEP_LIMIT = (
+        "step limit reached before the gap or the tolerance asked for: allow more steps, or a "
+        "larger gap or tolerance"
+    )
     OUTSIDE_SIMPLEX = (
         "outside the simplex: some estimates are negative or they do not sum to 1, which unbiased "
         "estimates may; use constraint='project' for a distribution"
@@ -136,6 +139,8 @@ class Fit:
         unique: for a maximum, the text on whether it is the only one, see
             ``warner.estimators.mle.uniqueness``.
         components: number of separate estimates where several values share one, else None.
+        bic: -2 log-likelihood + K' ln n, K' the number of separate estimates, for methods that
+            choose K' by it; lower is better.
         path: (steps + 1, 2), log-likelihood and gap before each step and at the end, if asked for.
         seconds: the time that the fit took.
         posterior: the posterior of the shares, for methods that have one.
@@ -151,6 +156,7 @@ class Fit:
     likelihood: str | None = None
     unique: str | None = None
     components: int | None = None
+    bic: float | None = None
     path: np.ndarray | None = field(default=None, repr=False)
     seconds: float | None = field(default=None, repr=False)
     posterior: PosteriorFit | None = field(default=None, repr=False)

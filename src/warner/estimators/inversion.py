@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from warner._core.checks import choice
+from warner._core.checks import choice, probability, show
+from warner._core.errors import ArgumentError, message
 from warner.estimators.base import Estimator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
@@ -35,27 +36,34 @@ class Inversion(Estimator):
             leaves it unbiased. ``"project"`` takes the Euclidean projection on the simplex
             (Norm-Sub). ``"normalize"`` sets negative entries to 0 and divides by the sum.
             ``"base-cut"`` keeps the largest entries while their sum is at most 1. ``"threshold"``
-            keeps the entries that a Bonferroni test at 5 % finds above 0, and spreads the rest
-            evenly over the others.
+            keeps the entries that a Bonferroni test at the level ``alpha`` finds above 0.
         weights: of the groups of people, where they use several mechanisms or budgets.
             ``"inverse-variance"`` has the least variance; ``"equal"`` takes the plain mean of the
             groups' inversions [P1 eq 13]. A single group is not affected.
+        alpha: of ``"threshold"``, in (0, 1): the probability that any absent value is kept, at
+            most. [P2] takes 0.05.
+        rest: of ``"threshold"``: ``"spread"`` gives the mass that is left evenly to the other
+            values [P2 sec 6]. ``"discard"`` gives them 0 and leaves the kept entries unbiased, so
+            that they need not sum to 1 [P2 sec 2.5].
 
     Raises:
-        ArgumentError: an unknown constraint or unknown weights.
+        ArgumentError: an unknown constraint, unknown weights or an unknown rest; or ``alpha`` or
+            ``rest`` without ``"threshold"``.
         IdentifiabilityError: different distributions make the same reports, so A has no left
             inverse.
 
-    Source: [P1 eqs 12, 13], [P2 sec 6], [P4 sec IX]; METHODS 5.
+    Source: [P1 eqs 12, 13], [P2 sec 2.5, sec 6], [P4 sec IX]; METHODS 5.
 
-    >>> Inversion("norm-sub")
-    Inversion(constraint='project')
+    >>> Inversion("norm-sub"), Inversion("threshold", alpha=0.01)
+    (Inversion(constraint='project'), Inversion(constraint='threshold', alpha=0.01))
     """
 
     summary: ClassVar[str] = "unbiased estimate by inversion of the channel, constrained as named"
 
     constraint: str | None = None
     weights: str = "inverse-variance"
+    alpha: float = 0.05
+    rest: str = "spread"
 
     def __post_init__(self) -> None:
         constraint = self.constraint
@@ -63,10 +71,26 @@ class Inversion(Estimator):
             constraint = SYNONYMS.get(constraint.lower(), constraint.lower())
         object.__setattr__(self, "constraint", choice("constraint", constraint, _CONSTRAINTS))
         choice("weights", self.weights, ("inverse-variance", "equal"))
+        probability("alpha", self.alpha)
+        choice("rest", self.rest, ("spread", "discard"))
+        for name in ("alpha", "rest"):
+            if self.constraint != "threshold" and getattr(self, name) != getattr(Inversion, name):
+                raise ArgumentError(
+                    message(
+                        name,
+                        "belongs to the constraint 'threshold'",
+                        show(getattr(self, name)),
+                        "Pass constraint='threshold', or leave it out",
+                    )
+                )
 
     def __repr__(self) -> str:
-        weights = "" if self.weights == "inverse-variance" else f", weights={self.weights!r}"
-        return f"Inversion(constraint={self.constraint!r}{weights})"
+        changes = "".join(
+            f", {name}={getattr(self, name)!r}"
+            for name in ("weights", "alpha", "rest")
+            if getattr(self, name) != getattr(Inversion, name)
+        )
+        return f"Inversion(constraint={self.constraint!r}{changes})"
 
     def _fit(self, data: LikelihoodData) -> Fit:
         channel = data.channel
@@ -82,12 +106,17 @@ class Inversion(Estimator):
         if self.constraint == "normalize":
             return Fit(normalize(raw), Status.EXACT if (raw > 0).any() else Status.NO_POSITIVE_MASS)
         if self.constraint == "base-cut":
-            shares = base_cut(raw)
-            if abs(shares.sum() - 1) < 1e-9:
-                return Fit(shares / shares.sum(), Status.EXACT)
-            return Fit(shares, Status.OUTSIDE_SIMPLEX)
+            return _kept(base_cut(raw))
         sd = np.sqrt(channel.variance_at_zero(project(raw)) / data.n)
-        return Fit(threshold(raw, sd), Status.EXACT)
+        shares = threshold(raw, sd, self.alpha, self.rest)
+        return _kept(shares) if self.rest == "discard" else Fit(shares, Status.EXACT)
+
+
+def _kept(shares: np.ndarray) -> Fit:
+    """The fit of shares (K,) of which some were set to 0, so that their sum need not be 1."""
+    if abs(shares.sum() - 1) < 1e-9:
+        return Fit(shares / shares.sum(), Status.EXACT)
+    return Fit(shares, Status.OUTSIDE_SIMPLEX)
 
 
 @dataclass(frozen=True)

@@ -206,7 +206,7 @@ def open_reports(path: str) -> ReportFile:
 
 
 def _parsed(path: str, text: bytes, rule: str) -> Any:
-    """The JSON ``text`` of a header or end; None where it is empty. ``rule`` is said of a bad one."""
+    """The JSON ``text`` of a header or end; None if it is empty, FileError with ``rule`` if bad."""
     try:
         return json.loads(text) if text else None
     except (ValueError, RecursionError):

@@ -67,7 +67,9 @@ def base_cut(v: np.ndarray) -> np.ndarray:
     return out
 
 
-def threshold(v: np.ndarray, sd: np.ndarray, alpha: float = 0.05) -> np.ndarray:
+def threshold(
+    v: np.ndarray, sd: np.ndarray, alpha: float = 0.05, rest: str = "spread"
+) -> np.ndarray:
     """Return significant estimates, and equal shares for the other values (emp+thr) [P2 sec 6].
 
     An estimate is significant above T = z(1 - alpha / K) sd, with the normal quantile z. The other
@@ -75,10 +77,14 @@ def threshold(v: np.ndarray, sd: np.ndarray, alpha: float = 0.05) -> np.ndarray:
     sum to more than 1, and where all are significant. There they are divided by their sum, and the
     other values get 0.
 
+    With ``rest="discard"`` the significant estimates stay as they are and the others are 0, so the
+    result need not sum to 1 [P2 sec 2.5].
+
     Args:
         v: unbiased estimates (K,).
         sd: the standard deviation (K,) of each at a true share of 0.
         alpha: the family-wise level of the Bonferroni test.
+        rest: ``"spread"`` or ``"discard"``, for the mass of the other values.
 
     >>> threshold(np.array([0.9, 0.05, -0.02]), np.full(3, 0.1)).round(3).tolist()
     [0.9, 0.05, 0.05]
@@ -86,6 +92,8 @@ def threshold(v: np.ndarray, sd: np.ndarray, alpha: float = 0.05) -> np.ndarray:
     kept = v > NormalDist().inv_cdf(1 - alpha / v.size) * sd
     mass = float(v[kept].sum())
     out = np.where(kept, v, 0.0)
+    if rest == "discard":
+        return out
     if mass > 1 or kept.all():
         return out / mass
     out[~kept] = (1 - mass) / np.count_nonzero(~kept)

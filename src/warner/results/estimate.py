@@ -18,6 +18,7 @@ from warner._core.errors import (
 from warner.estimators import Estimator, LogSpline, MaximumLikelihood
 from warner.estimators.fit import Fit
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.mle.objective import log_likelihood_at
 from warner.reports.tally import Tally
 from warner.results import charts, conditional, intervals, marginals, summaries, tables
 from warner.results.association import Association, cramers_v
@@ -125,6 +126,43 @@ class Estimate(Solution):
             different distributions make the same reports.
         """
         return intervals.available_kind(self, target)
+
+    def log_likelihood_at(self, theta: ArrayLike) -> float | np.ndarray:
+        """L(theta) = sum_i log Pr(report i | theta), of any distribution [P1 eq 15, P4 eq 10].
+
+        It is on the scale of ``log_likelihood``: the sum of the logarithms of all n reports'
+        probabilities, whatever the mechanisms. Where a tally has bit sums, it is the quasi-
+        likelihood, which sums over the bits of each report.
+
+        A marginal of a joint estimate has no likelihood of its own, so it is refused there.
+
+        Args:
+            theta: (K,) a distribution, or (..., K) several, such as a grid for a surface.
+
+        Returns:
+            Nats, -inf where a report would be impossible. A float for one distribution, else an
+            array (...).
+
+        Raises:
+            ArgumentTypeError: no numbers.
+            ArgumentError: another number of shares than K, or no distribution; or a marginal.
+
+        >>> from warner import Categorical, RandomizedResponse, estimate
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
+        >>> result = estimate(coin.tally(coin.randomize(["yes"] * 90 + ["no"] * 10)))
+        >>> result.log_likelihood_at([[0.9, 0.1], [0.1, 0.9]]).argmax().item()
+        1
+        """
+        if self.sums is not None:
+            raise ArgumentError(
+                message(
+                    "log_likelihood_at",
+                    "is of a joint estimate, not of its marginals",
+                    None,
+                    "Ask the joint estimate, or estimate(tally, attributes=[...]) anew",
+                )
+            )
+        return log_likelihood_at(self.data, theta)
 
     def mean(self) -> Quantity | tuple[Quantity, ...]:
         """The mean of the values, sum_x theta_x point_x; see :mod:`warner.results.summaries`.

@@ -90,6 +90,11 @@ class Solution:
         return self.fit.components
 
     @property
+    def bic(self) -> float | None:
+        """Of mixture reduction: -2 log-likelihood + components ln n, lower is better; else None."""
+        return self.fit.bic
+
+    @property
     def log_likelihood(self) -> float | None:
         """The log-likelihood in nats over all n reports, or None."""
         return self.fit.log_likelihood

@@ -61,6 +61,9 @@ def to_json(solution: Solution, level: float = 0.95, target: str = "population")
         "log_likelihood": solution.log_likelihood,
         "likelihood": solution.fit.likelihood,
         "unique": solution.fit.unique,
+        **(
+            {} if solution.bic is None else {"components": solution.components, "bic": solution.bic}
+        ),
         "interval": {
             "kind": available_kind(solution, target),
             "level": level,

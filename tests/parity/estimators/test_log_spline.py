@@ -15,7 +15,6 @@ from warner import Integers, Interval
 from warner.estimators.log_spline import (
     CoefficientPrior,
     Likelihood,
-    _grid,
     derivatives,
     design,
     fit_grid,
@@ -23,6 +22,7 @@ from warner.estimators.log_spline import (
     posterior,
     softmax,
 )
+from warner.estimators.log_spline.model_average import _grid
 from warner.results.from_tally import likelihood_data
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from warner._core.checks import choice, integer
+from warner._core.checks import choice, integer, real, show
 from warner._core.errors import (
     ArgumentError,
+    ImpossibleReportError,
     message,
 )
 from warner.channels import (
@@ -21,11 +21,20 @@ from warner.channels import (
 from warner.domains import Domain
 from warner.estimators.base import Estimator
 from warner.estimators.em.choice_of_steps import chosen_steps
-from warner.estimators.em.step import EMState, advance, moved_or_not, start_em
-from warner.estimators.fit import Fit, Status
+from warner.estimators.em.start import (
+    CheckedStart,
+    Start,
+    checked_start,
+    is_made_of_reports,
+    mixed_with_uniform,
+    repr_of_start,
+    start_at,
+    uniform_start,
+)
+from warner.estimators.em.step import MOST_STEPS, EMState, moved_or_not, run_em
+from warner.estimators.fit import Fit
 from warner.estimators.independent import Independent
 from warner.estimators.inversion import Inversion
-from warner.estimators.iteration import iterate
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import (
     certify,
@@ -34,9 +43,7 @@ from warner.estimators.mle.objective import (
     require_possible,
 )
 
-# Part of the uniform distribution in a start at the product of marginals: a share that starts at
-# 0 stays there.
-_EVEN = 0.01
+_STARTS = ("uniform", "independent", "histogram")
 # Steps that move theta by less than this in l1, or by less than one report's share, have not
 # moved it.
 _STILL = 1e-3
@@ -61,33 +68,64 @@ class ExpectationMaximization(Estimator):
     multinomially, which for bit sums splits every bit by itself. The choice costs three to four
     times as much as EM with that number of steps, and at least 300 steps.
 
+    With a ``tolerance`` EM runs until a step raises the log-likelihood of all n reports,
+    L = sum_i log Pr(report i | theta), by less than that: |L_t - L_(t-1)| < delta [P4 alg 1]. Small
+    steps say nothing of the distance from the maximum, so the status is ``STOPPED`` too.
+
     Args:
-        steps: the number of steps, at least 1, or ``"auto"``.
+        steps: the number of steps, at least 1, or ``"auto"``. With a tolerance the largest number;
+            None for 100,000.
         keep_path: whether the fit has a ``path`` (steps + 1, 2): log-likelihood and gap before each
             step and at the end.
-        start: ``"uniform"``. Or, for several attributes, ``"independent"``: the product of their
-            estimated marginals, with 1 % of the uniform distribution. Few steps then mean little
-            dependence. With ``"auto"`` each fold has its own start, 0 steps may be the best
-            number, and twice the best number are taken. For one attribute, and where reports do
-            not tell attributes apart, the two starts are the same.
+        start: the distribution at which the steps begin. Where the maximum is not unique, the limit
+            depends on it [P4 sec III-B].
+
+            - ``"uniform"``: 1 / K for every value.
+            - ``"histogram"``: the report histogram, not corrected, as ``Observed()`` has it [P1
+              alg 1]. In k-RR it is the share of the reports that name each value. In bits, subsets
+              and hashes it is the share that supports each value, divided by the sum of these
+              shares. Reports of numbers and places count for the nearest value. Several mechanisms
+              or budgets count by their numbers of people.
+            - an estimator, such as ``Inversion("threshold")`` [P2 sec 6]: its shares, the negative
+              ones counted as 0 and the sum made one.
+            - K numbers in the order of the domain: a distribution, used as it is. A value of share
+              0 is left out for good, because EM multiplies.
+            - ``"independent"``, for several attributes: the product of their estimated marginals,
+              with 1 % of the uniform distribution. Few steps then mean little dependence. For one
+              attribute, and where reports do not tell attributes apart, it is ``"uniform"``.
+
+            Where the histogram or the estimator has a share of 0, 1 % of the uniform distribution
+            is mixed in. A histogram of k-RR alone stays as it is: at the maximum a value that
+            nobody reported has the share 0 too. With ``"auto"`` each fold has its own start, 0
+            steps may be the best number, and twice the best number are taken, from any start but
+            ``"uniform"``.
+        tolerance: nats over all n reports, positive; None for exactly ``steps`` steps. Not with
+            ``"auto"``.
 
     Returns:
-        From ``fit``: a distribution with the status ``STOPPED`` or ``NOT_MOVED``.
+        From ``fit``: a distribution with the status ``STOPPED`` or ``NOT_MOVED``, or ``STEP_LIMIT``
+        where the steps ended before the tolerance was met.
 
     Raises:
-        ImpossibleReportError: a report was seen that has probability 0 under every value.
+        ImpossibleReportError: a report was seen that has probability 0 under every value, or, with
+            K numbers as the start, under every value with a positive share.
+        ArgumentError: a start of another length than K; or ``"histogram"`` where reports do not
+            point at values, as of ChannelMechanism and Repeated.
 
-    Source: [P1 sec 3.2], [P4 sec IV]; METHODS 0.
+    Source: [P1 sec 3.2, alg 1], [P2 sec 6], [P4 alg 1, sec III-B, IV]; METHODS 0, 5.
 
     >>> ExpectationMaximization(100), ExpectationMaximization("auto")
     (ExpectationMaximization(steps=100), ExpectationMaximization(steps='auto'))
+    >>> ExpectationMaximization(start="histogram", tolerance=0.01)
+    ExpectationMaximization(start='histogram', tolerance=0.01)
     """
 
     summary: ClassVar[str] = "expectation maximisation, stopped early: a regularised estimate"
 
-    steps: int | Literal["auto"]
+    steps: int | Literal["auto"] | None = None
     keep_path: bool = field(default=False, repr=False)
-    start: str = "uniform"
+    start: Start = "uniform"
+    tolerance: float | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.steps, str):
@@ -95,18 +133,46 @@ class ExpectationMaximization(Estimator):
                 raise ArgumentError(
                     message("steps", "must be a whole number or 'auto'", repr(self.steps))
                 )
-        else:
+        elif self.steps is not None:
             integer("steps", self.steps, 1)
-        choice("start", self.start, ("uniform", "independent"))
+        object.__setattr__(self, "start", checked_start(self.start, _STARTS))
         choice("keep_path", self.keep_path, (False, True))
+        if self.tolerance is None:
+            if self.steps is None:
+                raise ArgumentError(
+                    message(
+                        "steps",
+                        "must be given where there is no tolerance",
+                        None,
+                        "For example steps=100, steps='auto' or tolerance=0.001",
+                    )
+                )
+            return
+        if self.steps == "auto":
+            raise ArgumentError(
+                message("tolerance", "does not go with steps='auto'", None, "Leave one of them out")
+            )
+        if real("tolerance", self.tolerance) <= 0:
+            raise ArgumentError(message("tolerance", "must be positive", show(self.tolerance)))
 
     def __repr__(self) -> str:
-        start = "" if self.start == "uniform" else f", start={self.start!r}"
-        return f"ExpectationMaximization(steps={self.steps!r}{start})"
+        options = [] if self.steps is None else [f"steps={self.steps!r}"]
+        if self._start != "uniform":
+            options.append(f"start={repr_of_start(self._start)}")
+        if self.tolerance is not None:
+            options.append(f"tolerance={self.tolerance!r}")
+        return f"ExpectationMaximization({', '.join(options)})"
+
+    @property
+    def _start(self) -> CheckedStart:
+        """The start as ``__post_init__`` left it."""
+        start = self.start
+        assert isinstance(start, str | Estimator | tuple)
+        return start
 
     def _fit(self, data: LikelihoodData) -> Fit:
         if (
-            self.start == "independent"
+            self._start == "independent"
             and data.domain.attributes
             and (turned := self._by_name(data, data.domain))
         ):
@@ -114,41 +180,57 @@ class ExpectationMaximization(Estimator):
         channel, w = data.channel, data.weights
         rows, weights = channel.restrict_to_observed(w)
         require_possible(rows, weights)
-        start_from: Callable[[np.ndarray], np.ndarray] | None = None
-        if self.start == "independent" and _has_marginals(rows, weights, data.domain):
-            start_from = lambda v: _independence_start(replace(data, channel=rows, weights=v))
-        steps = (
-            chosen_steps(rows, weights, data.n, start_from)
-            if isinstance(self.steps, str)
-            else self.steps
-        )
-        theta = (
-            np.full(channel.shape[1], 1 / channel.shape[1])
-            if start_from is None
-            else start_from(weights)
-        )
+        begin = self._begin(data, rows, weights)
+        # A start that is made of reports needs all rows of the channel, in folds too.
+        made_of_reports = is_made_of_reports(self._start)
+        source = (channel, w) if made_of_reports else (rows, weights)
+        if isinstance(self.steps, str):
+            steps = chosen_steps(*source, data.n, begin)
+        else:
+            steps = MOST_STEPS if self.steps is None else self.steps
+        theta = uniform_start(channel.shape[1]) if begin is None else begin(source[1])
+        if isinstance(self._start, tuple):
+            _require_support(rows, weights, theta)
         path: list[tuple[float, float]] = []
 
         def observe(state: EMState) -> None:
             path.append((data.n * state.value, gap_of_score(channel, state.score)))
 
-        start = start_em(rows, weights, theta)
-        run = iterate(
-            start,
-            partial(advance, rows, weights),
-            lambda state, count: None,
+        run = run_em(
+            rows,
+            weights,
+            data.n,
+            theta,
+            self.tolerance,
             steps,
             observe if self.keep_path else None,
         )
-        least = min(_STILL, 1 / data.n)
-        fit = certify(data, run.state.shares, Status.STOPPED, run.steps)
-        fit = moved_or_not(fit, theta, data.n, least)
+        fit = certify(data, run.state.shares, run.status, run.steps)
+        if not made_of_reports:
+            fit = moved_or_not(fit, theta, data.n, min(_STILL, 1 / data.n))
         if not self.keep_path:
             return fit
         # Rows that tell the same were merged, which moves every log-likelihood by one number.
         shift = (fit.log_likelihood or 0.0) - data.n * log_likelihood(rows, weights, fit.shares)
         shifted = [(value + shift, missing) for value, missing in path[:-1]]
         return replace(fit, path=np.array([*shifted, (fit.log_likelihood, fit.gap)]))
+
+    def _begin(
+        self, data: LikelihoodData, rows: LikelihoodOperator, weights: np.ndarray
+    ) -> Callable[[np.ndarray], np.ndarray] | None:
+        """The start (K,) as a function of frequencies; None for the uniform distribution.
+
+        The frequencies are those of ``rows`` for the product of marginals, and of the data's
+        channel for a histogram and an estimator.
+        """
+        start = self._start
+        if start == "independent":
+            if not _has_marginals(rows, weights, data.domain):
+                return None
+            return lambda v: _independence_start(replace(data, channel=rows, weights=v))
+        if start == "uniform":
+            return None
+        return lambda v: start_at(start, replace(data, weights=v))
 
     def _by_name(self, data: LikelihoodData, domain: Domain) -> Fit | None:
         """The fit with attributes in the order of their names, turned back afterwards.
@@ -157,15 +239,15 @@ class ExpectationMaximization(Estimator):
         """
         names = list(domain.attributes)
         order = sorted(range(len(names)), key=names.__getitem__)
-        found = (
+        rearranged = (
             None
             if names == sorted(names)
             else data.channel.marginal(data.weights, domain.shape, order)
         )
-        if found is None:
+        if rearranged is None:
             return None
         other = domain.select([names[axis] for axis in order])
-        fit = self._fit(LikelihoodData(found[0], found[1], data.n, other))
+        fit = self._fit(LikelihoodData(*rearranged, data.n, other))
         return replace(
             fit,
             probabilities=summed(
@@ -183,6 +265,19 @@ class _Marginal(Estimator):
         return (Inversion("project") if plain else ExpectationMaximization("auto")).fit(data)
 
 
+def _require_support(rows: LikelihoodOperator, weights: np.ndarray, theta: np.ndarray) -> None:
+    """Refuse a given start that makes an observed report impossible."""
+    if ((weights > 0) & (rows.matvec(theta) <= 0)).any():
+        raise ImpossibleReportError(
+            message(
+                "start",
+                "gives a report that was seen the probability 0",
+                None,
+                "Give every value a positive share",
+            )
+        )
+
+
 def _has_marginals(channel: LikelihoodOperator, w: np.ndarray, domain: Domain) -> bool:
     """Whether reports of one attribute, or a closed form, give marginals to start from."""
     return bool(domain.attributes) and (
@@ -193,4 +288,4 @@ def _has_marginals(channel: LikelihoodOperator, w: np.ndarray, domain: Domain) -
 def _independence_start(data: LikelihoodData) -> np.ndarray:
     """The product of the marginals, mixed with the uniform distribution so that no share is 0."""
     shares = Independent(method=_Marginal()).fit(data).shares
-    return (1 - _EVEN) * shares + _EVEN / shares.size
+    return mixed_with_uniform(shares)

@@ -20,6 +20,7 @@ from warner.estimators.mle.objective import score_and_log_likelihood
 
 _MOST_LOST = 0.9  # the largest part of a share that a lengthened step takes
 _ROUNDING = 1e-13  # relative: rounding may lower a likelihood by this much
+MOST_STEPS = 100_000  # of a run to a tolerance
 _NOTHING = 1e-3  # nats over all reports: a start this close to the maximum needs no step
 
 
@@ -110,8 +111,9 @@ def run_em(
     w: np.ndarray,
     n: int,
     theta: np.ndarray,
-    tolerance: float,
-    most: int,
+    tolerance: float | None,
+    most: int = MOST_STEPS,
+    observe: Callable[[EMState], None] | None = None,
 ) -> Run[EMState]:
     """EM until a step raises the log-likelihood of all reports by less than ``tolerance``.
 
@@ -120,17 +122,21 @@ def run_em(
         w: frequencies (m,) of the rows.
         n: number of reports.
         theta: (K,), the start.
-        tolerance: nats over all n reports.
+        tolerance: nats over all n reports; None to take ``most`` steps.
         most: the largest number of steps.
+        observe: called with every state, the first and the last included.
 
     Returns:
-        The run; its status is ``STOPPED`` or ``STEP_LIMIT``.
+        The run; its status is ``STOPPED`` or, short of the tolerance, ``STEP_LIMIT``.
     """
 
     def stop(state: EMState, steps: int) -> Status | None:
+        if tolerance is None:
+            return Status.STOPPED if steps >= most else None
         return Status.STOPPED if n * state.gain < tolerance else None
 
-    return iterate(start_em(channel, w, theta), partial(advance, channel, w), stop, most)
+    start = start_em(channel, w, theta)
+    return iterate(start, partial(advance, channel, w), stop, most, observe)
 
 
 def moved_or_not(fit: Fit, start: np.ndarray, n: int, least: float) -> Fit:

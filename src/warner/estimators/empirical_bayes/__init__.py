@@ -9,7 +9,7 @@ The parts, in the order in which ``EmpiricalBayes`` uses them:
 ``noise.EstimateNoise``
     The unbiased estimates, moved to sum to one, and the likelihood of each share: binomial counts,
     products of them for several mechanisms, or normal. It chooses the atoms, the shares that the
-    prior can have. Without the move each estimate carries part of the error of the sum.
+    prior can have. Without the move each estimate carries a share of the error of the sum.
 
 ``neighbours.NeighbourPrediction``
     A second observation of each share, predicted from the other values by the spectrum along their
@@ -18,7 +18,7 @@ The parts, in the order in which ``EmpiricalBayes`` uses them:
 
 ``prior.LearnedPrior``
     The prior: parametric laws, averaged by how well they explain the estimates, and around them a
-    Dirichlet process of the values' own posteriors. Each value is left out of its own prior.
+    Dirichlet process of the values' posteriors. Each value is left out of its own prior.
     Without the parametric laws few or separate values confirm themselves. Without the Dirichlet
     process a distribution unlike every law is shrunk wrongly.
 
@@ -38,7 +38,7 @@ Two passes may follow, each only where it is worth more reports than it loses:
 
 ``estimator._without_collisions``
     For hashing with a small pool of seeds. Values collide in some seeds; the first posterior says
-    how much of a count belongs to other values, and this part is subtracted.
+    how much of a count belongs to other values, and that is subtracted.
 
 ``estimator._with_whole_reports``
     A report that supports a common value says less of the others that it supports. Support counts

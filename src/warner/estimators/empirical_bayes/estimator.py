@@ -33,7 +33,7 @@ class EmpiricalBayes(Estimator):
     values, if the data show that the order of the values says anything: neighbours that are alike,
     or a pattern that repeats. Up to 7 values there is too little to learn from. The prior is then
     a mixture of symmetric Dirichlet laws, and the sum is exact. The docstring of
-    ``warner.estimators.empirical_bayes`` says what each part is for.
+    ``warner.estimators.empirical_bayes`` says what each step is for.
 
     The fit's ``posterior`` gives draws. Up to 7 values they are exact. Beyond, shares are drawn one
     by one and moved onto the sum in proportion to their variances, and the prior counts as known.
@@ -149,11 +149,11 @@ class _SeparatePosteriors:
 
     def draws(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """(count, K) distributions: shares drawn one by one, then moved onto the sum."""
-        found = self.shares + np.sqrt(self.variance) * rng.standard_normal(
+        drawn = self.shares + np.sqrt(self.variance) * rng.standard_normal(
             (count, self.shares.size)
         )
-        found[:, self.values] = _sample(self.laws, self.atoms, count, rng)
-        return np.stack([project(move_to_sum(row, self.variance)) for row in found])
+        drawn[:, self.values] = _sample(self.laws, self.atoms, count, rng)
+        return np.stack([project(move_to_sum(row, self.variance)) for row in drawn])
 
 
 def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
@@ -162,16 +162,16 @@ def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
     out, variance = np.clip(noise.y, 0.0, 1.0), noise.variance(noise.y)
     target = 1 - float(out[apart].sum())
     mean = min(max(target / values.size, 1e-3 / noise.y.size), 1.0)
-    part = noise.subset(values)
-    atoms = part.atoms(mean)
-    data = part
+    together = noise.subset(values)
+    atoms = together.atoms(mean)
+    data = together
     rows, first, counts = data.rows()
-    if first.size > SETTINGS.most_rows and part.prediction is not None:
-        data = replace(part, prediction=None)
+    if first.size > SETTINGS.most_rows and together.prediction is not None:
+        data = replace(together, prediction=None)
         rows, first, counts = data.rows()
     prior = fit_prior(data.subset(first).likelihood(atoms), counts, atoms, mean, absolute)
     laws = tilt_to_sum(
-        prior.posteriors(part.likelihood(atoms), rows), atoms, target, variance[apart]
+        prior.posteriors(together.likelihood(atoms), rows), atoms, target, variance[apart]
     )
     means = laws @ atoms
     # What the tilt took from the values held apart.
@@ -189,7 +189,7 @@ def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
 def _without_collisions(
     data: LikelihoodData, noise: EstimateNoise, posterior: _Posterior
 ) -> EstimateNoise | None:
-    """Support counts of a pool of seeds, without the part that other values have in them.
+    """Support counts of a pool of seeds, without the collisions with other values.
 
     y = theta + (S - E[S | theta]) / gap at the posterior means theta. The collisions that are left
     come from the posterior variances, see ``warner.estimators.empirical_bayes.noise``.
@@ -202,9 +202,9 @@ def _without_collisions(
     if pool is None or noise.q is None or noise.gap is None:
         return None
     theta = posterior.shares
-    own = float(noise.variance(theta).mean()) * noise.n
+    count_noise = float(noise.variance(theta).mean()) * noise.n
     cross = data.n * float(posterior.variance.sum()) / (pool.seeds * (pool.buckets - 1))
-    worth = own / (own + cross)
+    worth = count_noise / (count_noise + cross)
     if worth * data.n <= SETTINGS.worthwhile_gain * noise.n:
         return None
     y = theta + channel.support_shares(data.weights - channel.matvec(theta)) / noise.gap
@@ -228,11 +228,11 @@ def _with_whole_reports(
     channel, size = data.channel, theta.size
     if noise.q is None or noise.direct or channel.rows_per_report != 1 or size < 2:
         return None
-    seen = int(np.count_nonzero(data.weights))
+    observed = int(np.count_nonzero(data.weights))
     if (
         data.n < SETTINGS.reports_per_value * size
-        or seen < size
-        or seen * size**2 > SETTINGS.whole_report_work
+        or observed < size
+        or observed * size**2 > SETTINGS.whole_report_work
     ):
         return None
     rows, w = channel.restrict_to_observed(data.weights)
@@ -274,10 +274,10 @@ def _common_quantile(posteriors: np.ndarray, atoms: np.ndarray, target: float) -
 
     def at(level: float) -> np.ndarray:
         cell = np.clip((below < level).sum(axis=1) - 1, 0, atoms.size - 1)
-        part = np.clip(
+        inside = np.clip(
             (level - below[every, cell]) / np.maximum(posteriors[every, cell], _TINY), 0.0, 1.0
         )
-        out: np.ndarray = edges[cell] + part * (edges[cell + 1] - edges[cell])
+        out: np.ndarray = edges[cell] + inside * (edges[cell + 1] - edges[cell])
         return out
 
     low, high = 0.0, 1.0

@@ -46,7 +46,7 @@ def predict_from_neighbours(y: np.ndarray, variance: np.ndarray) -> NeighbourPre
     """Predictions from K unbiased estimates y and the variances of their noise, (K,).
 
     Estimates above a cap are cut, v = min(y, cap), or the few largest would make up the spectrum.
-    Let m be the filtered d = v - mean, and h the part of itself that each value adds. Then
+    Let m be the filtered d = v - mean, and h the share of itself that each value adds. Then
     z = m - h d is uncorrelated with the noise of v_x (Stein), and v = mean + beta z + error + noise
     is a regression. Its slope says what z is worth. Its residuals, less the noise, give the size T
     of the errors. With var theta = beta^2 var z + T,
@@ -85,9 +85,11 @@ def predict_from_neighbours(y: np.ndarray, variance: np.ndarray) -> NeighbourPre
     error = max(rest - noise, 0.0) + max(rest, noise) * float(np.sqrt(2 / size))
     spread = error + beta**2 * power
     b = beta * power / spread
-    own = (power - b**2 * spread) / b**2
+    variance_left = (power - b**2 * spread) / b**2
     return NeighbourPrediction(
-        v.mean() + z / b, max(own, SETTINGS.finest_prediction**2 * float(variance.min())), cap
+        v.mean() + z / b,
+        max(variance_left, SETTINGS.finest_prediction**2 * float(variance.min())),
+        cap,
     )
 
 
@@ -104,7 +106,7 @@ def _cut_at(y: np.ndarray) -> float | None:
 
 
 def filtered(d: np.ndarray, noise: float) -> tuple[np.ndarray, float]:
-    """The filtered d (K,), of mean 0, and the part h that each value adds to itself.
+    """The filtered d (K,), of mean 0, and the share h that each value adds to itself.
 
     h = sum_x dm_x / dd_x / K is the mean. F = gain(p) U, p = |U|^2 / noise, of a complex number has
     derivatives that sum to 2 gain + 2 p gain'; of the real one at k = K / 2, to gain + 2 p gain'.
@@ -126,8 +128,8 @@ def gains(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Posterior mean and variance (F,) of P / (P + noise) at each frequency.
 
     p = |U|^2 / noise is exponential with mean 1 + P / noise. The prior of the powers P is learnt
-    from the other frequencies, all of them and once more those near. It lives on the powers 0 and
-    1/8, 1/4, .. of the noise's.
+    from the other frequencies, all of them and once more the near ones. It lives on the powers 0
+    and 1/8, 1/4, .. of the noise's.
     """
     high = max(4, int(np.log2(max(float(p.max()), 2.0)) + 2))
     keep = 1 / (1 + np.concatenate([[0.0], 2.0 ** np.arange(-3, high)]))

@@ -24,7 +24,7 @@ class SupportCounts:
 
     Attributes:
         n: number of reports.
-        share: (K,), the part of the reports that supports each value.
+        share: (K,), the share of the reports that supports each value.
         q, gap: (K,), q + gap t is expected at a true share t.
         direct: whether reports are values.
     """
@@ -84,13 +84,13 @@ class EstimateNoise:
         known = channel.average_support_law() if likelihood == "binomial" else None
         if known is None:
             plug = project(y)
-            _, own = channel.inverse_moments(plug)
+            _, at_value = channel.inverse_moments(plug)
             null = channel.variance_at_zero(plug)
-            found = cls(n, y, null, np.maximum(own - null, 0.0), None, None, False).balanced()
+            moved = cls(n, y, null, np.maximum(at_value - null, 0.0), None, None, False).balanced()
             return (
-                replace(found, groups=_groups(data, found.y - y))
+                replace(moved, groups=_groups(data, moved.y - y))
                 if likelihood == "binomial"
-                else found
+                else moved
             )
         q, gap = known.q, known.gap
         if (pool := channel.hash_pool()) is not None:
@@ -242,15 +242,15 @@ class EstimateNoise:
             if self.prediction is None
             else self.prediction.value / np.sqrt(self.prediction.variance)
         )
-        own = [
+        of_groups = [
             (group.share - group.q) / group.gap / np.sqrt(self.variance(self.y))
             for group in self.groups
         ]
-        seen = [
+        rounded = [
             np.broadcast_to(np.round(v / SETTINGS.row_width), place.shape)
-            for v in (place, prediction, *own)
+            for v in (place, prediction, *of_groups)
         ]
-        keys = np.stack([*seen, *self._kinds()])
+        keys = np.stack([*rounded, *self._kinds()])
         order = np.argsort(self.y, kind="stable")
         _, rows, counts = np.unique(keys[:, order], axis=1, return_inverse=True, return_counts=True)
         back = np.empty(order.size, dtype=np.int64)
@@ -275,22 +275,22 @@ def _pool_estimates(
     sum theta^2 / (seeds (g - 1)). That is less where seeds outnumber reports.
 
     Returns:
-        (the estimates, the part of the reports that they are worth).
+        (the estimates, the share of the reports that they are worth).
     """
     channel, size, n = data.channel, y.size, data.n
     even = np.full(size, 1 / size)
     mu = q + gap * even
-    own = float((mu * (1 - mu) / gap**2).mean())
+    count_noise = float((mu * (1 - mu) / gap**2).mean())
     free = pool.seeds * (pool.buckets - 1)
     exact = channel.shape[0] * size**2 <= SETTINGS.exact_pool_work
     inverted = (
-        min(1.0, own / float(channel.variance(even).mean()))
+        min(1.0, count_noise / float(channel.variance(even).mean()))
         if exact
         else max(1 - size / free, 1 / n)
     )
     plain = (channel.support_shares(data.weights) - q) / gap
-    power = max(float(plain @ plain) - size * own / n, 1 / size)
-    crossed = own / (own + n * power / free)
+    power = max(float(plain @ plain) - size * count_noise / n, 1 / size)
+    crossed = count_noise / (count_noise + n * power / free)
     return (plain, crossed) if crossed > inverted else (y, inverted)
 
 
@@ -316,14 +316,14 @@ def _groups(data: LikelihoodData, moved: np.ndarray) -> tuple[SupportCounts, ...
     groups = data.channel.split_groups(data.weights, data.n)
     if len(groups) < 2:
         return ()
-    found = []
-    for part, weights, n in groups:
-        law = part.support_law()
+    counts = []
+    for channel, weights, n in groups:
+        law = channel.support_law()
         if law is None:
             return ()
-        counted = law.q + law.gap * (part.invert(weights) + moved)
-        found.append(SupportCounts(float(n), counted, law.q, law.gap, part.reports_are_values))
-    return tuple(found)
+        counted = law.q + law.gap * (channel.invert(weights) + moved)
+        counts.append(SupportCounts(float(n), counted, law.q, law.gap, channel.reports_are_values))
+    return tuple(counts)
 
 
 def move_to_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:

@@ -54,7 +54,7 @@ def candidate_priors(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.nda
     """The candidate laws on the atoms, (F, J), each of mean ``mean``, and their weights (F,).
 
     There are Gamma laws of mean m/K (together: Dirichlet), such laws with the rest of the mass on
-    few large values, log-uniform on [1/K, 1], and laws with a part of the values absent. Gamma laws
+    few large values, log-uniform on [1/K, 1], and laws with some of the values absent. Gamma laws
     alone have half of the weight. An atom stands for the cell between its neighbours' midpoints.
     """
     from scipy.special import gammainc
@@ -73,8 +73,8 @@ def candidate_priors(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.nda
         )
         for g in cells:
             if bulk < 1:
-                own = float(g @ atoms)
-                large = (mean - own) / max(float(tail @ atoms) - own, _TINY)
+                bulk_mean = float(g @ atoms)
+                large = (mean - bulk_mean) / max(float(tail @ atoms) - bulk_mean, _TINY)
                 if not 0 < large < 0.5:
                     continue
                 g = (1 - large) * g + large * tail
@@ -201,8 +201,8 @@ def fit_prior(
     return LearnedPrior(
         base,
         [
-            (float(weight), *part)
-            for weight, part in zip(weights, parts, strict=True)
+            (float(weight), *component)
+            for weight, component in zip(weights, parts, strict=True)
             if weight > 1e-6
         ],
     )
@@ -214,12 +214,12 @@ def tilt_to_sum(
     """Posteriors (K, J) times exp(lambda a), so that their means sum to ``target``.
 
     This is the saddle point of the posterior given the sum. To first order it takes lambda times
-    each posterior variance from each mean. Values held apart take part with normal posteriors:
+    each posterior variance from each mean. Values held apart count with normal posteriors:
     their means move by lambda times their variances, and the target is less by that.
 
     Args:
         posteriors, atoms: (K, J), (J,).
-        target: the sum of the means of these values if those held apart did not move.
+        target: the sum of the means of these values if the values held apart did not move.
         noise: (L,), the variances of the values held apart.
     """
     with np.errstate(divide="ignore"):

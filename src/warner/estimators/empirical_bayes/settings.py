@@ -57,7 +57,7 @@ class Settings:
     lowest_atom: float = 0.03
     # Largest number of atoms; bounds the time of a fit.
     most_atoms: int = 1000
-    # Largest number of kinds of noise with atoms of their own; beyond, the least noise stands for
+    # Largest number of kinds of noise with separate atoms; beyond, the least noise stands for
     # all. Bounds the number of atoms.
     most_noise_kinds: int = 8
     # Values whose data are closer than this are one row of the prior's data. A quarter of
@@ -83,7 +83,7 @@ class Settings:
     power_sweeps: int = 25
     # No prediction where (slope / its standard error)^2 is below this; above, the squared slope is
     # reduced by as much. Without order the ratio is chi-square with 1 degree of freedom: above 5
-    # once in forty, half of those with the wrong sign.
+    # once in forty, half of these with the wrong sign.
     # tests/statistical, test_neighbours.py: labels in no order lose little.
     clear_slope: float = 5.0
     # The standard error holds for a z of its own. Shares in chance order make z too. Their
@@ -107,7 +107,7 @@ class Settings:
     bulks: tuple[float, ...] = (
         *(1.0, 0.93, 0.85, 0.75, 0.65, 0.5, 0.35, 0.2, 0.08, 0.03, 0.01, 0.001),
     )
-    # The part of the values that is present, in laws with absent values. Tuned as a grid.
+    # The share of the values that is present, in laws with absent values. Tuned as a grid.
     present: tuple[float, ...] = (0.1, 0.25, 0.5)
     # Pseudo-observations of the base law; infinity is the base alone.
     # tests/statistical, test_prior.py rejects (0.01,), the nonparametric prior.

@@ -48,7 +48,7 @@ class SmallDomainPosterior:
         """
         size, points = likelihood.shape
         length = 1 << (size * points - 1).bit_length()
-        scores, found = [], []
+        scores, posteriors = [], []
         for concentration in SETTINGS.dirichlet_concentrations:
             prior = _prior(concentration, size, points)
             spectra = np.fft.rfft(prior * likelihood, length, axis=1)
@@ -61,15 +61,15 @@ class SmallDomainPosterior:
             whole = float(np.fft.irfft(np.fft.rfft(prior, length) ** size, length)[points - 1])
             masses = laws.sum(axis=1, keepdims=True)
             scores.append(np.log(max(float(masses.mean()), _TINY)) - np.log(max(whole, _TINY)))
-            found.append(laws / np.maximum(masses, _TINY))
+            posteriors.append(laws / np.maximum(masses, _TINY))
         weights = np.exp(np.array(scores) - max(scores))
         weights /= weights.sum()
-        return cls(likelihood, weights, np.einsum("c,ckj->kj", weights, np.array(found)))
+        return cls(likelihood, weights, np.einsum("c,ckj->kj", weights, np.array(posteriors)))
 
     def draws(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """(count, K) draws: a concentration, then value by value.
 
-        Each value is drawn given those before it and what the rest must sum to.
+        Each value is drawn given the values before it and the sum of the others.
         """
         size, points = self.likelihood.shape
         out = np.empty((count, size))

@@ -21,14 +21,14 @@ from warner._core.errors import (
 )
 from warner.channels import LikelihoodOperator
 from warner.estimators.base import Estimator, repr_of_changes
-from warner.estimators.em.step import run_em
+from warner.estimators.em.expectation_maximization import ExpectationMaximization
+from warner.estimators.em.start import reports_are_values, uniform_start
 from warner.estimators.fit import Fit, status_of_parts
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.maximum_likelihood import MaximumLikelihood
-from warner.estimators.mle.objective import certify, require_possible
+from warner.estimators.mle.objective import certify
 from warner.metrics.simplex import normalize
 
-_STEPS = 100_000  # EM steps of one fit
 _LARGEST = 4096  # values; beyond, a matrix of their products is not formed
 _RUNS = 5  # simulations of the bootstrap
 _PRINTED = np.array([c * 10.0**-k for k in range(10, 0, -1) for c in range(1, 10)])  # [P1 sec 5.1]
@@ -64,15 +64,16 @@ class BiasCorrection(Estimator):
 
     Args:
         inner: the estimator that is corrected. It must not give an observed report the probability
-            0. None: EM as [P1] runs it, from the report histogram where reports are values, else
-            from the uniform start, until a step raises the log-likelihood of all n reports by less
-            than ``tolerance`` ([P1] says "until convergence" only). For bit sums None is the exact
-            maximum, because EM climbs K times slower there.
+            0. None: EM as [P1] runs it, from the report histogram to ``tolerance``
+            (``ExpectationMaximization(start="histogram", tolerance=tolerance)``) where reports are
+            values, and from the uniform start elsewhere ([P1] says "until convergence" only). For
+            bit sums None is the exact maximum, because EM climbs K times slower there.
         alpha: ``"published"``: chosen as in [P1], by one simulation with the report histogram as
-            the truth (the estimate, where reports are not values). ``"bootstrap"``: by five with
-            the estimate as the truth, from 0, the published ones, 1, .., 9 and 10, .., 90. Or a
-            number, at least 0: nothing is simulated. Random numbers are seeded by the counts, so
-            the same tally gives the same estimate.
+            the truth (the estimate, where reports are not values). ``"uniform"``: by one with the
+            uniform distribution as the truth, which [P1 sec 4.3] compared with the histogram.
+            ``"bootstrap"``: by five with the estimate as the truth, from 0, the published ones, 1,
+            .., 9 and 10, .., 90. Or a number, at least 0: nothing is simulated. Random numbers are
+            seeded by the counts, so the same tally gives the same estimate.
         ridge: lambda of [P1 eq 32].
         tolerance: nats over all n reports, where EM stops.
 
@@ -104,8 +105,8 @@ class BiasCorrection(Estimator):
                 message("inner", "must be None or an estimator object", kind(self.inner))
             )
         if isinstance(self.alpha, str):
-            choice("alpha", self.alpha, ("published", "bootstrap"))
-        elif real("alpha", self.alpha, "'published' and 'bootstrap' choose one") < 0:
+            choice("alpha", self.alpha, ("published", "uniform", "bootstrap"))
+        elif real("alpha", self.alpha, "'published', 'uniform' and 'bootstrap' choose one") < 0:
             raise ArgumentError(message("alpha", "must not be negative", show(self.alpha)))
         for name in ("ridge", "tolerance"):
             if real(name, getattr(self, name)) <= 0:
@@ -135,11 +136,10 @@ class BiasCorrection(Estimator):
         rng = np.random.default_rng(
             int.from_bytes(hashlib.blake2b(counts.tobytes(), digest_size=16).digest(), "little")
         )
-        published = self.alpha == "published"
-        truth = _histogram(channel, w) if published else None
+        truth = self._simulated_truth(data)
         if truth is None:
             truth = self._inner(data).shares if theta is None else theta
-        runs, alphas = (1, _PRINTED) if published else (_RUNS, _WIDE)
+        runs, alphas = (_RUNS, _WIDE) if self.alpha == "bootstrap" else (1, _PRINTED)
         losses = np.zeros(alphas.size)
         for _ in range(runs):
             drawn, weights = channel.simulate_tally(truth, n, rng)
@@ -147,6 +147,12 @@ class BiasCorrection(Estimator):
             corrected = [normalize(inner.shares - alpha * bias) for alpha in alphas]
             losses += [((shares - truth) ** 2).sum() for shares in corrected]
         return float(alphas[np.argmin(losses)])
+
+    def _simulated_truth(self, data: LikelihoodData) -> np.ndarray | None:
+        """p' of [P1 sec 4.3], the truth (K,) of the simulation; None for the estimate."""
+        if self.alpha == "uniform":
+            return uniform_start(data.domain.size)
+        return _histogram(data.channel, data.weights) if self.alpha == "published" else None
 
     def _inner_and_bias(self, data: LikelihoodData) -> tuple[Fit, np.ndarray]:
         """The fit that is corrected, and the estimate a (K,) of its bias."""
@@ -160,15 +166,9 @@ class BiasCorrection(Estimator):
         channel = data.channel
         if self.inner is not None or channel.rows_per_report != 1:
             return (self.inner or MaximumLikelihood()).fit(data)
-        rows, w = channel.restrict_to_observed(data.weights)
-        require_possible(rows, w)
-        # A share of 0 stays 0 under EM. At the maximum a value that no report names has the share
-        # 0 only if reports are values.
-        named = all(group.reports_are_values for group in channel.groups())
-        size = channel.shape[1]
-        first = channel.naive_estimate(data.weights) if named else np.full(size, 1 / size)
-        run = run_em(rows, w, data.n, first, self.tolerance, _STEPS)
-        return Fit(run.state.shares, run.status, iterations=run.steps)
+        # Elsewhere the histogram is no distribution of values, or has zeros that EM cannot leave.
+        start = "histogram" if reports_are_values(data) else "uniform"
+        return ExpectationMaximization(start=start, tolerance=self.tolerance).fit(data)
 
 
 def second_order(
@@ -223,11 +223,11 @@ def second_order(
 def _scores(
     channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """s_y = g_y / theta.g_y and w_y of the rows that were seen, in blocks: (b, K), (b,)."""
+    """s_y = g_y / theta.g_y and w_y of the observed rows, in blocks: (b, K), (b,)."""
     for rows, block in channel.blocks():
-        seen = w[rows] > 0
-        part = block[seen]
-        d = part @ theta
+        observed = w[rows] > 0
+        likelihoods = block[observed]
+        d = likelihoods @ theta
         if (d <= 0).any():
             raise ArgumentError(
                 message(
@@ -237,7 +237,7 @@ def _scores(
                     "Use MaximumLikelihood()",
                 )
             )
-        yield part / d[:, None], w[rows][seen]
+        yield likelihoods / d[:, None], w[rows][observed]
 
 
 def _histogram(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from warner._core.checks import (
 )
 from warner._core.errors import (
     ArgumentError,
+    ArgumentTypeError,
     IdentifiabilityError,
     message,
 )
@@ -25,6 +27,12 @@ from warner.estimators.base import Estimator, repr_of_changes
 from warner.estimators.em.step import run_em
 from warner.estimators.fit import Fit, Status, status_of_parts
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.literature.known_components import (
+    is_list,
+    known_components,
+    numbered,
+    require_present,
+)
 from warner.estimators.mle.maximum_likelihood import MaximumLikelihood
 from warner.estimators.mle.objective import (
     certify,
@@ -33,7 +41,6 @@ from warner.estimators.mle.objective import (
 )
 from warner.metrics.simplex import project
 
-_STEPS = 100_000  # EM steps of one fit
 _ENTRIES = 2**22  # of the columns that are formed at a time
 
 
@@ -77,7 +84,7 @@ class MixtureReduction(Estimator):
             as published, but the maximum for bit sums, where EM climbs K times slower.
         operation: ``"merge"``; ``"prune"`` leaves components out instead, share 0; None does
             neither: the inner fit alone.
-        select: the components that a round takes. ``"lowest"``: the lightest, at most half of those
+        select: the components that a round takes. ``"lowest"``: the lightest, at most half of all
             below the threshold, and two at least. ``"half"``: all of the lighter half that are
             below it, so the heavier half is kept (binary search). ``"window"``: the
             ceil(K / 2^round) adjacent values of least weight, all of them components alone, if
@@ -89,19 +96,32 @@ class MixtureReduction(Estimator):
             inverse of P3 eq 13, whose numerator should be squared). A component has the mean over
             its values.
         k_min: the least number of components. None for K / 4, rounded up.
-        premerge: whether all values whose unbiased estimate is not positive start in one component
-            (merge) or are left out (prune).
+        premerge: whether all values whose unbiased estimate is not positive, or tiny, start in one
+            component (merge) or are left out (prune). Values of ``groups`` stay in theirs.
+        tiny: standard deviations of a share, up to which an unbiased estimate is tiny; 0 where only
+            estimates that are not positive count. The deviations are those of ``tau``.
+        groups: prior knowledge: lists of values of which each list is one component from the start,
+            so that its values share one estimate. With ``operation=None`` these are the components,
+            chosen by hand. Else the reduction goes on from them.
+        absent: prior knowledge: values that nobody has. They are left out, share 0.
         tolerance: nats over all n reports. [P3] names none; its code takes 1e-3 e^epsilon for
             randomised response.
 
+    The fit's ``bic`` is the BIC of the components left, with the log-likelihood of all n reports.
+
     Raises:
-        ImpossibleReportError: a report was seen that has probability 0 under every value.
+        ImpossibleReportError: a report was seen that has probability 0 under every value, or under
+            every value that is not ``absent``.
         IdentifiabilityError: ``premerge`` where the channel has no inverse.
+        ArgumentError: a value of ``groups`` or ``absent`` that is not in the domain, or one that
+            stands there twice; or every value is absent.
 
     Source: [P3 algs 1-3, sec IV, V]; METHODS 5, 9.
 
     >>> MixtureReduction(), MixtureReduction("mle", operation=None)
     (MixtureReduction(), MixtureReduction(inner='mle', operation=None))
+    >>> MixtureReduction(operation=None, groups=[["rare", "very rare"]], absent=["unused"])
+    MixtureReduction(operation=None, groups=(('rare', 'very rare'),), absent=('unused',))
     """
 
     summary: ClassVar[str] = (
@@ -116,6 +136,9 @@ class MixtureReduction(Estimator):
     k_min: int | None = None
     premerge: bool = False
     tolerance: float = 1e-3
+    tiny: float = 0.0
+    groups: Sequence[Sequence[Any]] = ()
+    absent: Sequence[Any] = ()
 
     def __post_init__(self) -> None:
         if not (self.inner is None or self.inner in ("em", "mle")) and not isinstance(
@@ -135,6 +158,30 @@ class MixtureReduction(Estimator):
         if self.k_min is not None:
             integer("k_min", self.k_min, 1)
 
+        if real("tiny", self.tiny) < 0:
+            raise ArgumentError(message("tiny", "must not be negative", show(self.tiny)))
+        if self.tiny and not self.premerge:
+            raise ArgumentError(
+                message("tiny", "goes with premerge", show(self.tiny), "Pass premerge=True")
+            )
+        if not is_list(self.groups) or not all(map(is_list, self.groups)):
+            raise ArgumentTypeError(
+                message(
+                    "groups",
+                    "must be lists of values",
+                    kind(self.groups),
+                    "For example [['a', 'b'], ['c', 'd']]",
+                )
+            )
+        if not is_list(self.absent):
+            raise ArgumentTypeError(
+                message(
+                    "absent", "must be a list of values", kind(self.absent), "For example ['a']"
+                )
+            )
+        object.__setattr__(self, "groups", tuple(tuple(group) for group in self.groups))
+        object.__setattr__(self, "absent", tuple(self.absent))
+
     def __repr__(self) -> str:
         return repr_of_changes(self)
 
@@ -143,11 +190,15 @@ class MixtureReduction(Estimator):
         rows, weights = data.channel.restrict_to_observed(data.weights)
         require_possible(rows, weights)
         observed = replace(data, channel=rows, weights=weights)
-        labels = np.arange(size)
+        labels = known_components(data.domain, self.groups, self.absent)
+        if (labels < 0).any():
+            require_present(MergedChannel(rows, labels), weights)
         if self.premerge and self.operation is not None:
-            labels = self._reduced(labels, data.channel.invert(data.weights) <= 0)
-        even = np.full(size, 1 / size)
-        now = self._fitted(observed, labels, MergedChannel(rows, labels).gather(even))
+            labels = self._premerged(labels, data, observed)
+        start = MergedChannel(rows, labels).gather(np.full(size, 1 / size))
+        if self.absent:
+            start /= start.sum()
+        now = self._fitted(observed, labels, start)
         steps = now.steps
         least = -(-size // 4) if self.k_min is None else self.k_min
         if self.operation is not None and now.weights.size > least:
@@ -166,7 +217,20 @@ class MixtureReduction(Estimator):
         less = now.weights.size < size
         status = status_of_parts([now.status]) if less else now.status
         fit = certify(data, theta / theta.sum(), status, steps)
-        return replace(fit, components=now.weights.size if less else None)
+        return replace(
+            fit, components=now.weights.size if less else None, bic=_bic(fit, data.n, now)
+        )
+
+    def _premerged(
+        self, labels: np.ndarray, data: LikelihoodData, observed: LikelihoodData
+    ) -> np.ndarray:
+        """Labels with the single values of no or of tiny unbiased estimates reduced."""
+        estimates = data.channel.invert(data.weights)
+        most: np.ndarray | float = 0.0
+        if self.tiny:
+            most = self.tiny * deviations(data, observed.channel, observed.weights)
+        alone = np.bincount(labels[labels >= 0])[labels] == 1
+        return self._reduced(labels, (estimates <= most) & alone & (labels >= 0))
 
     def _reduced(self, labels: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Labels with the components of ``values`` (K,) merged or left out.
@@ -180,8 +244,7 @@ class MixtureReduction(Estimator):
         )
         if (left < 0).all():
             return labels
-        used, numbers = np.unique(left, return_inverse=True)
-        return numbers - int(used[0] < 0)
+        return numbered(left)
 
     def _following(self, data: LikelihoodData, now: _Mixture, chosen: np.ndarray) -> _Mixture:
         """The mixture with the components of some values (K,) reduced, fitted again."""
@@ -204,7 +267,6 @@ class MixtureReduction(Estimator):
                 data.n,
                 start,
                 self.tolerance,
-                _STEPS,
             )
             t, value, steps, status = run.state.shares, run.state.value, run.steps, run.status
         else:
@@ -259,6 +321,14 @@ class MixtureReduction(Estimator):
         return (np.isin(now.labels, order), level) if order.size > merging else (None, level)
 
 
+def _bic(fit: Fit, n: int, mixture: _Mixture) -> float | None:
+    """-2 n l + K' ln n of a fit, as papers print it; None where l is -inf."""
+    value = fit.log_likelihood
+    if value is None or not np.isfinite(value):
+        return None
+    return float(-2 * value + mixture.weights.size * np.log(n))
+
+
 def _window(
     theta: np.ndarray, single: np.ndarray, tau: np.ndarray, most: int, level: int, fewest: int
 ) -> tuple[np.ndarray | None, int]:
@@ -311,8 +381,8 @@ def averaged(
     first = np.unique(merged.labels, return_index=True)[1][merged.labels]
     if not (np.array_equal(law.q, law.q[first]) and np.array_equal(law.gap, law.gap[first])):
         return None
-    parts = w.reshape(-1, channel.shape[1])
-    counts = np.concatenate([merged.spread(merged.gather(part)) for part in parts])
+    tables = w.reshape(-1, channel.shape[1])
+    counts = np.concatenate([merged.spread(merged.gather(table)) for table in tables])
     total = float(counts.sum())
     return counts / total if total > 0 else None
 

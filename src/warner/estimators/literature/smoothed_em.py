@@ -13,7 +13,15 @@ from warner._core.errors import (
     message,
 )
 from warner.estimators.base import Estimator, require_order
-from warner.estimators.em.step import EMState, advance, em_step, moved_or_not
+from warner.estimators.em.start import (
+    CheckedStart,
+    Start,
+    checked_start,
+    is_made_of_reports,
+    repr_of_start,
+    start_at,
+)
+from warner.estimators.em.step import EMState, advance, em_step, moved_or_not, start_em
 from warner.estimators.fit import Fit, Status
 from warner.estimators.iteration import iterate
 from warner.estimators.likelihood_data import LikelihoodData
@@ -23,10 +31,12 @@ from warner.estimators.mle.objective import (
     score_and_log_likelihood,
 )
 
+_STARTS = ("uniform", "histogram")
+
 
 @dataclass(frozen=True)
 class SmoothedEM(Estimator):
-    """EM in which every step is followed by smoothing (EMS), from the uniform start.
+    """EM in which every step is followed by smoothing (EMS).
 
         theta <- S (theta * A' (w / A theta)), made to sum to one
         (S p)_x = p_(x-1) / 4 + p_x / 2 + p_(x+1) / 4,   at the ends (S p)_0 = 2/3 p_0 + 1/3 p_1
@@ -47,6 +57,7 @@ class SmoothedEM(Estimator):
         tolerance: nats over all reports, at least 0. Published: 1e-3 for EMS with the square wave
             (Li et al. 2020), which is the default; 1e-3 e^epsilon in the code of [P3].
         steps: the largest number of steps; published: 10,000.
+        start: as of ExpectationMaximization; published: ``"uniform"``.
 
     Raises:
         ArgumentError: the domain's values have no order, or are not on one line.
@@ -64,18 +75,30 @@ class SmoothedEM(Estimator):
 
     tolerance: float = 1e-3
     steps: int = 10_000
+    start: Start = "uniform"
 
     def __post_init__(self) -> None:
         if real("tolerance", self.tolerance) < 0:
             raise ArgumentError(message("tolerance", "must not be negative", show(self.tolerance)))
         integer("steps", self.steps, 1)
+        object.__setattr__(self, "start", checked_start(self.start, _STARTS))
+
+    def __repr__(self) -> str:
+        start = "" if self.start == "uniform" else f", start={repr_of_start(self._start)}"
+        return f"SmoothedEM(tolerance={self.tolerance!r}, steps={self.steps!r}{start})"
+
+    @property
+    def _start(self) -> CheckedStart:
+        """The start as ``__post_init__`` left it."""
+        assert isinstance(self.start, str | Estimator | tuple)
+        return self.start
 
     def _fit(self, data: LikelihoodData) -> Fit:
         require_order(data.domain, "SmoothedEM")
         rows, weights = data.channel.restrict_to_observed(data.weights)
         require_possible(rows, weights)
         n = data.n
-        uniform = np.full(rows.shape[1], 1 / rows.shape[1])
+        theta = start_at(self._start, data)
 
         def step(state: _Smoothed) -> _Smoothed:
             if rows.rows_per_report == 1:
@@ -93,11 +116,11 @@ class SmoothedEM(Estimator):
             settled = n * abs(state.gain) < self.tolerance or state.distance < 1 / n
             return Status.STOPPED if settled else None
 
-        score, value = score_and_log_likelihood(rows, weights, uniform)
-        start = _Smoothed(uniform, score, value, rows.rows_per_report)
+        first = start_em(rows, weights, theta)
+        start = _Smoothed(first.theta, first.score, first.value, first.pace)
         run = iterate(start, step, stop, self.steps)
         fit = certify(data, run.state.theta, Status.STOPPED, run.steps)
-        return moved_or_not(fit, uniform, n, 1 / n)
+        return fit if is_made_of_reports(self._start) else moved_or_not(fit, theta, n, 1 / n)
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,12 +72,12 @@ class WienerFilter(Estimator):
         raw = channel.invert(data.weights)
         total, _ = channel.inverse_moments(project(raw))
         noise = max(float(total.sum()) - 1, 0.0) / data.n
-        found = filtered(raw, noise, self.steps)
+        shares = filtered(raw, noise, self.steps)
         if self.constraint is None:
-            if (found >= 0).all():
-                return Fit(found / found.sum(), Status.EXACT, iterations=self.steps)
-            return Fit(found, Status.OUTSIDE_SIMPLEX, iterations=self.steps)
-        return Fit(project(found), Status.EXACT, iterations=self.steps)
+            if (shares >= 0).all():
+                return Fit(shares / shares.sum(), Status.EXACT, iterations=self.steps)
+            return Fit(shares, Status.OUTSIDE_SIMPLEX, iterations=self.steps)
+        return Fit(project(shares), Status.EXACT, iterations=self.steps)
 
 
 def filtered(v: np.ndarray, noise: float, steps: int | None = None) -> np.ndarray:

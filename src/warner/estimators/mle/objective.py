@@ -10,12 +10,16 @@ gap = max_x s_x - 1 nats per row. Every solver stops on the gap, and every fit r
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from warner._core.errors import ImpossibleReportError, message
+from warner._core.checks import numbers_of
+from warner._core.errors import ArgumentError, ImpossibleReportError, message
 from warner.channels import LikelihoodOperator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
 
+_ENTRIES = 2**22  # of the products that are formed at a time
+_ORDER = "Give one share for each value, in the order of the domain"
 WHOLE, SUPPORTS = "likelihood of the reports", "quasi-likelihood of the support counts"
 # Shares below these are tried at 0, the largest first.
 _SMALL_SHARES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-9)
@@ -60,6 +64,51 @@ def score(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> np.n
 def log_likelihood(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> float:
     """l(theta), nats per report; times n, the sum of all reports' log-probabilities."""
     return score_and_log_likelihood(channel, w, theta)[1]
+
+
+def log_likelihood_at(data: LikelihoodData, theta: ArrayLike) -> float | np.ndarray:
+    """n l(theta) of one distribution (K,) or of several (..., K), see Estimate.log_likelihood_at.
+
+    Distributions are multiplied by the channel together, in blocks.
+
+    Raises:
+        ArgumentTypeError: no numbers.
+        ArgumentError: another number of shares than K, or no distribution.
+    """
+    channel, size = data.channel, data.domain.size
+    thetas = numbers_of("theta", theta)
+    if thetas.ndim == 0 or thetas.shape[-1] != size:
+        raise ArgumentError(
+            message("theta", f"must have shape (..., {size})", str(thetas.shape), _ORDER)
+        )
+    columns = thetas.reshape(-1, size).T
+    if not np.isfinite(columns).all() or (columns < 0).any() or (_off(columns) > 1e-9).any():
+        worst = int(np.argmax(_off(columns))) if np.isfinite(columns).all() else 0
+        raise ArgumentError(
+            message(
+                "theta",
+                "must hold distributions: entries >= 0 that sum to 1",
+                f"sum {columns[:, worst].sum():.6g}",
+            )
+        )
+    observed = data.weights > 0
+    w = data.weights[observed]
+    copies = channel.rows_per_report
+    factors = np.broadcast_to(channel.log_factors_of(observed), w.shape)
+    values = np.empty(columns.shape[1])
+    step = max(1, _ENTRIES // max(channel.shape))
+    for first in range(0, values.size, step):
+        block = np.ascontiguousarray(columns[:, first : first + step])
+        d = np.maximum(channel.matvec(block)[observed] * copies, 0.0)
+        with np.errstate(divide="ignore"):
+            values[first : first + step] = w @ (np.log(d) + factors[:, None])
+    values *= data.n * copies
+    return float(values[0]) if thetas.ndim == 1 else values.reshape(thetas.shape[:-1])
+
+
+def _off(columns: np.ndarray) -> np.ndarray:
+    """The distances from 1 of the sums of several columns."""
+    return np.asarray(np.abs(columns.sum(axis=0) - 1))
 
 
 def gap_of_score(channel: LikelihoodOperator, s: np.ndarray) -> float:

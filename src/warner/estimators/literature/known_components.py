@@ -1,0 +1,82 @@
+"""Components of a mixture that are known beforehand: values that share one, and absent values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import show
+from warner._core.errors import ArgumentError, ImpossibleReportError, ValuesError, message
+from warner.channels import MergedChannel
+from warner.domains import Domain
+
+
+def is_list(values: Any) -> bool:
+    """Whether an argument is a list of values, as text is not."""
+    return isinstance(values, Sequence | np.ndarray) and not isinstance(values, str | bytes)
+
+
+def known_components(
+    domain: Domain, groups: Sequence[Sequence[Any]], absent: Sequence[Any]
+) -> np.ndarray:
+    """The component (K,) of every value by what is known beforehand, -1 for values that are absent.
+
+    Args:
+        domain: K values.
+        groups: lists of values, each of which is one component.
+        absent: values that nobody has.
+
+    Raises:
+        ArgumentError: a value outside the domain, or in two places; or nothing is left.
+
+    >>> from warner import Integers
+    >>> known_components(Integers(0, 4), [[1, 2]], [4]).tolist()
+    [0, 1, 1, 2, -1]
+    """
+    labels = np.arange(domain.size)
+    taken = np.zeros(domain.size, dtype=bool)
+    named = [("groups", group) for group in groups] + [("absent", absent)]
+    for name, values in named:
+        if not len(values):
+            continue
+        index = np.unique(_places(domain, name, values))
+        if taken[index].any():
+            raise ArgumentError(
+                message(name, "must name a value in one place only", show(list(values)))
+            )
+        taken[index] = True
+        labels[index] = index[0] if name == "groups" else -1
+    if (labels < 0).all():
+        raise ArgumentError(message("absent", "must leave a value", f"all {domain.size}"))
+    return numbered(labels)
+
+
+def _places(domain: Domain, name: str, values: Sequence[Any]) -> np.ndarray:
+    """The indices of values that an analyst names."""
+    try:
+        return domain.encode(list(values))
+    except ValuesError as error:
+        value = values[error.position]
+        rule = f"must be values of the domain of {domain.size}"
+    raise ArgumentError(message(name, rule, show(value)))
+
+
+def numbered(labels: np.ndarray) -> np.ndarray:
+    """Labels (K,) numbered 0, 1, .. in their order; negative ones become -1."""
+    used, numbers = np.unique(labels, return_inverse=True)
+    return numbers - int(used[0] < 0)
+
+
+def require_present(merged: MergedChannel, weights: np.ndarray) -> None:
+    """Refuse values that are called absent, but that a report must come from."""
+    if ((weights > 0) & (merged.matvec(np.ones(merged.shape[1])) <= 0)).any():
+        raise ImpossibleReportError(
+            message(
+                "absent",
+                "names values without which a report that was seen is impossible",
+                None,
+                "Leave out fewer values",
+            )
+        )

@@ -1,0 +1,96 @@
+"""Log-splines: a distribution over ordered values, as smooth as the reports say (METHODS 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from warner.estimators.base import Estimator, require_order
+from warner.estimators.fit import Fit, PosteriorFit, Status
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.log_spline.likelihood import Expansion, Likelihood
+from warner.estimators.log_spline.model_average import Draws, fit_grid, posterior
+from warner.estimators.mle.objective import certify, require_possible
+from warner.estimators.mle.uniqueness import Uniqueness
+
+_MANY_ROWS = 4  # rows per value from which on the likelihood is expanded
+_EXPANSIONS, _SETTLED = 5, 0.01  # the most expansions, and the change in l1 that ends them
+
+
+@dataclass(frozen=True)
+class LogSpline(Estimator):
+    """theta = softmax(X phi): log theta is a penalised cubic spline over the values.
+
+        phi* = argmax  n l(softmax(X phi)) + log prior(phi)
+        X phi = polynomial of degree < p  +  spline with white p-th differences  +  an atom per end
+        log Z = n l + log prior - 1/2 log det(H / 2 pi),   H the Hessian of minus both at phi*
+
+    Differences of order p = 3 leave log-quadratics, that is normal shapes, unpenalised; p = 2
+    exponential shapes; p = 1 the uniform shape. Small p suits jumps and spikes, large p smooth
+    shapes. Every (p, s) is a model with a proper prior. The spline's coefficients are normal; s is
+    their standard deviation over the domain, in units of log theta. The polynomial and each atom
+    have Cauchy(0, 1) priors. The atoms are the excess of the first and of the last value, where
+    clipping puts mass.
+
+    The estimate averages the models' theta at phi*, weighted by their Laplace evidence Z. Before
+    the data p is uniform on {1, 2, 3}, and s is flat on a geometric grid. The basis is doubled
+    while that raises the evidence. Values count as equally spaced, in their order.
+
+    The fit's ``posterior`` draws (count, K) distributions from the Laplace posterior. Quantiles of
+    smooth functionals over them (mean, quantile, mass of a range) are intervals. A draw chooses a
+    model by its weight; u = X (phi - phi*) is normal with covariance X H^-1 X'; theta is
+    proportional to theta* (u + sqrt(1 + u^2)). This is theta* exp(u) to second order, and it stays
+    small where theta* is almost 0. The draws hold if log theta is smooth. At jumps, and for single
+    shares, they do not know the error of smoothing.
+
+    Raises:
+        ArgumentError: the domain's values have no order, or are not on one line.
+        ImpossibleReportError: a report was seen that has probability 0 under every value.
+
+    Source: METHODS 5, 7; Eilers and Marx (1996) for the penalty, Gelman (2006) for the prior of s.
+
+    >>> LogSpline()
+    LogSpline()
+    """
+
+    summary: ClassVar[str] = (
+        "penalised maximum of the likelihood, the penalty chosen by marginal likelihood: smoother "
+        "than the maximum of the likelihood; if values next to each other should not be alike, use "
+        "MaximumLikelihood() instead"
+    )
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        require_order(data.domain, "LogSpline")
+        rows, weights = data.channel.restrict_to_observed(data.weights)
+        require_possible(rows, weights)
+        likelihood = Likelihood(rows, weights, data.n * rows.rows_per_report)
+        expand = (
+            (steady := rows.nearly_constant()) is not None
+            and bool(steady.steady.all())
+            and rows.shape[0] > _MANY_ROWS * rows.shape[1]
+        )
+        theta = np.full(rows.shape[1], 1 / rows.shape[1])
+        for _ in range(_EXPANSIONS):
+            if expand:
+                likelihood = Expansion(
+                    rows, weights, likelihood.count, likelihood.steps, centre=theta
+                )
+            models = fit_grid(likelihood)
+            # A model whose maximum was not found is left out, unless there is no other.
+            models = [model for model in models if model.converged] or models
+            chances = posterior(models)
+            before, theta = theta, chances @ np.stack([model.theta for model in models])
+            if not expand or np.abs(theta - before).sum() < _SETTLED:
+                break
+        status = Status.COMPLETED if models[0].converged else Status.STEP_LIMIT
+        fit = certify(data, theta / theta.sum(), status, likelihood.steps)
+        # With fewer different reports than values, what they leave open is the prior's word alone.
+        few = data.channel.shape[0] < data.channel.shape[1]
+        unique = Uniqueness.NOT_UNIQUE.value if few else None
+        return replace(
+            fit,
+            unique=unique,
+            posterior=PosteriorFit(Draws(models, chances), for_intervals=True),
+        )

@@ -1,0 +1,97 @@
+"""All orders and scales: their grid, their probabilities, and draws from their mixture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from warner.estimators.log_spline.basis import design
+from warner.estimators.log_spline.likelihood import Likelihood
+from warner.estimators.log_spline.penalized_maximum import Model, maximize_penalized
+
+_BASIS = 40  # B-splines to begin with
+_ORDERS = (1, 2, 3)
+# Standard deviations of log theta around its polynomial, in steps of sqrt(10). With 0.3 reports
+# cannot tell the curve from a polynomial. 100 is that of a normal shape whose standard deviation
+# is 2 % of the domain.
+_SCALES = tuple(10.0 ** (k / 2) for k in range(-1, 5))
+# Twice this is the finest basis: larger matrices cost more than they gain.
+_FINEST = 160
+# Share of coefficients that the reports must determine for a finer basis to be tried.
+_DETERMINED = 1 / 3
+_RISE = 1.0  # nats by which the evidence must rise for a finer basis
+_NEGLIGIBLE = 12.0  # nats below the best model at which an order's scales end
+
+
+def fit_grid(likelihood: Likelihood) -> list[Model]:
+    """Every order and scale, on the coarsest basis that a finer one does not improve."""
+    size = likelihood.rows.shape[1]
+    basis = min(_BASIS, size)
+    while True:
+        models = _grid(likelihood, basis)
+        best = models[int(np.argmax(posterior(models)))]
+        if basis == size or basis > _FINEST or best.determined() < _DETERMINED * best.phi.size:
+            return models
+        basis = min(2 * basis, size)
+        finer = maximize_penalized(
+            likelihood, design(size, basis, best.order), best.order, best.scale
+        )
+        if finer.evidence <= best.evidence + _RISE:
+            return models
+
+
+def posterior(models: list[Model]) -> np.ndarray:
+    """The models' probabilities: evidence times the prior.
+
+    The prior is flat in s, and so proportional to s on a geometric grid.
+    """
+    logs = np.array([model.evidence + np.log(model.scale) for model in models])
+    chances = np.exp(logs - logs.max())
+    out: np.ndarray = chances / chances.sum()
+    return out
+
+
+def _grid(likelihood: Likelihood, basis: int) -> list[Model]:
+    """The models of every order, its scales from small to large.
+
+    Each scale starts from the maximum of the one before. An order ends where larger scales cannot
+    reach the best model.
+    """
+    models: list[Model] = []
+    best = -np.inf
+    for order in _ORDERS[: basis - 1]:
+        x = design(likelihood.rows.shape[1], basis, order)
+        phi, before = None, -np.inf
+        for scale in _SCALES:
+            model = maximize_penalized(likelihood, x, order, scale, phi)
+            models.append(model)
+            best = max(best, model.evidence + np.log(scale))
+            if (
+                model.evidence < before
+                and model.evidence + np.log(_SCALES[-1]) < best - _NEGLIGIBLE
+            ):
+                break
+            phi, before = model.phi, model.evidence
+    return models
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """draws(count, rng) -> (count, K) from the mixture of the models' Laplace posteriors."""
+
+    models: list[Model]
+    chances: np.ndarray
+
+    def __call__(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        out = []
+        for model, some in zip(self.models, rng.multinomial(count, self.chances), strict=True):
+            if some:
+                normal = np.linalg.solve(
+                    model.factor.T, rng.standard_normal((model.phi.size, some))
+                )
+                columns = model.design.columns
+                u = (columns - model.theta @ columns) @ normal
+                theta = model.theta[:, None] * (u + np.sqrt(1 + u**2))
+                out.append((theta / theta.sum(axis=0)).T)
+        return rng.permutation(np.concatenate(out))
