@@ -1,12 +1,47 @@
-"""Expected errors in closed form, before anyone is asked: see :mod:`warner.design.theory`."""
+"""Expected errors and their bounds, before anyone is asked: see :mod:`warner.design.theory`.
+
+``expected_loss`` and ``worst_case_loss`` are of the inversion. ``fisher_information``,
+``cramer_rao`` and ``effective_sample_size`` bound any unbiased estimate.
+``maximum_likelihood_error``, ``second_order_error`` and ``reduction_error`` are of the maximum of
+the likelihood. ``inversion_squares``, ``independence_bound`` and ``rounding_error`` are of joint
+distributions, ``divergence_tail`` of many reports of one value, and the minimax figures of any
+mechanism.
+"""
 
 from __future__ import annotations
 
 from warner.design.theory import (
+    cramer_rao,
+    divergence_tail,
+    effective_sample_size,
     expected_loss,
+    fisher_information,
+    independence_bound,
     inversion_squares,
+    maximum_likelihood_error,
     minimax_rate,
+    minimax_sample_size,
+    prefers_sample_mean,
+    reduction_error,
+    rounding_error,
+    second_order_error,
     worst_case_loss,
 )
 
-__all__ = ["expected_loss", "inversion_squares", "minimax_rate", "worst_case_loss"]
+__all__ = [
+    "cramer_rao",
+    "divergence_tail",
+    "effective_sample_size",
+    "expected_loss",
+    "fisher_information",
+    "independence_bound",
+    "inversion_squares",
+    "maximum_likelihood_error",
+    "minimax_rate",
+    "minimax_sample_size",
+    "prefers_sample_mean",
+    "reduction_error",
+    "rounding_error",
+    "second_order_error",
+    "worst_case_loss",
+]

@@ -47,6 +47,7 @@ from warner.app.terminal import (
 )
 from warner.design.audits import audit as audit_mechanism
 from warner.design.comparison import compare as compare_methods
+from warner.design.losses import LOSSES
 from warner.design.planning import plan as make_plan
 from warner.estimators import Estimator
 from warner.reports.tally import Tally
@@ -472,10 +473,11 @@ def _as_json(data: Any) -> str:
 @_attributes
 @click.option(
     "--loss",
-    type=click.Choice(["l1", "l2", "w1"]),
+    type=click.Choice(tuple(LOSSES)),
+    metavar="LOSS",
     default="l2",
     show_default=True,
-    help="l2: sum of squared errors. l1: sum of absolute errors. w1: Wasserstein-1 distance.",
+    help=" ".join(f"{name}: {loss.words}." for name, loss in LOSSES.items()),
 )
 @click.option(
     "--runs",
@@ -504,7 +506,9 @@ def compare(
     """
     refuse_overwriting(plot_path, tally_file)
     rankings = {
-        name: compare_methods(part, _methods(method_names, part), loss, runs, attributes=names)
+        name: compare_methods(
+            part, _methods(method_names, part, loss), loss, runs, attributes=names
+        )
         for name, part, names in _asked(read_tallies(tally_file), only, joint)
     }
     if plot_path is not None:
@@ -516,10 +520,11 @@ def compare(
         show_comparison(name, result)
 
 
-def _methods(names: tuple[str, ...], part: Tally) -> list[Estimator]:
-    """The methods named, or the usual ones for the reports of a tally."""
+def _methods(names: tuple[str, ...], part: Tally, loss: str) -> list[Estimator]:
+    """The methods named, or the usual ones for the reports of a tally and a loss."""
     usual = _COMPARED_KEYS if part.header.get("mechanism") == "KeyValue" else _COMPARED
-    return [method(name) for name in names or usual]
+    of_mean = ("mean",) if LOSSES[loss].of_mean else ()
+    return [method(name) for name in names or (*usual, *of_mean)]
 
 
 @main.command()

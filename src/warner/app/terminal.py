@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 Side = Literal["left", "right"]
 
 _INTERVALS = {
-    "wald": "They are around the unbiased estimate, and each one holds on its own.",
-    "bootstrap": "They are of the bootstrap, and each one holds on its own.",
-    "posterior": "They are of the estimator's posterior, and each one holds on its own.",
+    "wald": "Each is around the unbiased estimate, and holds for its value, not for all at once.",
+    "bootstrap": "Each is from the bootstrap, and holds for its value, not for all at once.",
+    "posterior": "Each is from the posterior, and holds for its value, not for all at once.",
 }
 _NO_INTERVALS = "There are no intervals: different distributions make the same reports."
 WEIGHT = (
@@ -214,7 +214,7 @@ def _show_keys(result: Estimate, keys: list[dict[str, Any]], level: float) -> No
     out.print(_title(result), style="bold")
     out.print(table(columns, rows))
     out.print(
-        "The intervals are around the unbiased estimates, and each one holds on its own. Where few "
+        "Each interval is around an unbiased estimate, and holds for its value, not for all at once. Where few "
         "people have a key, the interval of its mean can be as wide as the range of values."
     )
     out.print(f"{_method_and_status(result)}\n")

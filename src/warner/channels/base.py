@@ -556,6 +556,28 @@ class Channel(LikelihoodOperator):
         self._require_whole_reports()
         return weights**2 @ self._dense
 
+    @property
+    def has_information(self) -> bool:
+        """Whether :meth:`information` is known."""
+        return self.rows_per_report == 1
+
+    def information(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The Fisher information of one whole report about theta (K,), in any direction.
+
+        Returns:
+            sum_y A_y A_y' / (A theta)_y, (K, K), over the reports with a positive probability at
+            theta. And a matrix (K, K), >= 0, whose range is spanned by the rows A_y of the others,
+            where the information is infinite.
+
+        Raises:
+            ArgumentError: the channel stores parts of reports, or is too large.
+        """
+        self._require_whole_reports()
+        d = self.matvec(theta)
+        positive = d > 0
+        information = self.gram(np.divide(1.0, d, out=np.zeros_like(d), where=positive))
+        return information, self.gram((~positive).astype(np.float64))
+
     def simulate(self, theta: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         """Simulated report frequencies (m,) of n people whose values are drawn from theta (K,)."""
         self._require_whole_reports()

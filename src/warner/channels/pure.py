@@ -12,6 +12,7 @@ from warner.channels.arrays import FloatArray, IntArray
 from warner.channels.axes import summed
 from warner.channels.base import Channel, CompositeChannel, LikelihoodOperator
 from warner.channels.descriptions import BlockMoments, SupportLaw
+from warner.channels.support_information import support_information
 
 _DRAWS = 2**19  # random numbers for which subsets are drawn one by one
 
@@ -164,6 +165,7 @@ class SupportChannel(SupportInverse, CompositeChannel):
 
     has_closed_inverse = True
     rows_are_bit_sums = True
+    has_information = True
 
     def __init__(self, size: int, q: Levels, gap: Levels, ones: int | None = None) -> None:
         self.shape = (2 * size, size)
@@ -212,6 +214,10 @@ class SupportChannel(SupportInverse, CompositeChannel):
             mean = c + bit * u + k * mean_other
             total = total + chance * (mean**2 + k * (1 - k / others) * scatter)
         return np.asarray(total)
+
+    def information(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """That of whole reports, which say more than their bit sums."""
+        return support_information(self.support_law(), theta)
 
     def block_moments(
         self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray

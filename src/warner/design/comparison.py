@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from warner import metrics
 from warner._core.checks import choice, integer, kind
 from warner._core.errors import (
     ArgumentError,
@@ -16,7 +15,8 @@ from warner._core.errors import (
     IdentifiabilityError,
     message,
 )
-from warner.design.ranking import Ranking, to_nine_digits
+from warner.design.losses import LOSSES
+from warner.design.ranked_results import Ranking, to_nine_digits
 from warner.estimators import Estimator
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
@@ -24,17 +24,6 @@ from warner.reports.tally import Tally
 from warner.results.charts import ranking, save
 from warner.results.from_tally import likelihood_data
 from warner.results.recommend import recommended
-
-LOSS_FUNCTIONS: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
-    "l2": metrics.sum_of_squares,
-    "l1": metrics.l1,
-    "w1": metrics.wasserstein1,
-}
-_LOSS_NAMES = {
-    "l2": "sum of squared errors",
-    "l1": "sum of absolute errors",
-    "w1": "Wasserstein-1 distance, in values",
-}
 
 
 @dataclass(frozen=True)
@@ -67,7 +56,7 @@ class Comparison(Ranking[RankedMethod]):
     """Estimators from the least error to the largest.
 
     Attributes:
-        results, loss, n, left_out: see :class:`warner.design.ranking.Ranking`.
+        results, loss, n, left_out: see :class:`warner.design.ranked_results.Ranking`.
         runs: number of simulated tallies.
     """
 
@@ -76,7 +65,7 @@ class Comparison(Ranking[RankedMethod]):
     @property
     def loss_name(self) -> str:
         """The loss in words."""
-        return _LOSS_NAMES[self.loss]
+        return LOSSES[self.loss].words
 
     def _settings(self) -> dict[str, Any]:
         return {"runs": self.runs}
@@ -116,11 +105,25 @@ def compare(
     and it suits methods that are like it. Differences of a few per cent therefore mean nothing,
     and a method that smooths is tried on a smooth truth.
 
+    The losses, of which MAE is the mean absolute error [P3 sec VII]:
+
+        "l2", "l1"      sums over values of squared and of absolute errors
+        "w1"            Wasserstein-1 distance, in values
+        "kl", "js"      Kullback-Leibler [P1 eq 7] and Jensen-Shannon [P1 eq 8] divergence, in nats
+        "mae_top"       MAE over the tenth of the values that are most common in theta_0
+        "mae_mean"      MAE of the mean, in the unit of the values; it ranks SampleMean() too
+        "mae_variance"  MAE of the variance, in squared units
+        "mae_range"     MAE of the shares of all ranges of a tenth and of four tenths of the values
+        "mae_quantile"  MAE of the nine deciles, in the unit of the values
+
+    Variances, quantiles and divergences are of distributions, so estimates outside the simplex are
+    first projected on it. "kl" leaves out methods for which it is infinite.
+
     Args:
         tally: one tally, or several as for :func:`warner.estimate`.
         methods: the estimators to compare, at least one.
-        loss: ``"l2"``, sum of squared errors; ``"l1"``, sum of absolute errors; ``"w1"``, the
-            Wasserstein-1 distance, for values in an order.
+        loss: one of the names above. "mae_mean" needs values with coordinates; "w1" and the last
+            three need values in an order.
         runs: number of simulated tallies, at least 2.
         rng: the source of the simulated tallies; None for the same tallies at every call.
         attributes: for tallies of several attributes, those whose joint distribution is wanted;
@@ -142,7 +145,7 @@ def compare(
     >>> len(ranking.results), ranking.results[0] is ranking.best, ranking.best.excess_error
     (3, True, 0.0)
     """
-    choice("loss", loss, tuple(LOSS_FUNCTIONS))
+    measured = LOSSES[choice("loss", loss, tuple(LOSSES))]
     integer("runs", runs, 2)
     if isinstance(methods, Estimator) or not isinstance(methods, Sequence) or not methods:
         raise ArgumentTypeError(
@@ -157,16 +160,7 @@ def compare(
         if not isinstance(method, Estimator):
             raise ArgumentTypeError(message("methods", "must all be estimators", kind(method)))
     data = likelihood_data(tally, attributes)
-    points = data.domain.points
-    if loss == "w1" and (points is None or points.shape[1] != 1):
-        raise ArgumentError(
-            message(
-                "loss",
-                "'w1' needs values in an order",
-                type(data.domain).__name__,
-                "Use 'l1' or 'l2'",
-            )
-        )
+    measured.require(loss, data.domain)
     rng = np.random.default_rng(0) if rng is None else rng
     truth = project(recommended(data.domain, data.channel).fit(data).shares)
     simulated = _simulated(data, truth, runs, rng)
@@ -174,7 +168,7 @@ def compare(
     for method in dict.fromkeys(methods):
         try:
             errors[method] = np.array(
-                [LOSS_FUNCTIONS[loss](method.fit(each).shares, truth) for each in simulated]
+                [measured.error(truth, method.fit(each), data.domain) for each in simulated]
             )
         except (ArgumentError, ArgumentTypeError, IdentifiabilityError) as problem:
             left_out[repr(method)] = str(problem)

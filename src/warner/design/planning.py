@@ -25,7 +25,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     message,
 )
-from warner.design.ranking import Ranking
+from warner.design.ranked_results import Ranking
 from warner.design.report_weight import report_weight
 from warner.design.theory import LOSSES, MAX_PEOPLE, expected_loss
 from warner.domains import Domain
@@ -92,7 +92,7 @@ class Plan(Ranking[RankedMechanism]):
     """Mechanisms from the least expected error to the largest.
 
     Attributes:
-        results, loss, n, left_out: see :class:`warner.design.ranking.Ranking`.
+        results, loss, n, left_out: see :class:`warner.design.ranked_results.Ranking`.
         no_protection: the same figures where answers are sent as they are. No mechanism errs less.
     """
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from warner import metrics
 from warner._core.checks import (
     choice,
     distribution,
@@ -34,8 +35,7 @@ from warner._core.errors import (
 )
 from warner.channels import Channel, KroneckerChannel, lifted, summed
 from warner.design.clusters import clusters_of
-from warner.design.comparison import LOSS_FUNCTIONS
-from warner.design.ranking import Ranking, to_nine_digits
+from warner.design.ranked_results import Ranking, to_nine_digits
 from warner.design.theory import LOSSES, inversion_squares
 from warner.domains import Domain, Product
 from warner.estimators import Estimator, Independent, Inversion
@@ -87,7 +87,7 @@ class SchemeComparison(Ranking[RankedScheme]):
     """Schemes from the least error to the largest.
 
     Attributes:
-        results, loss, n, left_out: see :class:`warner.design.ranking.Ranking`.
+        results, loss, n, left_out: see :class:`warner.design.ranked_results.Ranking`.
         runs: number of simulated tallies for each scheme.
         epsilon: total budget in nats.
     """
@@ -233,7 +233,7 @@ def _tried(
         for _ in range(question.runs)
     ]
     epsilons = [float(mechanism.epsilon) for mechanism in mechanisms]
-    loss = LOSS_FUNCTIONS[question.loss]
+    loss = metrics.l1 if question.loss == "l1" else metrics.sum_of_squares
     independent = np.prod(
         [lifted(summed(theta, shape, group), shape, group) for group in scheme.groups], axis=0
     )

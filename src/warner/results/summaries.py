@@ -331,15 +331,20 @@ def variance(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
     return _each(estimate, [Variance(axis, estimate.domain.bin_width) for axis in points.T])
 
 
+def cumulative_on(domain: Domain) -> Cumulative:
+    """The cumulative shares on a domain whose values lie on a line."""
+    points = _line(domain, "quantile")
+    order, edges = np.argsort(points, kind="stable"), domain.edges
+    return Cumulative(points[order] if edges is None else edges, order)
+
+
 def quantile(estimate: Solution, q: float) -> Quantity:
     """Return the quantile at ``q`` in [0, 1]: see ``Estimate.quantile``."""
-    points = _line(estimate.domain, "quantile")
+    _line(estimate.domain, "quantile")
     q = real("q", q)
     if not 0 <= q <= 1:
         raise ArgumentError(message("q", "must lie in [0, 1]", show(q)))
-    order, edges = np.argsort(points, kind="stable"), estimate.domain.edges
-    edges = points[order] if edges is None else edges
-    return _quantity(estimate, Quantile(Cumulative(edges, order), q))
+    return _quantity(estimate, Quantile(cumulative_on(estimate.domain), q))
 
 
 def mass(estimate: Solution, low: float, high: float) -> Quantity:

@@ -63,9 +63,9 @@ class EmpiricalBayes(Estimator):
     """
 
     summary: ClassVar[str] = (
-        "posterior under a prior learnt from the shares themselves: pulled towards what is common, "
-        "so that all shares together err least; for shares that are right on average one by one "
-        "use Inversion()"
+        "the posterior mean under a prior that is learnt from the reports; it shrinks the shares, "
+        "so that the error of all shares together is least; Inversion() gives each share without "
+        "bias"
     )
 
     loss: str = "squared"

@@ -25,7 +25,7 @@ class Ranking(Generic[Result]):
 
     Attributes:
         results: one or more, sorted by error.
-        loss: ``"l1"``, ``"l2"`` or ``"w1"``, the loss that ``error`` is a mean of.
+        loss: the name of the loss that ``error`` is a mean of, such as ``"l2"``.
         n: number of people.
         left_out: {name: reason}, the candidates that cannot be used here.
     """

@@ -1,0 +1,135 @@
+"""The losses that methods are compared by: one table for Python and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from warner import metrics
+from warner._core.errors import ArgumentError, message
+from warner.domains import Domain
+from warner.estimators.fit import Fit
+from warner.metrics.simplex import project
+from warner.results.summaries import Quantile, cumulative_on
+
+_WIDTHS = (0.1, 0.4)  # shares of the values that a range holds
+_DECILES = np.arange(1, 10) / 10
+_TOP = 0.1
+
+
+@dataclass(frozen=True)
+class Loss:
+    """One way to measure how far an estimate is from the truth.
+
+    Attributes:
+        words: the loss in words, with its unit.
+        error: (truth (K,), fit, domain) -> the loss.
+        axes: how values must lie: ``"any"``, ``"places"`` (with coordinates) or ``"line"``.
+        of_mean: whether it is the mean's, which methods estimate that do not estimate shares.
+    """
+
+    words: str
+    error: Callable[[np.ndarray, Fit, Domain], float]
+    axes: str = "any"
+    of_mean: bool = False
+
+    def require(self, name: str, domain: Domain) -> None:
+        """Refuse a domain whose values do not lie as the loss needs.
+
+        Raises:
+            ArgumentError: values without coordinates, or not on a line.
+        """
+        points = domain.points
+        if self.axes == "any" or (
+            points is not None and (self.axes == "places" or points.shape[1] == 1)
+        ):
+            return
+        rule = "values in an order" if self.axes == "line" else "values that are numbers or places"
+        raise ArgumentError(
+            message("loss", f"{name!r} needs {rule}", type(domain).__name__, "Use 'l1' or 'l2'")
+        )
+
+
+def _of_shares(
+    function: Callable[[np.ndarray, np.ndarray], float],
+) -> Callable[[np.ndarray, Fit, Domain], float]:
+    """A loss of the shares as estimated, which may lie outside the simplex."""
+    return lambda truth, fit, domain: function(truth, fit.shares)
+
+
+def _of_distribution(
+    function: Callable[[np.ndarray, np.ndarray], float],
+) -> Callable[[np.ndarray, Fit, Domain], float]:
+    """A loss of the shares, projected on the simplex where they lie outside."""
+    return lambda truth, fit, domain: function(truth, _distribution(fit))
+
+
+def _distribution(fit: Fit) -> np.ndarray:
+    """The estimated shares; outside the simplex, their projection."""
+    shares = fit.shares
+    inside = (shares >= 0).all() and abs(shares.sum() - 1) <= 1e-9
+    return shares if inside else project(shares)
+
+
+def _mean(truth: np.ndarray, fit: Fit, domain: Domain) -> float:
+    """The distance of the estimated mean from the true one."""
+    points = np.asarray(domain.points)
+    if fit.mean is None:
+        return metrics.mean_error(truth, fit.shares, points)
+    return float(np.linalg.norm(fit.mean.value - truth @ points))
+
+
+def _variance(truth: np.ndarray, fit: Fit, domain: Domain) -> float:
+    """The error of the variance. The spread within bins is the same in both."""
+    return metrics.variance_error(truth, _distribution(fit), domain.points)
+
+
+def _range(truth: np.ndarray, fit: Fit, domain: Domain) -> float:
+    """The mean error of ranges of a tenth and of four tenths of the values [P3 sec VI-D]."""
+    order = cumulative_on(domain).order
+    truth, shares = truth[order], fit.shares[order]
+    return float(np.mean([metrics.range_error(truth, shares, width) for width in _WIDTHS]))
+
+
+def _quantile(truth: np.ndarray, fit: Fit, domain: Domain) -> float:
+    """The mean error of the nine deciles, interpolated within bins."""
+    line, shares = cumulative_on(domain), _distribution(fit)
+    quantiles = [Quantile(line, float(q)) for q in _DECILES]
+    return float(np.mean([abs(each(truth)[0] - each(shares)[0]) for each in quantiles]))
+
+
+def _kl(truth: np.ndarray, estimate: np.ndarray) -> float:
+    """The divergence, refused where it is infinite."""
+    divergence = metrics.kullback_leibler(truth, estimate)
+    if not np.isfinite(divergence):
+        raise ArgumentError(
+            message(
+                "loss",
+                "'kl' is infinite where a method gives the share 0 to a value that people have",
+                None,
+                "Use 'js', which is always finite",
+            )
+        )
+    return divergence
+
+
+def _top(truth: np.ndarray, estimate: np.ndarray) -> float:
+    return metrics.mean_absolute_error(truth, estimate, top=_TOP)
+
+
+LOSSES: dict[str, Loss] = {
+    "l1": Loss("sum of absolute errors", _of_shares(metrics.l1)),
+    "l2": Loss("sum of squared errors", _of_shares(metrics.sum_of_squares)),
+    "w1": Loss("Wasserstein-1 distance, in values", _of_shares(metrics.wasserstein1), "line"),
+    "kl": Loss("Kullback-Leibler divergence, in nats", _of_distribution(_kl)),
+    "js": Loss("Jensen-Shannon divergence, in nats", _of_distribution(metrics.jensen_shannon)),
+    "mae_top": Loss(
+        "mean absolute error of the tenth of values with most people", _of_shares(_top)
+    ),
+    "mae_mean": Loss("absolute error of the mean", _mean, "places", of_mean=True),
+    "mae_variance": Loss("absolute error of the variance", _variance, "line"),
+    "mae_range": Loss("mean absolute error of shares of ranges", _range, "line"),
+    "mae_quantile": Loss("mean absolute error of the nine deciles", _quantile, "line"),
+}

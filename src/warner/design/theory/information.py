@@ -1,0 +1,246 @@
+"""The Fisher information of reports about the shares, and the bounds that follow.
+
+A report of group g has the probability (A_g theta)_y, so n_g people of each group have the
+information
+
+    I = sum_g n_g A_g' diag(1 / (A_g theta)) A_g
+
+about theta in R^K. The shares sum to 1, so only directions d with 1'd = 0 count. With T a basis of
+them, no unbiased estimate of c'theta has a variance below c' V c,
+
+    V = T (T' I T)^-1 T' = I^-1 - theta theta' / n
+
+The second form holds because I theta = n 1. The maximum of the likelihood reaches the bound as n
+grows, where no true share is 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from warner._core.checks import choice, integer, numbers_of, real
+from warner._core.errors import ArgumentError, message
+from warner.channels import FloatArray, stacked
+from warner.design.theory.groups import (
+    MAX_PEOPLE,
+    Mechanisms,
+    People,
+    groups_of,
+    report_channel,
+    shares_of,
+    tally_channel,
+)
+
+_ROUNDING = 4 * np.finfo(np.float64).eps  # of K times the largest eigenvalue: less is 0
+_NONE = 1e-12  # of the length of a function, or of 1: less is 0
+_LARGEST_EPSILON = 22 / 35  # up to which the minimax bound of Duchi et al. is proved
+
+
+def fisher_information(mechanisms: Mechanisms, theta: ArrayLike, n: People = 1) -> np.ndarray:
+    """The Fisher information matrix of the reports of n people about their shares.
+
+        I = sum_g n_g A_g' diag(1 / (A_g theta)) A_g
+
+    Its entry (x, x) is the information about theta_x where all other shares are known. [P3 eqs 12,
+    13] state it with the numerator A[y, x] where its square belongs; this is the right form.
+
+    The information is that of whole reports, also for mechanisms whose tallies keep bit sums.
+
+    Args:
+        mechanisms: one mechanism, or one for each group of people, on one domain of K values. A
+            Domain stands for no protection.
+        theta: (K,) the distribution that people are drawn from.
+        n: the number of people; for several mechanisms a list, one number for each.
+
+    Returns:
+        I, (K, K), in 1 / share^2.
+
+    Raises:
+        ArgumentError: a report has probability 0 at theta and not at others, so that the
+            information is infinite; or reports that are neither listed nor sets of values.
+        MismatchError: mechanisms on different domains.
+
+    Source: [P1 eq 25], times -n; [P3 eqs 12, 13], corrected; METHODS 6, 9.8.
+
+    >>> from warner import Integers, RandomizedResponse
+    >>> coin = RandomizedResponse(Integers(0, 1), 1.0)
+    >>> information = fisher_information(coin, [0.5, 0.5], n=100)
+    >>> bool(np.allclose(information @ [0.5, 0.5], 100))  # I theta = n 1
+    True
+    """
+    information, infinite = _information(mechanisms, theta, n)[1:]
+    if infinite.any():
+        raise ArgumentError(
+            message(
+                "theta",
+                "must give every report a positive probability, else the information is infinite",
+                None,
+                "Make its zeros small positive shares, or ask for cramer_rao, which takes zeros",
+            )
+        )
+    return information
+
+
+def cramer_rao(
+    mechanisms: Mechanisms,
+    theta: ArrayLike,
+    n: People = 1,
+    weights: ArrayLike | None = None,
+) -> np.ndarray:
+    """The least variance of any unbiased estimate of linear functions of the shares.
+
+        c' V c,   V = T (T' I T)^-1 T',   T a basis of {d : 1'd = 0}
+
+    Where theta gives a report the probability 0, the bound is the limit from inside the simplex.
+
+    Args:
+        mechanisms: one mechanism, or one for each group of people; a Domain stands for no
+            protection.
+        theta: (K,) the distribution that people are drawn from.
+        n: the number of people; for several mechanisms a list, one number for each.
+        weights: (r, K) or (K,), the functions c; None for the K shares themselves.
+
+    Returns:
+        The bounds (r,) or (K,), in squared units of the function. The root of a bound is a standard
+        error. Infinite for functions that the reports do not determine, or so hardly that the
+        information about them is lost in rounding: below 1e-15 K of the largest eigenvalue.
+
+    Raises:
+        ArgumentError: weights of another shape; reports that are neither listed nor sets of values.
+
+    Source: [P1 eq 25; P3 eqs 12, 13]; METHODS 6.
+
+    >>> from warner import Integers, RandomizedResponse
+    >>> dice = RandomizedResponse(Integers(1, 6), 1.0)
+    >>> even = [1 / 6] * 6
+    >>> bool(cramer_rao(dice, even, 1000)[0] > cramer_rao(dice.domain, even, 1000)[0])
+    True
+    >>> cramer_rao(Integers(1, 6), even, 1000, weights=[1, 2, 3, 4, 5, 6]).round(6)  # (35 / 12) / n
+    array([0.002917])
+    """
+    shares, information, infinite = _information(mechanisms, theta, n)
+    matrix = np.eye(shares.size)
+    if weights is not None:
+        matrix = np.atleast_2d(numbers_of("weights", weights))
+    if matrix.ndim != 2 or matrix.shape[1] != shares.size or not np.isfinite(matrix).all():
+        rule = f"must be finite, of shape (r, {shares.size})"
+        raise ArgumentError(message("weights", rule, str(matrix.shape)))
+    return _bounds(information, infinite, matrix)
+
+
+def effective_sample_size(
+    mechanisms: Mechanisms, theta: ArrayLike, n: People, by: str = "information"
+) -> float:
+    """The number of people whose unprotected answers tell the shares as well.
+
+        (1 - sum_x theta_x^2) / sum_x V_x
+
+    1 - sum theta^2 is n times the expected sum of squared errors of n people's true answers. V_x is
+    the variance of the estimate of theta_x from all n reports.
+
+    Args:
+        mechanisms: one mechanism, or one for each group of people.
+        theta: (K,) the distribution that people are drawn from, with at least two positive shares.
+        n: the number of people; for several mechanisms a list, one number for each.
+        by: ``"information"``, V by the Cramer-Rao bound; ``"inversion"``, V of the inversion.
+
+    Returns:
+        The number of people, at most n; 0 where the reports do not determine the shares.
+
+    Raises:
+        ArgumentError: all people have one value.
+        IdentifiabilityError: by inversion, a channel that has no inverse.
+
+    Source: [P1 sec 1] has the idea; :func:`minimax_sample_size` is its figure.
+
+    >>> from warner import Integers, RandomizedResponse
+    >>> coin = RandomizedResponse(Integers(0, 1), 1.0)
+    >>> round(effective_sample_size(coin, [0.5, 0.5], n=1000))  # n tanh(1/2)^2
+    214
+    """
+    domain, groups = groups_of(mechanisms, n)
+    shares = shares_of(theta, domain)
+    spread = 1 - float(shares @ shares)
+    if spread <= _NONE:
+        raise ArgumentError(message("theta", "must have at least two positive shares"))
+    if choice("by", by, ("information", "inversion")) == "information":
+        return spread / float(cramer_rao(mechanisms, theta, n).sum())
+    people = [each for _, each in groups]
+    channel = stacked([tally_channel(asked) for asked, _ in groups], people)
+    return spread * sum(people) / float(channel.variance(shares).sum())
+
+
+def minimax_sample_size(epsilon: float, n: int) -> float:
+    """The effective sample size of n reports in the minimax lower bound.
+
+        min(n, 4 epsilon^2 n)
+
+    No mechanism with this budget makes the worst-case error of n reports smaller, in order, than
+    that of this number of true answers. Above epsilon = 1/2 the published 4 epsilon^2 n exceeds n
+    and bounds nothing, so it is cut off. :func:`effective_sample_size` is the figure of one
+    mechanism.
+
+    Args:
+        epsilon: budget in nats, in (0, 22/35].
+        n: number of people.
+
+    Returns:
+        The number of people.
+
+    Source: [P1 sec 1], after Duchi, Jordan and Wainwright (2013).
+
+    >>> round(minimax_sample_size(0.1, 1000), 6)
+    40.0
+    """
+    if not 0 < real("epsilon", epsilon) <= _LARGEST_EPSILON:
+        raise ArgumentError(message("epsilon", "must lie in (0, 22/35]", repr(epsilon)))
+    return min(1.0, 4 * epsilon**2) * integer("n", n, 1, MAX_PEOPLE)
+
+
+def _information(
+    mechanisms: Mechanisms, theta: ArrayLike, n: People
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Shares (K,), I (K, K), and the matrix (K, K) of the directions where I is infinite."""
+    domain, groups = groups_of(mechanisms, n)
+    shares = shares_of(theta, domain)
+    total, infinite = np.zeros((domain.size,) * 2), np.zeros((domain.size,) * 2)
+    for asked, people in groups:
+        channel = tally_channel(asked)
+        if not channel.has_information:
+            channel = report_channel(asked)
+        if not channel.has_information:
+            raise ArgumentError(
+                message(
+                    "mechanisms",
+                    "must have reports that are sets of values, or few enough to list",
+                    type(asked).__name__,
+                    "Compare methods on simulated tallies: compare(tally, methods)",
+                )
+            )
+        finite, directions = channel.information(shares)
+        total += people * finite
+        infinite += directions
+    return shares, total, infinite
+
+
+def tangent(size: int) -> FloatArray:
+    """An orthonormal basis (K, K - 1) of the directions d with 1'd = 0."""
+    first = np.concatenate([np.ones((size, 1)), np.eye(size)[:, :-1]], axis=1)
+    return np.asarray(np.linalg.qr(first)[0][:, 1:])
+
+
+def _bounds(information: np.ndarray, infinite: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """c' V c (r,) of the rows c of a matrix (r, K); infinite where nothing is known."""
+    basis = tangent(information.shape[0])
+    if infinite.any():
+        values, vectors = np.linalg.eigh(basis.T @ infinite @ basis)
+        basis = basis @ vectors[:, values <= _NONE * np.trace(infinite)]
+    if not basis.shape[1]:
+        return np.zeros(len(matrix))
+    values, vectors = np.linalg.eigh(basis.T @ information @ basis)
+    known = values > _ROUNDING * len(information) * values[-1]
+    functions = matrix @ basis @ vectors
+    bounds = (functions[:, known] ** 2 / values[known]).sum(axis=1)
+    unknown = (functions[:, ~known] ** 2).sum(axis=1) > _NONE * (functions**2).sum(axis=1)
+    return np.where(unknown, np.inf, bounds)
