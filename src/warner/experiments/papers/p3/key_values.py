@@ -180,9 +180,9 @@ FIG10 = Experiment(
     "others, which is up to 0.2. At epsilon 1 and 2 PCKV-MR consistently errs less than they do.",
     measure=PerRun(_errors),
     cells=cells_of(data=["made", "pay"], protocol=_PROTOCOLS, epsilon=[0.25, 0.5, 1.0, 2.0]),
-    runs=25,
+    runs=16,
     quick_cells=cells_of(data=["made"], protocol=_PROTOCOLS, epsilon=[0.25, 2.0]),
-    quick_runs=8,
+    quick_runs=5,
     claims=(
         Claim(
             "For rare keys at epsilon up to 0.5 PCKV-MR has half of PCKV-UE's error or less.",

@@ -42,10 +42,7 @@ def _wasserstein(estimate: Estimate, people: People) -> float:
 
 
 def _variance(estimate: Estimate, people: People) -> float:
-    """|variance - estimated variance|."""
-    x = _points(people)
-    true, found = (p @ x**2 - (p @ x) ** 2 for p in (people.shares, estimate.probabilities))
-    return abs(float(true - found))
+    return metrics.variance_error(people.shares, estimate.probabilities, _points(people))
 
 
 def _range(estimate: Estimate, people: People) -> float:
@@ -140,7 +137,7 @@ FIG5 = Experiment(
     "most. SW and PM give similar results with MR. Laplace errs more than both, with EM and MR.",
     measure=_MEASURE,
     cells=cells_of(data=["SFC", "Income"], protocol=list(_PROTOCOLS), epsilon=[0.5, 1.0, 2.0]),
-    runs=12,
+    runs=8,
     quick_cells=cells_of(data=["SFC"], protocol=list(_PROTOCOLS), epsilon=[1.0]),
     quick_runs=3,
     claims=(
@@ -207,7 +204,7 @@ FIG9 = Experiment(
         epsilon=[1.0],
         n=[1_000, 10_000, 100_000, 300_000],
     ),
-    runs=16,
+    runs=10,
     quick_cells=cells_of(data=["S-MN"], protocol=["PM", "SW"], epsilon=[1.0], n=[1_000, 100_000]),
     quick_runs=4,
     claims=(
