@@ -28,7 +28,6 @@ SCRIPTS = {
     "likelihood_beats_inversion_on_places": ONE,
     "protect_only_what_is_sensitive": ONE,
     "logspline_against_smoothed_em": ONE,
-    "mixture_reduction_with_and_without_merging": ONE,
     "memory_of_unary_reports": ALL,
     "tally_of_a_hundred_million": ALL,
     "shrinkage_errs_least": ONE,
@@ -38,7 +37,6 @@ SCRIPTS = {
     "joint_error_and_dependence": ONE,
     "joint_of_a_million_cells": ONE,
     "joint_tables_of_adult": ONE,
-    "conditional_means_of_keys": ONE,
 }
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
