@@ -121,7 +121,7 @@ FIG6 = Experiment(
     "error is lower.",
     measure=_Convergence(),
     cells=cells_of(data=["SFC", "Income"], epsilon=[0.75, 3.0]),
-    runs=2,
+    runs=1,
     quick_cells=cells_of(data=["SFC"], epsilon=[0.75, 3.0]),
     quick_runs=1,
     claims=(
