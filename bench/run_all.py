@@ -23,10 +23,7 @@ SCRIPTS = {
     "likelihood_of_many_bins": ONE,
     "time_does_not_grow_with_people": ONE,
     "intervals_cover_the_truth": ONE,
-    "bias_correction_with_few_people": ONE,
     "products_grow_with_the_domain": ONE,
-    "likelihood_beats_inversion_on_places": ONE,
-    "protect_only_what_is_sensitive": ONE,
     "logspline_against_smoothed_em": ONE,
     "memory_of_unary_reports": ALL,
     "tally_of_a_hundred_million": ALL,
@@ -34,9 +31,7 @@ SCRIPTS = {
     "accuracy": ONE,
     "all_pairs_of_nltcs": ALL,
     "several_reports_of_one_value": ALL,
-    "joint_error_and_dependence": ONE,
     "joint_of_a_million_cells": ONE,
-    "joint_tables_of_adult": ONE,
 }
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 

@@ -64,10 +64,25 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "ChannelMechanism": lambda d, e: warner.ChannelMechanism(d, _ramp(d, e)),
 }
 
+
+def _with_a_hole(grid: Grid) -> Grid:
+    """The grid without its second cell."""
+    return Grid(grid.rows, grid.columns, grid.side, without=[(0, 1)] if grid.rows > 1 else [])
+
+
 # Mechanisms of places: on a grid instead.
 PLACES: dict[str, Callable[[Grid, float], Mechanism]] = {
     "PlanarGeometric": warner.PlanarGeometric,
     "PlanarLaplace": warner.mechanisms.PlanarLaplace,
+    "PlanarGeometric with reports outside": lambda g, e: warner.PlanarGeometric(
+        g, e, truncated=False, reach=1
+    ),
+    "PlanarGeometric with cells left out": lambda g, e: warner.PlanarGeometric(
+        _with_a_hole(g), e, reach=1
+    ),
+    "PlanarLaplace with cells left out": lambda g, e: warner.mechanisms.PlanarLaplace(
+        _with_a_hole(g), e, truncated=False, reach=1
+    ),
 }
 # Whose epsilon is for values closer or farther than one unit of distance.
 SENSITIVITIES: dict[str, Callable[[Domain, float], Mechanism]] = {
@@ -178,7 +193,13 @@ COMBINED: dict[str, Callable[[float], Mechanism]] = {**PER_ATTRIBUTE, **REPEATED
 BLIND = ["StochasticRounding", "Gaussian"]
 SEEING = [name for name in MECHANISMS if name not in BLIND]
 # Whose epsilon is not the one asked for but the one they have, or means nothing without a delta.
-LOOSE = ["ChannelMechanism", "Exponential", "Gaussian", "PlanarLaplace"]
+LOOSE = [
+    "ChannelMechanism",
+    "Exponential",
+    "Gaussian",
+    "PlanarLaplace",
+    "PlanarLaplace with cells left out",
+]
 # Whose epsilon is per unit of distance.
 METRIC = ["Laplace of neighbours", "Geometric", "TruncatedGeometric", "Exponential", *PLACES]
 TIGHT = [name for name in MECHANISMS if name not in LOOSE]
@@ -223,6 +244,14 @@ DOMAINS: list[tuple[Domain, list[Any]]] = [
         [1.0000001, -2, float("nan"), float("inf"), -float("inf"), True, "0.5", None, 1j],
     ),
     (Grid(2, 3), [(2, 0), (0, 3), (-1, 0), (0.0, 1), (True, 1), (0,), (0, 1, 2), "01", None, 4]),
+    (
+        Grid(3, 3, 0.5, without=[(0, 0), (1, 1)]),
+        [(0, 0), (1, 1), (3, 0), (-1, 0), (0.0, 1), (True, 1), "01", None, 4],
+    ),
+    (
+        warner.domains.Subset(Integers(0, 5), [1, 2, 5]),
+        [0, 3, 6, -1, 1.0, True, "1", None, float("nan"), 2**70],
+    ),
     (
         Product(sex=Categorical(["f", "m"]), age=Integers(0, 2)),
         [

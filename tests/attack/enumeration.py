@@ -121,25 +121,29 @@ def _line(mechanism: Mechanism, point: int) -> Law:
 
 def _planar(mechanism: Any, cell: int) -> Law:
     """The table of the header as integers, unfolded into four quarters, the rounding at no
-    displacement.
+    displacement. Cells beyond the table's rectangle go to its border, and cells that are no report
+    to the nearest value, the first of several.
     """
-    shares = mechanism.parameters()["table"]
+    told = mechanism.parameters()
+    shares, reach = told["table"], told.get("reach", 0)
     total = 1 << 64 * _thresholds(mechanism)["words"]
-    height, width = mechanism.domain.rows, mechanism.domain.columns
+    height, width = len(shares), len(shares[0])
     moves = {
         (i, j): round(Fraction(shares[abs(i)][abs(j)]) * total)
         for i in range(1 - height, height)
         for j in range(1 - width, width)
     }
     moves[0, 0] += total - sum(moves.values())
+    values = [(r + reach, c + reach) for r, c in mechanism.domain.labels]
     law: Law = {}
     for (i, j), mass in moves.items():
-        row, column = (
-            min(max(cell // width + i, 0), height - 1),
-            min(max(cell % width + j, 0), width - 1),
-        )
-        key = (row * width + column,)
-        law[key] = law.get(key, Fraction(0)) + Fraction(mass, total)
+        row = min(max(values[cell][0] + i, 0), height - 1)
+        column = min(max(values[cell][1] + j, 0), width - 1)
+        report = row * width + column
+        if told.get("truncated", True):
+            away = [(row - r) ** 2 + (column - c) ** 2 for r, c in values]
+            report = away.index(min(away))
+        law[(report,)] = law.get((report,), Fraction(0)) + Fraction(mass, total)
     return law
 
 

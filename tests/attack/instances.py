@@ -43,6 +43,14 @@ def grid(rng: np.random.Generator) -> Domain:
     return warner.Grid(rows, columns, side=float(rng.choice([0.5, 1.0, 3.0])))
 
 
+def holed(rng: np.random.Generator) -> warner.Grid:
+    """A grid of which about a third of the cells are left out, and at least one."""
+    rows, columns = (int(rng.integers(2, 5)) for _ in range(2))
+    order = rng.permutation(rows * columns)[: max(1, min(rows * columns // 3, rows * columns - 2))]
+    out = [(int(cell) // columns, int(cell) % columns) for cell in order]
+    return warner.Grid(rows, columns, side=float(rng.choice([0.5, 1.0, 3.0])), without=out)
+
+
 def places(rng: np.random.Generator) -> Domain:
     kind = rng.integers(3)
     if kind == 0:
@@ -158,6 +166,12 @@ SINGLE: dict[str, Make] = {
     "TruncatedGeometric": lambda r: warner.mechanisms.TruncatedGeometric(integers(r), epsilon(r)),
     "PlanarGeometric": lambda r: warner.PlanarGeometric(grid(r), epsilon(r, 0.1, 2.0)),
     "PlanarLaplace": lambda r: warner.mechanisms.PlanarLaplace(grid(r), epsilon(r, 0.1, 2.0)),
+    "PlanarGeometric anywhere": lambda r: warner.PlanarGeometric(
+        holed(r), epsilon(r, 0.1, 2.0), bool(r.integers(2)), int(r.integers(3))
+    ),
+    "PlanarLaplace anywhere": lambda r: warner.mechanisms.PlanarLaplace(
+        holed(r), epsilon(r, 0.1, 2.0), bool(r.integers(2)), int(r.integers(3))
+    ),
     "Exponential": lambda r: warner.mechanisms.Exponential(places(r), epsilon(r, 0.1, 3.0)),
     "ChannelMechanism": _matrix,
     "KeyValue": _keyed,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -40,13 +41,109 @@ def read_or_count_tallies(path: str) -> dict[str, Tally]:
     return files.tally_file(path) if files.is_report_file(path) else read_tallies(path)
 
 
-def write_tallies(tallies: dict[str, Tally], path: str) -> None:
+def write_tallies(tallies: dict[str, Tally], path: str, group: str | None = None) -> None:
     """Write tallies to a file, or to standard output for ``-``, and print the number of reports."""
     if path == "-":
         click.echo(dump_tallies(tallies), nl=False)
     else:
         save_tallies(tallies, path)
-    click.echo(plural(next(iter(tallies.values())).n, "report", "reports"), err=True)
+    counted = plural(next(iter(tallies.values())).n, "report", "reports")
+    click.echo(counted if group is None else f"{group}: {counted} in {path}", err=True)
+
+
+def of_group(path: str, group: str | None) -> str:
+    """The file of one group, beside the file that a person named.
+
+    >>> of_group("out/reports.parquet", "clinic A"), of_group("tally.json", None)
+    ('out/reports.clinic A.parquet', 'tally.json')
+    """
+    if group is None:
+        return path
+    file = Path(path)
+    return str(file.with_name(f"{file.stem}.{group}{file.suffix}"))
+
+
+def warn_of_simulation(path: str) -> None:
+    """Say that a file holds reports, or counts of reports, that were made with a seed."""
+    click.echo(f"{path}: these are reports of a simulation, made with a seed", err=True)
+
+
+def tallies_together(
+    paths: Sequence[str], read: Callable[[str], dict[str, Tally]], equal: bool, simulated: bool
+) -> dict[str, list[Tally]]:
+    """The tallies of several files, by attribute, to be estimated together.
+
+    Args:
+        paths: at least one file.
+        read: reads the tallies of a file.
+        equal: whether two files may have equal counts.
+        simulated: whether simulated reports may stand beside real ones.
+
+    Raises:
+        MismatchError: files of different attributes or domains, or only some of them simulated.
+        ArgumentError: a file twice, or two files with equal counts.
+    """
+    refuse_repeated(paths)
+    parts = {path: read(path) for path in paths}
+    marked = _of_one_origin(parts, simulated)
+    _refuse_equal(marked, equal)
+    first, found = paths[0], marked[paths[0]]
+    for path, part in marked.items():
+        if part.keys() != found.keys():
+            got = f"{', '.join(found)} in {first}, {', '.join(part)} in {path}"
+            remedy = "Estimate files of the same attributes together"
+            raise MismatchError(message("files", "are of different attributes", got, remedy))
+        for name, tally in part.items():
+            if tally.header.get("domain") != found[name].header.get("domain"):
+                rule = f"do not go together: {name!r} has other values in {first} than in {path}"
+                raise MismatchError(message("files", rule, None, "Estimate each file on its own"))
+    return {name: [part[name] for part in marked.values()] for name in found}
+
+
+def one_or_all(parts: Sequence[Tally]) -> Tally | Sequence[Tally]:
+    """A single tally itself, or several."""
+    return parts[0] if len(parts) == 1 else parts
+
+
+def refuse_repeated(paths: Sequence[str]) -> None:
+    """Refuse a file that is named twice."""
+    places = [str(Path(path).resolve()) for path in paths]
+    if len(set(places)) < len(places):
+        raise ArgumentError(message("tallies", "must not be added twice", ", ".join(paths)))
+
+
+def _of_one_origin(
+    parts: Mapping[str, dict[str, Tally]], allow_simulated: bool
+) -> dict[str, dict[str, Tally]]:
+    """The tallies of several inputs, all marked as simulated where some may be and are.
+
+    Raises:
+        MismatchError: only some are simulated, and that is not allowed.
+    """
+    marks = [part.simulated for tallies in parts.values() for part in tallies.values()]
+    if not allow_simulated:
+        require_same_origin(marks, "tallies")
+    return {
+        path: {name: part.marked(any(marks)) for name, part in tallies.items()}
+        for path, tallies in parts.items()
+    }
+
+
+def _refuse_equal(parts: Mapping[str, dict[str, Tally]], allow_equal: bool) -> None:
+    """Refuse two inputs with equal counts: they are most likely copies."""
+    seen: dict[str, str] = {}
+    for path, part in parts.items():
+        content = ",".join(f"{name!r}:{t.digest}" for name, t in sorted(part.items()))
+        if not allow_equal and content in seen:
+            raise ArgumentError(
+                message(
+                    "tallies",
+                    "must not be added twice",
+                    f"{seen[content]} and {path}, whose counts are equal",
+                    "Leave one out; if they are of different people, say --allow-equal",
+                )
+            )
+        seen[content] = path
 
 
 def write_text(text: str, path: str) -> None:
@@ -106,17 +203,9 @@ def add_tallies(
         MismatchError: the inputs are of different attributes, or only some of them are simulated.
         ArgumentError: two inputs have equal counts.
     """
-    marks = [part.simulated for tallies in parts.values() for part in tallies.values()]
-    if allow_simulated:
-        parts = {
-            path: {name: part.marked(any(marks)) for name, part in tallies.items()}
-            for path, tallies in parts.items()
-        }
-    else:
-        require_same_origin(marks, "tallies")
+    parts = _of_one_origin(parts, allow_simulated)
     total: dict[str, Tally] = {}
-    seen: dict[str, str] = {}
-    for path, part in parts.items():
+    for part in parts.values():
         if total and part.keys() != total.keys():
             raise MismatchError(
                 message(
@@ -125,35 +214,69 @@ def add_tallies(
                     f"{', '.join(total)} and {', '.join(part)}",
                 )
             )
-        content = ",".join(f"{name!r}:{t.digest}" for name, t in sorted(part.items()))
-        if not allow_equal and content in seen:
-            raise ArgumentError(
-                message(
-                    "tallies",
-                    "must not be added twice",
-                    f"{seen[content]} and {path}, whose counts are equal",
-                    "Leave one out; if they are of different people, say --allow-equal",
-                )
+        try:
+            total = {name: total[name] + t if total else t for name, t in part.items()}
+        except MismatchError as error:
+            apart = any(part[name].header != t.header for name, t in total.items())
+            same = all(
+                part[name].header.get("domain") == t.header.get("domain")
+                for name, t in total.items()
             )
-        seen[content] = path
-        total = {name: total[name] + t if total else t for name, t in part.items()}
+            problem = (
+                f"{error} {_TOGETHER} {' '.join(map(shlex.quote, parts))}"
+                if apart and same
+                else str(error)
+            )
+        else:
+            continue
+        raise MismatchError(problem)
+    _refuse_equal(parts, allow_equal)
     return total
+
+
+_TOGETHER = (
+    "People with different budgets or mechanisms are not added but estimated together, "
+    "a file for each: warner estimate"
+)
 
 
 def require_study(file: files.ReportFile, study: Study, together: bool) -> files.ReportFile:
     """The report file, refused where its headers are not those of the study.
 
-    Headers are compared as text. No mechanism is built from a header that was not expected.
+    Headers are compared as text. No mechanism is built from a header that was not expected. Where
+    the study has groups, the file must be of the group that it names.
     """
-    known: dict[str, Mechanism] = dict(study.mechanisms)
+    own = _study_of(file, study)
+    known: dict[str, Mechanism] = dict(own.mechanisms)
     if together and len(known) > 1 and len(file.headers) == 1:
         # Reports of PerAttribute that were written as one attribute.
-        known = dict.fromkeys(file.headers, study.together)
+        known = dict.fromkeys(file.headers, own.together)
     return file.expected(known)
 
 
+def _study_of(file: files.ReportFile, study: Study) -> Study:
+    """The study that the people of a report file answer."""
+    if study.groups and file.group is None:
+        # Reports that devices sent one by one: their headers say whose they can be.
+        fits = [own for own in study.groups.values() if _headers(own) == file.headers]
+        return fits[0] if fits else next(iter(study.groups.values()))
+    found = study.by_group.get(file.group)
+    if found is None:
+        groups = f"has the groups {', '.join(study.groups)}" if study.groups else "has no groups"
+        rule = f"has reports of the group {file.group!r}, and the study {groups}"
+        raise MismatchError(message(file.path, rule))
+    return found
+
+
+def _headers(study: Study) -> dict[str, object]:
+    return {name: m.header for name, m in study.mechanisms.items()}
+
+
 def mechanisms_of(path: str) -> tuple[dict[str, Mechanism], bool]:
-    """The mechanisms in a study, report or tally file, and whether its reports are simulated."""
+    """The mechanisms in a study, report or tally file, and whether its reports are simulated.
+
+    Those of a study with groups are called "group: attribute".
+    """
     suffix = Path(path).suffix
     if files.is_report_file(path):
         opened = files.open_reports(path)
@@ -162,7 +285,16 @@ def mechanisms_of(path: str) -> tuple[dict[str, Mechanism], bool]:
         tallies = load_tallies(path)
         mechanisms = {name: from_header(t.header) for name, t in tallies.items()}
         return mechanisms, any(t.simulated for t in tallies.values())
-    return Study.load(path).mechanisms, False
+    return grouped_mechanisms(Study.load(path)), False
+
+
+def grouped_mechanisms(study: Study) -> dict[str, Mechanism]:
+    """The mechanisms of a study by attribute, or of one with groups by "group: attribute"."""
+    return {
+        name if group is None else f"{group}: {name}": mechanism
+        for group, own in study.by_group.items()
+        for name, mechanism in own.mechanisms.items()
+    }
 
 
 def _is_tally_file(path: str) -> bool:

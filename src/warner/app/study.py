@@ -25,13 +25,42 @@ mechanism = "UtilityOptimizedRR"
 sensitive = ["clinic"]            # the values that are protected
 tags = ["home", "work"]           # placeholders "@home" and "@work" hide what is secret to a person
 epsilon = 1.0
+
+[attributes.steps]
+integers = [0, 30000]
+mechanism = "Laplace"
+reports = 7                       # reports of one value, such as one a day; epsilon is of all seven
+epsilon = 2.0
+
+# Attributes that are randomised as one value (RR-Joint, RR-Clusters) have only a domain of their
+# own. The answers keep one column for each.
+[attributes.sex]
+values = ["f", "m"]
+[attributes.smokes]
+values = ["no", "yes"]
+[[joint]]                         # called "sex x smokes"
+attributes = ["sex", "smokes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+
+# Groups of people with budgets or mechanisms of their own: what is not stated is as above. The
+# budget holds for each group. The column, and so each person's group, is public.
+group_column = "clinic"           # of the answers; default "group"
+[[groups]]
+name = "North"
+[[groups]]
+name = "South"
+budget = 1.0
+[groups.attributes.education]
+epsilon = 0.5
+[groups.attributes."sex x smokes"]
+epsilon = 0.5
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import inspect
 import json
 import math
 import os
@@ -44,18 +73,16 @@ from typing import TYPE_CHECKING, Any, Self
 from warner._core.atomic_files import read_whole
 from warner._core.canonical_json import canonical
 from warner._core.checks import show
-from warner._core.errors import StudyError, WarnerError, message
+from warner._core.errors import ArgumentError, StudyError, message
 from warner._core.sampling import Source
 from warner._core.text import unreadable
-from warner.app.study_schema import BY_KEY, model
-from warner.domains import Categorical, Domain, Product
+from warner.app.study_groups import check_groups, group_data
+from warner.app.study_mechanisms import MECHANISMS, built, together
+from warner.app.study_schema import model
+from warner.domains import Domain, Product
 from warner.io.read_answers import answer_columns
-from warner.mechanisms import MECHANISMS as _ALL
-from warner.mechanisms import Mechanism, Personalized
-from warner.mechanisms.composite import Combined
-from warner.mechanisms.key_value import KeyValue
+from warner.mechanisms import Mechanism
 from warner.mechanisms.per_attribute import PerAttribute
-from warner.mechanisms.utility_optimized import UtilityOptimized
 from warner.privacy.composition import add_up, side_by_side
 from warner.privacy.guarantees import Guarantee
 from warner.reports.reports import Reports
@@ -63,8 +90,8 @@ from warner.reports.reports import Reports
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-# A study combines attributes itself, so mechanisms of several reports are left out.
-MECHANISMS = {name: cls for name, cls in _ALL.items() if not issubclass(cls, Combined)}
+BETWEEN = " x "  # between the names of attributes that are randomised together
+GROUP_COLUMN = "group"
 
 
 def _model() -> type[BaseModel]:
@@ -78,7 +105,8 @@ class Study:
     Attributes:
         title: free text.
         budget: the most one person may spend in all, or None.
-        mechanisms: {attribute: Mechanism}.
+        groups: {name: the study that the people of this group answer}; {} without groups.
+        group_column: the public column of the answers that names a person's group.
 
     >>> study = Study.parse('''
     ... [attributes.smokes]
@@ -94,33 +122,89 @@ class Study:
         stated = _validated(data)
         self.title: str = stated.title
         self.budget: float | None = stated.budget
-        self.mechanisms: dict[str, Mechanism] = {}
+        self._data: dict[str, Any] = stated.model_dump(exclude_none=True)
+        self.group_column: str = stated.group_column or GROUP_COLUMN
+        self._mechanisms: dict[str, Mechanism] = {}
+        self.groups: dict[str, Study] = {}
         if len({name.casefold() for name in stated.attributes}) < len(stated.attributes):
             rule = "names must differ by more than upper and lower case"
             raise StudyError(message("attributes", rule, ", ".join(stated.attributes)))
-        for name, spec in stated.attributes.items():
+        for name in stated.attributes:
             _check_name(name)
-            self.mechanisms[name] = _build(name, spec)
+        self._tables, self._joint = _tables(stated)
+        if stated.groups is not None:
+            self._set_groups(stated.groups)
+            return
+        if stated.group_column is not None:
+            rule = "goes with groups, and there are none"
+            raise StudyError(message("group_column", rule, None, "Add [[groups]] tables"))
+        for name in self._tables:
+            self._mechanisms[name] = self._built(name, self._tables[name])
         self._refuse_shared_columns()
         if self.budget is not None and self.epsilon > self.budget:
-            self._fit_budget(stated.attributes, self.budget)
+            self._fit_budget(self.budget)
         if self.budget is not None and self.delta > (stated.delta or 0.0):
             rule = f"is exceeded: the attributes' deltas add up to {self.delta:.6g}"
             remedy = "State it beside the budget"
             raise StudyError(message("delta", rule, repr(stated.delta), remedy))
-        self._data: dict[str, Any] = stated.model_dump(exclude_none=True)
+
+    def _built(self, name: str, spec: Any) -> Mechanism:
+        """The mechanism of an attribute, or of attributes that are randomised together."""
+        place = f"joint {name}" if name in self._joint else f"attributes.{name}"
+        return built(place, spec, self._joint.get(name))
+
+    def _set_groups(self, groups: list[Any]) -> None:
+        """Make the study of each group: the common tables with what the group changes."""
+        check_groups(groups, list(self._tables), self.group_column)
+        joint = {name: list(domain.attributes) for name, domain in self._joint.items()}
+        for group in groups:
+            problem = None
+            try:
+                self.groups[group.name] = type(self)(group_data(self._data, group, joint))
+            except StudyError as error:
+                problem = f"groups.{group.name}: {error}"
+            if problem is not None:
+                raise StudyError(problem)
+        for study in self.groups.values():
+            if self.group_column in study.answer_columns:
+                rule = "must not be the column of an attribute"
+                raise StudyError(message("group_column", rule, repr(self.group_column)))
+
+    @property
+    def mechanisms(self) -> dict[str, Mechanism]:
+        """The mechanism of each attribute; of attributes together under "first x second".
+
+        Raises:
+            ArgumentError: a study with groups, each of which has mechanisms of its own.
+        """
+        if self.groups:
+            rule = f"differ between the groups {', '.join(self.groups)}"
+            raise ArgumentError(
+                message("mechanisms", rule, None, "Take study.groups[name].mechanisms")
+            )
+        return self._mechanisms
+
+    @property
+    def by_group(self) -> dict[str | None, Study]:
+        """The studies of all groups; of a study without groups {None: the study itself}."""
+        return dict(self.groups.items()) if self.groups else {None: self}
+
+    @property
+    def answer_columns(self) -> list[str]:
+        """The columns of a file of answers, without that of the group."""
+        study = next(iter(self.by_group.values()))
+        return [c for name, m in study.mechanisms.items() for c in answer_columns(name, m)]
 
     def _refuse_shared_columns(self) -> None:
         """Refuse two attributes whose answers would stand in one column of a file."""
         columns: set[str] = set()
-        for name, mechanism in self.mechanisms.items():
-            for column in answer_columns(name, mechanism):
-                if column in columns:
-                    rule = f"must not take two answers from one column, {column!r}"
-                    raise StudyError(message("attributes", rule, None, "Rename an attribute"))
-                columns.add(column)
+        for column in self.answer_columns:
+            if column in columns:
+                rule = f"must not take two answers from one column, {column!r}"
+                raise StudyError(message("attributes", rule, None, "Rename an attribute"))
+            columns.add(column)
 
-    def _fit_budget(self, specs: Mapping[str, Any], budget: float) -> None:
+    def _fit_budget(self, budget: float) -> None:
         """Lower one epsilon a little, where the sum exceeds the budget by rounding alone.
 
         The decimals 0.1 and 0.2 add up to 0.3, but their floats add up to more. A mechanism may
@@ -144,49 +228,63 @@ class Study:
         for name in sorted(parts, key=lambda name: -parts[name].epsilon):
             before, promised = self.mechanisms[name], self.mechanisms[name].guarantee
             scale = (
-                Fraction(promised.diameter) / Fraction(before.distance_unit or 1.0)
+                Fraction(promised.diameter) / Fraction(self._unit(name))
                 if promised.diameter is not None
                 else Fraction(1)
             )
-            least = Fraction(before.requested) - excess / scale
+            spec = self._tables[name]
+            least = Fraction(float(spec.epsilon)) - excess / scale
             # Sums and products of floats are rounded up once more, so a few steps may be needed.
             for steps in range(4):
                 lower = float(least)
                 for _ in range(steps + (Fraction(lower) > least)):
                     lower = math.nextafter(lower, 0.0)
                 try:
-                    self.mechanisms[name] = _build(
-                        name, specs[name].model_copy(update={"epsilon": lower})
+                    self._mechanisms[name] = self._built(
+                        name, spec.model_copy(update={"epsilon": lower})
                     )
                 except StudyError:
                     break
                 if self.epsilon <= budget:
                     return
-            self.mechanisms[name] = before
+            self._mechanisms[name] = before
         rule = "equals the sum of the decimals, but no floats of the epsilons add up to it"
         raise StudyError(message("budget", rule, repr(budget), "Lower an epsilon a little"))
 
     def _written(self, name: str) -> Fraction:
         """The epsilon of an attribute between its two most distant values, from the decimal."""
-        mechanism = self.mechanisms[name]
-        promised, epsilon = mechanism.guarantee, _decimal(mechanism.requested)
+        promised = self.mechanisms[name].guarantee
+        epsilon = _decimal(self._tables[name].epsilon)
         return (
-            epsilon * Fraction(promised.diameter) / _decimal(mechanism.distance_unit or 1.0)
+            epsilon * Fraction(promised.diameter) / _decimal(self._unit(name))
             if promised.diameter is not None
             else epsilon
         )
+
+    def _unit(self, name: str) -> float:
+        """The distance of two values that the stated epsilon of an attribute is for."""
+        mechanism = self.mechanisms[name]
+        return next(iter(mechanism.single_reports)).distance_unit or 1.0
 
     @property
     def epsilon(self) -> float:
         """The nats that a person spends who answers every question.
 
-        It is the sum over the attributes, for the two most distant values of each.
+        It is the sum over the attributes, for the two most distant values of each. With groups it
+        is the largest sum.
         """
+        if self.groups:
+            return max(study.epsilon for study in self.groups.values())
         return add_up(part.epsilon for part in self._parts().values())
 
     @property
     def delta(self) -> float:
-        """The sum of the deltas of the attributes whose privacy is approximate."""
+        """The sum of the deltas of the attributes whose privacy is approximate.
+
+        With groups it is the largest sum.
+        """
+        if self.groups:
+            return max(study.delta for study in self.groups.values())
         return add_up(part.delta for part in self._parts().values() if part.delta is not None)
 
     def _parts(self) -> dict[str, Guarantee]:
@@ -211,8 +309,9 @@ class Study:
 
     @property
     def domains(self) -> dict[str, Domain]:
-        """The domain of each attribute."""
-        return {name: m.domain for name, m in self.mechanisms.items()}
+        """The domain of each attribute; of attributes together their Product."""
+        study = next(iter(self.by_group.values()))
+        return {name: m.domain for name, m in study.mechanisms.items()}
 
     def randomize_encoded(self, batch: Mapping[str, Any], source: Source) -> dict[str, Reports]:
         """Return the reports of each attribute.
@@ -230,11 +329,17 @@ class Study:
     def digest(self) -> str:
         """SHA-256 of the canonical JSON of the headers of all attributes, in hexadecimal digits.
 
-        Two study files that are written differently and do the same have one digest.
+        Two study files that are written differently and do the same have one digest. With groups
+        it covers their names and the column.
         """
-        return hashlib.sha256(
-            canonical({a: m.header for a, m in self.mechanisms.items()}).encode()
-        ).hexdigest()
+        headers = {
+            group: {a: m.header for a, m in study.mechanisms.items()}
+            for group, study in self.by_group.items()
+        }
+        known = (
+            {"group_column": self.group_column, "groups": headers} if self.groups else headers[None]
+        )
+        return hashlib.sha256(canonical(known).encode()).hexdigest()
 
     def to_json(self) -> str:
         """Return the study and its digest as JSON, which ``parse`` reads."""
@@ -345,68 +450,30 @@ def _check_name(name: str) -> None:
         raise StudyError(message("attributes", f"names must not hold {found}", show(name), remedy))
 
 
-def _build(name: str, spec: Any) -> Mechanism:
-    """The mechanism of one attribute; every error names the attribute.
+def _tables(stated: Any) -> tuple[dict[str, Any], dict[str, Product]]:
+    """The tables that state mechanisms, by name in the order of attributes.
 
-    Args:
-        name: the name of the attribute.
-        spec: its validated table.
+    Returns:
+        {name: table}, where attributes that are randomised together have one table under the name
+        "first x second"; and the domains {name: Product} of these.
     """
-    cls = MECHANISMS.get(spec.mechanism)
-    if cls is None:
-        rule = f"must be one of {', '.join(MECHANISMS)}"
-        raise StudyError(message(f"attributes.{name}.mechanism", rule, show(spec.mechanism)))
-    options = dict(spec.model_extra or {})
-    if spec.tags is not None and issubclass(cls, UtilityOptimized):
-        # With tags, no value need be sensitive for everyone.
-        options.setdefault("sensitive", [])
-    _check_options(name, spec, cls, options)
-    try:
-        domain = _domain(spec)
-        if issubclass(cls, KeyValue):
-            return KeyValue(_labels(spec.keys), domain, spec.epsilon, **options)
-        if spec.tags is not None and issubclass(cls, UtilityOptimized):
-            return Personalized.of(cls, domain, spec.epsilon, spec.tags, **options).mechanism
-        return cls(domain, epsilon=spec.epsilon, **options)
-    except (WarnerError, TypeError) as error:
-        raise StudyError(f"attributes.{name}: {error}") from None
-
-
-def _check_options(name: str, spec: Any, cls: type[Mechanism], options: Mapping[str, Any]) -> None:
-    """Refuse options that the mechanism does not have, and the lack of those that it needs."""
-    keyed, takes_tags = issubclass(cls, KeyValue), issubclass(cls, UtilityOptimized)
-    # Columns of a file hold one pair for each person, so ``pairs`` is no option.
-    given = {"domain", "epsilon", *(("keys", "values", "pairs") if keyed else ())}
-    parameters = inspect.signature(cls).parameters
-    allowed = {key: p for key, p in parameters.items() if key not in given}
-    for key, parameter in allowed.items():
-        if parameter.default is inspect.Parameter.empty and key not in options:
-            raise StudyError(message(f"attributes.{name}.{key}", f"is needed by {spec.mechanism}"))
-    if spec.tags is not None and not takes_tags:
-        rule = f"go with UtilityOptimizedRR and UtilityOptimizedRappor, not with {spec.mechanism}"
-        raise StudyError(message(f"attributes.{name}.tags", rule))
-    if (spec.keys is not None) != keyed:
-        rule = "are needed by KeyValue" if keyed else f"go with KeyValue, not with {spec.mechanism}"
-        raise StudyError(message(f"attributes.{name}.keys", rule))
-    for option in options:
-        if option not in allowed:
-            known = [*allowed, "tags"] if takes_tags else [*allowed]
-            has = f"its options are {', '.join(known)}" if known else "it has no options"
-            rule = f"is not an option of {spec.mechanism}: {has}"
-            raise StudyError(message(f"attributes.{name}.{option}", rule))
-
-
-def _domain(spec: Any) -> Domain:
-    """The one domain that the table of an attribute states; its answers must differ as text."""
-    stated = spec.model_dump(include=set(BY_KEY), exclude_none=True)
-    ((key, entry),) = stated.items()
-    domain = BY_KEY[key].from_study(entry)
-    _ = domain.text
-    return domain
-
-
-def _labels(values: list[Any]) -> Categorical:
-    """The keys of pairs, whose labels must differ as text."""
-    keys = Categorical(values)
-    _ = keys.text
-    return keys
+    joint: dict[str, Product] = {}
+    place_of: dict[str, list[str]] = {}
+    specs: dict[str, Any] = {}
+    for i, spec in enumerate(stated.joint or []):
+        place = f"joint[{i + 1}]"
+        name = BETWEEN.join(spec.attributes)
+        joint[name] = together(stated.attributes, spec.attributes, place)
+        if name in stated.attributes:
+            rule = "would have the name of an attribute"
+            raise StudyError(message(place, rule, repr(name), "Rename the attribute"))
+        for attribute in spec.attributes:
+            if attribute in place_of:
+                rule = f"names {attribute!r}, which is in {BETWEEN.join(place_of[attribute])} too"
+                raise StudyError(message(place, rule, None, "Ask each attribute once"))
+            place_of[attribute] = spec.attributes
+            specs[attribute] = spec
+    found: dict[str, Any] = {}
+    for attribute, spec in stated.attributes.items():
+        found[BETWEEN.join(place_of.get(attribute, [attribute]))] = specs.get(attribute, spec)
+    return found, joint

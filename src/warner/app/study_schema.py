@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from warner.domains import DOMAINS, Domain, StudyEntry
+from warner.mechanisms.headers import LARGEST_PARTS
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -48,6 +49,23 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
                 raise ValueError(f"must have exactly one of {', '.join(BY_KEY)}")
             return self
 
+    class Open(BaseModel):
+        # Keys that are not listed are options of the mechanism, which its constructor checks.
+        model_config = ConfigDict(extra="allow")
+
+    number: Any = StrictInt | StrictFloat
+    named: Any = (StrictStr | None, Field(None, description=f"one of {', '.join(mechanisms)}"))
+    nats: Any = (number | None, Field(None, description="budget in nats"))
+    several: Any = (
+        StrictInt | None,
+        Field(
+            None,
+            ge=1,
+            le=LARGEST_PARTS,
+            description="how many reports of one value a person sends; the epsilon is of all of "
+            "them together",
+        ),
+    )
     domains: dict[str, Any] = {
         entry.key: (_form(entry) | None, Field(None, description=entry.description))
         for entry in (cls.study for cls in BY_KEY.values())
@@ -57,8 +75,9 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
         "AttributeSpec",
         __base__=OneDomain,
         **domains,
-        mechanism=(StrictStr, Field(description=f"one of {', '.join(mechanisms)}")),
-        epsilon=(StrictInt | StrictFloat, Field(description="budget in nats")),
+        mechanism=named,
+        epsilon=nats,
+        reports=several,
         keys=(
             list[StrictStr | StrictInt | StrictBool] | None,
             Field(None, description="for KeyValue: labels of the keys that values go with"),
@@ -72,12 +91,23 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
             ),
         ),
     )
-    return create_model(
-        "Study",
-        __config__=ConfigDict(extra="forbid"),
-        title=(StrictStr, ""),
-        delta=(
-            StrictInt | StrictFloat | None,
+    joint = create_model(
+        "JointSpec",
+        __base__=Open,
+        attributes=(
+            list[StrictStr],
+            Field(min_length=2, description="attributes that are randomised as one value"),
+        ),
+        mechanism=(StrictStr, Field(description=f"one of {', '.join(mechanisms)}")),
+        epsilon=(number, Field(description="budget in nats")),
+        reports=several,
+    )
+    change = create_model(
+        "ChangeSpec", __base__=Open, mechanism=named, epsilon=nats, reports=several
+    )
+    limits: dict[str, Any] = {
+        "delta": (
+            number | None,
             Field(
                 None,
                 ge=0,
@@ -85,13 +115,46 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
                 description="the largest sum of the deltas of all attributes",
             ),
         ),
-        budget=(
-            StrictInt | StrictFloat | None,
+        "budget": (
+            number | None,
             Field(
                 None, gt=0, description="the largest sum of the epsilons that one person may spend"
             ),
         ),
+    }
+    group = create_model(
+        "GroupSpec",
+        __config__=ConfigDict(extra="forbid"),
+        name=(StrictStr, Field(description="as in the column of the answers; also in file names")),
+        **limits,
+        attributes=(
+            dict[str, change],  # type: ignore[valid-type]
+            Field(
+                default_factory=dict,
+                description="what differs from the study, by attribute (or 'a x b' of joint ones)",
+            ),
+        ),
+    )
+    together: Any = (
+        list[joint] | None,  # type: ignore[valid-type]
+        Field(None, min_length=1, description="attributes that are randomised together"),
+    )
+    apart: Any = (
+        list[group] | None,  # type: ignore[valid-type]
+        Field(None, min_length=2, description="groups of people with budgets of their own"),
+    )
+    return create_model(
+        "Study",
+        __config__=ConfigDict(extra="forbid"),
+        title=(StrictStr, ""),
+        **limits,
         attributes=(dict[str, attribute], Field(min_length=1)),  # type: ignore[valid-type]
+        joint=together,
+        group_column=(
+            StrictStr | None,
+            Field(None, description="the public column of the answers that names the group"),
+        ),
+        groups=apart,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Timer
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,10 +13,11 @@ from warner._core.errors import IdentifiabilityError
 from warner._core.text import visible
 from warner.design.audits import Audit
 from warner.design.comparison import Comparison
-from warner.design.planning import Plan
+from warner.design.planning import LOSS_NAMES, Plan
 from warner.design.theory import expected_loss
 from warner.estimators.fit import Status
 from warner.mechanisms import Mechanism
+from warner.reports.tally import Tally
 from warner.results.estimate import Estimate
 from warner.results.redistribution import Redistributed
 from warner.results.tables import as_text
@@ -153,6 +154,23 @@ def show_estimate(
     out.print(f"{_method_and_status(result)}{gap}{unique}\n")
 
 
+def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:
+    """Print on standard error which reports are estimated together."""
+    out = console(stderr=True)
+    for name, parts in tallies.items():
+        groups: dict[tuple[str, float | str], int] = {}
+        for part in parts:
+            key = (str(part.header["mechanism"]), part.header["requested"])
+            groups[key] = groups.get(key, 0) + part.n
+        reports = [
+            f"{n:,} of {mechanism} at epsilon {epsilon:.6g}"
+            if isinstance(epsilon, float | int)
+            else f"{n:,} of {mechanism} without protection"
+            for (mechanism, epsilon), n in groups.items()
+        ]
+        out.print(f"{name}: {', '.join(reports)}, estimated together")
+
+
 def _title(result: Estimate) -> str:
     """The first line of a table: attribute, number of reports, method."""
     reports = plural(result.n, "report", "reports")
@@ -214,8 +232,8 @@ def _show_keys(result: Estimate, keys: list[dict[str, Any]], level: float) -> No
     out.print(_title(result), style="bold")
     out.print(table(columns, rows))
     out.print(
-        "Each interval is around an unbiased estimate, and holds for its value, not for all at once. Where few "
-        "people have a key, the interval of its mean can be as wide as the range of values."
+        "Each interval is around an unbiased estimate, and holds for its value, not for all at "
+        "once. Where few people have a key, the interval of its mean can be as wide as all values."
     )
     out.print(f"{_method_and_status(result)}\n")
 
@@ -279,6 +297,7 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
         "expected error": "right",
         "compared with no protection": "right",
         "weight of one report": "right",
+        "judged by": "left",
     }
     if ranking.no_protection.people is not None:
         columns["people needed"] = "right"
@@ -290,7 +309,9 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
         people = [f"{result.people:,}"] if result.people is not None else []
         times = f"{result.error / ranking.no_protection.error:.3g} times"
         name = result.name + (" (in the study)" if is_own else "")
-        rows.append([name, f"{result.error:.4g}", times, in_people(result.weight), *people])
+        margin = f" +- {result.margin:.1g}" if result.margin else ""
+        error, weight = f"{result.error:.4g}{margin}", in_people(result.weight)
+        rows.append([name, error, times, weight, result.judged, *people])
     sensitive = (
         ""
         if chosen.sensitive_mask is None
@@ -299,11 +320,17 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
     out = console()
     out.print(
         f"{attribute}: {chosen.domain.size} values{sensitive}, epsilon {chosen.requested:.4g}, "
-        f"{plural(ranking.n, 'person', 'people')}, {ranking.loss} loss",
+        f"{plural(ranking.n, 'person', 'people')}, {LOSS_NAMES[ranking.loss]}",
         style="bold",
     )
     out.print(table(columns, rows))
-    if not is_listed:
+    if ranking.loss == "w1":
+        out.print(
+            "The error is in the unit of the values. It is simulated at a made distribution with "
+            "its mode at a quarter of the range; warner.plan(theta=...) takes another. The number "
+            "after +- is a standard error."
+        )
+    elif not is_listed:
         out.print(_about_own(chosen, ranking))
     if ranking.loss == "l1" and ranking.results[-1].error > 2:
         out.print(

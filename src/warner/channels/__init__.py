@@ -36,10 +36,11 @@ from warner.channels.khatri_rao import KhatriRaoChannel
 from warner.channels.kronecker import KroneckerChannel
 from warner.channels.marginal import SummedChannel
 from warner.channels.merged import MergedChannel
-from warner.channels.planar import PlanarChannel
+from warner.channels.planar import PlacedChannel, PlanarChannel
 from warner.channels.pure import DirectChannel, HadamardChannel, SupportChannel, walsh
 from warner.channels.randomized_rounding import SpreadChannel, rounded, rounded_at, spread_over
 from warner.channels.repeated import RepeatedRows
+from warner.channels.some_values import SomeValues
 from warner.channels.stack import StackChannel, StackedRows, stacked
 from warner.channels.support_reports import SupportRows
 
@@ -64,8 +65,10 @@ __all__ = [
     "LikelihoodOperator",
     "MergedChannel",
     "NearlyConstantRows",
+    "PlacedChannel",
     "PlanarChannel",
     "RepeatedRows",
+    "SomeValues",
     "SpreadChannel",
     "StackChannel",
     "StackedRows",

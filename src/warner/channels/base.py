@@ -437,6 +437,17 @@ class LikelihoodOperator(ABC):
         """
         return None
 
+    def clusters(self, shape: Sequence[int]) -> list[list[int]] | None:
+        """The positions of attributes that were randomised together, group by group.
+
+        Args:
+            shape: the number of values of each attribute.
+
+        Returns:
+            None where the channel is not made of several groups of attributes.
+        """
+        return None
+
     def marginal(
         self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
     ) -> tuple[LikelihoodOperator, FloatArray] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial, reduce
+from itertools import groupby
 from math import prod
 
 import numpy as np
@@ -119,14 +120,61 @@ class KroneckerChannel(Channel):
     def factors(self, shape: Sequence[int]) -> tuple[Channel, ...] | None:
         return self.channels if self._values == list(shape) else None
 
+    def clusters(self, shape: Sequence[int]) -> list[list[int]] | None:
+        found: list[list[int]] = []
+        axis = 0
+        for size in self._values:
+            axes: list[int] = []
+            while axis < len(shape) and prod(shape[i] for i in axes) < size:
+                axes.append(axis)
+                axis += 1
+            if prod(shape[i] for i in axes) != size:
+                return None
+            found.append(axes)
+        return found if axis == len(shape) and all(found) else None
+
     def _marginal(
         self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
     ) -> tuple[LikelihoodOperator, FloatArray] | None:
         if self.factors(shape) is None:
-            return None
+            return self._marginal_of_clusters(w, shape, keep)
         kept = [self.channels[axis] for axis in keep]
         weights = summed(w, self._reports, keep)
         return (kept[0] if len(kept) == 1 else KroneckerChannel(kept)), weights
+
+    def _marginal_of_clusters(
+        self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
+        """:meth:`_marginal` where a factor is of several attributes, or None.
+
+        None also where the kept attributes of a factor do not stand side by side: such a table is
+        no product.
+        """
+        clusters = self.clusters(shape)
+        if clusters is None:
+            return None
+        owner = {axis: i for i, axes in enumerate(clusters) for axis in axes}
+        kept = [(i, list(axes)) for i, axes in groupby(keep, key=lambda axis: owner[axis])]
+        order = [i for i, _ in kept]
+        if len(set(order)) < len(order):
+            return None
+        table = summed(w, self._reports, order)
+        rows, channels = [self._reports[i] for i in order], []
+        for place, (i, axes) in enumerate(kept):
+            sizes = [shape[axis] for axis in clusters[i]]
+            moved = np.moveaxis(table.reshape(rows), place, 0)
+            found = self.channels[i].marginal(
+                np.ascontiguousarray(moved).reshape(rows[place], -1),
+                sizes,
+                [clusters[i].index(axis) for axis in axes],
+            )
+            if found is None or not isinstance(found[0], Channel):
+                return None
+            channels.append(found[0])
+            rows[place] = found[0].shape[0]
+            table = np.moveaxis(found[1].reshape(-1, *moved.shape[1:]), 0, place)
+        weights = np.ascontiguousarray(table).ravel()
+        return (channels[0] if len(channels) == 1 else KroneckerChannel(channels)), weights
 
     def block_moments(
         self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray

@@ -7,12 +7,14 @@ from functools import cached_property
 import numpy as np
 
 from warner._core.errors import ArgumentError, message
-from warner.channels.arrays import FloatArray
+from warner.channels.arrays import FloatArray, IntArray, weighted_counts
 from warner.channels.base import Channel, LikelihoodOperator
 from warner.channels.dense import DenseChannel
 
 _SMALL = 256  # cells up to which estimators get a matrix
 _FEW = 400  # cells up to which a product with the matrix is faster than the transforms
+# Entries of a matrix of some cells up to which a product with it is faster than the transforms.
+_FEW_ENTRIES = 2**22
 
 
 class PlanarChannel(Channel):
@@ -130,6 +132,72 @@ class PlanarChannel(Channel):
     def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         """A matrix on small grids, which estimators multiply by many times."""
         return (DenseChannel(self._dense), w) if self.shape[0] <= _SMALL else (self, w)
+
+
+class PlacedChannel(Channel):
+    """A planar channel on a rectangle whose values are some of its cells.
+
+    The values leave out cells, or lie inside a larger rectangle of reports. Each cell of the
+    rectangle is a report, or is replaced by the report that ``reports`` names.
+
+    Args:
+        inner: the channel on the rectangle, its M cells the values and the reports.
+        places: (K,) the cells that are values.
+        reports: (M,) the report 0..m-1 that stands for each cell; None where every cell is one.
+        nearest: (m,) the value that each report stands for when it is not corrected.
+    """
+
+    def __init__(
+        self, inner: PlanarChannel, places: IntArray, reports: IntArray | None, nearest: IntArray
+    ) -> None:
+        self.inner, self._places, self._reports, self._nearest = inner, places, reports, nearest
+        self.shape = (len(nearest), len(places))
+
+    @cached_property
+    def _matrix(self) -> FloatArray | None:
+        """A (m, K), where it has few entries."""
+        size = self.shape[1]
+        if self.shape[0] * size > _FEW_ENTRIES:
+            return None
+        step, unit = max(1, _FEW_ENTRIES // self.inner.shape[0]), np.eye(size)
+        columns = [self._transformed(unit[:, at : at + step]) for at in range(0, size, step)]
+        return np.concatenate(columns, axis=1)
+
+    def matvec(self, theta: FloatArray) -> FloatArray:
+        matrix = self._matrix
+        return self._transformed(theta) if matrix is None else matrix @ theta
+
+    def _transformed(self, theta: FloatArray) -> FloatArray:
+        """A theta by the products of the rectangle."""
+        whole = np.zeros((self.inner.shape[1], *theta.shape[1:]))
+        whole[self._places] = theta
+        cells = self.inner.matvec(whole)
+        return cells if self._reports is None else summed_rows(self._reports, cells, self.shape[0])
+
+    def rmatvec(self, r: FloatArray) -> FloatArray:
+        matrix = self._matrix
+        return self._transformed_back(r) if matrix is None else matrix.T @ r
+
+    def _transformed_back(self, r: FloatArray) -> FloatArray:
+        """A' r by the products of the rectangle."""
+        cells = r if self._reports is None else r[self._reports]
+        back: FloatArray = self.inner.rmatvec(cells)[self._places]
+        return back
+
+    def naive_estimate(self, w: FloatArray) -> FloatArray:
+        return weighted_counts(self._nearest, w, self.shape[1])
+
+    def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
+        """A matrix where it is small, which estimators multiply by many times."""
+        matrix = self._matrix
+        return (self, w) if matrix is None else (DenseChannel(matrix, self._nearest), w)
+
+
+def summed_rows(index: IntArray, rows: FloatArray, size: int) -> FloatArray:
+    """Rows added up by their index: (M,) or (M, B) -> (size,) or (size, B)."""
+    out = np.zeros((size, *rows.shape[1:]))
+    np.add.at(out, index, rows)
+    return out
 
 
 def _fast_length(size: int) -> int:

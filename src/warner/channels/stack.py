@@ -150,6 +150,10 @@ class StackedRows(LikelihoodOperator):
         changed = stacked([channel for channel, _ in parts], self._group_sizes, self.equal)
         return changed, changed.stack([weights for _, weights in parts])
 
+    def clusters(self, shape: Sequence[int]) -> list[list[int]] | None:
+        found = [channel.clusters(shape) for channel in self.channels]
+        return found[0] if all(each == found[0] for each in found) else None
+
     def _marginal(
         self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
     ) -> tuple[LikelihoodOperator, FloatArray] | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import integer, real, show
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError, message
 from warner.channels import summed
 from warner.domains import Product
 from warner.estimators.likelihood_data import LikelihoodData
@@ -46,14 +46,20 @@ def clusters(
     Source: Domingo-Ferrer and Soria-Comas (2022), algorithm 1; METHODS 3.
     """
     data = subject.data if isinstance(subject, Solution) else subject
-    domain = from_header(data.header).domain if isinstance(data, Tally) else data.domain
-    names = attribute_names(domain)
+    if isinstance(data, Tally):
+        known = from_header(data.header).attribute_domains
+        names, shape = list(known), tuple(domain.size for domain in known.values())
+    else:
+        names, shape = attribute_names(data.domain), data.domain.shape
+    if not names:
+        rule = "must be a tally on a Product, of several attributes"
+        raise ArgumentTypeError(message("subject", rule, None, "Tally tuples: --ways 2"))
 
     def dependence(i: int, j: int) -> float:
         pair = [names[i], names[j]]
         return cramers_v(likelihood_data(data, pair) if isinstance(data, Tally) else data, *pair)
 
-    return grouped(names, domain.shape, dependence, threshold, largest)
+    return grouped(names, shape, dependence, threshold, largest)
 
 
 def clusters_of(

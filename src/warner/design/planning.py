@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,37 +25,26 @@ from warner._core.errors import (
     IdentifiabilityError,
     message,
 )
+from warner.design.candidates import candidates
 from warner.design.ranked_results import Ranking
 from warner.design.report_weight import report_weight
-from warner.design.theory import LOSSES, MAX_PEOPLE, expected_loss
+from warner.design.theory import MAX_PEOPLE, expected_loss
 from warner.domains import Domain
-from warner.mechanisms import (
-    HadamardResponse,
-    LocalHashing,
-    Mechanism,
-    RandomizedResponse,
-    SubsetSelection,
-    UnaryEncoding,
-    UtilityOptimizedRappor,
-    UtilityOptimizedRR,
-)
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms import Mechanism
+from warner.results.recommend import recommended
 
-Maker = Callable[[Domain, float], Mechanism]
-
-# The candidates: mechanisms that protect all values, and mechanisms that protect sensitive ones.
-_PROTECT_ALL: dict[str, Maker] = {
-    "RandomizedResponse": RandomizedResponse,
-    "UnaryEncoding symmetric": UnaryEncoding,
-    "UnaryEncoding optimized": partial(UnaryEncoding, keep="optimized"),
-    "LocalHashing": LocalHashing,
-    "SubsetSelection": SubsetSelection,
-    "HadamardResponse": HadamardResponse,
-}
-_PROTECT_SENSITIVE: dict[str, Callable[..., Mechanism]] = {
-    "UtilityOptimizedRR": UtilityOptimizedRR,
-    "UtilityOptimizedRappor": UtilityOptimizedRappor,
-}
 _LARGEST_HASHED = 1024  # values; beyond, the exact variance of a hash pool takes minutes
+MOST_SIMULATED = 1024  # values; beyond, one fit takes seconds
+_LARGEST_HASHED_SIMULATED = 64  # values; beyond, one fit of a hash pool takes seconds
+LOSS_NAMES = {
+    "l1": "sum of absolute errors",
+    "l2": "sum of squared errors",
+    "w1": "Wasserstein-1 distance",
+}
+
+
+_CLOSED_FORM = "the unbiased estimate, in closed form"
 
 
 @dataclass(frozen=True)
@@ -66,6 +55,8 @@ class RankedMechanism:
         name: the mechanism and its variant.
         mechanism: the mechanism; None for no protection.
         error: expected loss with the n people of the plan.
+        margin: standard error of ``error`` where it is a mean over simulated tallies; else 0.
+        judged: how the error was computed, in words.
         people: number of people that the wanted error needs; None where no error was named.
         weight: number of people that one forged report can add to the estimated count of a value;
             None where it is not known; see :func:`warner.design.report_weight.report_weight`.
@@ -76,12 +67,16 @@ class RankedMechanism:
     error: float
     people: int | None
     weight: float | None
+    margin: float = 0.0
+    judged: str = _CLOSED_FORM
 
     def row(self) -> dict[str, Any]:
-        """The result as a dict: mechanism, error, people, weight."""
+        """The result as a dict: mechanism, error, margin, people, weight, judged."""
         return {
             "mechanism": self.name,
             "error": self.error,
+            "margin": self.margin,
+            "judged": self.judged,
             "people": self.people,
             "weight": self.weight,
         }
@@ -93,7 +88,9 @@ class Plan(Ranking[RankedMechanism]):
 
     Attributes:
         results, loss, n, left_out: see :class:`warner.design.ranked_results.Ranking`.
-        no_protection: the same figures where answers are sent as they are. No mechanism errs less.
+        no_protection: the same figures where answers are sent as they are. For ``"l1"`` and
+            ``"l2"`` no mechanism errs less. For ``"w1"`` the smoothness of an estimate can outweigh
+            little noise.
     """
 
     no_protection: RankedMechanism
@@ -110,11 +107,22 @@ def plan(
     theta: ArrayLike | None = None,
     loss: str = "l2",
     error: float | None = None,
+    *,
+    delta: float | None = None,
+    distance: float | None = None,
+    runs: int = 5,
+    also: Mapping[str, Mechanism] | None = None,
 ) -> Plan:
     """Rank the mechanisms for one question by expected error.
 
-    The error is that of :func:`warner.theory.expected_loss`: of the unbiased estimate, in closed
-    form.
+    For ``"l1"`` and ``"l2"`` the error is that of :func:`warner.theory.expected_loss`: of the
+    unbiased estimate, in closed form. The candidates treat values as labels.
+
+    For ``"w1"`` it is a mean over simulated tallies, each estimated by the method that
+    :func:`warner.estimate` recommends. This suits numbers and places: an estimate that moves people
+    to a neighbouring value errs little. The candidates are then also the mechanisms of numbers and
+    of places. Those whose epsilon is per unit of distance get the epsilon that the most distant
+    values may spend.
 
     Args:
         domain: the values that can be answered.
@@ -122,16 +130,25 @@ def plan(
         n: number of people who will answer.
         sensitive: the values to protect; None for all. Utility-optimised mechanisms are candidates
             only where this is given.
-        theta: (K,) a guess of the distribution; None for the uniform distribution.
-        loss: ``"l2"``, sum of squared errors, or ``"l1"``, sum of absolute errors.
-        error: a wanted expected loss. Each result then says how many people it needs.
+        theta: (K,) a guess of the distribution. None for the uniform distribution, and for
+            ``"w1"`` for :func:`made_shares`, because smooth methods do too well on a uniform one.
+        loss: ``"l2"``, sum of squared errors; ``"l1"``, sum of absolute errors; or ``"w1"``, the
+            Wasserstein-1 distance in the unit of the values, added over the coordinates of places.
+        error: a wanted expected loss. Each result then says how many people it needs. For ``"w1"``
+            this supposes that errors fall with the root of n.
+        delta: the delta of an approximate guarantee, for which Gaussian is a candidate too.
+        distance: the distance of two values that epsilon is for, of metric privacy; None for any
+            two values.
+        runs: number of simulated tallies for ``"w1"``, at least 2.
+        also: {name: mechanism}, further candidates on this domain.
 
     Returns:
         Plan: the mechanisms from the least expected error to the largest.
 
     Raises:
         BudgetError: no mechanism can be made with this budget.
-        ArgumentError: the wanted error needs more than 10^15 people.
+        ArgumentError: the wanted error needs more than 10^15 people, or a loss that the values or
+            the guarantee do not have.
 
     Source: METHODS 6; [P2 sec 4.3].
 
@@ -139,40 +156,61 @@ def plan(
     >>> ranking = plan(Integers(1, 100), 1.0, n=10_000, sensitive=[7, 8], loss="l1", error=0.1)
     >>> ranking.best.name, ranking.best.people
     ('UtilityOptimizedRR', 16940)
+    >>> from warner import Grid
+    >>> plan(Grid(2, 2), 1.0, n=1000, loss="w1", runs=2).best.judged
+    "ExpectationMaximization(steps='auto'), 2 simulated tallies"
     """
     if not isinstance(domain, Domain):
         raise ArgumentTypeError(message("domain", "must be a Domain", kind(domain)))
     integer("n", n, 1, MAX_PEOPLE)
-    choice("loss", loss, LOSSES)
+    choice("loss", loss, tuple(LOSS_NAMES))
+    integer("runs", runs, 2)
     if error is not None and real("error", error) <= 0:
         raise ArgumentError(message("error", "must be positive", repr(error)))
-    guess = (
-        np.full(domain.size, 1 / domain.size)
-        if theta is None
-        else distribution("theta", theta, domain.size)
-    )
+    _check_guarantee(domain, loss, delta, distance)
+    default = made_shares(domain) if loss == "w1" else np.full(domain.size, 1 / domain.size)
+    guess = default if theta is None else distribution("theta", theta, domain.size)
 
     def ranked(name: str, mechanism: Mechanism | None) -> RankedMechanism:
-        expected = expected_loss(domain if mechanism is None else mechanism, guess, n, loss)
-        people = None if error is None else _people(name, expected, n, error, loss)
         weight = 1.0 if mechanism is None else report_weight(mechanism)
-        return RankedMechanism(name, mechanism, expected, people, weight)
+        if loss == "w1":
+            expected, margin, judged = _simulated(domain, mechanism, guess, n, runs)
+        else:
+            expected = expected_loss(domain if mechanism is None else mechanism, guess, n, loss)
+            margin, judged = 0.0, _CLOSED_FORM
+        people = None if error is None else _people(name, expected, n, error, loss)
+        return RankedMechanism(name, mechanism, expected, people, weight, margin, judged)
 
     results: list[RankedMechanism] = []
     left_out: dict[str, str] = {}
-    for name, make in _candidates(sensitive):
-        if name == "LocalHashing" and domain.size > _LARGEST_HASHED:
+    makers = dict(candidates(domain, sensitive, delta, distance, loss == "w1"))
+    for name, mechanism in (also or {}).items():
+        # A name that is taken is that of another variant.
+        makers[f"{name}, as given" if name in makers else name] = partial(_given, mechanism)
+    for name, make in makers.items():
+        most = _LARGEST_HASHED_SIMULATED if loss == "w1" else _LARGEST_HASHED
+        if name == "LocalHashing" and domain.size > most:
             left_out[name] = (
-                f"its exact error is computed up to {_LARGEST_HASHED} values; "
-                "UnaryEncoding optimized has about the same"
+                f"its {'error' if loss == 'w1' else 'exact error'} is computed up to {most} "
+                "values; UnaryEncoding optimized has about the same"
             )
             continue
         try:
-            results.append(ranked(name, make(domain, epsilon)))
+            made = make(domain, epsilon)
+            known = [r.mechanism.header for r in results if r.mechanism is not None]
+            if made.header in known:  # given, and a candidate anyway
+                continue
+            results.append(ranked(name, made))
+        except ArgumentTypeError:
+            continue  # a mechanism of other values
         except (BudgetError, IdentifiabilityError) as problem:
             left_out[name] = str(problem)
+        except ArgumentError as problem:
+            if loss != "w1":
+                raise
+            left_out[name] = str(problem)
     if not results:
-        reason = next(iter(left_out.values()))
+        reason = next(iter(left_out.values()), "No mechanism fits these values")
         raise BudgetError(
             message("epsilon", "suits no mechanism on this domain", repr(epsilon), reason)
         )
@@ -180,18 +218,102 @@ def plan(
     return Plan(tuple(results), loss, n, left_out, ranked("no protection", None))
 
 
-def _candidates(sensitive: Iterable[Any] | None) -> Iterator[tuple[str, Maker]]:
-    """Names and makers of the mechanisms to compare."""
-    yield from _PROTECT_ALL.items()
-    if sensitive is not None:
-        values = list(sensitive)
-        for name, make in _PROTECT_SENSITIVE.items():
-            yield name, partial(make, sensitive=values)
+def _given(mechanism: Mechanism, domain: Domain, epsilon: float) -> Mechanism:
+    """A mechanism that is made already."""
+    return mechanism
+
+
+def _check_guarantee(
+    domain: Domain, loss: str, delta: float | None, distance: float | None
+) -> None:
+    """Refuse a loss, a delta or a distance that the values do not have."""
+    if loss != "w1":
+        for name, given in (("delta", delta), ("distance", distance)):
+            if given is not None:
+                remedy = "Use loss='w1' (--loss w1)"
+                raise ArgumentError(message(name, "goes with the loss 'w1'", repr(given), remedy))
+        return
+    if not domain.dimension:
+        rule, remedy = "'w1' needs values with coordinates", "Use 'l1' or 'l2'"
+        raise ArgumentError(message("loss", rule, type(domain).__name__, remedy))
+    remedy = "Use larger bins or cells, or the loss 'l2'"
+    integer("number of values", domain.size, 2, MOST_SIMULATED, remedy)
+    if delta is not None and not 0 < real("delta", delta) < 1:
+        raise ArgumentError(message("delta", "must lie in (0, 1)", repr(delta)))
+    if distance is not None and real("distance", distance) <= 0:
+        raise ArgumentError(message("distance", "must be positive", repr(distance)))
+
+
+def can_simulate(domain: Domain) -> bool:
+    """Whether mechanisms on a domain can be compared by the loss ``"w1"``.
+
+    >>> from warner import Categorical, Integers
+    >>> can_simulate(Integers(0, 9)), can_simulate(Categorical(["a", "b"]))
+    (True, False)
+    """
+    return bool(domain.dimension) and not domain.tags and 2 <= domain.size <= MOST_SIMULATED
+
+
+def made_shares(domain: Domain) -> np.ndarray:
+    """A made distribution with its mode at a quarter of the range of each coordinate.
+
+        theta_x ~ prod_k t_k (1 - t_k)^3,   t_k = 0.05 + 0.9 (x_k - low_k) / (high_k - low_k)
+
+    Args:
+        domain: K values with coordinates.
+
+    Returns:
+        (K,) shares, none of which is 0.
+
+    >>> from warner import Integers
+    >>> made_shares(Integers(0, 4)).round(2).tolist()
+    [0.19, 0.47, 0.28, 0.07, 0.0]
+    """
+    points = domain.points
+    assert points is not None
+    low, high = points.min(axis=0), points.max(axis=0)
+    t = 0.05 + 0.9 * (points - low) / np.where(high > low, high - low, 1.0)
+    weights = np.prod(t * (1 - t) ** 3, axis=1)
+    return np.asarray(weights / weights.sum())
+
+
+def _simulated(
+    domain: Domain, mechanism: Mechanism | None, theta: np.ndarray, n: int, runs: int
+) -> tuple[float, float, str]:
+    """The mean error of simulated estimates, its standard error, and how it was found."""
+    rng = np.random.default_rng(0)
+    if mechanism is None:
+        estimates = rng.multinomial(n, theta, runs) / n
+        judged = f"the shares of the answers, {runs} simulated surveys"
+    else:
+        channel = mechanism.channel()
+        method = recommended(domain, channel)
+        fits = []
+        for _ in range(runs):
+            operator, weights = channel.simulate_tally(theta, n, rng)
+            fits.append(method.fit(LikelihoodData(operator, weights, n, domain)))
+        estimates, judged = (
+            np.array([fit.shares for fit in fits]),
+            f"{method!r}, {runs} simulated tallies",
+        )
+    errors = np.array([_distance(shares, theta, domain) for shares in estimates])
+    return float(errors.mean()), float(errors.std(ddof=1) / math.sqrt(runs)), judged
+
+
+def _distance(p: np.ndarray, q: np.ndarray, domain: Domain) -> float:
+    """Wasserstein-1 distance in the unit of the values, added over the coordinates."""
+    total = 0.0
+    assert domain.points is not None
+    for axis in domain.points.T:
+        places, index = np.unique(axis, return_inverse=True)
+        excess = np.cumsum(np.bincount(index, p - q, minlength=len(places)))
+        total += float(np.abs(excess[:-1]) @ np.diff(places))
+    return total
 
 
 def _people(name: str, expected: float, n: int, error: float, loss: str) -> int:
     """How many people bring the expected loss with n people down to ``error``."""
-    power = 2 if loss == "l1" else 1  # l1 falls with the root of n, l2 with n
+    power = 1 if loss == "l2" else 2  # l1 and w1 fall with the root of n, l2 with n
     if math.log(n) + power * math.log(expected / error) > math.log(MAX_PEOPLE):
         raise ArgumentError(
             message(

@@ -20,6 +20,7 @@ from warner.domains.interval import Interval
 from warner.domains.padded import Padded
 from warner.domains.points import Points
 from warner.domains.product import Product
+from warner.domains.subset import Subset
 from warner.domains.tagged import Tagged
 
 # Every class of domains. Study files list them in this order.
@@ -32,6 +33,7 @@ DOMAINS: tuple[type[Domain], ...] = (
     Product,
     Tagged,
     Padded,
+    Subset,
 )
 _BY_KIND = {cls.kind: cls for cls in DOMAINS}
 
@@ -72,6 +74,7 @@ __all__ = [
     "Product",
     "Raster",
     "StudyEntry",
+    "Subset",
     "Tagged",
     "TextForm",
     "from_spec",

@@ -37,7 +37,7 @@ class Domain(ABC):
         is_binned: whether a value stands for a bin of numbers, which numeric mechanisms tell apart.
         bin_width: the width h of a bin, in the unit of the values; 0 where values are points.
         dimension: the number d of coordinates of a value; 0 for labels, which have none.
-        raster: rows, columns and side where the values are the cells of a grid; else None.
+        raster: rows, columns, side and places where the values are cells of a grid; else None.
         pairs: the most values that one person holds, where an answer is one of several drawn at
             random; None where a person holds one value.
         tags: the names of tags, each with a placeholder among the values.

@@ -6,13 +6,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 
 class Raster(NamedTuple):
-    """The shape of a grid of square cells."""
+    """The shape of a grid of square cells.
+
+    Attributes:
+        rows, columns: the numbers of rows and columns.
+        side: the side of a cell, in the unit of distances.
+        places: (K,) row * columns + column of each value, increasing; None where all cells are
+            values.
+    """
 
     rows: int
     columns: int
     side: float
+    places: np.ndarray | None = None
+
+    @property
+    def values(self) -> np.ndarray:
+        """(rows, columns) booleans: which cells are values."""
+        mask = np.full(self.rows * self.columns, self.places is None)
+        if self.places is not None:
+            mask[self.places] = True
+        return mask.reshape(self.rows, self.columns)
 
 
 @dataclass(frozen=True)

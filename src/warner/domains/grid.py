@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from warner._core.checks import integer, real, show
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError, ValuesError, message
 from warner.domains.answers import INTEGER_TYPES, numbers
 from warner.domains.base import LARGEST_SIZE, Domain
 from warner.domains.declarations import Raster, StudyEntry, TextForm
@@ -22,46 +22,100 @@ _ROW_AND_COLUMN = r"(?P<row>[0-9]+), ?(?P<column>[0-9]+)"
 class Grid(Domain):
     """The cells (row, column) of a grid of squares, at the Euclidean distance of their centres.
 
-    The index of a cell is row * columns + column. Rows and columns count from 0.
+    The index of a cell is row * columns + column, less the number of cells before it that are left
+    out. Rows and columns count from 0.
 
     Args:
         rows: the number of rows.
         columns: the number of columns; rows * columns is 2 to 2^26.
         side: the side of a square, in the unit of distances.
+        without: cells (row, column) that nobody can be in, such as the sea. They are no values.
 
     Raises:
-        ArgumentError: too few or too many cells, or a side that is not positive.
+        ArgumentError: too few or too many cells, a side that is not positive, or a cell to leave
+            out that is outside the grid or twice.
         ArgumentTypeError: an argument of another type.
 
     >>> Grid(2, 3).encode([(1, 2), (0, 1)]).tolist()
     [5, 1]
+    >>> Grid(2, 3, without=[(0, 0), (1, 1)]).labels
+    [(0, 1), (0, 2), (1, 0), (1, 2)]
     """
 
     kind = "grid"
     study = StudyEntry(
         "grid",
-        "cells of rows x columns squares of a side; answers are 'row,column', from 0",
-        {"rows": (int, ...), "columns": (int, ...), "side": (float, 1.0)},
+        "cells of rows x columns squares of a side, without those listed; answers are 'row,column'",
+        {
+            "rows": (int, ...),
+            "columns": (int, ...),
+            "side": (float, 1.0),
+            "without": (list[list[int]], []),
+        },
     )
     noun = "cells, as row,column"
     remedy = "correct them or widen the grid"
     dimension = 2
 
-    def __init__(self, rows: int, columns: int, side: float = 1.0) -> None:
+    def __init__(
+        self,
+        rows: int,
+        columns: int,
+        side: float = 1.0,
+        without: Sequence[tuple[int, int]] | np.ndarray = (),
+    ) -> None:
         self.rows = integer("rows", rows, 1, LARGEST_SIZE)
         self.columns = integer("columns", columns, 1, LARGEST_SIZE)
         self.size = integer("rows * columns", self.rows * self.columns, 2, LARGEST_SIZE)
         self.side = real("side", side)
         if self.side <= 0:
             raise ArgumentError(message("side", "must be positive", show(side)))
+        self._places = self._left(without)
+        if self._places is not None:
+            self.size = integer("number of cells that are left", len(self._places), 2, LARGEST_SIZE)
+
+    def _left(self, without: Any) -> np.ndarray | None:
+        """The places of the cells that are not left out, increasing; None for all."""
+        listed = hasattr(without, "__len__") and not isinstance(without, str | bytes | Mapping)
+        if not listed:
+            rule = "must be a list of cells (row, column)"
+            raise ArgumentTypeError(message("without", rule, show(without)))
+        if not len(without):
+            return None
+        rule, each = "integer (row, column) pairs, shape (n, 2)", "must be a (row, column) pair"
+        try:
+            cells = numbers(without, INTEGER_TYPES, rule, 2, each).astype(np.int64)
+        except ValuesError as error:
+            rule = f"cell {error.position} must be a pair of integers (row, column)"
+            problem = message("without", rule)
+        else:
+            outside = (cells < 0).any(axis=1) | (cells >= (self.rows, self.columns)).any(axis=1)
+            left = np.ones(self.size, dtype=bool)
+            left[(cells[:, 0] * self.columns + cells[:, 1])[~outside]] = False
+            if not outside.any() and np.count_nonzero(~left) == len(cells):
+                return np.flatnonzero(left)
+            problem = message("without", "must name cells of the grid, each once")
+        raise ArgumentError(problem)
+
+    @cached_property
+    def _index_of(self) -> np.ndarray:
+        """(rows * columns,) the index of the cell at each place, -1 where it is left out."""
+        found = np.full(self.rows * self.columns, -1)
+        found[self._places] = np.arange(self.size)
+        return found
+
+    def _places_of(self, index: np.ndarray) -> np.ndarray:
+        """row * columns + column of the cells at ``index``."""
+        return index if self._places is None else self._places[index]
 
     @cached_property
     def points(self) -> np.ndarray:
-        return np.stack(np.divmod(np.arange(self.size), self.columns), axis=1) * self.side
+        places = self._places_of(np.arange(self.size))
+        return np.stack(np.divmod(places, self.columns), axis=1) * self.side
 
     @property
     def raster(self) -> Raster:
-        return Raster(self.rows, self.columns, self.side)
+        return Raster(self.rows, self.columns, self.side, self._places)
 
     @property
     def text(self) -> TextForm:
@@ -72,18 +126,28 @@ class Grid(Domain):
         rule, each = "integer (row, column) pairs, shape (n, 2)", "must be a (row, column) pair"
         cells = numbers(values, INTEGER_TYPES, rule, 2, each).astype(np.int64)
         too_far = (cells[:, 0] >= self.rows) | (cells[:, 1] >= self.columns)
-        self._refuse((cells < 0).any(axis=1) | too_far, "a cell outside the grid")
-        return np.asarray(cells[:, 0] * self.columns + cells[:, 1])
+        outside = (cells < 0).any(axis=1) | too_far
+        place = np.asarray(cells[:, 0] * self.columns + cells[:, 1])
+        if self._places is None:
+            self._refuse(outside, "a cell outside the grid")
+            return place
+        index = self._index_of[np.where(outside, 0, place)]
+        self._refuse(outside | (index < 0), "a cell outside the grid, or left out")
+        return index
 
     def decode(self, index: Any) -> list[tuple[int, int]]:
-        rows, columns = np.divmod(self._index(index), self.columns)
+        rows, columns = np.divmod(self._places_of(self._index(index)), self.columns)
         return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
     def spec(self) -> dict[str, Any]:
-        return {"kind": self.kind, "rows": self.rows, "columns": self.columns, "side": self.side}
+        whole = {"kind": self.kind, "rows": self.rows, "columns": self.columns, "side": self.side}
+        if self._places is None:
+            return whole
+        out = np.flatnonzero(self._index_of < 0)
+        return {**whole, "without": np.stack(np.divmod(out, self.columns), axis=1).tolist()}
 
     @classmethod
     def from_spec(
         cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
     ) -> Self:
-        return cls(spec["rows"], spec["columns"], spec["side"])
+        return cls(spec["rows"], spec["columns"], spec["side"], spec.get("without", ()))

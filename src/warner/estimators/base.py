@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, fields, replace
 from time import perf_counter
 from typing import ClassVar, final
@@ -44,15 +44,23 @@ class Estimator(ABC):
             The fit, with its ``seconds``.
         """
         start = perf_counter()
-        rows, size = data.channel.shape
-        small = min(rows, data.n) * size**2 <= SMALL
-        with one_thread() if small else nullcontext():
+        with threads_for(data):
             fit = self._fit(data)
         return replace(fit, seconds=perf_counter() - start)
 
     @abstractmethod
     def _fit(self, data: LikelihoodData) -> Fit:
         """The fit, without ``seconds``."""
+
+
+def threads_for(data: LikelihoodData) -> AbstractContextManager[None]:
+    """One thread for linear algebra where the products of a fit are small, else all threads.
+
+    Many fits of one size run in one such block: to set the number of threads takes about as long as
+    a small fit.
+    """
+    rows, size = data.channel.shape
+    return one_thread() if min(rows, data.n) * size**2 <= SMALL else nullcontext()
 
 
 def repr_of_changes(estimator: Estimator) -> str:

@@ -103,10 +103,11 @@ class Independent(Estimator):
         domain = data.domain
         if not domain.attributes:
             return self.method.fit(data)
-        groups = self.places(domain)
+        shape = domain.shape
+        together = data.channel.clusters(shape) if self.groups is None else None
+        groups = together or self.places(domain)
         if len(groups) == 1:
             return self.method.fit(data)
-        shape = domain.shape
         parts = [self._marginal(data, domain, keep) for keep in groups]
         table = np.ones(())
         for (part, _), keep in zip(parts, groups, strict=True):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from warner.channels import FloatArray, LikelihoodOperator
-from warner.domains import Domain
+from warner.channels import FloatArray, IntArray, LikelihoodOperator, SomeValues
+from warner.domains import Domain, Subset
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,3 +28,12 @@ class LikelihoodData:
     n: int
     domain: Domain
     simulated: bool = False
+
+    def restricted(self, index: IntArray) -> LikelihoodData:
+        """The same reports where only some values are possible: all others have share 0.
+
+        Args:
+            index: (k,) the values, increasing.
+        """
+        domain = Subset(self.domain, index)
+        return replace(self, channel=SomeValues(self.channel, index), domain=domain)

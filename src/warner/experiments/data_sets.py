@@ -164,9 +164,15 @@ class DataFolder:
         if self.path is not None:
             _checked(self.path, name)
 
+    def made(self, name: str) -> bool:
+        """Whether made data stand for a file. The package ships Adult."""
+        return self.path is None and name != _ADULT
+
     def digest(self, name: str) -> str:
         """The SHA-256 of the data that stand for a file: ``"made"`` where made data do."""
-        return "made" if self.path is None else DATA_SETS[name].sha256
+        if self.path is None:
+            return "made" if self.made(name) else "shipped"
+        return DATA_SETS[name].sha256
 
     def table(self, name: str) -> dict[str, list[str]] | None:
         """The columns of a file as texts; None without a folder.

@@ -109,6 +109,7 @@ class Experiment:
         data: the names of the data sets that are read where the folder is at hand.
         differs: in which respects the setting differs from the paper's, in sentences.
         conclusion: "same or not, and why", in sentences, written after the full run.
+        also: names of other figures that show the same numbers, such as ``"P1/fig13"``.
         revision: a number that is raised when the numbers of the experiment change, so that work
             kept from before is not used.
     """
@@ -127,7 +128,13 @@ class Experiment:
     data: tuple[str, ...] = ()
     differs: str = ""
     conclusion: str = ""
+    also: tuple[str, ...] = ()
     revision: int = 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name and the other names that it answers to."""
+        return (self.name, *self.also)
 
     @property
     def paper(self) -> str:

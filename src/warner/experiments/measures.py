@@ -22,7 +22,7 @@ from warner.estimators import Estimator
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.experiments.data_sets import DataFolder
 from warner.experiments.measure import Cell, Runs
-from warner.experiments.table import Row
+from warner.experiments.table import Row, Table
 from warner.mechanisms import Mechanism
 from warner.results.estimate import Estimate
 
@@ -104,8 +104,7 @@ class EstimationError:
         reporters: the mechanisms of a cell, with the number of people who use each.
         methods: {name: estimator} of a cell, or the same mapping for all cells.
         losses: {metric: loss}, for all cells.
-        sampling: ``"population"``, values drawn independently from the shares; ``"respondents"``,
-            drawn without replacement from the counts; ``"everyone"``, the counts as they are.
+        sampling: a key of :data:`SAMPLING`, or the key of a cell.
         refusals: whether a method that refuses a cell gives NaN and not an error.
     """
 
@@ -113,29 +112,46 @@ class EstimationError:
     reporters: Callable[[Cell, People], Reporters]
     methods: Callable[[Cell], Methods] | Methods
     losses: Mapping[str, Loss]
-    sampling: str = "population"
+    sampling: str | Callable[[Cell], str] = "population"
     refusals: bool = False
 
     def rows(self, cell: Cell, runs: Runs, data: DataFolder) -> list[Row]:
         """See :class:`Measure`."""
         people = self.people(cell, data)
-        rows: list[Row] = []
-        for run, rng, estimates in self.estimates(cell, runs, people):
-            del rng
-            for method, estimate in estimates.items():
-                for metric, loss in self.losses.items():
-                    value = float("nan") if estimate is None else loss(estimate, people)
-                    rows.append({"run": run, "method": method, "metric": metric, "value": value})
-        return rows
+        return [
+            row
+            for run, _, estimates in self.estimates(cell, runs, people)
+            for row in self.losses_of(run, estimates, people)
+        ]
+
+    def losses_of(
+        self, run: int, estimates: Mapping[str, Estimate | None], people: People
+    ) -> list[Row]:
+        """The losses of the estimates of one run."""
+        return [
+            {
+                "run": run,
+                "method": method,
+                "metric": metric,
+                "value": float("nan") if estimate is None else loss(estimate, people),
+            }
+            for method, estimate in estimates.items()
+            for metric, loss in self.losses.items()
+        ]
 
     def estimates(
         self, cell: Cell, runs: Runs, people: People
     ) -> list[tuple[int, np.random.Generator, dict[str, Estimate | None]]]:
-        """The estimates of every run by every method; None where a method refuses."""
-        simulate = _simulation(self.reporters(cell, people), people, self.sampling)
+        """The estimates of every run by every method; None where a method refuses.
+
+        Where reports are not random, all runs are the same, and the first alone is done.
+        """
+        sampling = self.sampling(cell) if callable(self.sampling) else self.sampling
+        draw, random = SAMPLING[sampling]
+        simulate = _simulation(self.reporters(cell, people), people, draw)
         methods = self.methods(cell) if callable(self.methods) else self.methods
         result = []
-        for run, rng in runs:
+        for run, rng in runs if random else runs[:1]:
             data = simulate(rng)
             result.append(
                 (run, rng, {name: self._estimate(m, data) for name, m in methods.items()})
@@ -151,8 +167,11 @@ class EstimationError:
             return None
 
 
+Draw = Callable[[Channel, People, int, np.random.Generator], np.ndarray]
+
+
 def _simulation(
-    reporters: Reporters, people: People, sampling: str
+    reporters: Reporters, people: People, draw: Draw
 ) -> Callable[[np.random.Generator], LikelihoodData]:
     """A function that draws the reports of all people."""
     used = [(mechanism.channel(), n) for mechanism, n in reporters if n]
@@ -160,18 +179,99 @@ def _simulation(
     if len(used) > 1:
         channel = StackChannel([c for c, _ in used], [n for _, n in used])
     n = sum(count for _, count in used)
+    return lambda rng: LikelihoodData(channel, draw(channel, people, n, rng), n, people.domain)
 
-    def draw(rng: np.random.Generator) -> LikelihoodData:
-        if sampling == "population":
-            weights = channel.simulate(people.shares, n, rng)
-        else:
-            counts = np.asarray(people.counts, dtype=np.int64)
-            if sampling == "respondents":
-                counts = rng.multivariate_hypergeometric(counts, n)
-            weights = channel.simulate_from_values(counts, rng)
-        return LikelihoodData(channel, weights, n, people.domain)
 
-    return draw
+def _from_population(
+    channel: Channel, people: People, n: int, rng: np.random.Generator
+) -> np.ndarray:
+    return channel.simulate(people.shares, n, rng)
+
+
+def _from_respondents(
+    channel: Channel, people: People, n: int, rng: np.random.Generator
+) -> np.ndarray:
+    counts = np.asarray(people.counts, dtype=np.int64)
+    return channel.simulate_from_values(rng.multivariate_hypergeometric(counts, n), rng)
+
+
+def _from_everyone(
+    channel: Channel, people: People, n: int, rng: np.random.Generator
+) -> np.ndarray:
+    return channel.simulate_from_values(np.asarray(people.counts, dtype=np.int64), rng)
+
+
+def _expected(channel: Channel, people: People, n: int, rng: np.random.Generator) -> np.ndarray:
+    return channel.matvec(people.shares)
+
+
+def _rounded(channel: Channel, people: People, n: int, rng: np.random.Generator) -> np.ndarray:
+    return whole_counts(channel.matvec(people.shares), n) / n
+
+
+SAMPLING: Mapping[str, tuple[Draw, bool]] = {
+    "population": (_from_population, True),
+    "respondents": (_from_respondents, True),
+    "everyone": (_from_everyone, True),
+    "exact": (_expected, False),
+    "rounded": (_rounded, False),
+}
+"""How the reports of people come about, and whether they are random.
+
+``"population"``: values drawn independently from the shares; ``"respondents"``: values drawn
+without replacement from the counts; ``"everyone"``: the values of the counts as they are;
+``"exact"``: reports exactly as often as expected; ``"rounded"``: the expected counts rounded to
+whole reports [P5 sec 3.5].
+"""
+
+
+def whole_counts(shares: np.ndarray, n: int) -> np.ndarray:
+    """Shares as whole numbers with the sum n, none further than 1 from n times its share.
+
+    The numbers are rounded down, and the values with the largest remainders get one more each, of
+    equal remainders the first.
+
+    Args:
+        shares: (m,) with the sum 1.
+        n: the sum.
+
+    >>> whole_counts(np.array([0.2875, 0.1625, 0.2625, 0.2875]), 10)  # the counts of [P5 sec 3.3]
+    array([3, 2, 2, 3])
+    """
+    wanted = n * shares
+    counts = np.floor(wanted + 1e-9).astype(np.int64)
+    # Remainders that differ by the rounding of floats alone are equal on every machine.
+    largest = np.argsort(-np.round(wanted - counts, 9), kind="stable")
+    counts[largest[: n - int(counts.sum())]] += 1
+    return counts
+
+
+@dataclass(frozen=True)
+class EstimatedShares:
+    """The shares that estimators give to each value, and the true ones as the method ``"truth"``.
+
+    Attributes:
+        of: the error whose estimates are measured; its losses are not used.
+        labels: the columns of each of the K values of a domain; None for one value to leave it
+            out.
+    """
+
+    of: EstimationError
+    labels: Callable[[Domain], Sequence[Row | None]]
+
+    def rows(self, cell: Cell, runs: Runs, data: DataFolder) -> list[Row]:
+        """See :class:`Measure`."""
+        people = self.of.people(cell, data)
+        labels = self.labels(people.domain)
+        kept: list[tuple[int, str, np.ndarray]] = [(0, "truth", people.shares)]
+        for run, _, estimates in self.of.estimates(cell, runs, people):
+            kept += [(run, m, e.probabilities) for m, e in estimates.items() if e is not None]
+        return [
+            {"run": run, "method": method, **label, "value": float(share)}
+            for run, method, shares in kept
+            for label, share in zip(labels, shares, strict=True)
+            if label is not None
+        ]
 
 
 @dataclass(frozen=True)
@@ -184,36 +284,56 @@ class BiasAndVariance:
     squared bias. The experiment leaves ``runs_per_task`` None, so that all runs are at hand.
 
     Attributes:
-        of: the error whose parts are measured; its losses are not used.
+        of: the error whose parts are measured.
+        losses: whether the losses of every run are given too.
+        pair: two methods whose losses in the same runs are compared, the first loss of ``of``:
+            Pearson's ``"correlation"`` and the ``"p-value"`` of the paired t-test [P1 fig 9].
     """
 
     of: EstimationError
+    losses: bool = False
+    pair: tuple[str, str] | None = None
 
     def rows(self, cell: Cell, runs: Runs, data: DataFolder) -> list[Row]:
         """See :class:`Measure`."""
         people = self.of.people(cell, data)
         shares: dict[str, list[np.ndarray]] = {}
-        for _, _, estimates in self.of.estimates(cell, runs, people):
+        losses: list[Row] = []
+        for run, _, estimates in self.of.estimates(cell, runs, people):
+            losses += self.of.losses_of(run, estimates, people)
             for method, estimate in estimates.items():
                 if estimate is not None:
                     shares.setdefault(method, []).append(estimate.probabilities)
-        rows: list[Row] = []
-        for method, each in shares.items():
-            stacked = np.stack(each)
-            variance = float(stacked.var(axis=0, ddof=1).sum())
-            distance = metrics.sum_of_squares(people.shares, stacked.mean(axis=0))
-            parts = {
-                "squared bias": distance - variance / len(each),
-                "variance": variance,
-                "mean squared error": float(
-                    np.mean([metrics.sum_of_squares(people.shares, p) for p in each])
-                ),
-            }
-            rows += [
-                {"run": 0, "method": method, "metric": metric, "value": value}
-                for metric, value in parts.items()
-            ]
-        return rows
+        rows: list[Row] = [
+            {"run": 0, "method": method, "metric": metric, "value": value}
+            for method, each in shares.items()
+            for metric, value in _parts(people.shares, np.stack(each)).items()
+        ]
+        if self.pair is not None:
+            rows += self._paired(Table(losses), *self.pair)
+        return [*losses, *rows] if self.losses else rows
+
+    def _paired(self, losses: Table, first: str, second: str) -> list[Row]:
+        """The comparison of two methods over the same runs."""
+        metric = next(iter(self.of.losses))
+        found = metrics.paired_errors(
+            losses.values(method=first, metric=metric), losses.values(method=second, metric=metric)
+        )
+        values = {"correlation": found.correlation, "p-value": found.p_value}
+        return [
+            {"run": 0, "method": f"{first} and {second}", "metric": name, "value": value}
+            for name, value in values.items()
+        ]
+
+
+def _parts(truth: np.ndarray, estimates: np.ndarray) -> dict[str, float]:
+    """Squared bias, variance and mean squared error of estimates (runs, K)."""
+    found = metrics.bias_variance(truth, estimates, unbiased=True)
+    return {
+        "squared bias": found.squared_bias,
+        "variance": found.variance,
+        "mean squared error": found.error,
+    }
 
 
 @dataclass(frozen=True)
@@ -242,3 +362,22 @@ class Timed:
                     {"run": run, "method": method, "metric": "seconds", "value": min(taken)}
                 )
         return rows
+
+
+@dataclass(frozen=True)
+class Redrawn:
+    """An error whose setting is drawn anew in every run, such as which values are sensitive.
+
+    Attributes:
+        of: the error of a cell, from the cell, the run's generator and the data sets.
+    """
+
+    of: Callable[[Cell, np.random.Generator, DataFolder], EstimationError]
+
+    def rows(self, cell: Cell, runs: Runs, data: DataFolder) -> list[Row]:
+        """See :class:`Measure`."""
+        return [
+            row
+            for run, rng in runs
+            for row in self.of(cell, rng, data).rows(cell, [(run, rng)], data)
+        ]

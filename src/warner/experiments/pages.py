@@ -54,7 +54,7 @@ def paragraph(outcome: Outcome, pictures: Sequence[str], prefix: str = "") -> st
     experiment = outcome.experiment
     cells, runs = experiment.size(outcome.quick)
     lines = [
-        f"## {experiment.name}: {experiment.title}",
+        f"## {', '.join(experiment.names)}: {experiment.title}",
         "",
         f"**The paper says.** {experiment.says}",
         "",

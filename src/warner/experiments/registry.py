@@ -44,19 +44,19 @@ def select(names: Sequence[str]) -> list[Experiment]:
     Raises:
         ArgumentError: no experiment has the name; the message has the nearest names.
     """
-    every = experiments()
+    known = {name: e for e in experiments().values() for name in e.names}
     chosen = set()
     for name in names:
         wanted = name.strip().strip("/").lower()
         matches = [
-            known
-            for known in every
-            if known.lower() == wanted or known.split("/")[0].lower() == wanted
+            experiment.name
+            for other, experiment in known.items()
+            if wanted in (other.lower(), experiment.paper.lower())
         ]
         if not matches:
-            near = difflib.get_close_matches(wanted, [k.lower() for k in every], n=3, cutoff=0.5)
-            nearest = [known for known in every if known.lower() in near]
+            near = difflib.get_close_matches(wanted, [k.lower() for k in known], n=3, cutoff=0.5)
+            nearest = [other for other in known if other.lower() in near]
             hint = f"Nearest: {', '.join(nearest)}" if nearest else f"Papers: {', '.join(PAPERS)}"
             raise ArgumentError(message("experiment", "is not known", repr(name), hint))
         chosen.update(matches)
-    return [experiment for name, experiment in every.items() if name in chosen]
+    return [experiment for name, experiment in experiments().items() if name in chosen]

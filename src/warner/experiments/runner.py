@@ -43,7 +43,7 @@ class Outcome:
         experiment: the experiment.
         table: the rows of all cells and runs.
         verdicts: each claim and its verdict; the verdict None where this run does not decide it.
-        seconds: the time of all pieces of work together, whenever they were done.
+        seconds: the processor time of all pieces of work together, whenever they were done.
         made: whether made data stood in for real data.
         quick: whether this was the quick run.
     """
@@ -118,7 +118,7 @@ def _run(
         report(done)
     work = [kept.work[_key(task)] for task in tasks]
     table = Table(row for rows, _ in work for row in rows)
-    made = bool(experiment.data) and not data.at_hand
+    made = any(data.made(name) for name in experiment.data)
     verdicts = [
         (claim, claim.check(table) if claim.quick or not quick else None)
         for claim in experiment.claims
@@ -133,13 +133,13 @@ def generator(experiment: str, cell: Cell, run: int) -> np.random.Generator:
 
 
 def work_on(name: str, task: Task, path: str | None) -> tuple[list[Row], float]:
-    """Do one piece of work, in whichever process this is: its rows and its seconds."""
+    """Do one piece of work in this process: its rows, and its seconds of processor time."""
     experiment = by_name(name)
     cell, runs = task
-    start = time.perf_counter()
+    start = time.process_time()
     streams = [(run, generator(name, cell, run)) for run in runs]
     rows = experiment.measure.rows(cell, streams, DataFolder(path))
-    return [{**cell, **row} for row in rows], time.perf_counter() - start
+    return [{**cell, **row} for row in rows], time.process_time() - start
 
 
 def _key(task: Task) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from warner.io.file_tallies import tally_file
 from warner.io.formats import FORMATS, is_report_file, suffixes
 from warner.io.frames import frame, reports_frame, tally_frame
-from warner.io.read_answers import read_values
+from warner.io.read_answers import read_groups, read_values
 from warner.io.report_file import ReportFile, open_reports, read_reports
 from warner.io.report_writer import ReportWriter, write_reports
 
@@ -16,6 +16,7 @@ __all__ = [
     "frame",
     "is_report_file",
     "open_reports",
+    "read_groups",
     "read_reports",
     "read_values",
     "reports_frame",

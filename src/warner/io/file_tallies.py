@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from warner._core.errors import FileError, ReportError, message
+from warner._core.errors import ArgumentError, FileError, ReportError, message
 from warner.domains import Product
 from warner.io.file_columns import file_columns, from_file
 from warner.io.report_file import ReportFile, open_reports
@@ -28,7 +28,10 @@ _Convert = Callable[[Mapping[str, np.ndarray]], dict[str, np.ndarray]]
 
 
 def tally_file(
-    path: str | ReportFile, progress: Progress | None = None, ways: int | None = None
+    path: str | ReportFile,
+    progress: Progress | None = None,
+    ways: int | None = None,
+    keep_reports: bool = False,
 ) -> dict[str, Tally]:
     """Count the reports in a file.
 
@@ -39,13 +42,16 @@ def tally_file(
         ways: the number of attributes of each marginal table, or None. None counts every attribute
             of the file by itself. A number needs a file of PerAttribute's reports, or a file of
             several attributes in which a row holds the reports of one person.
+        keep_reports: for reports of bits, keep the distinct reports instead of their bit sums; see
+            :meth:`warner.mechanisms.Mechanism.tally`. The tally then grows with n.
 
     Returns:
         {attribute: Tally}. For ``ways`` and a file of several attributes, it is {"joint": Tally}.
 
     Raises:
         ArgumentError: the suffix of the file names no format; ``ways`` for reports on a single
-            attribute; or the tables would be too large. The message then says which ``ways`` fit.
+            attribute, or together with ``keep_reports``; or the tables would be too large. The
+            message then says which ``ways`` fit.
         FileError: the file is not a report file, is truncated, or was altered.
         ReportError: a report that its mechanism cannot have sent.
     """
@@ -53,7 +59,13 @@ def tally_file(
     if file.known is None:
         _require_affordable(file)
     if ways is not None:
+        if keep_reports:
+            rule = "does not go with tables of several attributes"
+            remedy = "Leave it out, or leave out --ways"
+            raise ArgumentError(message("keep_reports", rule, None, remedy))
         return _tally_jointly(file, ways, progress)
+    if keep_reports:
+        return _tally_batches(file, _separately(file), progress, keep_reports=True)
     schemas = [mechanism.schema for mechanism in file.mechanisms.values()]
     if (
         file.format.groups
@@ -135,6 +147,7 @@ def _tally_batches(
     wanted: Mapping[str, tuple[Mechanism, _Convert]],
     progress: Progress | None = None,
     ways: int | None = None,
+    keep_reports: bool = False,
 ) -> dict[str, Tally]:
     """Tallies in one pass, a batch at a time, each batch checked as reports in memory are."""
     total: dict[str, Tally] = {}
@@ -145,7 +158,11 @@ def _tally_batches(
                 mechanism.schema.check(columns)
             except ReportError as error:
                 raise ReportError(f"{file.path}: {error}") from None
-            tally = mechanism.tally_columns(columns, ways=ways)
+            tally = (
+                Tally(mechanism.header, *mechanism.schema.count_distinct(columns))
+                if keep_reports and mechanism.schema.can_keep_reports
+                else mechanism.tally_columns(columns, ways=ways)
+            )
             total[name] = total[name] + tally if name in total else tally
         if progress is not None:
             progress(next(iter(total.values())).n, file.n)

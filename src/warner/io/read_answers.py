@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from warner._core.canonical_json import canonical
 from warner._core.errors import (
     ArgumentTypeError,
     EmptyError,
@@ -22,7 +23,7 @@ from warner._core.errors import (
     message,
 )
 from warner._core.shuffle import rows_at_a_time
-from warner.domains import Domain, TextForm
+from warner.domains import Categorical, Domain, TextForm
 from warner.io.file_format import ROWS_PER_BATCH
 from warner.io.formats import answer_batches
 from warner.mechanisms import Mechanism
@@ -44,7 +45,8 @@ def read_values(
     Args:
         path: a file name, an open CSV file, or ``-`` for CSV on standard input.
         domains: the domain or the mechanism of each attribute to read. An attribute of pairs of a
-            key and a value has two columns, ``name_key`` and ``name_value``.
+            key and a value has two columns, ``name_key`` and ``name_value``. Attributes that are
+            randomised together have one column each.
         bare: whether the file is CSV without a header line, with its columns in the order of
             ``domains``.
 
@@ -57,15 +59,94 @@ def read_values(
         EmptyError: no rows.
         FileError: not CSV or Parquet, or a column is missing or occurs twice.
     """
-    import pyarrow as pa
-
     size = rows_at_a_time(
         sum(m.schema.bytes_per_report for m in domains.values() if isinstance(m, Mechanism)),
         ROWS_PER_BATCH,
     )
     held: dict[str, list[np.ndarray]] = {name: [] for name in domains}
-    shown = "standard input" if path == "-" else path if isinstance(path, str) else "the file"
     names = [column for name, taker in domains.items() for column in answer_columns(name, taker)]
+    for part, row in _parts(path, names, size, bare):
+        for name, taker in domains.items():
+            held[name].append(_encoded(taker, part, name, row))
+        if (row + part.num_rows) % size == 0:
+            yield _joined(held)
+    if any(held.values()):
+        yield _joined(held)
+
+
+class _GroupNames(Categorical):
+    """The names of a study's groups, as the answers of a public column."""
+
+    noun = "names of groups"
+    remedy = "name each person's group as the study does"
+
+
+def read_groups(
+    path: str | BinaryIO,
+    column: str,
+    groups: Mapping[str, Mapping[str, Mechanism]],
+    bare: bool = False,
+) -> Iterator[dict[str, dict[str, np.ndarray]]]:
+    """Return the answers in a file, a batch of rows at a time, by the group of each person.
+
+    Args:
+        path: a file name, an open CSV file, or ``-`` for CSV on standard input.
+        column: the column that names a person's group.
+        groups: {group: {attribute: mechanism}}, at least two. All have the same attributes, and
+            the domain of an attribute is the same in all.
+        bare: whether the file is CSV without a header line; its first column is then the group.
+
+    Returns:
+        For each batch {group: {attribute: (rows,) array}}, in the order of the file. A group is
+        left out where the batch has nobody of it.
+
+    Raises:
+        ValuesError: a group that is not there, or an answer outside its domain, by its row.
+        EmptyError, FileError: as :func:`read_values`.
+    """
+    first = next(iter(groups.values()))
+    names = _GroupNames(list(groups))
+    columns = [c for name, taker in first.items() for c in answer_columns(name, taker)]
+    width = max(sum(m.schema.bytes_per_report for m in own.values()) for own in groups.values())
+    size = rows_at_a_time(width, ROWS_PER_BATCH)
+    for part, row in _parts(path, [column, *columns], size, bare):
+        place = _encoded(names, part, column, row)
+        found: dict[str, dict[str, np.ndarray]] = {}
+        # Most groups read a column in the same way, which is then done once for all of them.
+        done: dict[tuple[str, str], np.ndarray] = {}
+        for i, (group, mechanisms) in enumerate(groups.items()):
+            rows = np.flatnonzero(place == i)
+            if not rows.size:
+                continue
+            found[group] = {}
+            for name, taker in mechanisms.items():
+                key = (name, _reading(taker))
+                if key not in done:
+                    done[key] = _encoded(taker, part, name, row)
+                found[group][name] = done[key][rows]
+        yield found
+
+
+def _reading(mechanism: Mechanism) -> str:
+    """A text that is equal for two mechanisms on one domain which read a column alike."""
+    reads_indices = not (mechanism.answer_parts or mechanism.domain.is_numeric)
+    return "" if reads_indices else canonical(mechanism.header)
+
+
+def _parts(
+    path: str | BinaryIO, names: list[str], size: int, bare: bool
+) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """The rows of a file in parts, each with the number of rows before it.
+
+    The rows number ``k size`` and ``k size + 1`` are never in one part, for whole k.
+
+    Raises:
+        EmptyError: no rows.
+        FileError: not CSV or Parquet, or a column is missing or occurs twice.
+    """
+    import pyarrow as pa
+
+    shown = "standard input" if path == "-" else path if isinstance(path, str) else "the file"
     batches = answer_batches(path, names, bare)
     row, problem = 0, None
     while True:
@@ -82,16 +163,11 @@ def read_values(
         start = 0
         while start < batch.num_rows:
             part = batch.slice(start, size - row % size)
-            for name, taker in domains.items():
-                held[name].append(_encoded(taker, part, name, row))
+            yield part, row
             start += part.num_rows
             row += part.num_rows
-            if row % size == 0:
-                yield _joined(held)
     if row == 0:
         raise EmptyError(message(shown, "holds no answers", None, "Pass at least one row"))
-    if row % size:
-        yield _joined(held)
 
 
 def _joined(held: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
@@ -129,19 +205,31 @@ def answer_columns(name: str, taker: Domain | Randomizer) -> list[str]:
         taker: its domain, or its mechanism.
 
     Returns:
-        The name itself; for answers of several parts ``name_part``, such as ``pay_key, pay_value``.
+        The name itself; for answers of several parts ``name_part``, such as ``pay_key, pay_value``;
+        for several attributes that are randomised together the names of these.
     """
     parts = {} if isinstance(taker, Domain) else taker.answer_parts
-    return [f"{name}_{part}" for part in parts] if parts else [name]
+    if parts:
+        return [f"{name}_{part}" for part in parts]
+    together = _domain_of(taker).attributes
+    return [c for own, domain in together.items() for c in answer_columns(own, domain)] or [name]
+
+
+def _domain_of(taker: Domain | Randomizer) -> Domain:
+    return taker if isinstance(taker, Domain) else taker.domain
 
 
 def _encoded(taker: Domain | Randomizer, batch: pa.RecordBatch, name: str, row: int) -> np.ndarray:
     """The answers of a batch to one attribute, after ``row`` earlier rows."""
-    if isinstance(taker, Domain):
-        return _Column(name, row, taker).encoded(batch.column(name), taker.encode)
-    if taker.answer_parts:
+    if not isinstance(taker, Domain) and taker.answer_parts:
         columns = zip(answer_columns(name, taker), taker.answer_parts.values(), strict=True)
         return np.stack([_encoded(part, batch, column, row) for column, part in columns], axis=1)
+    together = _domain_of(taker)
+    if together.attributes:
+        index = [_encoded(part, batch, own, row) for own, part in together.attributes.items()]
+        return np.ravel_multi_index(index, together.shape).astype(np.int64)
+    if isinstance(taker, Domain):
+        return _Column(name, row, taker).encoded(batch.column(name), taker.encode)
     # A mechanism of numbers takes them without bins; other mechanisms take indices.
     encode = taker.encode if taker.domain.is_numeric else taker.domain.encode
     return _Column(name, row, taker.domain).encoded(batch.column(name), encode)

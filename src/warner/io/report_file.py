@@ -42,6 +42,7 @@ class ReportFile:
         headers: {attribute: the header of its mechanism}, as they stand in the file.
         end: the last entry of the file, with the number of reports ``n``.
         simulation: whether the reports were made with a generator that can be repeated.
+        group: the group that all people in the file belong to; None where none is named.
         known: {attribute: mechanism}, with which the headers were compared; None where they were
             not, so that the file alone names its mechanisms.
     """
@@ -51,6 +52,7 @@ class ReportFile:
     headers: dict[str, Any]
     end: dict[str, Any]
     simulation: bool
+    group: str | None = None
     known: Mapping[str, Mechanism] | None = None
 
     @cached_property
@@ -202,7 +204,11 @@ def open_reports(path: str) -> ReportFile:
         if (problem := unreadable(attribute)) is not None:
             rule = f"names an attribute that holds {problem}"
             raise FileError(message(path, rule, show(attribute), "Names must be printable"))
-    return ReportFile(path, form, head["attributes"], end, bool(head.get("simulation")))
+    group = head.get("group")
+    if group is not None and (not isinstance(group, str) or unreadable(group) is not None):
+        rule = "names a group in characters that no screen shows"
+        raise FileError(message(path, rule, show(group), "Names must be printable"))
+    return ReportFile(path, form, head["attributes"], end, bool(head.get("simulation")), group)
 
 
 def _parsed(path: str, text: bytes, rule: str) -> Any:

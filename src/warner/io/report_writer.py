@@ -52,9 +52,12 @@ class ReportWriter:
             all reports of one person stay together.
         rng: draws the order of a simulation, so that it can be repeated; None for the operating
             system's randomness.
+        group: the group that all these people belong to, where a study has groups. It is public,
+            and the file names it.
 
     Raises:
-        ArgumentError: another suffix, or names of attributes that make equal names of columns.
+        ArgumentError: another suffix, names of attributes that make equal names of columns, or a
+            group with characters that no screen shows.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
@@ -73,8 +76,10 @@ class ReportWriter:
         *,
         keep_order: bool = False,
         rng: np.random.Generator | None = None,
+        group: str | None = None,
     ) -> None:
         self._mechanisms = dict(mechanisms)
+        self._group = group if group is None else legible("name of a group", group)
         self._format = output_format(path)
         for attribute in self._mechanisms:
             legible("name of an attribute", attribute)
@@ -144,6 +149,7 @@ class ReportWriter:
                 "format": "warner-reports",
                 "schema": SCHEMA,
                 "simulation": self._marked or bool(self._simulated),
+                **({} if self._group is None else {"group": self._group}),
                 "attributes": {a: m.header for a, m in self._mechanisms.items()},
             }
             # Not sorted: the order of attributes is that of columns.
@@ -215,13 +221,14 @@ def write_reports(
     *,
     keep_order: bool = False,
     rng: np.random.Generator | None = None,
+    group: str | None = None,
 ) -> None:
     """Write reports in memory to a file, in random order, whole or not at all.
 
     Args:
         reports: {attribute: reports} of the same people in the same order; one Reports is written
             as the attribute ``value``.
-        path, simulation, keep_order, rng: as in :class:`ReportWriter`.
+        path, simulation, keep_order, rng, group: as in :class:`ReportWriter`.
 
     Raises:
         ArgumentError, MismatchError, ReportError: as in :class:`ReportWriter`.
@@ -229,5 +236,7 @@ def write_reports(
     """
     named = {"value": reports} if isinstance(reports, Reports) else reports
     mechanisms = {a: from_header(r.header) for a, r in named.items()}
-    with ReportWriter(path, mechanisms, simulation, keep_order=keep_order, rng=rng) as writer:
+    with ReportWriter(
+        path, mechanisms, simulation, keep_order=keep_order, rng=rng, group=group
+    ) as writer:
         writer.write(named)

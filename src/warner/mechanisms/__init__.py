@@ -17,7 +17,7 @@ from warner.mechanisms.key_value import KeyValue
 from warner.mechanisms.local_hashing import LocalHashing
 from warner.mechanisms.numeric import Piecewise, SquareWave, StochasticRounding
 from warner.mechanisms.per_attribute import PerAttribute
-from warner.mechanisms.personalized import Personalized
+from warner.mechanisms.personalized import Device, Personalized
 from warner.mechanisms.planar import PlanarGeometric, PlanarLaplace
 from warner.mechanisms.repeated import Repeated
 from warner.mechanisms.subset_selection import SubsetSelection
@@ -55,6 +55,7 @@ MECHANISMS.update(
 
 __all__ = [
     "ChannelMechanism",
+    "Device",
     "Exponential",
     "Gaussian",
     "Geometric",

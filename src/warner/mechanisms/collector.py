@@ -18,8 +18,9 @@ from warner._core.errors import (
     message,
 )
 from warner.channels import Channel, LikelihoodOperator
-from warner.domains import Domain
+from warner.domains import Domain, Product
 from warner.mechanisms.description import Description
+from warner.reports.marginal_tables import attribute_names
 from warner.reports.reports import Reports
 from warner.reports.schema import columns_from
 from warner.reports.tally import Tally, require_same
@@ -149,15 +150,19 @@ class Collector(Description):
 
         Args:
             tally: of this mechanism.
-            attributes: which of several attributes, in which order; see PerAttribute.
+            attributes: which of several attributes, in which order; None for all. See
+                PerAttribute for attributes that are randomised apart.
 
         Returns:
             The channel (m, K), how often each of its rows occurred (m,), and the K values.
 
         Raises:
-            ArgumentError: attributes, where there is only one.
+            ArgumentError: attributes, where there is only one; or attributes whose reports cannot
+                be told from those of the others.
             MismatchError: a tally of tuples.
         """
+        if attributes is not None and self.attribute_domains:
+            return marginal_problem(self.channel_for(tally), self.attribute_domains, attributes)
         if attributes is not None:
             raise ArgumentError(
                 message(
@@ -202,3 +207,36 @@ class Collector(Description):
             The channel (m, K) and the rows (n,), each in 0..m-1. Only where ``has_report_channel``.
         """
         return self.channel(), self.schema.index(columns)
+
+
+def marginal_problem(
+    problem: tuple[LikelihoodOperator, np.ndarray, Domain],
+    known: Mapping[str, Domain],
+    attributes: Sequence[str],
+) -> tuple[LikelihoodOperator, np.ndarray, Domain]:
+    """The estimation problem of some of the attributes of another.
+
+    Args:
+        problem: the channel (m, K), counts (m,) and domain of all ``known`` attributes.
+        known: {attribute: domain}, in the order of the problem.
+        attributes: the names of those that are kept, in the order asked for.
+
+    Raises:
+        ArgumentError: an unknown name, or reports that have no marginal.
+    """
+    channel, counts, _ = problem
+    names = list(known)
+    asked = attribute_names(attributes, names)
+    shape = [domain.size for domain in known.values()]
+    found = channel.marginal(counts, shape, [names.index(name) for name in asked])
+    if found is None:
+        together = ", ".join(names)
+        raise ArgumentError(
+            message(
+                "attributes",
+                f"cannot be taken out of reports of {together} together",
+                ", ".join(asked),
+                "Estimate all of them, and take estimate.marginal([...])",
+            )
+        )
+    return *found, Product(**known).select(asked)

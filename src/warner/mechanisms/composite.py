@@ -12,6 +12,7 @@ from warner._core.checks import integer
 from warner._core.sampling import Source
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.description import Description
 from warner.mechanisms.enumeration import ENUMERABLE
 from warner.mechanisms.headers import LARGEST_PARTS
 from warner.privacy.guarantees import Guarantee
@@ -34,6 +35,8 @@ class Combined(Mechanism):
     Raises:
         ArgumentError: a part that cannot be combined, or too many reports.
     """
+
+    is_of_studies = False  # a study combines attributes and reports itself
 
     parts: dict[str, Mechanism]
     schema: ProductSchema
@@ -66,6 +69,10 @@ class Combined(Mechanism):
     @abstractmethod
     def _joint_probabilities(self, tables: Sequence[np.ndarray]) -> np.ndarray:
         """Exact probabilities of tuples of reports from those of each part, (m_k, K_k)."""
+
+    @property
+    def single_reports(self) -> tuple[Description, ...]:
+        return tuple(one for part in self.parts.values() for one in part.single_reports)
 
     @property
     def guarantee(self) -> Guarantee:

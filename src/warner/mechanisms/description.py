@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -43,7 +43,16 @@ class Description(ABC):
         represents_interval: whether a value of the domain stands for an interval of answers.
             Reports distinguish single answers better than the bins of the domain.
         version: of the law and of the report format; raised when either changes.
+        is_of_studies: whether a study file can name the mechanism.
+        takes_keys: whether a study states keys for it, which values go with.
+        takes_tags: whether a study may state tags for it, with placeholders among the values.
+        not_options: the constructor's arguments that are no options in a study file.
     """
+
+    is_of_studies: ClassVar[bool] = True
+    takes_keys: ClassVar[bool] = False
+    takes_tags: ClassVar[bool] = False
+    not_options: ClassVar[frozenset[str]] = frozenset({"domain", "epsilon"})
 
     represents_interval = False
     distance_unit: float | None = None
@@ -102,6 +111,19 @@ class Description(ABC):
         return 1
 
     @property
+    def single_reports(self) -> tuple[Description, ...]:
+        """The mechanisms of the reports that one person sends, each of a single report."""
+        return (self,)
+
+    @property
+    def attribute_domains(self) -> Mapping[str, Domain]:
+        """The attributes of which shares are estimated, by their names; {} for one question.
+
+        Attributes that are randomised together are listed one by one.
+        """
+        return self.domain.attributes
+
+    @property
     def guarantee(self) -> Guarantee:
         return LDP(self.epsilon)
 
@@ -152,6 +174,26 @@ class Description(ABC):
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
         """The mechanism of a header's domain, requested epsilon and parameters."""
         return cls(domain, epsilon, **parameters)
+
+    @classmethod
+    def from_study(
+        cls,
+        domain: Domain,
+        epsilon: float,
+        options: Mapping[str, Any],
+        keys: Domain | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> Self:
+        """The mechanism that a study file states for an attribute.
+
+        Args:
+            domain: of the attribute.
+            epsilon: nats.
+            options: arguments of the constructor, by name.
+            keys: the keys that values go with; given where ``takes_keys``.
+            tags: names of tags; only where ``takes_tags``.
+        """
+        return cls(domain, epsilon=epsilon, **options)
 
     def __repr__(self) -> str:
         more = "".join(f", {k}={show(v)}" for k, v in self.parameters().items())

@@ -136,6 +136,10 @@ class KeyValue(Mechanism):
     ((2, 3), 2.0)
     """
 
+    takes_keys = True
+    # Columns of a file hold one pair for each person, so ``pairs`` is no option.
+    not_options = frozenset({"keys", "values", "epsilon", "pairs"})
+
     law: Keyed
     domain: Product
     schema: DigitVector | IntegerColumns
@@ -219,6 +223,22 @@ class KeyValue(Mechanism):
                 )
             )
         return checked
+
+    @classmethod
+    def from_study(
+        cls,
+        domain: Domain,
+        epsilon: float,
+        options: Mapping[str, Any],
+        keys: Domain | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> Self:
+        assert keys is not None
+        return cls(keys, domain, epsilon, **options)
+
+    @property
+    def attribute_domains(self) -> Mapping[str, Domain]:
+        return {}  # a key and its value are the two parts of one answer
 
     def check_combinable(self, argument: str) -> None:
         # A pair is drawn anew for every report, and padding with it: neither the channel of several

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from math import prod
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from warner._core.sampling import Source
 from warner.channels import Channel, KroneckerChannel, LikelihoodOperator
 from warner.domains import LARGEST_SIZE, Domain, Product
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.collector import marginal_problem
 from warner.mechanisms.composite import Combined, with_schema_types
 from warner.mechanisms.enumeration import ENUMERABLE
 from warner.mechanisms.headers import from_header
@@ -43,6 +45,9 @@ class PerAttribute(Combined):
     unbinned. A tally keeps tables of all subsets of ``ways`` attributes, and
     ``estimate(tally, attributes=[...])`` gives the joint distribution of some. Budgets add: the
     guarantee is the sum of those of the parts, for people who differ in every attribute.
+
+    An attribute may itself be a Product, whose attributes are randomised together (RR-Clusters).
+    Its answers are dicts, and estimates are of the attributes by their own names.
 
     Raises:
         ArgumentError: an attribute without a mechanism, or a mechanism without an attribute.
@@ -78,6 +83,20 @@ class PerAttribute(Combined):
                 for d, mask in zip(product.attributes.values(), masks, strict=True)
             ]
             self.sensitive_mask = np.logical_and.reduce(np.meshgrid(*full, indexing="ij")).ravel()
+
+        own = [name for part in self.parts for name in part_domains(part, self.parts[part])]
+        # Where two groups have an attribute of one name, each group keeps its own name.
+        self._is_flat = len(set(own)) == len(own)
+        self._part_of = {name: part for part in self.parts for name in self._own_domains(part)}
+
+    def _own_domains(self, part: str) -> Mapping[str, Domain]:
+        """The attributes of one part by their own names, with their domains."""
+        mechanism = self.parts[part]
+        return part_domains(part, mechanism) if self._is_flat else {part: mechanism.domain}
+
+    @property
+    def attribute_domains(self) -> Mapping[str, Domain]:
+        return {name: d for part in self.parts for name, d in self._own_domains(part).items()}
 
     def compose_guarantees(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
         return side_by_side(guarantees)
@@ -200,7 +219,7 @@ class PerAttribute(Combined):
             MismatchError: a tally of another kind.
             ArgumentError: more attributes than the tally's tables combine, or too many values.
         """
-        ways, known = tally.ways, list(self.parts)
+        ways = tally.ways
         if ways is None:
             raise MismatchError(
                 message(
@@ -210,7 +229,8 @@ class PerAttribute(Combined):
                     "Tally the reports again",
                 )
             )
-        wanted = known if attributes is None else attribute_names(attributes, known)
+        asked = self._asked(attributes)
+        wanted = list(dict.fromkeys(self._part_of[name] for name in asked))
         if len(wanted) > ways:
             got = "all" if attributes is None else ", ".join(wanted)
             example = (
@@ -220,7 +240,7 @@ class PerAttribute(Combined):
             raise ArgumentError(
                 message(
                     "attributes",
-                    f"can be {ways} together of {', '.join(known)}: "
+                    f"can be {ways} together of {', '.join(self.parts)}: "
                     "the tally keeps no larger tables",
                     got,
                     example,
@@ -236,17 +256,40 @@ class PerAttribute(Combined):
                     "Was the file altered?",
                 )
             )
-        domain = self.domain.select(wanted)
-        if domain.size > LARGEST_SIZE:
+        known = {name: d for part in wanted for name, d in self._own_domains(part).items()}
+        if prod(domain.size for domain in known.values()) > LARGEST_SIZE:
             raise ArgumentError(
                 message(
                     "attributes",
                     f"must have at most {LARGEST_SIZE} tuples of values",
-                    str(domain.size),
+                    str(prod(domain.size for domain in known.values())),
                     "Ask for fewer",
                 )
             )
-        return self._channel_of(wanted), table.ravel(), domain
+        domain = Product(**known).select(list(known))
+        problem = self._channel_of(wanted), table.ravel(), domain
+        return problem if asked == list(known) else marginal_problem(problem, known, asked)
+
+    def _asked(self, attributes: Sequence[str] | None) -> list[str]:
+        """The attributes asked for, by their own names.
+
+        The name of attributes that are randomised together stands for all of them.
+        """
+        if attributes is None:
+            return list(self._part_of)
+        groups = [name for name in self.parts if name not in self._part_of]
+        names = attribute_names(attributes, [*self._part_of, *groups])
+        asked = [
+            own
+            for name in names
+            for own in ([name] if name in self._part_of else self._own_domains(name))
+        ]
+        return attribute_names(asked, list(self._part_of))
+
+
+def part_domains(name: str, part: Mechanism) -> Mapping[str, Domain]:
+    """The attributes that one part randomises together, or the one attribute of its name."""
+    return part.attribute_domains or {name: part.domain}
 
 
 def _check_parts(product: Product, mechanisms: Mapping[str, Any]) -> None:

@@ -25,6 +25,12 @@ from warner.domains import Domain, Tagged
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.utility_optimized import UtilityOptimized
 from warner.privacy.guarantees import Guarantee
+from warner.privacy.likelihood_ratios import (
+    ambiguous_report,
+    common_denominator,
+    epsilon_of,
+    worst_ratio,
+)
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 
@@ -41,8 +47,13 @@ class Personalized(Mechanism):
 
     Args:
         common: UtilityOptimizedRR or UtilityOptimizedRappor on the plain domain, with the values
-            that are sensitive for everybody. Where no value is, use :meth:`of`.
+            that are sensitive for everybody. Or the class, with the arguments that follow; no
+            value need be sensitive for everybody then.
         tags: names, such as "home", "work", "other".
+        domain: the plain domain; with a class alone, as all that follow.
+        epsilon: nats.
+        sensitive: the values that are sensitive for everybody, if any.
+        options: further arguments of the class, such as ``keep``.
 
     Attributes:
         domain: the plain values and the placeholders; channel, audit and estimates are over it.
@@ -57,7 +68,8 @@ class Personalized(Mechanism):
     secrets.
 
     Raises:
-        ArgumentTypeError: a common mechanism of another kind.
+        ArgumentTypeError: a common mechanism of another kind, or arguments of a class beside a
+            mechanism.
 
     Source: [P2 sec 5.1, 5.2].
 
@@ -65,26 +77,40 @@ class Personalized(Mechanism):
     >>> common = UtilityOptimizedRR(Integers(0, 9), 1.0, sensitive=[3])
     >>> city = Personalized(common, ["home", "work"])
     >>> phone = city.device({"home": [4], "work": [7, 8]})
-    >>> city.tally(phone.randomize([4, 9, 8])).n, audit(city).holds
-    (3, True)
+    >>> city.tally(phone.randomize([4, 9, 8])).n, audit(city).holds, audit(phone).holds
+    (3, True, True)
+    >>> Personalized(UtilityOptimizedRR, ["home"], Integers(0, 9), 1.0).guarantee.sensitive
+    ('@home',)
     """
 
-    def __init__(self, common: UtilityOptimized, tags: Sequence[str]) -> None:
-        if not isinstance(common, UtilityOptimized):
-            raise ArgumentTypeError(
-                message(
-                    "common", "must be UtilityOptimizedRR or UtilityOptimizedRappor", kind(common)
-                )
-            )
-        mechanism = _with_placeholders(
-            type(common),
-            common.domain,
-            common.requested,
-            tags,
-            list(common.sensitive),
-            common.options(),
+    def __init__(
+        self,
+        common: UtilityOptimized | type[UtilityOptimized],
+        tags: Sequence[str],
+        domain: Domain | None = None,
+        epsilon: float | None = None,
+        sensitive: Sequence[Any] = (),
+        **options: Any,
+    ) -> None:
+        if isinstance(common, type):
+            plain = _plain(common, domain, epsilon, sensitive, options)
+            if plain is None:
+                assert domain is not None and epsilon is not None
+                made = common.with_placeholders(domain, epsilon, tags, [], options)
+                self._describe(made, None)
+                return
+        else:
+            plain = common
+            _require_utility_optimized("common", type(plain), kind(plain))
+            given = [a for a in (domain, epsilon, *options.values()) if a is not None]
+            if given or not isinstance(sensitive, tuple) or sensitive:
+                rule = "is a mechanism, which has its domain, epsilon and options"
+                remedy = "Pass the class, or the mechanism and the tags alone"
+                raise ArgumentTypeError(message("common", rule, kind(common), remedy))
+        mechanism = plain.with_placeholders(
+            plain.domain, plain.requested, tags, plain.sensitive, plain.options()
         )
-        self._describe(mechanism, common)
+        self._describe(mechanism, plain)
 
     @classmethod
     def of(
@@ -99,6 +125,7 @@ class Personalized(Mechanism):
         """Personalised protection by a class of mechanism.
 
         With no ``sensitive`` values, only the values that a person declares secret are protected.
+        The constructor takes the same arguments in another order.
 
         Args:
             mechanism: UtilityOptimizedRR or UtilityOptimizedRappor, the class.
@@ -118,19 +145,9 @@ class Personalized(Mechanism):
         >>> city.guarantee.sensitive
         ('@home',)
         """
-        if not (isinstance(mechanism, type) and issubclass(mechanism, UtilityOptimized)):
-            raise ArgumentTypeError(
-                message(
-                    "mechanism",
-                    "must be UtilityOptimizedRR or UtilityOptimizedRappor, the class",
-                    kind(mechanism),
-                )
-            )
-        if not isinstance(sensitive, str) and hasattr(sensitive, "__len__") and len(sensitive) == 0:
-            made = cls.__new__(cls)
-            made._describe(_with_placeholders(mechanism, domain, epsilon, tags, [], options), None)
-            return made
-        return cls(mechanism(domain, epsilon, sensitive=sensitive, **options), tags)
+        subject = mechanism if isinstance(mechanism, type) else type(None)
+        _require_utility_optimized("mechanism", subject, kind(mechanism))
+        return cls(mechanism, tags, domain, epsilon, sensitive, **options)
 
     def _describe(self, mechanism: UtilityOptimized, common: UtilityOptimized | None) -> None:
         """Take over the facts of the mechanism over values and placeholders."""
@@ -228,18 +245,28 @@ class Personalized(Mechanism):
         )
 
 
-def _with_placeholders(
-    mechanism: type[UtilityOptimized],
-    domain: Domain,
-    epsilon: float,
-    tags: Sequence[str],
-    sensitive: list[Any],
+def _require_utility_optimized(name: str, cls: type, got: str) -> None:
+    """Refuse a class of mechanism that does not protect some values more than others."""
+    if not issubclass(cls, UtilityOptimized):
+        rule = "must be UtilityOptimizedRR or UtilityOptimizedRappor, or one of these classes"
+        raise ArgumentTypeError(message(name, rule, got))
+
+
+def _plain(
+    cls: type[UtilityOptimized],
+    domain: Domain | None,
+    epsilon: float | None,
+    sensitive: Sequence[Any],
     options: Mapping[str, Any],
-) -> UtilityOptimized:
-    """The common mechanism over values and placeholders, all placeholders sensitive."""
-    extended = Tagged(domain, tags)
-    placeholders = extended.decode(np.arange(domain.size, extended.size))
-    return mechanism(extended, epsilon, sensitive=[*sensitive, *placeholders], **options)
+) -> UtilityOptimized | None:
+    """The mechanism on the plain domain; None where no value is sensitive for everybody."""
+    _require_utility_optimized("common", cls, cls.__name__)
+    if domain is None or epsilon is None:
+        rule = "is a class, which needs a domain and an epsilon"
+        raise ArgumentTypeError(message("common", rule, cls.__name__, "Pass domain= and epsilon="))
+    if not isinstance(sensitive, str) and hasattr(sensitive, "__len__") and not len(sensitive):
+        return None
+    return cls(domain, epsilon, sensitive=sensitive, **options)
 
 
 class Device:
@@ -253,9 +280,15 @@ class Device:
 
     Raises:
         ArgumentError, ArgumentTypeError: see :meth:`Personalized.device`.
+
+    >>> from warner import Integers, UtilityOptimizedRR
+    >>> city = Personalized(UtilityOptimizedRR(Integers(0, 9), 1.0, sensitive=[3]), ["home"])
+    >>> phone = city.device({"home": [4]})
+    >>> phone, len(phone.randomize([4, 9])), phone.violation() is None
+    (Device(secret), 2, True)
     """
 
-    __slots__ = ("__encode", "_mechanism")
+    __slots__ = ("__encode", "_mechanism", "_plain")
 
     def __init__(self, personalized: Personalized, secret: Mapping[str, Iterable[Any]]) -> None:
         domain, placeholders = personalized.plain_domain, _placeholders(personalized, secret)
@@ -277,7 +310,7 @@ class Device:
 
         # A closure, which no listing of attributes shows.
         self.__encode = encode
-        self._mechanism = personalized.mechanism
+        self._mechanism, self._plain = personalized.mechanism, domain
 
     def randomize(self, values: Any, rng: np.random.Generator | None = None) -> Reports:
         """Randomise this person's answers, each independently. See Mechanism.randomize.
@@ -289,6 +322,37 @@ class Device:
         source = Source(rng)
         columns = self._mechanism.randomize_index(self.__encode(values), source)
         return Reports(self._mechanism.header, columns, source.simulated)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The common mechanism over values and placeholders, which is no secret."""
+        return self._mechanism
+
+    def violation(self) -> str | None:
+        """How the reports of this device break the promise to its owner; None where they keep it.
+
+        The promise is ULDP of the values that are sensitive for everybody together with the
+        owner's secret values, at the epsilon of the common mechanism [P2 prop 11]. Where reports
+        are few, all of them are compared under all answers, in exact arithmetic. Else every secret
+        value must be sent as a placeholder, and the law of the common mechanism bounds the rest.
+
+        Returns:
+            The violation in words that name no value, or None.
+        """
+        common, size = self._mechanism, self._plain.size
+        sent = self.__encode(self._plain.labels)
+        moved = sent != np.arange(size)
+        if not common.sensitive_mask[sent[moved]].all():
+            return "a secret value is sent as a value that is not sensitive"
+        if not common.is_enumerable:
+            return None
+        table, _ = common_denominator(common.probabilities()[:, sent])
+        protected = common.protected()
+        if ambiguous_report(table, moved | common.sensitive_mask[:size], protected) is not None:
+            return "an unprotected report does not name one value that is not sensitive"
+        if epsilon_of(worst_ratio(table[protected])) > common.epsilon:
+            return "a protected report has larger odds than the common mechanism allows"
+        return None
 
     def __repr__(self) -> str:
         return "Device(secret)"

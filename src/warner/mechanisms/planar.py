@@ -3,6 +3,11 @@
 A cell that would be outside the grid is replaced by the nearest cell, separately for rows and
 columns. So a displacement of R - 1 rows or more has the effect of R - 1 rows. The distribution is a
 table of (2R - 1)(2C - 1) integers over a power of 2^64, whose outermost entries hold the tails.
+
+Reports that may lie outside the grid, and grids with cells left out, use the same law on a larger
+rectangle around the grid. Cells beyond that rectangle are replaced by its nearest cell. Where
+reports are values, each cell of the rectangle is then replaced by the nearest value. Both steps
+look at the displaced cell alone, so they are post-processing and cost no privacy.
 """
 
 from __future__ import annotations
@@ -10,19 +15,26 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from warner._core.checks import integer
-from warner._core.errors import ArgumentTypeError, BudgetError, MismatchError, message
+from warner._core.checks import integer, show
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BudgetError,
+    MismatchError,
+    message,
+)
 from warner._core.sampling import Source
-from warner.channels import PlanarChannel
+from warner.channels import PlacedChannel, PlanarChannel
 from warner.domains import Domain, Raster
 from warner.mechanisms.base import Mechanism
-from warner.mechanisms.planar_law import Displacements
+from warner.mechanisms.planar_law import Displacements, PlacedDisplacements, nearest_places
 from warner.privacy.guarantees import MetricLDP
-from warner.privacy.likelihood_ratios import fractions
+from warner.privacy.likelihood_ratios import euclidean_distances, fractions, worst_slope
 from warner.reports.schema import IntegerColumns
 
 # Nats from cell to cell; with fewer, tails would be sums over more than 2^11 cells.
@@ -30,6 +42,9 @@ _LEAST_NATS = 0.02
 # Nats across the grid; with more, probabilities would be no floats.
 _MOST_NATS = 600.0
 _MOST_CELLS = 2**16
+_LARGER = "Use larger cells"
+# The u at which (1 + u) exp(-u) is 2^-40: noise beyond the default reach is rarer.
+_REACH = 31.31
 # Tails are summed until the rest is exp(-40) of them.
 _TAIL = 40.0
 # Nats by which rounding can change the logarithm of a ratio of probabilities, rounded up.
@@ -52,7 +67,9 @@ class Planar(Mechanism):
     schema: IntegerColumns
     distance_unit = 1.0
 
-    def __init__(self, domain: Domain, epsilon: float) -> None:
+    def __init__(
+        self, domain: Domain, epsilon: float, truncated: bool = True, reach: int | None = None
+    ) -> None:
         super().__init__(domain, epsilon)
         cells = domain.raster
         if cells is None or cells.rows < 2 or cells.columns < 2:
@@ -64,33 +81,91 @@ class Planar(Mechanism):
                     "For a line use Integers and Geometric",
                 )
             )
-        integer("number of cells", domain.size, 4, _MOST_CELLS, "Use larger cells")
+        if type(truncated) is not bool:
+            raise ArgumentTypeError(message("truncated", "must be True or False", show(truncated)))
+        whole = integer("number of cells", cells.rows * cells.columns, 4, _MOST_CELLS, _LARGER)
         self._raster, nats = cells, self.requested * cells.side
-        diameter = math.hypot(cells.rows - 1, cells.columns - 1)
+        self.truncated, self._simple = truncated, truncated and domain.size == whole
         if nats < _LEAST_NATS:
             rule = f"is too small for cells of side {cells.side:g}: the smallest is"
             rule = f"{rule} {_LEAST_NATS / cells.side:.4g}"
             remedy = "Pass a larger epsilon or a grid of larger cells"
             raise BudgetError(message("epsilon", rule, repr(self.requested), remedy))
+        self.reach = self._reach(reach, nats)
+        height, width = cells.rows + 2 * self.reach, cells.columns + 2 * self.reach
+        diameter = math.hypot(height - 1, width - 1)
         if nats * diameter > _MOST_NATS:
             rule = f"is too large: across this grid it must be at most {_MOST_NATS:g} nats"
             rule = f"{rule}, here epsilon {_MOST_NATS / diameter / cells.side:.4g}"
             remedy = "Pass a smaller epsilon or a smaller grid"
             raise BudgetError(message("epsilon", rule, repr(self.requested), remedy))
         # Rounding can add up to _SLACK nats from cell to cell.
-        self._table = self._masses(cells.rows, cells.columns, nats - _SLACK)
-        self.schema = IntegerColumns(("report",), (domain.size,))
+        self._table = self._masses(height, width, nats - _SLACK)
+        self._place_values()
         self._set_law()
+
+    def _reach(self, reach: int | None, nats: float) -> int:
+        """The number of cells by which the rectangle of displaced cells exceeds the grid."""
+        if self._simple:
+            if reach is not None:
+                rule = "goes with truncated=False, or with cells left out"
+                remedy = "Leave it out: all cells outside have a nearest cell of the grid"
+                raise ArgumentError(message("reach", rule, show(reach), remedy))
+            return 0
+        rows, columns, _, _ = self._raster
+        # The largest r with (rows + 2 r) (columns + 2 r) <= _MOST_CELLS.
+        half = (math.isqrt((rows - columns) ** 2 + 4 * _MOST_CELLS) - rows - columns) // 4
+        if reach is not None:
+            return integer("reach", reach, 0, half, "Use larger cells or a smaller reach")
+        # Continuous noise is further than r with probability (1 + u) exp(-u), u = nats r.
+        wanted = math.ceil(_REACH / nats)
+        if self.truncated:
+            # Further out, the nearest value hardly depends on the cell.
+            return min(wanted, max(rows, columns), half)
+        if wanted > half:
+            rule = f"is too small: noise reaches {wanted} cells beyond the grid, more than {half}"
+            remedy = f"Pass a larger epsilon, larger cells or reach={half}"
+            raise BudgetError(message("epsilon", rule, repr(self.requested), remedy))
+        return wanted
+
+    def _place_values(self) -> None:
+        """Set where values lie in the rectangle, and which report stands for each of its cells."""
+        cells, r = self._raster, self.reach
+        mask = np.zeros(self._table.shape, dtype=bool)
+        mask[r : r + cells.rows, r : r + cells.columns] = cells.values
+        self._places = np.flatnonzero(mask)
+        if self._simple:
+            self._nearest = self._places
+        else:
+            index = np.cumsum(mask.ravel()) - 1
+            self._nearest = index[nearest_places(mask).ravel()]
+        self.schema = IntegerColumns(
+            ("report",), (self.domain.size if self.truncated else self._table.size,)
+        )
+
+    @property
+    def _points(self) -> np.ndarray:
+        """The centres (K, 2) of the values."""
+        points = self.domain.points
+        assert points is not None
+        return points
 
     def _set_law(self) -> None:
         """Set the exact distribution and its budget from the table."""
-        self.law = Displacements.of(self._table)
-        found = (
-            self.law.epsilon_per_unit() / self._raster.side if self.law.is_small else self.requested
+        law, side = Displacements.of(self._table), self._raster.side
+        reports = self._nearest if self.truncated else np.arange(self._table.size)
+        self._placed = placed = PlacedDisplacements(
+            law.quadrant, law.words, self._places, reports, self.schema.sizes[0]
         )
-        if not self.law.is_small and self.law.steepest(_NEAR) > self.requested * self._raster.side:
-            # The derivation excludes this case. The audit compares all pairs.
-            found = math.inf
+        self.law = law if self._simple else placed
+        self._is_exact = law.is_small if self._simple else placed.compares_reports
+        if not self._simple and self._is_exact:
+            found = worst_slope(placed.masses(), euclidean_distances(self._points)).epsilon
+        else:
+            found = law.epsilon_per_unit() / side if law.is_small else self.requested
+            if not law.is_small and law.steepest(_NEAR) > self.requested * side:
+                # The derivation excludes this case. The audit compares all pairs.
+                found = math.inf
         self._found = math.nextafter(found, math.inf) if found < self.requested else found
         if self._found > self.requested:
             raise BudgetError(
@@ -135,27 +210,49 @@ class Planar(Mechanism):
 
     @property
     def epsilon(self) -> float:
-        """Nats per unit of distance: exact up to 400 cells, and beyond that an upper bound."""
+        """Nats per unit of distance: exact on small grids, and else an upper bound.
+
+        A grid whose cells are the reports is small up to 400 cells; where reports lie outside it
+        or cells are left out, up to 2^14 pairs of a report and a value.
+        """
         return self._found
 
     @property
     def guarantee(self) -> MetricLDP:
-        rows, columns, side = self._raster
-        return MetricLDP(self.epsilon, math.hypot(rows - 1, columns - 1) * side)
+        return MetricLDP(self.epsilon, self._diameter * self._raster.side)
+
+    @cached_property
+    def _diameter(self) -> float:
+        """The largest distance between two values, in cells."""
+        rows, columns, _, places = self._raster
+        if places is None:
+            return math.hypot(rows - 1, columns - 1)
+        # Only the first and the last value of a row can be furthest from another.
+        row, column = np.divmod(places, columns)
+        ends = np.flatnonzero((np.diff(row, prepend=-1) > 0) | (np.diff(row, append=rows) > 0))
+        return float(euclidean_distances(np.stack([row, column], axis=1)[ends] * 1.0).max())
 
     def epsilon_of_law(self) -> float:
         """Found anew from all pairs of cells where the grid is large."""
-        if self.law.is_small:
+        if self._is_exact:
             return self.epsilon
         return math.nextafter(self.law.epsilon_per_unit() / self._raster.side, math.inf)
 
     def parameters(self) -> dict[str, Any]:
         """The table of probabilities, which other machines may round differently."""
-        return {"table": self._table.tolist()}
+        return {"table": self._table.tolist(), **self._options()}
+
+    def _options(self) -> dict[str, Any]:
+        """The arguments besides domain and epsilon, where reports are not simply all cells."""
+        if self._simple:
+            return {}
+        return {"truncated": self.truncated, "reach": self.reach}
 
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
-        own, table = cls(domain, epsilon), np.array(parameters["table"], dtype=np.float64)
+        options = {k: v for k, v in parameters.items() if k != "table"}
+        own = cls(domain, epsilon, **options)
+        table = np.array(parameters["table"], dtype=np.float64)
         if table.shape != own._table.shape or not np.allclose(
             table, own._table, rtol=_TOLERANCE, atol=0
         ):
@@ -165,7 +262,8 @@ class Planar(Mechanism):
         return own
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.domain!r}, {self.requested!r})"
+        more = "".join(f", {name}={value!r}" for name, value in self._options().items())
+        return f"{type(self).__name__}({self.domain!r}, {self.requested!r}{more})"
 
     def thresholds(self) -> dict[str, str]:
         return {"words": hex(self.law.words)}
@@ -173,26 +271,22 @@ class Planar(Mechanism):
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         height, width = self._table.shape
         down, right = np.divmod(source.among(self.law.edges, len(index)), 2 * width - 1)
-        row = np.clip(index // width + down - (height - 1), 0, height - 1)
-        return {"report": row * width + np.clip(index % width + right - (width - 1), 0, width - 1)}
+        place = self._places[index]
+        row = np.clip(place // width + down - (height - 1), 0, height - 1)
+        cell = row * width + np.clip(place % width + right - (width - 1), 0, width - 1)
+        return {"report": cell if self._simple or not self.truncated else self._nearest[cell]}
 
-    def channel(self) -> PlanarChannel:
-        return PlanarChannel(*self.law.tables())
+    def channel(self) -> PlanarChannel | PlacedChannel:
+        whole = PlanarChannel(*self.law.tables())
+        if self._simple:
+            return whole
+        if self.truncated:
+            reports = self._nearest
+            return PlacedChannel(whole, self._places, reports, np.arange(self.domain.size))
+        return PlacedChannel(whole, self._places, None, self._nearest)
 
     def probabilities(self) -> np.ndarray:
-        whole, (height, width) = self.law.whole(), self._table.shape
-        size, total = height * width, whole.sum()
-        table = np.full((size, size), 0, dtype=object)
-        i, j = (
-            np.arange(2 * height - 1)[:, None] - (height - 1),
-            np.arange(2 * width - 1)[None, :] - (width - 1),
-        )
-        for x in range(size):
-            to = np.clip(x // width + i, 0, height - 1) * width + np.clip(
-                x % width + j, 0, width - 1
-            )
-            np.add.at(table[:, x], to.ravel(), whole.ravel())
-        return fractions(table, total)
+        return fractions(self._placed.masses(), 1 << 64 * self.law.words)
 
 
 class PlanarGeometric(Planar):
@@ -200,23 +294,37 @@ class PlanarGeometric(Planar):
 
         Pr(z | x) = exp(-epsilon d(x, z)) / sum_z' exp(-epsilon d(x, z')),   z' in the infinite grid
 
-    A cell outside the grid is replaced by the nearest cell of the grid.
+    A cell that is no value is replaced by the nearest value: outside the grid, or left out of it.
+    Of several nearest values the first in index order counts.
 
     Args:
         domain: a Grid of at least 2 rows and 2 columns. Distances are in the unit of its ``side``.
         epsilon: nats per unit of distance.
+        truncated: whether reports are values. With False they are cells of the infinite grid, as
+            far as ``reach``: report row * (columns + 2 reach) + column, counted from the cell
+            ``reach`` rows and columns before the first. [P4 eq 27]
+        reach: how many rows and columns beyond the grid a displaced cell can lie; a cell further
+            out is replaced by the nearest within. None for a reach that noise exceeds with
+            probability below 2^-40; where reports are values, for at most the longer side of the
+            grid. It matters where reports are not simply all cells of the grid. Files and times
+            grow with (rows + 2 reach) (columns + 2 reach).
 
     Raises:
         ArgumentTypeError: another domain.
-        BudgetError: fewer than 0.02 nats from cell to cell, or more than 600 across the grid. The
-            message has the nearest epsilon that is possible.
+        ArgumentError: a reach that is too large, or that does not matter.
+        BudgetError: fewer than 0.02 nats from cell to cell, more than 600 across the grid, or
+            noise that reaches too far. The message has the nearest epsilon that is possible, or
+            the largest reach.
 
-    Source: [P4 app. B], [P4 sec IX-B].
+    Source: [P4 app. B], [P4 sec IX-B], [P4 eq 27].
 
     >>> from warner import Grid
     >>> city = PlanarGeometric(Grid(24, 16, side=0.5), 1.0)  # one nat per kilometre
     >>> abs(city.epsilon - 1) < 1e-9
     True
+    >>> shore = PlanarGeometric(Grid(3, 3, without=[(0, 0), (0, 1)]), 1.0)
+    >>> shore.channel().shape, PlanarGeometric(Grid(3, 3), 1.0, truncated=False, reach=2).n_reports
+    ((7, 7), 49)
     """
 
     def _cell(self, rows: np.ndarray, columns: np.ndarray, nats: float) -> np.ndarray:
@@ -228,16 +336,17 @@ class PlanarLaplace(Planar):
 
         Pr(z | x) = integral over the cell of z of epsilon^2 / (2 pi) exp(-epsilon |u - x|) du
 
-    The point is the centre of the cell x plus the noise. A cell outside the grid is replaced by the
-    nearest cell of the grid. The privacy is not quite tight: ``epsilon`` is the exact budget up to
-    400 cells.
+    The point is the centre of the cell x plus the noise. A cell that is no value is replaced by the
+    nearest value. The privacy is not quite tight: ``epsilon`` is the exact budget up to 400 cells.
 
     Args:
         domain: a Grid of at least 2 rows and 2 columns. Distances are in the unit of its ``side``.
         epsilon: an upper bound of the nats per unit of distance.
+        truncated, reach: as for :class:`PlanarGeometric`.
 
     Raises:
         ArgumentTypeError: another domain.
+        ArgumentError: a reach that is too large, or that does not matter.
         BudgetError: fewer than 0.02 nats from cell to cell, or more than 600 across the grid.
 
     Source: Andres et al. (2013); METHODS 2.

@@ -16,11 +16,13 @@ from warner.privacy.likelihood_ratios import (
     ROUNDING,
     euclidean_distances,
     floats,
+    worst_ratio,
     worst_slope_of_logs,
 )
 from warner.privacy.report_laws import Law
 
 _SMALL = 400  # cells up to which all pairs are compared exactly
+_MOST_PAIRS = 2**14  # pairs of a report and a value up to which all are compared exactly
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +141,77 @@ class Displacements(Law):
         logs = (np.vectorize(natural, otypes=[np.float64])(part) for part in self.exact())
         rows = np.array([row.ravel() for row in self._reports(*logs)])
         return worst_slope_of_logs(rows, euclidean_distances(place)).epsilon
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedDisplacements(Displacements):
+    """Displacements on a rectangle of which some cells are values.
+
+    Attributes:
+        places: (K,) the cells that are values.
+        reports: (R C,) the report 0..m-1 that stands for each cell of the rectangle.
+        n_reports: m.
+    """
+
+    places: np.ndarray
+    reports: np.ndarray
+    n_reports: int
+
+    @property
+    def audit_method(self) -> str:
+        if self.compares_reports:
+            return "all pairs of values under all reports of the exact law"
+        return f"{super().audit_method}, of a rectangle that holds all values and reports"
+
+    @property
+    def compares_reports(self) -> bool:
+        """Whether reports and values are few enough to compare all pairs exactly."""
+        return self.n_reports * len(self.places) <= _MOST_PAIRS
+
+    def masses(self) -> np.ndarray:
+        """The integer mass of each report under each value, (m, K)."""
+        whole, (height, width) = self.whole().ravel(), self.quadrant.shape
+        down = np.arange(2 * height - 1)[:, None] - (height - 1)
+        right = np.arange(2 * width - 1)[None, :] - (width - 1)
+        table = np.full((self.n_reports, len(self.places)), 0, dtype=object)
+        for x, place in enumerate(self.places.tolist()):
+            row = np.clip(place // width + down, 0, height - 1)
+            cell = row * width + np.clip(place % width + right, 0, width - 1)
+            np.add.at(table[:, x], self.reports[cell.ravel()], whole)
+        return table
+
+    def ratio(self) -> Fraction:
+        return worst_ratio(self.masses()) if self.compares_reports else super().ratio()
+
+
+def nearest_places(values: np.ndarray) -> np.ndarray:
+    """The nearest value of every cell, by Euclidean distance; of several the first in index order.
+
+    In each column the nearest value above or below is found first, then the best column. All
+    distances are squares of integers, so ties are exact.
+
+    Args:
+        values: (H, W) booleans, at least one of them true.
+
+    Returns:
+        (H, W) row * W + column of the value.
+
+    >>> nearest_places(np.array([[True, False, False, True]])).tolist()
+    [[0, 0, 3, 3]]
+    """
+    height, width = values.shape
+    rows, far = np.arange(height)[:, None], 4 * (height + width)
+    above = np.maximum.accumulate(np.where(values, rows, -far), axis=0)
+    below = np.minimum.accumulate(np.where(values, rows, 2 * far)[::-1], axis=0)[::-1]
+    row = np.where(rows - above <= below - rows, above, below)
+    columns = np.arange(width)
+    # Distances first, then places; a column without values is beyond all others.
+    key = (row - rows) ** 2 * (height * width) + row * width + columns
+    out = np.empty((height, width), dtype=np.int64)
+    for column in range(width):
+        across = (columns - column) ** 2 * (height * width)
+        out[:, column] = (key + across).min(axis=1) % (height * width)
+    return out
 
 
 def _steepest_of(logs: np.ndarray, within: int | None) -> float:

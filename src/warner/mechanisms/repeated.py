@@ -79,9 +79,15 @@ class Repeated(Combined):
         self._runs = [len(list(run)) for _, run in groupby(parts, key=lambda part: texts[id(part)])]
         masks = [part.sensitive_mask for part in parts if part.sensitive_mask is not None]
         self.sensitive_mask = masks[0] if masks else None
+        if len(self._runs) == 1:
+            self.answer_parts = parts[0].answer_parts
 
     def compose_guarantees(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
         return compose(guarantees.values())
+
+    @property
+    def attribute_domains(self) -> Mapping[str, Domain]:
+        return next(iter(self.parts.values())).attribute_domains
 
     def _distinct_parts(self) -> list[Mechanism]:
         """The different mechanisms, in order; ``_runs`` says how often each is repeated."""
@@ -114,12 +120,13 @@ class Repeated(Combined):
         return f"Repeated({shown})"
 
     def encode(self, values: Any) -> Any:
-        """Check answers; returns for each part the form that its sampler takes."""
+        """Check answers; returns for each different mechanism the form that its sampler takes.
+
+        Where all reports are of one mechanism, it is that one form.
+        """
         values = list(values) if isinstance(values, Iterator) else values
         made = [part.encode(values) for part in self._distinct_parts()]
-        return [
-            encoded for encoded, times in zip(made, self._runs, strict=True) for _ in range(times)
-        ]
+        return made[0] if len(made) == 1 else made
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         return self.schema.join(
@@ -130,7 +137,9 @@ class Repeated(Combined):
         )
 
     def randomize_encoded(self, encoded: Any, source: Source) -> dict[str, np.ndarray]:
-        found = zip(self.parts.items(), encoded, strict=True)
+        forms = [encoded] if len(self._runs) == 1 else encoded
+        each = [form for form, times in zip(forms, self._runs, strict=True) for _ in range(times)]
+        found = zip(self.parts.items(), each, strict=True)
         return self.schema.join(
             {name: part.randomize_encoded(answers, source) for (name, part), answers in found}
         )

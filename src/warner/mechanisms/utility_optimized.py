@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from warner._core.exact import ONE, check_representable, divide, exp, up
 from warner._core.sampling import Source
 from warner.channels import DirectChannel, SupportChannel, SupportRows
-from warner.domains import Domain
+from warner.domains import Domain, Tagged
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.best_keep import best_keep
 from warner.mechanisms.bits import BitMechanism, all_patterns, independent_bit_table
 from warner.mechanisms.integer_law import two_widths
 from warner.mechanisms.unary_encoding import bit_thresholds
@@ -37,11 +38,56 @@ class UtilityOptimized(Mechanism):
         ArgumentError: no sensitive value, one outside the domain, or one twice.
     """
 
+    takes_tags = True
+
     sensitive_mask: np.ndarray
 
     def __init__(self, domain: Domain, epsilon: float, sensitive: Sequence[Any]) -> None:
         super().__init__(domain, epsilon)
         self.sensitive_mask = sensitive_mask(domain, sensitive)
+
+    @classmethod
+    def from_study(
+        cls,
+        domain: Domain,
+        epsilon: float,
+        options: Mapping[str, Any],
+        keys: Domain | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> Self:
+        if tags is None:
+            return super().from_study(domain, epsilon, options)
+        found, sensitive = dict(options), options.get("sensitive", [])
+        found.pop("sensitive", None)
+        if not isinstance(sensitive, list) or sensitive:
+            # Values that are sensitive for everyone are checked on the plain domain.
+            common = cls(domain, epsilon, **{**found, "sensitive": sensitive})
+            sensitive, found = common.sensitive, common.options()
+        return cls.with_placeholders(domain, epsilon, tags, sensitive, found)
+
+    @classmethod
+    def with_placeholders(
+        cls,
+        domain: Domain,
+        epsilon: float,
+        tags: Sequence[str],
+        sensitive: Sequence[Any],
+        options: Mapping[str, Any],
+    ) -> Self:
+        """The mechanism over values and placeholders, all placeholders sensitive.
+
+        Args:
+            domain: the plain domain.
+            epsilon: nats.
+            tags: at least one.
+            sensitive: the values that are sensitive for everyone, if any.
+            options: further arguments of the constructor.
+
+        Source: [P2 sec 5.1].
+        """
+        extended = Tagged(domain, tags)
+        placeholders = extended.decode(np.arange(domain.size, extended.size))
+        return cls(extended, epsilon, **{**options, "sensitive": [*sensitive, *placeholders]})
 
     def options(self) -> dict[str, Any]:
         """The constructor's arguments besides domain, epsilon and the sensitive values."""
@@ -160,7 +206,9 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
         epsilon: budget in nats, of the sensitive values.
         sensitive: the values to protect, at least one.
         keep: t. ``"symmetric"`` for e^(epsilon/2) / (e^(epsilon/2) + 1), ``"optimized"`` for 1/2,
-            or a number in (0, 1).
+            ``"best"`` for the least worst-case l1 loss (to a thousandth, see
+            :func:`warner.mechanisms.best_keep.best_keep`), or a number in (0, 1). Headers hold the
+            number that ``"best"`` stands for.
 
     A report is K bits, packed 8 to a byte. Its tally is the K bit sums, or whole reports with
     ``keep_reports=True``.
@@ -188,6 +236,10 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
         keep: str | float = "symmetric",
     ) -> None:
         super().__init__(domain, epsilon, sensitive)
+        self._asked_keep = keep
+        if isinstance(keep, str) and keep == "best":
+            members = int(self.sensitive_mask.sum())
+            keep = best_keep(members, domain.size - members, self.requested)
         self.keep, self._keep_threshold, self._raise_threshold = bit_thresholds(
             keep, self.requested
         )
@@ -219,6 +271,10 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
 
     def parameters(self) -> dict[str, Any]:
         return {"sensitive": self.sensitive, "keep": self.keep}
+
+    def options(self) -> dict[str, Any]:
+        """``keep`` as asked for: the best number depends on how many values are sensitive."""
+        return {"keep": self._asked_keep}
 
     def thresholds(self) -> dict[str, str]:
         return {

@@ -147,11 +147,11 @@ def jensen_shannon(p: Any, q: Any) -> float:
     0.693147
     """
     p, q = _non_negative(*_pair(p, q))
-    m = (p + q) / 2
     total = 0.0
-    for a in (p, q):
+    for a, b in ((p, q), (q, p)):
         on = a > 0
-        total += float((a[on] * np.log(a[on] / m[on])).sum())
+        # a / m = 2 a / (a + b); m = (a + b) / 2 itself is 0 where a is the least positive float.
+        total += float((a[on] * np.log(2 * (a[on] / (a[on] + b[on])))).sum())
     return total / 2
 
 

@@ -364,16 +364,25 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], level: float, target: s
         max(row[f] for row in rows for f in fields),
     ]
     sides = "" if cells.side == 1 else f" (cells of side {cells.side:g})"
+    # Cells that are left out stay blank: all rows and columns have a place.
+    across, down = (
+        {} if cells.places is None else {"scale": alt.Scale(domain=list(range(count)))}
+        for count in (cells.columns, cells.rows)
+    )
     panels = []
     for f in fields:
         x, y = (
             alt.X(
-                "column:O", title=f"column{sides}", axis=_every(cells.columns, cell, labelAngle=0)
+                "column:O",
+                title=f"column{sides}",
+                axis=_every(cells.columns, cell, labelAngle=0),
+                **across,
             ),
             alt.Y(
                 "row:O",
                 title=f"row{sides}" if f == fields[0] else None,
                 axis=_every(cells.rows, cell),
+                **down,
             ),
         )
         legend = alt.Legend(
@@ -393,7 +402,7 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], level: float, target: s
     width = float(np.median([row["high"] - row["low"] for row in rows])) / 2
     title = _title(
         estimate,
-        "darker cells: larger shares",
+        "darker cells: larger shares" + ("" if cells.places is None else "; blank: left out"),
         level,
         target,
         "per cell",

@@ -22,7 +22,7 @@ from warner.estimators.mle.objective import log_likelihood_at
 from warner.reports.tally import Tally
 from warner.results import charts, conditional, intervals, marginals, summaries, tables
 from warner.results.association import Association, cramers_v
-from warner.results.from_tally import likelihood_data
+from warner.results.from_tally import likelihood_data, possible_values
 from warner.results.recommend import recommended, rules_out
 from warner.results.solution import Solution, Weights
 from warner.results.summaries import Quantity
@@ -436,6 +436,7 @@ def estimate(
     tally: Tally | Iterable[Tally],
     method: Estimator | None = None,
     attributes: Sequence[str] | None = None,
+    values: Any = None,
 ) -> Estimate:
     """Estimate the distribution of the true values from the tally of their reports.
 
@@ -446,12 +447,22 @@ def estimate(
             :func:`warner.results.recommend.recommended`.
         attributes: for tallies of several attributes (PerAttribute), the names of those whose joint
             distribution is estimated, in this order; None for all.
+        values: a list of the values that are possible; ``"reported"`` for those that some report
+            names; None for all. Other values have share 0 by assumption, and are not in the
+            estimate. See below.
 
     Returns:
         Estimate: shares (K,) in the domain's order, with a status and intervals.
 
+    With ``values``, everything is about distributions on these values. A status of a unique maximum
+    says that no other distribution on them is as likely, and the gap bounds the likelihood of all
+    distributions on them. On reported values the maximum is unique for randomised response and
+    geometric noise [P4 sec VIII]. Values that somebody holds and nobody reported are then left
+    out, which biases shares where people are few, and intervals do not include the choice.
+
     Raises:
-        ArgumentError: unknown attributes, or more of them than the tally has tables of.
+        ArgumentError: unknown attributes or values, more attributes than the tally has tables of,
+            or fewer than two values.
         MismatchError: the tallies cannot be combined.
         EmptyError: there are no reports.
         IdentifiabilityError: the method inverts the channel, which has no inverse.
@@ -460,6 +471,9 @@ def estimate(
     >>> mechanism = UnaryEncoding(Integers(0, 3), 2.0, keep="optimized")
     >>> estimate(mechanism.tally(mechanism.randomize([0, 1, 2, 3] * 500))).probabilities.shape
     (4,)
+    >>> two = estimate(mechanism.tally(mechanism.randomize([1, 2] * 500)), values=[1, 2])
+    >>> two.domain.labels
+    [1, 2]
     """
     if not isinstance(method, Estimator | None):
         raise ArgumentTypeError(
@@ -471,6 +485,8 @@ def estimate(
             )
         )
     data = likelihood_data(tally, attributes)
+    if values is not None:
+        data = data.restricted(possible_values(data, values))
     chosen, fit = _recommended_fit(data) if method is None else (method, method.fit(data))
     return Estimate(fit, data, chosen)
 

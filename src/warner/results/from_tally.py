@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
 
 from warner._core.canonical_json import canonical
 from warner._core.checks import kind
-from warner._core.errors import ArgumentTypeError, EmptyError, MismatchError, message
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    MismatchError,
+    ValuesError,
+    message,
+)
 from warner.channels import stacked
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import from_header
@@ -69,6 +79,42 @@ def likelihood_data(
     return LikelihoodData(
         channel, counts / (tally.n * channel.rows_per_report), tally.n, domain, tally.simulated
     )
+
+
+def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
+    """The indices (k,) of the values that an estimate may give a share.
+
+    Args:
+        data: the reports.
+        values: a list of values of the domain, or ``"reported"``.
+
+    Raises:
+        ArgumentError: values that are not in the domain, twice, fewer than two, or ``"reported"``
+            where reports do not name values.
+        ArgumentTypeError: not a list.
+    """
+    if isinstance(values, str) and values == "reported":
+        found = np.flatnonzero(data.channel.naive_estimate(data.weights) > 0)
+        if len(found) < 2:
+            rule, got = "must be at least 2 that are reported", str(len(found))
+            raise ArgumentError(message("values", rule, got, "List them"))
+        return found
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        rule = "must be a list of values, or 'reported'"
+        raise ArgumentTypeError(message("values", rule, kind(values)))
+    listed = values if isinstance(values, np.ndarray) else list(values)
+    problem, found = None, np.zeros(0, dtype=np.int64)
+    try:
+        found = np.unique(data.domain.encode(listed))
+    except EmptyError:
+        pass
+    except ValuesError as error:
+        problem = f"value {error.position} is not in the domain of {data.domain.size} values"
+    if problem is None and (len(found) < 2 or len(found) < len(listed)):
+        problem = "must be at least 2 distinct values"
+    if problem is not None:
+        raise ArgumentError(message("values", problem))
+    return found
 
 
 def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> LikelihoodData:

@@ -22,6 +22,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     message,
 )
+from warner.estimators.base import threads_for
 from warner.estimators.fit import Status
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import WHOLE
@@ -192,18 +193,13 @@ def bootstrap(
     chances = centre / centre.sum()
     middle = function(centre)
     errors = np.empty((replicates, middle.size))
-    for row in errors:
-        if respondents:
-            people = rng.multinomial(data.n, chances)
-            (channel, drawn), truth = (
-                data.channel.simulate_tally(chances, data.n, rng, people),
-                people / data.n,
-            )
-        else:
-            (channel, drawn), truth = data.channel.simulate_tally(chances, data.n, rng), chances
-        row[:] = function(
-            solution.estimator.fit(replace(data, channel=channel, weights=drawn)).shares
-        ) - function(truth)
+    with threads_for(data):
+        for row in errors:
+            people = rng.multinomial(data.n, chances) if respondents else None
+            channel, drawn = data.channel.simulate_tally(chances, data.n, rng, people)
+            truth = chances if people is None else people / data.n
+            simulated = replace(data, channel=channel, weights=drawn)
+            row[:] = function(solution.estimator.fit(simulated).shares) - function(truth)
     # The k-th smallest of R errors is the k / (R + 1) quantile. With k / R, few replicates would
     # make narrow intervals.
     low, high = np.quantile(errors, [alpha / 2, 1 - alpha / 2], axis=0, method="weibull")

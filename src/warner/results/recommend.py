@@ -51,12 +51,12 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
       :func:`warner.estimate` takes ``MaximumLikelihood()`` instead.
     - Places (Grid, Points): ``ExpectationMaximization("auto")``, because noise between places that
       are close cannot be inverted. It errs less than inversion and maximum likelihood
-      (bench/likelihood_beats_inversion_on_places).
+      (experiments P4/fig9 to P4/fig11).
     - Keys with values: ``PerKey()``, or ``KeyMeans()`` where values are rounded, because such
       reports identify means only.
     - Several attributes that are randomised separately: ``MaximumLikelihood()`` up to 1000
       combinations of values. On all tables of Adult it errs no more than inversion, and less where
-      inversion leaves the simplex (bench/joint_tables_of_adult). For larger tables
+      inversion leaves the simplex (experiment P5/tables-of-adult). For larger tables
       ``ExpectationMaximization("auto", start="independent")``, because the maximum takes long to
       compute and reports hardly distinguish combinations. On smaller tables it also errs less on
       average, but on some of them up to 1.5 times as much as inversion.

@@ -139,7 +139,8 @@ def redistribute(
     people hide under tag k.
 
     Args:
-        estimate: the estimate of values and tags, from the tally of a Personalized mechanism.
+        estimate: the estimate of values and tags, from the tally of a Personalized mechanism, or
+            from several tallies with different budgets.
         background: {tag: pi_k (K,)}, the distribution of the values that people hide under a tag,
             where it is known. For a tag that is not named, pi_k is in proportion to r over the
             values that are not sensitive for everyone, or uniform over them where r is 0 there.
@@ -205,19 +206,20 @@ def _background(
 
 
 def _not_sensitive(estimate: Solution, size: int) -> np.ndarray:
-    """The mask (K,) of values that are not sensitive for everyone; all where every value is."""
-    law = estimate.data.channel.support_law()
-    if law is None:
-        raise MismatchError(
-            message(
-                "estimate",
-                "does not say which values are sensitive for everyone",
-                None,
-                "Estimate from one tally",
-            )
-        )
-    # Only the value itself makes the reports that support such a value.
-    mask = law.q[:size] == 0
+    """The mask (K,) of values that are not sensitive for everyone; all where every value is.
+
+    Of several budgets or mechanisms, a value counts where one of them does not protect it: people
+    with that one can hide the value under a tag.
+    """
+    mask = np.zeros(size, dtype=bool)
+    for channel in estimate.data.channel.groups():
+        law = channel.support_law()
+        if law is None:
+            rule = "does not say which values are sensitive for everyone"
+            remedy = "It must come from tallies of Personalized mechanisms"
+            raise MismatchError(message("estimate", rule, None, remedy))
+        # Only the value itself makes the reports that support such a value.
+        mask |= law.q[:size] == 0
     return mask if mask.any() else np.ones(size, dtype=bool)
 
 

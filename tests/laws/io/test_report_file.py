@@ -20,10 +20,10 @@ def test_merging_through_files_gives_the_same_tally(name: str, tmp_path: Path) -
     reports = _reports(mechanism)
     parts = []
     for i, rows in enumerate((slice(0, 123), slice(123, 124), slice(124, 500))):
-        write_reports(reports[rows], str(tmp_path / f"{i}.parquet"))
         mechanism.tally(reports[rows]).save(tmp_path / f"{i}.json")
         parts.append(Tally.load(tmp_path / f"{i}.json"))
-        assert tally_file(str(tmp_path / f"{i}.parquet"))["value"] == parts[-1]
+    write_reports(reports[123:124], str(tmp_path / "one.parquet"))
+    assert tally_file(str(tmp_path / "one.parquet"))["value"] == parts[1]
     assert sum(parts[::-1]) == mechanism.tally(reports)
 
 

@@ -52,9 +52,9 @@ def test_arrays_sql_and_frames_refuse_the_same_reports(name: str, tmp_path: Path
 
     schema = SCHEMAS[name]
     rng = np.random.default_rng(4)
-    rows = rng.integers(0, 256, (24, schema.bytes), dtype=np.uint8)
+    rows = rng.integers(0, 256, (14, schema.bytes), dtype=np.uint8)
     rows &= rng.integers(0, 256, rows.shape, dtype=np.uint8)
-    rows[:8] &= rng.integers(0, 256, (8, schema.bytes), dtype=np.uint8)
+    rows[:6] &= rng.integers(0, 256, (6, schema.bytes), dtype=np.uint8)
     rows[0] = 0
     good = np.zeros(schema.width, dtype=np.uint8)
     good[: schema.ones or 0] = 1

@@ -182,7 +182,8 @@ def test_every_variant_is_estimated_by_every_method(name: str, method: Any) -> N
         likelihood_data(
             mechanism.tally(
                 mechanism.randomize(
-                    people if "several" not in name else [[{"key": "a", "value": 0.5}], []] * 50
+                    people if "several" not in name else [[{"key": "a", "value": 0.5}], []] * 50,
+                    np.random.default_rng(1),
                 )
             )
         )

@@ -21,7 +21,6 @@ from warner._core import shuffle as _shuffle
 from warner._core.atomic_files import write_whole
 from warner._core.sampling import Source
 from warner._core.shuffle import Shuffle, rows_at_a_time
-from warner.app import cli
 from warner.io import (
     ReportWriter,
     csv_format,
@@ -99,7 +98,10 @@ def test_all_but_the_reports_is_the_same_whatever_the_answers(
             steps.append((done, total, sizes))
 
         monkeypatch.setattr(report_writer, "Shuffle", Watched)
-        monkeypatch.setattr(cli, "progress", lambda _, step=step: contextlib.nullcontext(step))
+        monkeypatch.setattr(
+            "warner.app.commands.collecting.progress",
+            lambda _, step=step: contextlib.nullcontext(step),
+        )
         said = run("randomize", "study.toml", raw, "-o", f"r.{suffix}", *order)
         if order and suffix == "csv":
             # The text of a row group of reports has a length of its own.

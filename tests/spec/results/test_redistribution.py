@@ -63,7 +63,7 @@ def test_shares_of_stand_ins_are_given_back(method: warner.estimators.Estimator 
     assert np.abs(wrong.probabilities - truth).sum() <= wrong.bound(
         loss, {"home": float(np.abs(homes - homes[::-1]).sum())}
     )
-    low, high = known.interval(rng=np.random.default_rng(0)).T
+    low, high = known.interval(replicates=30, rng=np.random.default_rng(0)).T
     assert (
         (low <= known.probabilities + 1e-9).all() and (known.probabilities <= high + 1e-9).all()
     ) or method is not None

@@ -20,7 +20,7 @@ PAIRS: dict[str, list[Channel]] = {
 }
 
 
-RUNS, PEOPLE = 3000, 200
+RUNS, PEOPLE = 1500, 200
 
 
 def _worst(channels: list[Channel], target: str, independent_rows: bool = False) -> float:

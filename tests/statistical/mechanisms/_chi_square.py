@@ -12,7 +12,7 @@ from warner.mechanisms import Mechanism
 from warner.reports.counting import count_rows
 from warner.reports.reports import Reports
 
-N = 200_000
+N = 100_000
 
 
 ALPHA = 1e-9

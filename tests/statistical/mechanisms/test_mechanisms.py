@@ -2,7 +2,7 @@
 1e-9.
 
 The same test must reject every wrong program in MUTANTS, each a bug somebody shipped or could. n is
-far beyond what the weakest of them needs: its chi-square non-centrality exceeds 600, against a 1e-9
+far beyond what the weakest of them needs: its chi-square non-centrality exceeds 300, against a 1e-9
 critical value below 120 at 40 degrees of freedom.
 """
 

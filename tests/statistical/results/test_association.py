@@ -33,16 +33,16 @@ def test_the_corrected_square_of_an_association_is_right_on_average(v: float) ->
 
 @pytest.mark.parametrize("v", [0.0, 0.5])
 def test_intervals_of_an_association_cover_at_the_border_too(v: float) -> None:
-    """40 tallies at 90 %: at least 0.9 less 4 sd (0.048). The mutant that reflects the plug-in V's
+    """25 tallies at 90 %: at least 0.9 less 4 sd (0.06). The mutant that reflects the plug-in V's
     bootstrap misses a V of 0 always.
     """
     rng = np.random.default_rng(4)
     found = []
-    for each in _tallies(_family(v), 5000, 40, 5):
+    for each in _tallies(_family(v), 5000, 25, 5):
         low, high = cramers_v(each, "a", "b").interval(0.9, replicates=20, rng=rng)
         found.append((low, high))
     low, high = np.array(found).T
-    assert ((low <= v + 1e-9) & (v - 1e-9 <= high)).mean() > 0.9 - 4 * 0.048
+    assert ((low <= v + 1e-9) & (v - 1e-9 <= high)).mean() > 0.9 - 4 * 0.06
     assert np.median(high - low) < 0.35
     if v == 0.0:
         mutant = [

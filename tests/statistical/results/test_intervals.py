@@ -11,9 +11,10 @@ from scipy.stats import chi2
 import warner
 from tests.registry import MECHANISMS, SEEING
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.reports.reports import Reports
 from warner.results.intervals import wald
 
-SIZE, PEOPLE, RUNS = 4, 2000, 500
+SIZE, PEOPLE, RUNS = 4, 2000, 400
 
 
 def _coverage(
@@ -74,6 +75,11 @@ def test_intervals_that_are_wrong_are_caught() -> None:
     assert _off(_coverage(name, "population", lambda data: wald(data, 0.68), 3.0)) < -6
 
 
+FACTORS = (
+    1.0,
+    0.5**0.5,
+    2**0.5,
+)  # of the widths of intervals: the information as it is, twice, half
 LINEAR = np.stack([*np.eye(SIZE), np.arange(SIZE), [0, 1, 1, 0]])  # shares, a mean, a range
 
 
@@ -83,11 +89,14 @@ def _covered(
     target: str,
     runs: int,
     interval: Callable[[warner.Estimate, np.random.Generator], np.ndarray],
+    factors: tuple[float, ...] = (1.0,),
 ) -> np.ndarray:
-    """How often the intervals of LINEAR hold the truth, over whole runs from people to interval."""
+    """How often the intervals of LINEAR hold the truth, over whole runs from people to interval:
+    a row for each factor of their width.
+    """
     mechanism = MECHANISMS[name](warner.Integers(0, SIZE - 1), epsilon)
     theta, rng = np.array([0.4, 0.3, 0.2, 0.1]), np.random.default_rng(2)
-    hits = np.zeros(len(LINEAR))
+    hits = np.zeros((len(factors), len(LINEAR)))
     for _ in range(runs):
         values = rng.choice(SIZE, PEOPLE, p=theta)
         truth = LINEAR @ (
@@ -99,15 +108,22 @@ def _covered(
             ),
             rng,
         )
-        hits += (bounds[:, 0] <= truth) & (truth <= bounds[:, 1])
+        middle, half = bounds.mean(axis=1), np.diff(bounds)[:, 0] / 2
+        hits += np.abs(truth - middle) <= np.outer(factors, half)
     return hits / runs
 
 
-@pytest.mark.parametrize("target", ["population", "respondents"])
-@pytest.mark.parametrize("name", ["RandomizedResponse", "UnaryEncoding symmetric"])
+@pytest.mark.parametrize(
+    "name, target",
+    [
+        ("RandomizedResponse", "population"),
+        ("RandomizedResponse", "respondents"),
+        ("UnaryEncoding symmetric", "respondents"),
+    ],
+)
 def test_bootstrap_intervals_cover_shares_and_linear_functions(name: str, target: str) -> None:
-    """Away from the border: coverage over 150 runs of 4 shares, a mean and a range, within 6 sd of
-    0.95 (sd 0.018).
+    """Away from the border: coverage over 100 runs of 4 shares, a mean and a range, within 6 sd of
+    0.94 (sd 0.024).
 
     Intervals of half the width cover 0.67. Those of the other target are the subject of a test of
     their own.
@@ -116,31 +132,32 @@ def test_bootstrap_intervals_cover_shares_and_linear_functions(name: str, target
         name,
         3.0,
         target,
-        150,
+        100,
         lambda e, rng: e.interval(0.95, target, "bootstrap", LINEAR, replicates=60, rng=rng),
     )
     # Quantiles of 60 replicates cover about 0.01 less than they should.
-    assert (np.abs(found - 0.94) < 6 * 0.018).all()
+    assert (np.abs(found - 0.94) < 6 * 0.024).all()
 
 
-@pytest.mark.parametrize("size, target", [(2, "population"), (2, "respondents"), (4, "population")])
-def test_bootstraps_of_subsets_know_that_their_bits_go_together(size: int, target: str) -> None:
-    """Of two values one is chosen: bits drawn apart make intervals a fifth too narrow, which cover
-    0.85 at most. 400 runs, 6 sd.
+@pytest.mark.parametrize("target", ["population", "respondents"])
+def test_bootstraps_of_subsets_know_that_their_bits_go_together(target: str) -> None:
+    """The share of two of four values: the mean width of 15 intervals is that of the exact law of
+    reports, within 9 %. Bits drawn apart make intervals a fifth too wide.
     """
-    mechanism = warner.SubsetSelection(warner.Integers(1, size), 1.0)
-    rng, hits = np.random.default_rng(1), 0
-    for _ in range(400):
-        values = rng.integers(0, size, 1000)
-        truth = 0.5 if target == "population" else (values < size // 2).mean()
-        result = warner.estimate(
-            mechanism.tally(mechanism.randomize(1 + values, rng)), warner.Inversion()
-        )
-        low, high = result.interval(
-            0.95, target, "bootstrap", np.arange(size) < size // 2, replicates=60, rng=rng
-        )[0]
-        hits += low <= truth <= high
-    assert abs(hits / 400 - 0.945) < 0.065
+    mechanism, n = warner.SubsetSelection(warner.Integers(1, 4), 1.0), 1000
+    rng, half, widths = np.random.default_rng(1), np.arange(4) < 2, []
+    for _ in range(15):
+        reports = mechanism.randomize(rng.integers(1, 5, n), rng)
+        result = warner.estimate(mechanism.tally(reports), warner.Inversion())
+        widths.append(np.ptp(result.interval(0.95, target, "bootstrap", half, 300, rng)))
+    # What one report adds to the estimate, for every report that there is.
+    every = Reports(mechanism.header, mechanism.outputs())
+    tallies = [mechanism.tally(every[i : i + 1]) for i in range(4)]
+    g = np.array([half @ warner.estimate(t, warner.Inversion()).probabilities for t in tallies])
+    law = mechanism.probabilities().astype(float)
+    law = law if target == "respondents" else law.mean(axis=1, keepdims=True)
+    variance = (g**2 @ law - (g @ law) ** 2).mean() / n
+    assert abs(np.mean(widths) / (2 * 1.96 * np.sqrt(variance)) - 1) < 0.09
 
 
 def test_bootstraps_of_estimates_that_do_not_sum_to_one_are_centred() -> None:
@@ -165,7 +182,7 @@ def test_bootstraps_for_the_wrong_target_are_caught() -> None:
             "RandomizedResponse",
             3.0,
             "respondents",
-            150,
+            100,
             lambda e, rng: e.interval(
                 0.95, "population", "bootstrap", LINEAR, replicates=60, rng=rng
             ),
@@ -177,27 +194,15 @@ def test_bootstraps_for_the_wrong_target_are_caught() -> None:
 @pytest.mark.parametrize("target", ["population", "respondents"])
 @pytest.mark.parametrize("name", ["LocalHashing optimized", "ChannelMechanism"])
 def test_fisher_intervals_cover_shares_and_linear_functions(name: str, target: str) -> None:
-    """Over 400 runs: within 6 sd of 0.95 (sd 0.011). Mutants: the information of half the people,
-    or twice; the other target.
+    """Over 300 runs: within 6 sd of 0.95 (sd 0.0126), and on average over the six functions between
+    0.89 and 0.98. The information of twice or half the people is rejected by the average.
     """
     found = _covered(
-        name, 3.0, target, 400, lambda e, _: e.interval(0.95, target, "fisher", LINEAR)
+        name, 3.0, target, 300, lambda e, _: e.interval(0.95, target, "fisher", LINEAR), FACTORS
     )
-    assert (np.abs(found - 0.95) < 6 * 0.011).all()
-    for factor, wrong in ((2**0.5, 0.98), (2**-0.5, 0.88)):
-        scaled = _covered(
-            name,
-            3.0,
-            target,
-            100,
-            lambda e, _, f=factor: _scaled(e.interval(0.95, target, "fisher", LINEAR), f),
-        ).mean()
-        assert (scaled > wrong) if factor > 1 else (scaled < wrong)
-
-
-def _scaled(bounds: np.ndarray, factor: float) -> np.ndarray:
-    middle = bounds.mean(axis=1, keepdims=True)
-    return middle + factor * (bounds - middle)
+    assert (np.abs(found[0] - 0.95) < 6 * 0.0126).all()
+    right, narrow, wide = found.mean(axis=1)
+    assert narrow < 0.89 < right < 0.98 < wide
 
 
 @pytest.mark.parametrize("name", SEEING)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from warner._core.checks import kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, message
 from warner.design.audits.claims import audit_claim
-from warner.design.audits.exact import audit_exact
+from warner.design.audits.exact import audit_device, audit_exact
 from warner.design.audits.result import Audit
-from warner.mechanisms import Mechanism
+from warner.mechanisms import Device, Mechanism
 from warner.privacy.guarantees import Guarantee
 
 
 def audit(
-    mechanism: Mechanism, samples: int | None = None, claim: Guarantee | None = None
+    mechanism: Mechanism | Device, samples: int | None = None, claim: Guarantee | None = None
 ) -> Audit:
     """The exact epsilon of a mechanism over whole reports, their length and order included.
 
@@ -30,7 +30,10 @@ def audit(
     must agree.
 
     Args:
-        mechanism: any mechanism.
+        mechanism: any mechanism, or the device of one person. The audit of a device shows whether
+            it keeps its promise to its owner: ULDP of the values that are sensitive for everybody
+            and of the owner's secret values [P2 prop 11]. Its numbers and words are those of the
+            common mechanism, so they are the same whatever the secrets are.
         samples: if given, also draw this many reports of each of two values and bound epsilon from
             below by the events that occur (Clopper-Pearson).
         claim: check this guarantee, by enumeration, instead of the one that the mechanism states.
@@ -41,7 +44,8 @@ def audit(
         Audit: epsilon, whether it holds, and the method of the audit.
 
     Raises:
-        ArgumentTypeError: not a mechanism, or a claim that is no guarantee.
+        ArgumentTypeError: not a mechanism, or a claim that is no guarantee; samples or a claim for
+            a device, because both compare chosen values.
         ArgumentError: a claim about a mechanism with too many reports to list, or about values that
             it does not have; samples beside a claim.
 
@@ -50,6 +54,11 @@ def audit(
     >>> result.holds, round(result.epsilon, 9)
     (True, 1.0)
     """
+    if isinstance(mechanism, Device):
+        if samples is not None or claim is not None:
+            rule = "is audited without samples and without a claim: both compare chosen values"
+            raise ArgumentTypeError(message("device", rule, None, "Audit the common mechanism"))
+        return audit_device(mechanism)
     if not isinstance(mechanism, Mechanism):
         raise ArgumentTypeError(message("mechanism", "must be a Mechanism", kind(mechanism)))
     if claim is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from warner._core.canonical_json import canonical
 from warner._core.checks import integer
 from warner._core.errors import ArgumentError, message
@@ -9,7 +11,7 @@ from warner.design.audits.result import Audit
 from warner.design.audits.sampled import sampled_bound
 from warner.design.audits.serialised import enumerate_reports, enumerated, measure
 from warner.design.report_weight import report_weight
-from warner.mechanisms import Mechanism
+from warner.mechanisms import Device, Mechanism
 from warner.mechanisms.composite import Combined
 from warner.privacy.guarantees import ApproximateLDP, Guarantee
 from warner.privacy.likelihood_ratios import INFINITE, epsilon_of, slope_exceeds
@@ -81,6 +83,25 @@ def audit_exact(mechanism: Mechanism, samples: int | None = None) -> Audit:
     if isinstance(mechanism, Combined):
         return audit_parts(mechanism, samples)
     return audit_law(mechanism, samples)
+
+
+def audit_device(device: Device) -> Audit:
+    """Audit the device of one person: the common mechanism, and what the device does with it.
+
+    Nothing in the result but ``holds`` and ``violation`` depends on the secret map. The epsilon is
+    that of the common mechanism. The exact epsilon of the device alone would tell whether its owner
+    has secrets: without any, all protected reports of randomised response are equally likely.
+    """
+    common = audit_exact(device.mechanism)
+    violation = common.violation or device.violation()
+    return replace(
+        common,
+        mechanism=repr(device),
+        holds=violation is None,
+        violation=violation,
+        method=f"{common.method}; and this device's reports under all answers of its owner",
+        guarantee=f"{common.guarantee}; this device's secret values are sensitive too",
+    )
 
 
 def _conclude(

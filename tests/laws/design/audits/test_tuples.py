@@ -108,8 +108,7 @@ def test_audits_of_two_mechanisms_are_those_of_all_tuples_enumerated(
         # slope.
         loose = {
             "Exponential",
-            "PlanarLaplace",
-            "PlanarGeometric",
+            *PLACES,
             "SquareWave",
             "Piecewise",
             "StochasticRounding",

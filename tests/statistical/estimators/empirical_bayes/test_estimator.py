@@ -25,7 +25,7 @@ def test_it_errs_no_more_than_the_projection(exponent: float, size: int) -> None
     ratios = []
     for n, epsilon in ((10**3, 2.0), (10**4, 1.0), (10**5, 1.0), (10**5, 4.0)):
         ours, theirs = (
-            _errors(e, theta, n, epsilon, 25).mean()
+            _errors(e, theta, n, epsilon, 12).mean()
             for e in (EmpiricalBayes(), warner.Inversion("project"))
         )
         ratios.append(ours / theirs)

@@ -1,0 +1,1 @@
+"""The commands, by what they do. ``warner.app.cli`` puts them together."""

@@ -1,0 +1,271 @@
+"""Commands from answers to tallies: randomize, tally and merge."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from warner import io as files
+from warner._core.errors import ArgumentError, message
+from warner._core.sampling import Source
+from warner.app.command_files import (
+    add_tallies,
+    as_file,
+    of_group,
+    read_tallies,
+    refuse_overwriting,
+    refuse_repeated,
+    require_study,
+    warn_of_simulation,
+    write_tallies,
+)
+from warner.app.commands.options import additions, generator, tally_output
+from warner.app.study import Study
+from warner.app.terminal import plural, progress
+from warner.reports.tally import Tally
+
+
+@click.command()
+@click.argument("study", type=click.Path(dir_okay=False))
+@click.argument("values", default="-")
+@click.option(
+    "-o",
+    "--output",
+    default="-",
+    help=f"The report file to write, {files.suffixes(writable=True)}. "
+    "Default: CSV on standard output.",
+)
+@click.option(
+    "--bare",
+    is_flag=True,
+    help="VALUES has no header line. Its columns are in the order of the study.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    help="Repeatable randomness, for simulations only. Leave it out for real answers.",
+)
+@click.option(
+    "--keep-order",
+    is_flag=True,
+    help="Write the reports in the order of VALUES. This order can reveal who answered what.",
+)
+@click.option(
+    "--group",
+    metavar="NAME",
+    help="All people in VALUES are of this group of the study. Without it the column of the "
+    "group says who is.",
+)
+def randomize(
+    study: str,
+    values: str,
+    output: str,
+    bare: bool,
+    seed: int | None,
+    keep_order: bool,
+    group: str | None,
+) -> None:
+    """Randomise the answers in VALUES as the study file STUDY says.
+
+    VALUES is a CSV or Parquet file; - is CSV on standard input. An empty line is a row of empty
+    cells. An answer outside its domain stops the command, and no file is written.
+
+    The reports are written in random order, because the order of people can reveal who answered
+    what. Randomising the same answers again spends the budget again.
+
+    Where the study has groups, each group has a report file of its own: reports.NAME.parquet for
+    -o reports.parquet. A column of VALUES names the group of each person; it is public.
+
+    \b
+        warner randomize study.toml answers.csv -o reports.parquet
+        echo yes | warner randomize study.toml --bare
+    """
+    plan = Study.load(study)
+    studies: dict[str | None, Study] = (
+        plan.by_group if group is None else {group: _group(plan, group)}
+    )
+    apart = len(studies) > 1
+    paths = {name: of_group(output, name if apart else None) for name in studies}
+    if apart and output == "-":
+        rule = f"has groups ({', '.join(plan.groups)}), and each has a report file of its own"
+        remedy = "Name a file with -o, or one group with --group"
+        raise ArgumentError(message(study, rule, None, remedy))
+    for path in paths.values():
+        refuse_overwriting(path, study, values)
+    rng = generator(seed)
+    source = Source(rng)
+    writers = {
+        name: files.ReportWriter(
+            paths[name], own.mechanisms, keep_order=keep_order, rng=rng, group=name
+        )
+        for name, own in studies.items()
+    }
+    done: dict[str | None, int] = {}
+    with contextlib.ExitStack() as opened, progress("randomising") as step:
+        for batches in _batches(plan, studies, values, bare):
+            for name, batch in batches.items():
+                # Nothing is written for a group of which there is nobody.
+                if name not in done:
+                    opened.enter_context(writers[name])
+                writers[name].write(studies[name].randomize_encoded(batch, source))
+                done[name] = done.get(name, 0) + len(next(iter(batch.values())))
+            step(sum(done.values()), None)
+    for name, own in studies.items():
+        people = plural(done.get(name, 0), "person", "people")
+        whose = f"{name}: {people} in {paths[name]}" if apart else people
+        click.echo(f"{whose}, each spends {_spent(own)}" if name in done else whose, err=True)
+    if seed is not None:
+        click.echo(
+            "This is a simulation: the seed undoes the randomisation. The reports are marked as "
+            "simulated.",
+            err=True,
+        )
+
+
+def _group(study: Study, name: str) -> Study:
+    """The study of one group, by its name on the command line."""
+    if name not in study.groups:
+        rule = (
+            f"must be one of {', '.join(study.groups)}"
+            if study.groups
+            else "goes with a study that has groups"
+        )
+        raise ArgumentError(message("--group", rule, repr(name)))
+    return study.groups[name]
+
+
+def _batches(
+    plan: Study, studies: Mapping[str | None, Study], values: str, bare: bool
+) -> Iterator[Mapping[str | None, Mapping[str, Any]]]:
+    """The answers in a file, a batch at a time, by the group of each person."""
+    mechanisms = {name: own.mechanisms for name, own in studies.items()}
+    if len(studies) > 1:
+        named = {str(name): own for name, own in mechanisms.items()}
+        for batches in files.read_groups(values, plan.group_column, named, bare):
+            yield dict(batches.items())
+        return
+    ((name, own),) = mechanisms.items()
+    for batch in files.read_values(values, own, bare):
+        yield {name: batch}
+
+
+def _spent(study: Study) -> str:
+    """What one person spends, in words, and on which attributes it protects less than all."""
+    mechanisms = study.mechanisms
+    unprotected = [name for name, m in mechanisms.items() if m.guarantee.epsilon == float("inf")]
+    if unprotected:
+        names = ", ".join(unprotected)
+        return f"without limit: NO PROTECTION of {names}. These answers are sent as they are."
+    partial = [
+        name
+        for name, m in mechanisms.items()
+        if m.sensitive_mask is not None and not m.sensitive_mask.all()
+    ]
+    metric = [name for name, m in mechanisms.items() if m.guarantee.is_metric]
+    delta = f", delta = {study.delta:.4g}" if study.delta else ""
+    spent = f"at most epsilon = {study.epsilon:.10g}{delta} in all."
+    if partial:
+        spent += f" Of {', '.join(partial)}, only the sensitive values are protected."
+    if metric:
+        spent += (
+            f" For {', '.join(metric)} this is between the most distant values; closer values are "
+            "protected more."
+        )
+    return f"{spent} Randomising the same answers again spends as much again."
+
+
+@click.command(epilog=f"Report files end in {files.suffixes()}.")
+@click.argument("reports", nargs=-1, required=True)
+@tally_output
+@click.option(
+    "--study",
+    type=click.Path(dir_okay=False),
+    help="Refuse reports that were not made as this study file says.",
+)
+@click.option(
+    "--ways",
+    type=click.IntRange(1),
+    help="Also count joint reports: keep tables of all sets of this many attributes (2: pairs).",
+)
+@click.option(
+    "--keep-reports",
+    is_flag=True,
+    help="Keep the distinct reports of several bits, for the likelihood of whole reports. The "
+    "tally then grows with the number of people.",
+)
+@additions
+def tally(
+    reports: tuple[str, ...],
+    output: str,
+    study: str | None,
+    ways: int | None,
+    keep_reports: bool,
+    allow_equal: bool,
+    allow_simulated: bool,
+) -> None:
+    """Count the reports in one or more files (- is a file on standard input).
+
+    Files with the same content or with equal counts are refused. They are most likely copies of
+    the same reports.
+
+    Reports of the groups of a study go to a tally file for each group: tally.NAME.json for
+    -o tally.json. warner estimate takes them together.
+
+    \b
+        warner tally reports.parquet -o tally.json
+        warner tally reports.parquet --ways 2 -o pairs.json
+        warner estimate pairs.json --joint sex,age
+    """
+    refuse_overwriting(output, *reports, *([study] if study else []))
+    plan = None if study is None else Study.load(study)
+    parts: dict[str | None, dict[str, dict[str, Tally]]] = {}
+    seals = set()
+    for path in reports:
+        with as_file(path) as file, progress(f"counting {path}") as step:
+            opened = files.open_reports(file)
+            if plan is not None:
+                opened = require_study(opened, plan, ways is not None)
+            if opened.end["sha256"] in seals:
+                raise ArgumentError(
+                    message(
+                        "reports",
+                        "must not be counted twice",
+                        f"{path}, whose content was given before",
+                    )
+                )
+            seals.add(opened.end["sha256"])
+            if opened.simulation:
+                warn_of_simulation(path)
+            counted = files.tally_file(opened, step, ways, keep_reports)
+            parts.setdefault(opened.group, {})[path] = counted
+    paths = {group: of_group(output, group if len(parts) > 1 else None) for group in parts}
+    if len(parts) > 1 and output == "-":
+        rule = f"are of the groups {', '.join(map(str, parts))}, and each has a tally of its own"
+        raise ArgumentError(message("reports", rule, None, "Name a file with -o"))
+    for path in paths.values():
+        refuse_overwriting(path, *reports)
+    totals = {g: add_tallies(part, allow_equal, allow_simulated) for g, part in parts.items()}
+    for group, total in totals.items():
+        write_tallies(total, paths[group], group if len(parts) > 1 else None)
+
+
+@click.command()
+@click.argument("tallies", nargs=-1, required=True)
+@tally_output
+@additions
+def merge(tallies: tuple[str, ...], output: str, allow_equal: bool, allow_simulated: bool) -> None:
+    """Add tallies of the same study, or of the same group of a study.
+
+    Any order and any grouping of the files gives the same tally, bit for bit. Equal tallies are
+    refused, because they are most likely copies. A tally that is already part of another tally
+    cannot be recognised.
+
+    Tallies of different budgets or mechanisms are not added: warner estimate takes them together.
+    """
+    refuse_overwriting(output, *tallies)
+    refuse_repeated(tallies)
+    parts = {path: read_tallies(path) for path in tallies}
+    write_tallies(add_tallies(parts, allow_equal, allow_simulated), output)

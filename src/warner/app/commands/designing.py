@@ -1,0 +1,184 @@
+"""Commands before a survey: plan, clusters and audit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from warner._core.errors import ArgumentError, message
+from warner.app.command_files import grouped_mechanisms, mechanisms_of, read_tallies
+from warner.app.commands.options import as_json as to_json
+from warner.app.study import Study
+from warner.app.terminal import WEIGHT, progress, show_audits, show_plan
+from warner.design.audits import audit as audit_mechanism
+from warner.design.clusters import clusters as find_clusters
+from warner.design.planning import MOST_SIMULATED, Plan, can_simulate
+from warner.design.planning import plan as make_plan
+from warner.mechanisms import Mechanism
+
+
+@click.command()
+@click.argument("study", type=click.Path(dir_okay=False))
+@click.option(
+    "--people",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    help="Number of people who will answer.",
+)
+@click.option(
+    "--error",
+    type=click.FloatRange(0, min_open=True),
+    help="A wanted expected error. The table then says how many people it needs.",
+)
+@click.option(
+    "--loss",
+    type=click.Choice(["l1", "l2", "w1"]),
+    help="l2: sum of squared errors. l1: sum of absolute errors, twice the total variation. "
+    "w1: Wasserstein-1 distance, for numbers and places. Default: w1 for numbers and places, "
+    "l2 for labels.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(2),
+    default=5,
+    show_default=True,
+    help="Number of simulated tallies for each mechanism, for w1.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def plan(
+    study: str, people: int, error: float | None, loss: str | None, runs: int, as_json: bool
+) -> None:
+    """Rank the mechanisms for every attribute of STUDY by expected error.
+
+    Each attribute keeps its budget, its guarantee and its sensitive values. Labels are judged by
+    the unbiased estimate where all values are equally frequent. Numbers and places are judged by
+    simulated estimates, made as warner estimate makes them; mechanisms of numbers and of places
+    are then compared too. In Python, warner.plan takes another distribution.
+    """
+    chosen = grouped_mechanisms(Study.load(study))
+    plans = {}
+    with progress("planning") as step:
+        for done, (attribute, mechanism) in enumerate(chosen.items()):
+            step(done, len(chosen))
+            if (found := _planned(attribute, mechanism, people, error, loss, runs)) is not None:
+                plans[attribute] = found
+    if as_json:
+        click.echo(to_json({name: result.to_json() for name, result in plans.items()}))
+        return
+    for attribute, result in plans.items():
+        show_plan(attribute, result, chosen[attribute])
+    if plans:
+        click.echo(WEIGHT)
+
+
+def _planned(
+    attribute: str,
+    mechanism: Mechanism,
+    people: int,
+    error: float | None,
+    loss: str | None,
+    runs: int,
+) -> Plan | None:
+    """The plan for one attribute; None where no mechanism can be compared with its own."""
+    guarantee, domain = mechanism.guarantee, mechanism.domain
+    if guarantee.epsilon == float("inf"):
+        rule = "is not protected, so there is nothing to choose"
+        raise ArgumentError(message(f"attributes.{attribute}", rule))
+    if loss is None:
+        loss = "w1" if can_simulate(domain) else "l2"
+    if loss == "w1" and not can_simulate(domain):
+        about = f"the loss w1 needs numbers or places, up to {MOST_SIMULATED} of them"
+    elif loss != "w1" and not guarantee.bounds_all_pairs:
+        about = (
+            f"its guarantee is {guarantee}, and the mechanisms compared by {loss} give LDP or ULDP"
+        )
+    else:
+        near = loss == "w1"
+        return make_plan(
+            domain,
+            mechanism.requested,
+            people,
+            guarantee.sensitive,
+            loss=loss,
+            error=error,
+            distance=mechanism.distance_unit if near else None,
+            runs=runs,
+            also={type(mechanism).__name__: mechanism} if near else None,
+        )
+    click.echo(f"{attribute} is left out: {about}", err=True)
+    return None
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.option(
+    "--samples",
+    type=click.IntRange(1000),
+    help="Also draw this many reports per value, for a lower bound of epsilon from samples.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def audit(file: str, samples: int | None, as_json: bool) -> None:
+    """Compute the exact epsilon of every mechanism in FILE: a study, a report file or a tally.
+
+    The exit status is 1 if any mechanism spends more than was requested, or if the reports in FILE
+    are simulated with a seed.
+    """
+    mechanisms, simulated = mechanisms_of(file)
+    results = {attribute: audit_mechanism(m, samples) for attribute, m in mechanisms.items()}
+    if simulated:
+        reason = "the reports are simulated, and the seed undoes the randomisation"
+        results = {
+            attribute: replace(result, holds=False, violation=reason)
+            for attribute, result in results.items()
+        }
+    if as_json:
+        data = {
+            attribute: {k: ("inf" if v == float("inf") else v) for k, v in vars(result).items()}
+            for attribute, result in results.items()
+        }
+        click.echo(to_json(data))
+    else:
+        show_audits(results, samples)
+    if not all(result.holds for result in results.values()):
+        raise SystemExit(1)
+
+
+@click.command()
+@click.argument("tally_file", metavar="PAIRS", type=click.Path(dir_okay=False))
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    default=0.1,
+    show_default=True,
+    help="The least Cramer's V that joins two groups.",
+)
+@click.option(
+    "--largest",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="The most combinations of values in a group.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def clusters(tally_file: str, threshold: float, largest: int, as_json: bool) -> None:
+    """Group attributes that depend on each other, to be randomised together.
+
+    PAIRS is the tally of a pilot study, made with warner tally --ways 2. Each line of the output is
+    a group. Groups of two and more go to [[joint]] tables of the study file.
+
+    \b
+        warner tally pilot.parquet --ways 2 -o pairs.json
+        warner clusters pairs.json
+    """
+    found = {
+        name: find_clusters(tally, threshold, largest)
+        for name, tally in read_tallies(tally_file).items()
+    }
+    if as_json:
+        click.echo(to_json(found))
+        return
+    for groups in found.values():
+        for group in groups:
+            click.echo(", ".join(group))

@@ -1,0 +1,295 @@
+"""Commands that estimate shares, and that compare ways to do so: estimate and compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import click
+
+from warner._core.errors import ArgumentError, message
+from warner.app.background_files import backgrounds
+from warner.app.command_files import (
+    one_or_all,
+    read_or_count_tallies,
+    read_tallies,
+    refuse_overwriting,
+    refuse_shared_outputs,
+    tallies_together,
+    warn_of_simulation,
+    write_text,
+)
+from warner.app.commands.options import METHOD_HELP, additions, attributes
+from warner.app.commands.options import as_json as to_json
+from warner.app.csv_table import csv_of
+from warner.app.methods import method
+from warner.app.terminal import (
+    show_comparison,
+    show_estimate,
+    show_redistributed,
+    show_sources,
+)
+from warner.design.comparison import compare as compare_methods
+from warner.design.losses import LOSSES
+from warner.estimators import Estimator
+from warner.mechanisms import from_header
+from warner.reports.tally import Tally
+from warner.results.charts import chart, ranking, save
+from warner.results.estimate import Estimate
+from warner.results.estimate import estimate as estimate_tally
+from warner.results.redistribution import Redistributed, has_tags, redistribute
+
+# The methods that ``compare`` tries where none is named: for keys with values, and for the rest.
+_COMPARED_KEYS = ("pckv", "per-key", "mle", "em:auto")
+_COMPARED = (
+    "inversion",
+    "project",
+    "base-cut",
+    "threshold",
+    "mle",
+    "em:100",
+    "em:auto",
+    "eb",
+    "spline",
+    "uniform",
+)
+
+
+@click.command()
+@click.argument("tallies", metavar="[TALLY]...", nargs=-1)
+@click.option("-m", "--method", "method_name", help=METHOD_HELP)
+@attributes
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Coverage of the intervals.",
+)
+@click.option(
+    "--target",
+    type=click.Choice(["population", "respondents"]),
+    default="population",
+    show_default=True,
+    help="Intervals for the population that people were drawn from, or for these respondents.",
+)
+@click.option(
+    "--json",
+    "json_path",
+    help="Write the estimates as JSON to this file; - is standard output, instead of the table.",
+)
+@click.option(
+    "--csv",
+    "csv_path",
+    help="Write the table as CSV to this file; - is standard output, instead of the table. A ' "
+    "stands before each label that a spreadsheet would run.",
+)
+@click.option("--plot", "plot_path", help="Draw the shares: .png, .svg, .html or .json.")
+@click.option(
+    "--background",
+    multiple=True,
+    metavar="TAG=FILE",
+    help="The distribution of the values that people hide under a tag (or ATTRIBUTE.TAG): a CSV "
+    "file with the columns value,share.",
+)
+@additions
+def estimate(
+    tallies: tuple[str, ...],
+    method_name: str | None,
+    only: tuple[str, ...],
+    joint: tuple[str, ...],
+    level: float,
+    target: str,
+    json_path: str | None,
+    csv_path: str | None,
+    plot_path: str | None,
+    background: tuple[str, ...],
+    allow_equal: bool,
+    allow_simulated: bool,
+) -> None:
+    """Estimate the shares of all values from TALLY, or from several together.
+
+    TALLY is a tally file or a report file; - is a tally on standard input, and the default.
+
+    Several files are of different people, whose budgets or mechanisms may differ. The values must
+    be the same: each person's report counts as its mechanism says.
+
+    \b
+        warner estimate low.json high.json
+        warner estimate tally.*.json
+
+    The shares of tags ("@home") are given back to values in a second table: as --background says,
+    and otherwise in proportion to the values that are not sensitive.
+    """
+    chosen = None if method_name is None else method(method_name)
+    paths = tallies or ("-",)
+    if json_path == csv_path == "-":
+        raise ArgumentError(message("--json and --csv", "cannot both go to standard output"))
+    for path in (json_path, csv_path, plot_path):
+        refuse_overwriting(path, *paths)
+    refuse_shared_outputs({"json": json_path, "csv": csv_path, "plot": plot_path})
+    found = tallies_together(paths, read_or_count_tallies, allow_equal, allow_simulated)
+    estimates = [
+        result
+        for name, part, names in _asked(found, only, joint)
+        for result in _estimates(name, part, chosen, names, only)
+    ]
+    if any(part.simulated for parts in found.values() for part in parts):
+        warn_of_simulation(", ".join(paths))
+    if len(paths) > 1:
+        show_sources(found)
+    known = backgrounds(estimates, background)
+    given_back = {
+        i: redistribute(result, known.get(str(result.attribute)))
+        for i, result in enumerate(estimates)
+        if has_tags(result)
+    }
+    if json_path is not None:
+        write_text(_json_of(estimates, given_back, level, target), json_path)
+    if csv_path is not None:
+        write_text(csv_of(estimates, level, target, list(given_back.values())), csv_path)
+    if plot_path is not None:
+        save(chart(estimates, level=level, target=target), plot_path)
+    if "-" not in (json_path, csv_path):
+        for i, result in enumerate(estimates):
+            show_estimate(result, level, target)
+            if i in given_back:
+                show_redistributed(given_back[i])
+
+
+def _known(parts: Sequence[Tally]) -> list[str]:
+    """The attributes that tallies of one domain are about; [] where they are of one question."""
+    return list(from_header(parts[0].header).attribute_domains)
+
+
+def _asked(
+    tallies: Mapping[str, Sequence[Tally]], only: tuple[str, ...], joint: tuple[str, ...]
+) -> Iterator[tuple[str, Sequence[Tally], list[str] | None]]:
+    """What to estimate, as the options say.
+
+    Yields:
+        A name for the result, the tallies, and the attributes whose joint shares are wanted; None
+        for all attributes of the tallies.
+    """
+    inside = {name: _known(parts) for name, parts in tallies.items()}
+    names = dict.fromkeys([*tallies, *(own for known in inside.values() for own in known)])
+    unknown = [name for name in only if name not in names]
+    if unknown:
+        raise ArgumentError(
+            message("--only", f"must be one of {', '.join(names)}", ", ".join(unknown))
+        )
+    chosen = {
+        name: parts
+        for name, parts in tallies.items()
+        if not only or name in only or set(only) & set(inside[name])
+    }
+    if not joint:
+        for name, parts in chosen.items():
+            yield name, parts, None
+    for text in joint:
+        attributes = [attribute.strip() for attribute in text.split(",")]
+        # The tallies that have all of them; where none has, the first says why.
+        fits = [name for name in chosen if set(attributes) <= {name, *inside[name]}]
+        for name in fits or list(chosen)[:1]:
+            yield " x ".join(attributes), chosen[name], attributes
+
+
+def _estimates(
+    name: str,
+    parts: Sequence[Tally],
+    chosen: Estimator | None,
+    names: list[str] | None,
+    only: tuple[str, ...],
+) -> Iterator[Estimate]:
+    """The estimate asked for, and of attributes that are randomised together also each alone."""
+    result = estimate_tally(one_or_all(parts), chosen, names)
+    if names is not None or not only or name in only:
+        yield replace(result, attribute=name)
+    known = [] if names is not None or parts[0].ways is not None else _known(parts)
+    for own in known:
+        if not only or own in only:
+            yield result.marginal(own)
+
+
+def _json_of(
+    estimates: list[Estimate], given_back: Mapping[int, Redistributed], level: float, target: str
+) -> str:
+    """The estimates as JSON, with the shares of tags given back."""
+    data = [
+        result.to_json(level, target) | (given_back[i].to_json() if i in given_back else {})
+        for i, result in enumerate(estimates)
+    ]
+    return to_json(data) + "\n"
+
+
+@click.command()
+@click.argument("tallies", metavar="TALLY...", nargs=-1, required=True)
+@click.option(
+    "-m",
+    "--method",
+    "method_names",
+    multiple=True,
+    help="An estimator to compare, named as for warner estimate. May be repeated. "
+    "Default: the usual ones.",
+)
+@attributes
+@click.option(
+    "--loss",
+    type=click.Choice(tuple(LOSSES)),
+    metavar="LOSS",
+    default="l2",
+    show_default=True,
+    help=" ".join(f"{name}: {loss.words}." for name, loss in LOSSES.items()),
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(2),
+    default=20,
+    show_default=True,
+    help="Number of simulated tallies.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--plot", "plot_path", help="Draw the ranking: .png, .svg, .html or .json.")
+@additions
+def compare(
+    tallies: tuple[str, ...],
+    method_names: tuple[str, ...],
+    only: tuple[str, ...],
+    joint: tuple[str, ...],
+    loss: str,
+    runs: int,
+    as_json: bool,
+    plot_path: str | None,
+    allow_equal: bool,
+    allow_simulated: bool,
+) -> None:
+    """Rank estimators by their error on tallies that are simulated from an estimate of TALLY.
+
+    Several files are of different people, as for warner estimate.
+
+    \b
+        warner compare tally.json --plot ranking.png
+        warner compare tally.json -m mle -m eb -m em:auto --loss l1
+    """
+    refuse_overwriting(plot_path, *tallies)
+    found = tallies_together(tallies, read_tallies, allow_equal, allow_simulated)
+    rankings = {
+        name: compare_methods(
+            one_or_all(parts), _methods(method_names, parts[0], loss), loss, runs, attributes=names
+        )
+        for name, parts, names in _asked(found, only, joint)
+    }
+    if plot_path is not None:
+        save(ranking(rankings), plot_path)
+    if as_json:
+        click.echo(to_json({name: result.to_json() for name, result in rankings.items()}))
+        return
+    for name, result in rankings.items():
+        show_comparison(name, result)
+
+
+def _methods(names: tuple[str, ...], part: Tally, loss: str) -> list[Estimator]:
+    """The methods named, or the usual ones for the reports of a tally and a loss."""
+    usual = _COMPARED_KEYS if part.header.get("mechanism") == "KeyValue" else _COMPARED
+    of_mean = ("mean",) if LOSSES[loss].of_mean else ()
+    return [method(name) for name in names or (*usual, *of_mean)]

@@ -1,0 +1,74 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+import numpy as np
+
+from warner.app.methods import METHODS
+
+METHOD_HELP = (
+    f"The estimator: {', '.join(METHODS)}. em takes a number of steps, auto or a start: em:100, "
+    "em:auto, em:histogram. Default: the recommended one."
+)
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options as one decorator, in the order in which the help shows them."""
+
+    def decorated(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorated
+
+
+tally_output = click.option(
+    "-o",
+    "--output",
+    default="-",
+    help="The tally file to write (JSON). Default: standard output.",
+)
+additions = options(
+    click.option(
+        "--allow-equal",
+        is_flag=True,
+        help="Add inputs with equal counts: they are of different people.",
+    ),
+    click.option(
+        "--allow-simulated",
+        is_flag=True,
+        help="Add simulated reports to real ones. The sum counts as simulated.",
+    ),
+)
+attributes = options(
+    click.option(
+        "--only",
+        metavar="NAME",
+        multiple=True,
+        help="Only this attribute. May be repeated.",
+    ),
+    click.option(
+        "--joint",
+        metavar="NAME,NAME,...",
+        multiple=True,
+        help="Joint shares of these attributes; needs a tally made with --ways. May be repeated.",
+    ),
+)
+
+
+def generator(seed: int | None) -> np.random.Generator | None:
+    """The source of repeatable randomness, or None for the operating system's."""
+    return None if seed is None else np.random.default_rng(seed)
+
+
+def as_json(data: Any) -> str:
+    """Data as the text of a JSON file, without its last line end."""
+    return json.dumps(data, indent=1)

@@ -1,0 +1,170 @@
+"""From the tables of a study file to mechanisms; every error names the table."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from warner._core.checks import show
+from warner._core.errors import StudyError, WarnerError, message
+from warner.app.study_schema import BY_KEY
+from warner.domains import Categorical, Domain, Product
+from warner.mechanisms import MECHANISMS as _ALL
+from warner.mechanisms import Mechanism, Repeated
+
+MECHANISMS = {name: cls for name, cls in _ALL.items() if cls.is_of_studies}
+
+
+def built(place: str, spec: Any, domain: Domain | None = None) -> Mechanism:
+    """The mechanism of one table.
+
+    Args:
+        place: the name of the table, for errors.
+        spec: the validated table of an attribute or of attributes together.
+        domain: of attributes together; None for the domain that the table states.
+    """
+    for key in ("mechanism", "epsilon"):
+        if getattr(spec, key) is None:
+            raise StudyError(message(f"{place}.{key}", "Field required"))
+    cls = MECHANISMS.get(spec.mechanism)
+    if cls is None:
+        rule = f"must be one of {', '.join(MECHANISMS)}"
+        raise StudyError(message(f"{place}.mechanism", rule, show(spec.mechanism)))
+    options = dict(spec.model_extra or {})
+    keys, tags = getattr(spec, "keys", None), getattr(spec, "tags", None)
+    _check_options(place, spec.mechanism, cls, options, keys, tags)
+    times = spec.reports or 1
+    try:
+        return _several(
+            cls.from_study(
+                stated_domain(spec) if domain is None else domain,
+                share(spec.epsilon, times),
+                _shared(options, times),
+                None if keys is None else _labels(keys),
+                tags,
+            ),
+            spec.reports,
+        )
+    except (WarnerError, TypeError) as error:
+        raise StudyError(f"{place}: {error}") from None
+
+
+def _several(mechanism: Mechanism, times: int | None) -> Mechanism:
+    """The mechanism itself, or several reports of it."""
+    return Repeated(mechanism, times) if times is not None and times > 1 else mechanism
+
+
+def share(budget: float, times: int) -> float:
+    """The largest float of which ``times`` add up to at most ``budget``, exactly.
+
+    >>> share(1.0, 1), share(0.3, 3) * 3 <= 0.3
+    (1.0, True)
+    """
+    if times == 1 or not math.isfinite(budget):
+        return budget
+    part = budget / times
+    while part > 0 and Fraction(part) * times > Fraction(budget):
+        part = math.nextafter(part, 0.0)
+    return part
+
+
+def _shared(options: Mapping[str, Any], times: int) -> dict[str, Any]:
+    """The options of one of several reports: a delta is of all of them together."""
+    delta = options.get("delta")
+    if isinstance(delta, int | float) and not isinstance(delta, bool):
+        return {**options, "delta": share(delta, times)}
+    return dict(options)
+
+
+def _check_options(
+    place: str,
+    name: str,
+    cls: type[Mechanism],
+    options: Mapping[str, Any],
+    keys: Any,
+    tags: Any,
+) -> None:
+    """Refuse options that the mechanism does not have, and the lack of those that it needs."""
+    parameters = inspect.signature(cls).parameters
+    allowed = {key: p for key, p in parameters.items() if key not in cls.not_options}
+    for key, parameter in allowed.items():
+        # With tags, no value need be sensitive for everyone.
+        is_needed = parameter.default is inspect.Parameter.empty and not (
+            key == "sensitive" and tags is not None
+        )
+        if is_needed and key not in options:
+            raise StudyError(message(f"{place}.{key}", f"is needed by {name}"))
+    if tags is not None and not cls.takes_tags:
+        rule = f"go with {_named('takes_tags')}, not with {name}"
+        raise StudyError(message(f"{place}.tags", rule))
+    if (keys is not None) != cls.takes_keys:
+        rule = "are needed by" if cls.takes_keys else f"go with {_named('takes_keys')}, not with"
+        raise StudyError(message(f"{place}.keys", f"{rule} {name}"))
+    for option in options:
+        if option not in allowed:
+            known = [*allowed, "tags"] if cls.takes_tags else [*allowed]
+            has = f"its options are {', '.join(known)}" if known else "it has no options"
+            rule = f"is not an option of {name}: {has}"
+            raise StudyError(message(f"{place}.{option}", rule))
+
+
+def _named(capability: str) -> str:
+    """The names of the mechanisms that have a capability."""
+    return " and ".join(name for name, cls in MECHANISMS.items() if getattr(cls, capability))
+
+
+def stated_domain(spec: Any) -> Domain:
+    """The one domain that the table of an attribute states; its answers must differ as text."""
+    stated = spec.model_dump(include=set(BY_KEY), exclude_none=True)
+    ((key, entry),) = stated.items()
+    domain = BY_KEY[key].from_study(entry)
+    _ = domain.text
+    return domain
+
+
+def _labels(values: list[Any]) -> Categorical:
+    """The keys of pairs, whose labels must differ as text."""
+    keys = Categorical(values)
+    _ = keys.text
+    return keys
+
+
+def together(specs: Mapping[str, Any], names: list[str], place: str) -> Product:
+    """The domain of attributes that are randomised as one value.
+
+    Args:
+        specs: {attribute: its validated table}.
+        names: of the attributes.
+        place: the name of the table that lists them, for errors.
+    """
+    domains = {}
+    for name in names:
+        if name not in specs:
+            rule = f"must be among the attributes {', '.join(specs)}"
+            raise StudyError(message(f"{place}.attributes", rule, show(name)))
+        if name in domains:
+            raise StudyError(message(f"{place}.attributes", f"names {name!r} twice"))
+        spec = specs[name]
+        stated = [
+            key
+            for key in (
+                "mechanism",
+                "epsilon",
+                "reports",
+                "keys",
+                "tags",
+                *(spec.model_extra or {}),
+            )
+            if getattr(spec, key, None) is not None
+        ]
+        if stated:
+            rule = f"goes to {place}, where {name!r} is randomised together with others"
+            raise StudyError(message(f"attributes.{name}.{stated[0]}", rule))
+        try:
+            domains[name] = stated_domain(spec)
+        except WarnerError as error:
+            raise StudyError(f"attributes.{name}: {error}") from None
+    return Product(**domains)

@@ -1,0 +1,210 @@
+"""Attributes randomised together, several reports and kept reports, from study files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import warner
+from warner import Categorical, PerAttribute, Product, RandomizedResponse, Repeated, Study
+from warner.app.cli import main
+from warner.app.study_mechanisms import share
+from warner.errors import ArgumentError, StudyError
+from warner.io import open_reports, read_values, tally_file
+from warner.reports.tally import load_tallies
+
+STUDY = """
+[attributes.a]
+values = ["x", "y"]
+[attributes.c]
+values = ["p", "q", "r"]
+mechanism = "RandomizedResponse"
+epsilon = 2.0
+[attributes.b]
+integers = [0, 2]
+[[joint]]
+attributes = ["a", "b"]
+mechanism = "RandomizedResponse"
+epsilon = 3.0
+"""
+
+
+def run(*args: str, text: str | None = None, ok: bool = True) -> Result:
+    result = CliRunner().invoke(main, list(args), input=text)
+    assert (result.exit_code == 0) is ok, result.output + str(result.exception)
+    assert "Traceback" not in result.output
+    return result
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY)
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 2, 6000)
+    b = np.where(rng.random(6000) < 0.8, 2 * a, 1)
+    c = rng.choice(3, 6000, p=[0.5, 0.3, 0.2])
+    rows = [f"{'xy'[i]},{j},{'pqr'[k]}\n" for i, j, k in zip(a, b, c, strict=True)]
+    Path("answers.csv").write_text("a,b,c\n" + "".join(rows))
+    return tmp_path
+
+
+def test_answers_keep_one_column_for_each_attribute(here: Path) -> None:
+    study = Study.load("study.toml")
+    assert list(study.mechanisms) == ["a x b", "c"] and study.answer_columns == ["a", "b", "c"]
+    assert study.domains["a x b"].shape == (2, 3) and study.epsilon == pytest.approx(5.0)
+    Path("few.csv").write_text("c,b,a\nq,1,y\np,0,x\n")
+    (batch,) = read_values("few.csv", study.mechanisms)
+    assert batch["a x b"].tolist() == [4, 0] and batch["c"].tolist() == [1, 0]
+    said = run("randomize", "study.toml", text="a,b,c\nx,1,p\ny,7,p\n", ok=False).output
+    assert "column 'b', data row 2: not in the domain of 3 values; got an integer." in said
+
+
+def test_estimates_come_under_the_attributes_own_names(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "r.parquet")
+    run("tally", "r.parquet", "--study", "study.toml", "-o", "t.json")
+    shown = json.loads(run("estimate", "t.json", "--json", "-", "-m", "project").stdout)
+    assert [part["attribute"] for part in shown] == ["a x b", "a", "b", "c"]
+    assert shown[2]["shares"][2]["value"] == 2
+    only = json.loads(run("estimate", "t.json", "--json", "-", "--only", "b").stdout)
+    assert [part["attribute"] for part in only] == ["b"]
+    joint = json.loads(run("estimate", "t.json", "--json", "-", "--joint", "b,a").stdout)
+    assert joint[0]["attribute"] == "b x a" and joint[0]["shares"][1]["value"] == {"b": 0, "a": "y"}
+    assert joint[0]["shares"][1]["estimate"] == pytest.approx(0.0, abs=0.05)
+    assert "a x b, c, a, b" in run("estimate", "t.json", "--only", "z", ok=False).stderr
+    rows = list(csv.DictReader(io.StringIO(run("estimate", "t.json", "--csv", "-").stdout)))
+    assert {row["attribute"] for row in rows} == {"a x b", "a", "b", "c"}
+
+
+def test_attributes_of_different_groups_are_estimated_from_tables(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    run("tally", "r.csv", "--ways", "2", "--study", "study.toml", "-o", "pairs.json")
+    for names in ("a,c", "c,b", "a,b,c", "c,b,a", "b"):
+        found = json.loads(run("estimate", "pairs.json", "--joint", names, "--json", "-").stdout)
+        assert found[0]["attribute"] == " x ".join(names.split(","))
+    tally = load_tallies("pairs.json")["joint"]
+    assert warner.clusters(tally, 0.3) == (("a", "b"), ("c",))
+    assert run("clusters", "pairs.json", "--threshold", "0.3").stdout == "a, b\nc\n"
+    assert json.loads(run("clusters", "pairs.json", "--largest", "5", "--json").stdout) == {
+        "joint": [["a"], ["b"], ["c"]]
+    }
+    assert (
+        warner.estimate(tally).cramers_v("a", "c")
+        < 0.2
+        < warner.estimate(tally).cramers_v("a", "b")
+    )
+
+
+@pytest.mark.parametrize(
+    "change, complaint",
+    [
+        (('["a", "b"]', '["a", "z"]'), "joint[1].attributes: must be among the attributes a, c, b"),
+        (('["a", "b"]', '["a", "a"]'), "joint[1].attributes: names 'a' twice"),
+        (('["a", "b"]', '["a"]'), "joint.0.attributes"),
+        (('["a", "b"]', '["a", "c"]'), "attributes.c.mechanism: goes to joint[1]"),
+        (("epsilon = 3.0", "epsilon = 3.0\nkeep = 0.5"), "joint a x b.keep: is not an option"),
+        (('"RandomizedResponse"\nepsilon = 3.0', '"SquareWave"\nepsilon = 3.0'), "joint a x b: "),
+        (('["a", "b"]\n', '["a", "b"]\ntags = ["home"]\n'), "joint a x b.tags"),
+    ],
+)
+def test_joint_tables_are_checked_in_words(change: tuple[str, str], complaint: str) -> None:
+    assert change[0] in STUDY
+    with pytest.raises(StudyError) as caught:
+        Study.parse(STUDY.replace(*change))
+    assert complaint in str(caught.value)
+
+
+def test_attributes_of_a_group_have_their_own_names_in_python() -> None:
+    a, b, c = Categorical(["x", "y"]), Categorical([0, 1, 2]), Categorical(["p", "q", "r"])
+    people = Product(ab=Product(a=a, b=b), c=c)
+    survey = PerAttribute(
+        people, {name: lambda d: RandomizedResponse(d, 3.0) for name in people.attributes}
+    )
+    rng = np.random.default_rng(1)
+    answers = {
+        "ab": [{"a": "xy"[i % 2], "b": i % 2} for i in range(3000)],
+        "c": rng.choice(["p", "q", "r"], 3000),
+    }
+    tally = survey.tally(survey.randomize(answers, rng))
+    result = warner.estimate(tally)
+    assert list(result.domain.attributes) == ["a", "b", "c"]
+    assert result.domain.decode([4]) == [{"a": "x", "b": 1, "c": "q"}]
+    assert result.marginal(["b", "a"]).probabilities.reshape(3, 2)[1, 1] == pytest.approx(
+        0.5, abs=0.05
+    )
+    assert float(result.cramers_v("a", "b")) == pytest.approx(1.0, abs=0.05)
+    assert float(result.cramers_v("c", "a")) < 0.1
+    assert result.marginal("a").interval().shape == (2, 2)
+    # The name of a group stands for its attributes.
+    assert list(warner.estimate(tally, attributes=["c", "ab"]).domain.attributes) == ["c", "a", "b"]
+    with pytest.raises(ArgumentError, match="different names"):
+        warner.estimate(tally, attributes=["ab", "a"])
+
+
+def test_two_groups_with_one_name_keep_the_names_of_the_groups() -> None:
+    inner = Product(a=Categorical(["x", "y"]), b=Categorical(["x", "y"]))
+    people = Product(first=inner, second=inner)
+    survey = PerAttribute(
+        people, {name: lambda d: RandomizedResponse(d, 2.0) for name in people.attributes}
+    )
+    assert list(survey.attribute_domains) == ["first", "second"]
+
+
+def test_several_reports_share_the_budget_of_the_attribute(here: Path) -> None:
+    text = STUDY[STUDY.index("[attributes.c]") : STUDY.index("[attributes.b]")]
+    for epsilon, times in ((2.0, 3), (0.3, 3), (1.0, 7), (0.1, 10)):
+        stated = text.replace("epsilon = 2.0", f"reports = {times}\nepsilon = {epsilon}")
+        study = Study.parse(f"budget = {epsilon}\n{stated}")
+        daily = study.mechanisms["c"]
+        assert type(daily) is Repeated and len(daily.parts) == times
+        assert study.epsilon <= epsilon and study.epsilon == pytest.approx(epsilon, rel=1e-12)
+        assert warner.audit(daily).holds
+    assert share(0.3, 3) * 3 <= 0.3 and share(1e-300, 7) > 0
+    Path("daily.toml").write_text(text.replace("epsilon = 2.0", "reports = 3\nepsilon = 9.0"))
+    run("randomize", "daily.toml", "answers.csv", "-o", "r.parquet")
+    run("tally", "r.parquet", "--study", "daily.toml", "-o", "t.json")
+    assert load_tallies("t.json")["c"].kind.keeps_reports
+    shares = json.loads(run("estimate", "t.json", "--json", "-").stdout)[0]["shares"]
+    assert [row["estimate"] for row in shares] == pytest.approx([0.5, 0.3, 0.2], abs=0.05)
+    with pytest.raises(StudyError, match=r"attributes.c.reports"):
+        Study.parse(text + "reports = 0\n")
+
+
+def test_numbers_and_pairs_have_several_reports_too(here: Path) -> None:
+    Path("n.toml").write_text(
+        "budget = 5.0\n[attributes.pay]\nintegers = [0, 9]\n"
+        'mechanism = "Laplace"\nsensitivity = 3\nreports = 2\nepsilon = 1.0\n'
+        "[attributes.q]\ninterval = { low = 0, high = 9, bins = 3 }\n"
+        'keys = ["k", "l"]\nmechanism = "KeyValue"\nkey = "direct"\nreports = 2\nepsilon = 2.0\n'
+    )
+    study = Study.load("n.toml")
+    assert study.answer_columns == ["pay", "q_key", "q_value"]
+    assert study.epsilon <= 5.0  # Laplace at 1 for each 3 units spends 3 over 9 units
+    run("randomize", "n.toml", "-o", "r.csv", text="pay,q_key,q_value\n" + "1,k,2\n8,l,3.5\n" * 20)
+    assert open_reports("r.csv").n > 20
+    run("tally", "r.csv", "--study", "n.toml", "-o", "t.json")
+    assert "pay: " in run("estimate", "t.json", "-m", "mle", "--only", "pay").stdout
+
+
+def test_whole_reports_can_be_kept(here: Path) -> None:
+    Path("bits.toml").write_text(
+        STUDY[STUDY.index("[attributes.c]") : STUDY.index("[attributes.b]")].replace(
+            "RandomizedResponse", "UnaryEncoding"
+        )
+    )
+    run("randomize", "bits.toml", "answers.csv", "-o", "r.csv")
+    run("tally", "r.csv", "--keep-reports", "-o", "kept.json")
+    run("tally", "r.csv", "-o", "sums.json")
+    kept, sums = load_tallies("kept.json")["c"], load_tallies("sums.json")["c"]
+    assert kept.kind.keeps_reports and not sums.kind.keeps_reports and kept.n == sums.n == 6000
+    assert tally_file("r.csv", keep_reports=True)["c"] == kept
+    assert len(kept.counts) <= 8 and int(kept.counts.sum()) == 6000
+    run("estimate", "kept.json", "-m", "mle")
+    said = run("tally", "r.csv", "--keep-reports", "--ways", "1", ok=False).stderr
+    assert "keep_reports: does not go with tables" in said
