@@ -154,14 +154,12 @@ def _always_less(table: Table) -> Verdict:
 
 
 def _less_in_most(method: str) -> Check:
-    """The check of less than half of PCKV-UE's error in the mean, and less in 9 of 10 cells."""
+    """The check of an error below PCKV-UE's in 9 of 10 cells."""
 
     def check(table: Table) -> Verdict:
         each = ratios(table, method, "PCKV-UE", _CELL)
-        middle = math.exp(float(np.mean(np.log(each))))
         count = sum(r < 1 for r in each)
-        holds = middle < 0.5 and count >= 0.9 * len(each)
-        return Verdict(holds, f"geometric mean {middle:.3f}, less in {count} of {len(each)} cells")
+        return Verdict(count >= 0.9 * len(each), f"in {count} of {len(each)} cells")
 
     return check
 
@@ -187,34 +185,54 @@ FIG10 = Experiment(
         Claim(
             "For rare keys at epsilon up to 0.5 PCKV-MR has half of PCKV-UE's error or less.",
             _ratio("PCKV-MR", "PCKV-UE", 0.0, 0.5, _low),
+            held=False,
         ),
         Claim(
             "Its error is then within 10 % of that of saying the middle whatever is reported: it "
             "stops at its start.",
             _ratio("PCKV-MR", "the middle", 0.9, 1.1, _low),
+            held=True,
             ours=True,
         ),
         Claim(
             "At epsilon above 0.5 PCKV-MR errs less than PCKV-UE in 9 of 10 cells.",
             _always_less,
+            held=False,
             quick=False,
         ),
         Claim(
-            "The log-spline of the same reports has less than half of PCKV-UE's error in the mean, "
-            "and less in 9 of 10 cells.",
-            _less_in_most("log-spline"),
+            "The log-spline of the same reports has less than half of PCKV-UE's error in the mean.",
+            _ratio("log-spline", "PCKV-UE", 0.0, 0.5),
+            held=True,
             quick=False,
             ours=True,
         ),
         Claim(
-            "So has the joint maximum of the likelihood.",
+            "The log-spline errs less than PCKV-UE in 9 of 10 cells.",
+            _less_in_most("log-spline"),
+            held=False,
+            quick=False,
+            ours=True,
+        ),
+        Claim(
+            "The joint maximum of the likelihood has less than half of PCKV-UE's error in the "
+            "mean.",
+            _ratio("joint maximum", "PCKV-UE", 0.0, 0.5),
+            held=True,
+            quick=False,
+            ours=True,
+        ),
+        Claim(
+            "The joint maximum errs less than PCKV-UE in 9 of 10 cells.",
             _less_in_most("joint maximum"),
+            held=False,
             quick=False,
             ours=True,
         ),
         Claim(
             "Merging changes the error of EM by less than 10 % in every cell.",
             _merging,
+            held=True,
             ours=True,
         ),
     ),

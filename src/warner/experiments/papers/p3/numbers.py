@@ -55,6 +55,12 @@ def _quantile(estimate: Estimate, people: People) -> float:
 
 
 _LOSSES = {"WD": _wasserstein, "Var": _variance, "RQ": _range, "Quan": _quantile}
+_WORDS = {
+    "WD": "Wasserstein distance",
+    "Var": "error of the variance",
+    "RQ": "error of ranges of a tenth",
+    "Quan": "error of deciles",
+}
 
 
 def _people(cell: Cell, data: DataFolder) -> People:
@@ -103,7 +109,8 @@ def _lower_by(share: float) -> Check:
 def _variance_most(table: Table) -> Verdict:
     middles = {name: _middle(each) for name, each in _by_metric(table).items()}
     least = min(middles, key=lambda name: middles[name])
-    return Verdict(least == "Var", f"most for {least}: {middles[least]:.3f}")
+    holds = least == "Var" and middles[least] <= 0.9
+    return Verdict(holds, f"most for {least}: {middles[least]:.3f}")
 
 
 def _protocols(first: str, second: str, low: float, high: float, method: str) -> Check:
@@ -142,7 +149,7 @@ FIG5 = Experiment(
     quick_runs=3,
     claims=(
         Claim("MR lowers the errors by 10 % or more in three of four metrics.", _lower_by(0.1)),
-        Claim("The variance gains most.", _variance_most, quick=False),
+        Claim("The variance gains most, by 10 % or more.", _variance_most, quick=False),
         Claim(
             "With MR, SW and PM have similar WD (0.67 to 1.5 times).",
             _protocols("SW", "PM", 0.67, 1.5, "MR"),
@@ -164,8 +171,8 @@ FIG5 = Experiment(
             facet="protocol",
             where={"data": name, "metric": metric},
             log_y=True,
-            title=f"{name}: error of the distribution over epsilon ({metric})",
-            value=metric,
+            title=f"{name}: {_WORDS[metric]} over epsilon",
+            value=_WORDS[metric],
             name=f"{name}-{metric}".lower(),
         )
         for name in ("SFC", "Income")
@@ -208,10 +215,13 @@ FIG9 = Experiment(
     quick_cells=cells_of(data=["S-MN"], protocol=["PM", "SW"], epsilon=[1.0], n=[1_000, 100_000]),
     quick_runs=4,
     claims=(
-        Claim("MR gains more over EM with few people than with many.", _less_with_people),
+        Claim(
+            "MR gains more over EM with few people than with many.", _less_with_people, held=False
+        ),
         Claim(
             "With 300,000 people MR and EM differ by less than 10 % in every metric.",
             _similar,
+            held=True,
             quick=False,
         ),
     ),
@@ -223,8 +233,8 @@ FIG9 = Experiment(
             where={"metric": metric},
             log_x=True,
             log_y=True,
-            title=f"S-MN, epsilon 1: error of the distribution over people ({metric})",
-            value=metric,
+            title=f"S-MN, epsilon 1: {_WORDS[metric]} over the number of people",
+            value=_WORDS[metric],
             name=metric.lower(),
         )
         for metric in _LOSSES

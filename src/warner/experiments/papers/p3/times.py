@@ -106,11 +106,10 @@ def _last_errors(table: Table) -> Verdict:
 
 
 def _not_converged(table: Table) -> Verdict:
-    """Whether EM at P3's stop is more than 10 % away from the error at its end, in most cells."""
+    """Whether EM at the stop of fig 4 errs more than at its end, in most cells."""
     cells = table.groups(("data", "epsilon")).values()
     each = [t.mean(method="EM", tolerance=0.01) / t.mean(method="maximum") for t in cells]
-    far = sum(abs(math.log(ratio)) > math.log(1.1) for ratio in each)
-    return Verdict(far > len(each) / 2, spread(each))
+    return Verdict(sum(ratio > 1 for ratio in each) > len(each) / 2, spread(each))
 
 
 FIG6 = Experiment(
@@ -121,7 +120,7 @@ FIG6 = Experiment(
     "error is lower.",
     measure=_Convergence(),
     cells=cells_of(data=["SFC", "Income"], epsilon=[0.75, 3.0]),
-    runs=1,
+    runs=3,
     quick_cells=cells_of(data=["SFC"], epsilon=[0.75, 3.0]),
     quick_runs=1,
     claims=(
@@ -129,8 +128,7 @@ FIG6 = Experiment(
         Claim("MR takes fewer steps than EM to the same stop in most cells.", _fewer_steps),
         Claim("MR's error at the last stop is below EM's in most cells.", _last_errors),
         Claim(
-            "EM stopped at 0.01 e^epsilon nats errs 10 % more or less than at its end in most "
-            "cells.",
+            "EM stopped at 0.01 e^epsilon nats errs more than at its end in most cells.",
             _not_converged,
             ours=True,
         ),
@@ -188,7 +186,7 @@ class _BesideThePaper:
         em_seconds, mr_seconds = PRINTED[cell["data"], cell["protocol"]]
         printed = {"EM, printed": em_seconds[at], "MR, printed": mr_seconds[at]}
         return [
-            *Timed(_jobs, calls=2).rows(cell, runs, data),
+            *Timed(_jobs, calls=4).rows(cell, runs, data),
             *(
                 {"run": 0, "method": name, "metric": "seconds", "value": float(seconds)}
                 for name, seconds in printed.items()
