@@ -217,6 +217,22 @@ FIG4 = Experiment(
             ours=True,
         ),
         Claim(
+            "With OLH on SFC and Income that start lowers the MAE of EM in every cell, without "
+            "merging.",
+            _within(
+                "EM from Norm-Sub",
+                "EM",
+                0.0,
+                1.0,
+                metric=FULL,
+                protocol="OLH",
+                data=["SFC", "Income"],
+            ),
+            held=True,
+            quick=False,
+            ours=True,
+        ),
+        Claim(
             "Merging with exact fits lowers the MSE of the maximum by 10 % at most.",
             _within("MR, exact fits", "maximum", 0.9, math.inf, metric=SQUARES),
             held=True,
@@ -252,6 +268,14 @@ FIG4 = Experiment(
     data=(HISTOGRAMS,),
     differs=_HASHES + " SFC and Income are the histograms in the code of P3 (60 and 222 items, "
     "39,126 and 333,426 people); S-MN has 100 bins and 5,000 people.",
+    conclusion="Not the same. With one stop for both, MR has 0.99 to 1.06 times the MAE of "
+    "EM in all 18 cells; the printed 10 to 30 % are not found. The early stop can give such a "
+    "gain: with GRR at epsilon 0.5 EM that merges nothing has 18 to 24 % less than EM run to "
+    "its end. At epsilon 2 the stop gains nothing, and with OLH on SFC and Income it costs up "
+    "to 18 %. There a start at Norm-Sub, which the authors' code gives to MR alone, lowers "
+    "the MAE by 2 to 13 % without any merging. With exact fits merging raises the MSE or "
+    "leaves it. MR has less than 0.6 of the MAE of the unbiased estimate in 11 of 18 cells. "
+    "On the most frequent tenth MR is best in no cell.",
 )
 
 
@@ -303,6 +327,10 @@ FIG7 = Experiment(
         Picture("line", "epsilon", facet="protocol", log_y=True, value="mean absolute error"),
     ),
     differs=_HASHES,
+    conclusion="Not the same. MR has 1.00 to 1.06 times the MAE of EM. EM is better than the "
+    "unbiased estimate, as printed, and stopped EM better than EM run to its end: it starts "
+    "at the uniform distribution, which is the truth here. So does EMS, whose error is "
+    "therefore many times less than that of IIW.",
 )
 
 
@@ -385,7 +413,7 @@ FIG8 = Experiment(
             held=False,
         ),
         Claim(
-            "The maximum's mean counts are nearer to the truth than EM's: the stop makes the bias.",
+            "The maximum's mean counts are nearer to the truth than EM's: the stop adds bias.",
             _nearer_to_truth("maximum", "EM"),
             held=True,
             ours=True,
@@ -406,4 +434,7 @@ FIG8 = Experiment(
     data=(HISTOGRAMS,),
     differs=_HASHES + " The counts are means over 10 runs; P3 takes three, which leaves more "
     "noise than bias. It does not print the budget; 0.5 is taken.",
+    conclusion="Partly the same. EM's counts are too low for frequent items and too high for "
+    "rare ones. MR has the same bias within 2 %. The early stop adds to it: the maximum has "
+    "0.6 to 0.9 of EM's.",
 )

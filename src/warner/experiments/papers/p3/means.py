@@ -196,6 +196,14 @@ FIG2 = Experiment(
     ),
     data=(PAY, TAX),
     differs=_SIZES + " P3 has 100 runs; here are 25.",
+    conclusion="Same in direction, not in size. On S-MN at epsilon up to 1 PM-MR errs 26 % "
+    "less than PM in the mean of cells, and 5 to 41 % less in single cells. The printed drop "
+    "from 0.022 to 0.004 is not found: 0.023 and 0.021 at the same place, where PM agrees "
+    "with the print. PM-MR errs least in 15 of 32 cells; SW-EMS is often better where the "
+    "budget is small, and the sample means are better on Income at epsilon 0.1. EM alone "
+    "gives nearly all of the gain. Merging adds 4 % in the mean, and a third at epsilon 3 on "
+    "S-MN of 5,000 people. The reduction in the authors' code also smooths after every step, "
+    "as EMS does; the paper does not say so.",
 )
 
 _PANELS = {
@@ -283,6 +291,10 @@ FIG3 = Experiment(
     data=(PAY,),
     differs=_SIZES
     + " P3 does not print the budgets of SFC's two panels. It has 100 runs; here are 50.",
+    conclusion="Same. SR and PM have no bias. PM-MR has less bias than PM-EM and SW-EMS in "
+    "three of four panels, and varies less than the unbiased methods in all. The difference "
+    "of PM-MR and PM-EM is small: 0.014 and 0.018 with 1,000 people, less in the other "
+    "panels. EM with smoothing and without merging (PM-EMS) is like PM-EM.",
 )
 
 _SHOWN = 64  # bins of the charts
@@ -375,4 +387,6 @@ FIG1 = Experiment(
     ),
     differs="The charts have 64 bins; each is 16 of the 1,024 of the estimate. Positions of "
     "reports are relative to the range of reports.",
+    conclusion="Same. The mean of the mixture is nearer in 72 of 100 runs. The estimated "
+    "distribution itself has spikes: the mixture is good for its mean and not for its shape.",
 )

@@ -148,21 +148,28 @@ FIG5 = Experiment(
     quick_cells=cells_of(data=["SFC"], protocol=list(_PROTOCOLS), epsilon=[1.0]),
     quick_runs=3,
     claims=(
-        Claim("MR lowers the errors by 10 % or more in three of four metrics.", _lower_by(0.1)),
-        Claim("The variance gains most, by 10 % or more.", _variance_most, quick=False),
+        Claim(
+            "MR lowers the errors by 10 % or more in three of four metrics.",
+            _lower_by(0.1),
+            held=False,
+        ),
+        Claim("The variance gains most, by 10 % or more.", _variance_most, held=False, quick=False),
         Claim(
             "With MR, SW and PM have similar WD (0.67 to 1.5 times).",
             _protocols("SW", "PM", 0.67, 1.5, "MR"),
+            held=True,
         ),
         Claim(
             "Laplace has a larger WD than PM with MR in every cell.",
             _protocols("Laplace", "PM", 1.0, math.inf, "MR"),
+            held=True,
         ),
         Claim(
             "Laplace has a larger WD than PM with EM in every cell.",
             _protocols("Laplace", "PM", 1.0, math.inf, "EM"),
+            held=True,
         ),
-        Claim("MR raises no metric by more than 10 %.", _not_harmful, ours=True),
+        Claim("MR raises no metric by more than 10 %.", _not_harmful, held=True, ours=True),
     ),
     pictures=tuple(
         Picture(
@@ -181,6 +188,9 @@ FIG5 = Experiment(
     data=(PAY, TAX),
     differs=_STOPS + " SFC is the pay of other years, scaled to 43,386 people; Income has the "
     "149,762 positive entries of 2013.",
+    conclusion="Not the same. In the mean of 18 cells MR has 0.995 to 1.004 times the error "
+    "of EM in each of the four metrics. As printed, SW and PM are alike and Laplace errs 1.8 "
+    "to 3 times as much in WD.",
 )
 
 
@@ -240,4 +250,7 @@ FIG9 = Experiment(
         for metric in _LOSSES
     ),
     differs=_STOPS,
+    conclusion="Partly the same. With 300,000 people MR and EM are alike, as printed. They "
+    "are alike with 1,000 too, so there is no advantage that could decrease. The stop matters "
+    "more: the maximum has up to 1.7 times the WD of EM.",
 )
