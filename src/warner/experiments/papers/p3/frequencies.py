@@ -416,6 +416,7 @@ FIG8 = Experiment(
             "The maximum's mean counts are nearer to the truth than EM's: the stop adds bias.",
             _nearer_to_truth("maximum", "EM"),
             held=True,
+            quick=False,
             ours=True,
         ),
     ),

@@ -102,7 +102,7 @@ def _fewer_at_large_epsilon(table: Table) -> Verdict:
 
 def _last_errors(table: Table) -> Verdict:
     each = ratios(table, "MR", "EM", ("data", "epsilon"), tolerance=min(_TOLERANCES))
-    return Verdict(sum(r < 1 for r in each) > len(each) / 2, spread(each))
+    return Verdict(sum(r <= 0.95 for r in each) > len(each) / 2, spread(each))
 
 
 def _not_converged(table: Table) -> Verdict:
@@ -126,10 +126,11 @@ FIG6 = Experiment(
     claims=(
         Claim("EM takes fewer steps at epsilon 3 than at 0.75.", _fewer_at_large_epsilon),
         Claim("MR takes fewer steps than EM to the same stop in most cells.", _fewer_steps),
-        Claim("MR's error at the last stop is below EM's in most cells.", _last_errors),
+        Claim("MR's error at the last stop is 5 % or more below EM's in most cells.", _last_errors),
         Claim(
             "EM stopped at 0.01 e^epsilon nats errs more than at its end in most cells.",
             _not_converged,
+            quick=False,
             ours=True,
         ),
     ),
@@ -206,8 +207,8 @@ def _faster(table: Table) -> Verdict:
 
 
 def _maximum_fast(table: Table) -> Verdict:
-    each = ratios(table, "maximum", "EM", _CELL, protocol=["GRR", "Laplace"])
-    return Verdict(max(each) < 0.8, spread(each))
+    each = ratios(table, "maximum", "EM", _CELL, protocol="GRR")
+    return Verdict(max(each) < 0.1, spread(each))
 
 
 def _below_print(table: Table) -> Verdict:
@@ -233,7 +234,7 @@ TABLE2 = Experiment(
             ours=True,
         ),
         Claim(
-            "With GRR and Laplace the certified maximum takes less time than stopped EM.",
+            "With GRR the certified maximum takes less than a tenth of the time of stopped EM.",
             _maximum_fast,
             ours=True,
         ),
