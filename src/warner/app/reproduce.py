@@ -55,6 +55,7 @@ def reproduce(
 
     EXPERIMENT is a figure or table such as P2/fig6, or a paper such as P2. Each writes a table
     (CSV), pictures and a paragraph: the paper's statement, the result here, and whether they agree.
+    A run of all experiments of a paper also writes a page of it.
     An interrupted run goes on where it stopped, with the same numbers. The exit status is 1 where a
     claim fails that held in the run of docs/papers.
     """
@@ -79,8 +80,11 @@ def reproduce(
             _show(outcome, files[0].parent)
             outcomes.append(outcome)
     for paper in dict.fromkeys(outcome.experiment.paper for outcome in outcomes):
-        text = page(paper, [o for o in outcomes if o.experiment.paper == paper], folder)
-        write_whole(folder / ("quick" if quick else "full") / f"{paper}.md", text.encode())
+        results = [o for o in outcomes if o.experiment.paper == paper]
+        # A page is of all experiments of a paper, so that a later run of one leaves it whole.
+        if len(results) == sum(e.paper == paper for e in experiments().values()):
+            text = page(paper, results, folder)
+            write_whole(folder / ("quick" if quick else "full") / f"{paper}.md", text.encode())
     broken = sum(len(outcome.broken) for outcome in outcomes)
     if broken:
         console(stderr=True).print(plural(broken, "claim", "claims") + " no longer held.")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from warner._core.atomic_files import write_whole
 from warner._core.errors import MissingExtraError
+from warner.experiments.experiment import Picture
 from warner.experiments.pictures import draw
 from warner.experiments.registry import PAPERS
 from warner.experiments.runner import Outcome, folder_of
@@ -32,7 +33,7 @@ def write(outcome: Outcome, folder: Path, pictures: bool = True) -> list[Path]:
     drawn = []
     if pictures:
         for picture in outcome.experiment.pictures:
-            path = place / ("-".join(filter(None, ("picture", picture.name))) + ".png")
+            path = place / _file_of(picture)
             try:
                 save(draw(outcome.experiment, picture, outcome.table), str(path))
             except MissingExtraError:
@@ -41,6 +42,11 @@ def write(outcome: Outcome, folder: Path, pictures: bool = True) -> list[Path]:
     text = paragraph(outcome, [path.name for path in drawn])
     write_whole(place / "result.md", text.encode())
     return [*files, *drawn, place / "result.md"]
+
+
+def _file_of(picture: Picture) -> str:
+    """The file name of a picture."""
+    return "-".join(filter(None, ("picture", picture.name))) + ".png"
 
 
 def paragraph(outcome: Outcome, pictures: Sequence[str], prefix: str = "") -> str:
@@ -60,7 +66,7 @@ def paragraph(outcome: Outcome, pictures: Sequence[str], prefix: str = "") -> st
         "",
     ]
     if experiment.differs:
-        lines += [f"**The setting differs.** {experiment.differs}", ""]
+        lines += [f"**The setting differs.** {experiment.differs.strip()}", ""]
     about = (
         f"{len(cells)} cells, {runs} runs of each, {duration(outcome.seconds)} of processor time."
     )
@@ -121,7 +127,7 @@ def page(paper: str, outcomes: Sequence[Outcome], folder: Path) -> str:
     lines.append("")
     for outcome in outcomes:
         place = folder_of(folder, outcome.experiment, outcome.quick)
-        figure = outcome.experiment.name.split("/")[1]
-        names = sorted(path.name for path in place.glob("picture*.png"))
-        lines.append(paragraph(outcome, [f"{figure}-{name}" for name in names], f"{paper}/"))
+        names = [_file_of(picture) for picture in outcome.experiment.pictures]
+        drawn = [name for name in names if (place / name).is_file()]
+        lines.append(paragraph(outcome, drawn, f"{outcome.experiment.name}/"))
     return "\n".join(lines)

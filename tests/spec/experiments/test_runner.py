@@ -11,6 +11,7 @@ from warner.app.cli import main
 from warner.errors import ArgumentError, FileError
 from warner.experiments import DATA_SETS, DataFolder, experiments, reproduce, select
 from warner.experiments.experiment import Experiment
+from warner.experiments.pages import page, write
 
 SMALL = "P5/fig5"
 
@@ -99,7 +100,19 @@ def test_the_command_writes_a_table_pictures_and_a_page(tmp_path: Path) -> None:
     assert (folder / "table.csv").read_text().startswith("V,")
     assert (folder / "picture.png").read_bytes()[:4] == b"\x89PNG"
     assert "**The paper says.**" in (folder / "result.md").read_text()
-    assert "| claim |" in (tmp_path / "quick" / "P5.md").read_text()
+    # A page is of all experiments of a paper.
+    assert not (tmp_path / "quick" / "P5.md").exists()
+
+
+def test_a_page_has_the_claims_and_the_pictures_that_were_drawn(tmp_path: Path) -> None:
+    [outcome] = reproduce([small()], tmp_path, DataFolder(), quick=True, processes=1)
+    write(outcome, tmp_path)
+    text = page("P5", [outcome], tmp_path)
+    assert all(claim.text in text for claim in small().claims)
+    assert f"]({SMALL}/picture" in text
+    for picture in (tmp_path / "quick" / SMALL).glob("picture*.png"):
+        picture.unlink()
+    assert "![" not in page("P5", [outcome], tmp_path)
 
 
 def test_the_command_without_a_name_says_what_to_do() -> None:

@@ -264,7 +264,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         ),
         conclusion="In part: up to epsilon 1 the maximum and INV-P have the same total "
         "variation within 5 %. At 2 and 4 the maximum has 8 to 19 % less than INV-P. INV-N has "
-        "11 to 43 % more than the maximum on the uniform distribution. EM that stops at a step of "
+        "12 to 45 % more than the maximum on the uniform distribution. EM that stops at a step of "
         "less than 0.1 nats stays near its start here, at epsilon 0.1 and 0.5 with more than "
         "twice the total variation of the maximum. So the EM of this figure ran close to the "
         "maximum, unlike the EM of figures 2 and 9 to 11.",
