@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Side = Literal["left", "right"]
 
 _INTERVALS = {
-    "wald": "Each is computed around the unbiased estimate. It holds for its value, not for all at once.",
+    "wald": "Each is around the unbiased estimate. It holds for its value, not for all at once.",
     "bootstrap": "Each is from the bootstrap. It holds for its value, not for all at once.",
     "posterior": "Each is from the posterior. It holds for its value, not for all at once.",
 }
