@@ -25,7 +25,6 @@ SCRIPTS = {
     "intervals_cover_the_truth": ONE,
     "products_grow_with_the_domain": ONE,
     "logspline_against_smoothed_em": ONE,
-    "mixture_reduction_with_and_without_merging": ONE,
     "memory_of_unary_reports": ALL,
     "tally_of_a_hundred_million": ALL,
     "shrinkage_errs_least": ONE,
@@ -33,7 +32,6 @@ SCRIPTS = {
     "all_pairs_of_nltcs": ALL,
     "several_reports_of_one_value": ALL,
     "joint_of_a_million_cells": ONE,
-    "conditional_means_of_keys": ONE,
 }
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 

@@ -69,6 +69,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
@@ -439,20 +440,55 @@ def _decimal(number: float) -> Fraction:
     return Fraction(repr(float(number))) if math.isfinite(number) else Fraction(10**400)
 
 
+# What a value must be, by pydantic's name of the error.
+_RULES = {
+    "missing": "is missing",
+    "string_type": "must be text in quotes",
+    "int_type": "must be a number",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list",
+    "dict_type": "must be a table",
+    "model_type": "must be a table",
+    "model_attributes_type": "must be a table",
+}
+_TYPES = ("str", "int", "bool", "float")
+
+
 def _validated(data: Mapping[str, Any]) -> Any:
-    """The fields of a study, checked against the schema; StudyError names the first problem."""
+    """The fields of a study, checked against the schema; StudyError names every problem."""
     from pydantic import ValidationError
 
     try:
         return _model().model_validate(dict(data))
     except ValidationError as error:
-        first, count = error.errors()[0], error.error_count()
-        types = ("str", "int", "bool", "float")
-        place = ".".join(str(part) for part in first["loc"] if part not in types) or "study"
-        rule = first["msg"].removeprefix("Value error, ")
-        rule += f" ({count - 1} more problems)" if count > 1 else ""
-        got = None if first["type"] in ("missing", "value_error") else show(first["input"])
-        raise StudyError(message(place, rule, got)) from None
+        # A value that may be of several types has one problem for each of them.
+        problems: dict[str, str] = {}
+        for each in error.errors():
+            place = ".".join(str(part) for part in each["loc"] if part not in _TYPES) or "study"
+            problems.setdefault(place, _problem(place, each))
+    raise StudyError("\n".join(problems.values()))
+
+
+def _problem(place: str, error: Mapping[str, Any]) -> str:
+    """One problem of a study in words."""
+    if error["type"] == "extra_forbidden":
+        keys = sorted(_keys(_model().model_json_schema()))
+        near = get_close_matches(place.rpartition(".")[2], keys, n=1)
+        remedy = f"Is {near[0]!r} meant?" if near else "Remove it"
+        return message(place, "is not a key of a study file", None, remedy)
+    rule = _RULES.get(error["type"], error["msg"].removeprefix("Value error, "))
+    got = None if error["type"] in ("missing", "value_error") else show(error["input"])
+    return message(place, rule, got)
+
+
+def _keys(schema: Any) -> set[str]:
+    """The names of all properties in a JSON schema."""
+    if isinstance(schema, list):
+        return set().union(*map(_keys, schema))
+    if not isinstance(schema, dict):
+        return set()
+    return set(schema.get("properties", {})).union(*map(_keys, schema.values()))
 
 
 def _check_name(name: str) -> None:

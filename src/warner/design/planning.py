@@ -26,7 +26,7 @@ from warner._core.errors import (
     message,
 )
 from warner.design.candidates import candidates
-from warner.design.ranked_results import Ranking
+from warner.design.ranked_results import Ranking, to_nine_digits
 from warner.design.report_weight import report_weight
 from warner.design.theory import MAX_PEOPLE, expected_loss
 from warner.domains import Domain
@@ -214,7 +214,7 @@ def plan(
         raise BudgetError(
             message("epsilon", "suits no mechanism on this domain", repr(epsilon), reason)
         )
-    results.sort(key=lambda result: result.error)
+    results.sort(key=lambda result: to_nine_digits(result.error))
     return Plan(tuple(results), loss, n, left_out, ranked("no protection", None))
 
 

@@ -87,7 +87,7 @@ def _apart(panel: Any, kind: str) -> Any:
 def _x(altair: Any, picture: Picture, rows: list[dict[str, Any]]) -> Any:
     """The horizontal axis: a scale of numbers, or the texts in their order."""
     if all(isinstance(row[picture.x], (int, float)) for row in rows):
-        scale = altair.Scale(type="log") if picture.log_x else altair.Scale(zero=False)
+        scale = _log(altair) if picture.log_x else altair.Scale(zero=False)
         whole = all(row[picture.x] == int(row[picture.x]) for row in rows)
         axis = altair.Axis(tickMinStep=1) if whole and not picture.log_x else altair.Axis()
         return altair.X(f"{picture.x}:Q", scale=scale, title=picture.x, axis=axis)
@@ -105,8 +105,13 @@ def _places(altair: Any, picture: Picture, rows: list[dict[str, Any]]) -> Any:
     )
 
 
+def _log(altair: Any) -> Any:
+    """A logarithmic scale that ends at the data, not at the next power of ten."""
+    return altair.Scale(type="log", nice=False, padding=8)
+
+
 def _y(altair: Any, picture: Picture, value: str) -> Any:
-    scale = altair.Scale(type="log") if picture.log_y else altair.Scale(zero=True)
+    scale = _log(altair) if picture.log_y else altair.Scale(zero=True)
     return altair.Y(f"{value}:Q", scale=scale, title=picture.value)
 
 

@@ -135,3 +135,13 @@ def test_the_populations_have_the_sizes_of_the_papers() -> None:
     for make in (populations.american_places, populations.tokyo_check_ins):
         again = [make(DataFolder()).shares for _ in range(2)]
         assert np.array_equal(*again)
+
+
+def test_reports_tell_the_truth_as_seldom_as_p1_says() -> None:
+    for size, percent in ((281, 0.39), (415, 0.27), (400, 0.28)):
+        rows = {
+            epsilon: RandomizedResponse(Integers(1, size), epsilon).channel().rows(np.array([0]))[0]
+            for epsilon in (0.1, np.log(size))
+        }
+        assert round(100 * rows[0.1][0], 2) == percent
+        assert rows[np.log(size)][0] == pytest.approx(0.5, abs=0.002)
