@@ -351,7 +351,8 @@ class Estimate(Solution):
             - ``"estimate"``: its share;
             - ``"low"``, ``"high"``: the interval of :meth:`interval`; 0 and 1 where nothing
               bounds a share;
-            - ``"n"``: the number of people with this value, the share times n.
+            - ``"n"``: the number of people with this value, the share times n; of reports, where a
+              person sent several.
 
             The list is empty where only means were estimated.
         """

@@ -26,7 +26,7 @@ from warner import (
 from warner.estimators import Inversion, MaximumLikelihood, SampleMean
 from warner.reports.tally import Tally
 
-TIMES, PEOPLE, RUNS = 12, 200, 100
+TIMES, PEOPLE, RUNS = 16, 120, 60
 THETA = np.array([0.5, 0.3, 0.2])
 JOINT = np.array([[0.1, 0.2, 0.3], [0.1, 0.1, 0.2]])
 
@@ -69,7 +69,7 @@ def _keys(rng: np.random.Generator) -> list[Tally]:
 
 def _bootstrap(tallies: list[Tally], rng: np.random.Generator) -> np.ndarray:
     fit = estimate(tallies, MaximumLikelihood())
-    return fit.interval(kind="bootstrap", replicates=40, rng=rng)
+    return fit.interval(kind="bootstrap", replicates=30, rng=rng)
 
 
 def _frequencies(tallies: list[Tally], rng: np.random.Generator) -> np.ndarray:
@@ -122,15 +122,14 @@ def test_intervals_count_people(name: str) -> None:
     """
     case, bounds, truth = INTERVALS[name]
     rng = np.random.default_rng(5)
-    runs = RUNS // 2 if name == "bootstrap" else RUNS
     hits = dict.fromkeys(("people", "reports"), 0)
-    for _ in range(runs):
+    for _ in range(RUNS):
         tallies = case(rng)
         counted = {"people": [t.per_person(TIMES) for t in tallies], "reports": tallies}
         for how, given in counted.items():
             low, high = bounds(given, rng)[0]
             hits[how] += int(low <= truth[0] <= high)
-    enough = binom.ppf(ALPHA, runs, 0.95)
+    enough = binom.ppf(ALPHA, RUNS, 0.95)
     assert hits["people"] >= enough
     assert hits["reports"] < enough
 
