@@ -1,8 +1,9 @@
-"""The characters of labels and names that screens can show."""
+"""The characters of labels and names that screens can show, and names that files can have."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 
 # Characters that no page, picture or terminal shows as text: control characters (C0, DEL, C1),
 # separators of lines and paragraphs, direction marks, surrogates and noncharacters. The list does
@@ -13,6 +14,33 @@ _UNREADABLE = re.compile(
     + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
     + "]"
 )
+
+# No separator of folders, no hidden file, and short enough for a file name with more before it.
+_FILE_NAME = re.compile(r"\w[\w .-]{0,59}")
+FILE_NAME_RULE = (
+    "must be letters, digits, spaces and ._-, at most 60, because files are named after groups"
+)
+
+
+def can_name_a_file(text: str) -> bool:
+    """Return whether ``text`` can be a part of the name of a file, on any system.
+
+    >>> can_name_a_file("clinic A"), can_name_a_file("../clinic"), can_name_a_file("a" * 61)
+    (True, False, False)
+    """
+    is_plain = _FILE_NAME.fullmatch(text) is not None and text == text.strip()
+    return is_plain and unreadable(text) is None
+
+
+def file_name_key(text: str) -> str:
+    """Return a text that is equal for names which some systems take for one file.
+
+    Case is ignored there, and so is the way in which a letter is composed.
+
+    >>> file_name_key("North") == file_name_key("NORTH")
+    True
+    """
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 
 def unreadable(text: str) -> str | None:

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import click
 from warner import io as files
 from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError, MismatchError, message
+from warner._core.text import file_name_key
 from warner.app.study import Study
 from warner.app.terminal import plural
 from warner.mechanisms import Mechanism, from_header
@@ -65,6 +66,20 @@ def of_group(path: str, group: str | None) -> str:
         return path
     file = Path(path)
     return str(file.with_name(f"{file.stem}.{group}{file.suffix}"))
+
+
+def paths_of_groups(path: str, groups: Iterable[str | None]) -> dict[str | None, str]:
+    """The file of each group: ``path`` itself where there is one group only.
+
+    Raises:
+        ArgumentError: two groups whose files would have one name on some systems.
+    """
+    known = list(groups)
+    keys = {file_name_key(str(group)): group for group in known}
+    if len(keys) < len(known):
+        rule = "must differ by more than upper and lower case, because files are named after them"
+        raise ArgumentError(message("groups", rule, ", ".join(map(str, known))))
+    return {group: of_group(path, group if len(known) > 1 else None) for group in known}
 
 
 def warn_of_simulation(path: str) -> None:

@@ -129,7 +129,9 @@ class Study:
         self.budget: float | None = stated.budget
         self.rows_per_person: int = stated.rows_per_person or 1
         self._data: dict[str, Any] = stated.model_dump(exclude_none=True)
-        self.group_column: str = stated.group_column or GROUP_COLUMN
+        self.group_column: str = (
+            GROUP_COLUMN if stated.group_column is None else stated.group_column
+        )
         self._mechanisms: dict[str, Mechanism] = {}
         self.groups: dict[str, Study] = {}
         if len({name.casefold() for name in stated.attributes}) < len(stated.attributes):

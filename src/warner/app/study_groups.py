@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from warner._core.checks import show
 from warner._core.errors import StudyError, message
+from warner._core.text import FILE_NAME_RULE, can_name_a_file, file_name_key, unreadable
 from warner.app.study_schema import BY_KEY
 
 # What an attribute keeps when a group names another mechanism for it.
 _KEPT = (*BY_KEY, "keys", "tags", "attributes", "reports")
-_NAME = re.compile(r"\w[\w .-]*")
+# What is the same for all groups: the questions, and what is randomised together.
+_COMMON = (*BY_KEY, "keys", "tags", "attributes")
 
 
 def check_groups(groups: list[Any], known: list[str], column: str) -> None:
@@ -25,20 +26,21 @@ def check_groups(groups: list[Any], known: list[str], column: str) -> None:
     """
     if not column:
         raise StudyError(message("group_column", "must not be empty"))
+    if (found := unreadable(column)) is not None:
+        raise StudyError(message("group_column", f"must not hold {found}", show(column)))
     seen: set[str] = set()
     for group in groups:
-        if not _NAME.fullmatch(group.name) or group.name != group.name.strip():
-            rule = "must be letters, digits, spaces and ._-, because files are named after groups"
-            raise StudyError(message("groups.name", rule, show(group.name)))
-        if group.name.casefold() in seen:
+        if not can_name_a_file(group.name):
+            raise StudyError(message("groups.name", FILE_NAME_RULE, show(group.name)))
+        if file_name_key(group.name) in seen:
             rule = "must differ by more than upper and lower case"
             raise StudyError(message("groups.name", rule, show(group.name)))
-        seen.add(group.name.casefold())
+        seen.add(file_name_key(group.name))
         for name, change in group.attributes.items():
             place = f"groups.{group.name}.attributes.{name}"
             if name not in known:
                 raise StudyError(message(place, f"must be one of {', '.join(known)}"))
-            fixed = [key for key in (*BY_KEY, "keys", "tags") if key in (change.model_extra or {})]
+            fixed = [key for key in _COMMON if key in (change.model_extra or {})]
             if fixed:
                 rule = "is the same for all groups, so that they are estimated together"
                 raise StudyError(message(f"{place}.{fixed[0]}", rule))

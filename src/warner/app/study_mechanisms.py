@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -64,7 +65,8 @@ def share(budget: float, times: int) -> float:
     >>> share(1.0, 1), share(0.3, 3) * 3 <= 0.3
     (1.0, True)
     """
-    if times == 1 or not math.isfinite(budget):
+    # What is no budget is left to the mechanism, which names it as it was stated.
+    if times == 1 or not 0 < budget <= sys.float_info.max:
         return budget
     part = budget / times
     while part > 0 and Fraction(part) * times > Fraction(budget):

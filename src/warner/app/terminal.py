@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 Side = Literal["left", "right"]
 
 _INTERVALS = {
-    "wald": "Each is around the unbiased estimate, and holds for its value, not for all at once.",
-    "bootstrap": "Each is from the bootstrap, and holds for its value, not for all at once.",
-    "posterior": "Each is from the posterior, and holds for its value, not for all at once.",
+    "wald": "Each is computed around the unbiased estimate. It holds for its value, not for all at once.",
+    "bootstrap": "Each is from the bootstrap. It holds for its value, not for all at once.",
+    "posterior": "Each is from the posterior. It holds for its value, not for all at once.",
 }
 _NO_INTERVALS = "There are no intervals: different distributions make the same reports."
 WEIGHT = (

@@ -22,7 +22,8 @@ class Estimator(ABC):
     Its repr names the method in results.
 
     Attributes:
-        summary: one sentence for users on what the method computes, without a full stop.
+        summary: one or more sentences for users on what the method computes, without the last full
+            stop.
 
     >>> from warner.estimators import MaximumLikelihood
     >>> MaximumLikelihood().summary

@@ -23,8 +23,8 @@ class Status(Enum):
     EXACT = "exact: computed directly, without iteration"
     CONVERGED = "converged: no distribution has a log-likelihood higher by more than the gap"
     COMPLETED = (
-        "completed: the method ended by its own rule, and does not maximise the likelihood; a "
-        "gap, where one is given, bounds how far its log-likelihood is below the largest"
+        "completed: the method ended by its own rule. It does not maximise the likelihood. A gap, "
+        "where one is given, bounds how far its log-likelihood is below the largest"
     )
     STOPPED = (
         "stopped early, after the steps or at the tolerance asked for, not at the maximum of the "

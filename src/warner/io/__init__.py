@@ -5,7 +5,7 @@ from __future__ import annotations
 from warner.io.file_tallies import tally_file
 from warner.io.formats import FORMATS, is_report_file, suffixes
 from warner.io.frames import frame, reports_frame, tally_frame
-from warner.io.read_answers import read_groups, read_values
+from warner.io.read_answers import read_groups, read_values, require_group
 from warner.io.report_file import ReportFile, open_reports, read_reports
 from warner.io.report_writer import ReportWriter, write_reports
 
@@ -20,6 +20,7 @@ __all__ = [
     "read_reports",
     "read_values",
     "reports_frame",
+    "require_group",
     "suffixes",
     "tally_file",
     "tally_frame",

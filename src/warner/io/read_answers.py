@@ -5,6 +5,7 @@ There is no loop over people: Arrow does the work on whole columns.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -125,6 +126,33 @@ def read_groups(
                     done[key] = _encoded(taker, part, name, row)
                 found[group][name] = done[key][rows]
         yield found
+
+
+def require_group(path: str, column: str, group: str) -> None:
+    """Refuse a file with the column of the group, where a row names another group than ``group``.
+
+    A file without the column passes. Standard input, which can be read once only, and files that
+    cannot be read are left to :func:`read_values`.
+
+    Raises:
+        ValuesError: another group, by its row.
+    """
+    import pyarrow as pa
+
+    if path == "-":
+        return
+    row = 0
+    # Arrow's errors quote the file; a file without the column is a KeyError or a FileError.
+    with contextlib.suppress(pa.ArrowException, OSError, KeyError, UnicodeDecodeError, FileError):
+        for batch in answer_batches(path, [column]):
+            named = batch.column(column).cast(pa.string()).to_pylist()
+            other = next((i for i, name in enumerate(named) if name != group), None)
+            if other is not None:
+                rule = f"must name the group {group!r}, as --group does"
+                remedy = "Leave out --group, or choose people of one group"
+                where = f"column {column!r}, data row"
+                raise ValuesError(row + other + 1, rule, "another text", remedy, where)
+            row += batch.num_rows
 
 
 def _reading(mechanism: Mechanism) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 
 from warner._core.checks import show
 from warner._core.errors import FileError, MismatchError, ReportError, message
-from warner._core.text import unreadable
+from warner._core.text import can_name_a_file, unreadable
 from warner.io.file_columns import file_columns, from_file
 from warner.io.file_format import FileFormat
 from warner.io.formats import report_format
@@ -207,9 +207,9 @@ def open_reports(path: str) -> ReportFile:
             rule = f"names an attribute that holds {problem}"
             raise FileError(message(path, rule, show(attribute), "Names must be printable"))
     group = head.get("group")
-    if group is not None and (not isinstance(group, str) or unreadable(group) is not None):
-        rule = "names a group in characters that no screen shows"
-        raise FileError(message(path, rule, show(group), "Names must be printable"))
+    if group is not None and (not isinstance(group, str) or not can_name_a_file(group)):
+        rule = "names a group that no file can be named after"
+        raise FileError(message(path, rule, show(group), "Fetch the file again"))
     most = head.get("reports_per_person", 1)
     if type(most) is not int or not 1 <= most <= MOST_PER_PERSON:
         rule = f"must state at most {MOST_PER_PERSON} reports of one person"

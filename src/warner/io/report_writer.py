@@ -21,10 +21,11 @@ import numpy as np
 
 from warner._core.atomic_files import whole_file
 from warner._core.canonical_json import canonical
-from warner._core.checks import integer, legible
+from warner._core.checks import integer, legible, show
 from warner._core.errors import ArgumentError, EmptyError, MismatchError, message
 from warner._core.sampling import Source
 from warner._core.shuffle import Pieces, Shuffle, rows_at_a_time
+from warner._core.text import FILE_NAME_RULE, can_name_a_file
 from warner.io.file_columns import file_columns, to_file
 from warner.io.file_format import ReportSink
 from warner.io.file_seal import UNSEALED, seal
@@ -60,7 +61,7 @@ class ReportWriter:
 
     Raises:
         ArgumentError: another suffix, names of attributes that make equal names of columns, or a
-            group with characters that no screen shows.
+            group that no file can be named after.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
@@ -84,7 +85,9 @@ class ReportWriter:
     ) -> None:
         self._mechanisms = dict(mechanisms)
         self._most = integer("reports_per_person", reports_per_person, 1, MOST_PER_PERSON)
-        self._group = group if group is None else legible("name of a group", group)
+        if group is not None and not can_name_a_file(group):
+            raise ArgumentError(message("group", FILE_NAME_RULE, show(group)))
+        self._group = group
         self._format = output_format(path)
         for attribute in self._mechanisms:
             legible("name of an attribute", attribute)

@@ -288,7 +288,7 @@ class Device:
     (Device(secret), 2, True)
     """
 
-    __slots__ = ("__encode", "_mechanism", "_plain")
+    __slots__ = ("__encode", "__secrets", "_mechanism", "_plain")
 
     def __init__(self, personalized: Personalized, secret: Mapping[str, Iterable[Any]]) -> None:
         domain, placeholders = personalized.plain_domain, _placeholders(personalized, secret)
@@ -308,8 +308,9 @@ class Device:
             place = np.searchsorted(hidden, index)
             return np.where(hidden[place] == index, sent[place], index)
 
-        # A closure, which no listing of attributes shows.
+        # Closures, which no listing of attributes shows.
         self.__encode = encode
+        self.__secrets = placeholders.copy
         self._mechanism, self._plain = personalized.mechanism, domain
 
     def randomize(self, values: Any, rng: np.random.Generator | None = None) -> Reports:
@@ -341,14 +342,16 @@ class Device:
         """
         common, size = self._mechanism, self._plain.size
         sent = self.__encode(self._plain.labels)
-        moved = sent != np.arange(size)
-        if not common.sensitive_mask[sent[moved]].all():
+        # What the owner declared, and whatever else is replaced.
+        hidden = sent != np.arange(size)
+        hidden[list(self.__secrets())] = True
+        if not common.sensitive_mask[sent[hidden]].all():
             return "a secret value is sent as a value that is not sensitive"
         if not common.is_enumerable:
             return None
         table, _ = common_denominator(common.probabilities()[:, sent])
         protected = common.protected()
-        if ambiguous_report(table, moved | common.sensitive_mask[:size], protected) is not None:
+        if ambiguous_report(table, hidden | common.sensitive_mask[:size], protected) is not None:
             return "an unprotected report does not name one value that is not sensitive"
         if epsilon_of(worst_ratio(table[protected])) > common.epsilon:
             return "a protected report has larger odds than the common mechanism allows"

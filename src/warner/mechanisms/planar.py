@@ -227,10 +227,12 @@ class Planar(Mechanism):
         rows, columns, _, places = self._raster
         if places is None:
             return math.hypot(rows - 1, columns - 1)
-        # Only the first and the last value of a row can be furthest from another.
+        # Only corners of the convex hull can be furthest from each other. They are among the first
+        # and the last values of rows, which are as many as the rows.
         row, column = np.divmod(places, columns)
         ends = np.flatnonzero((np.diff(row, prepend=-1) > 0) | (np.diff(row, append=rows) > 0))
-        return float(euclidean_distances(np.stack([row, column], axis=1)[ends] * 1.0).max())
+        corners = hull(np.stack([row, column], axis=1)[ends])
+        return float(euclidean_distances(corners * 1.0).max())
 
     def epsilon_of_law(self) -> float:
         """Found anew from all pairs of cells where the grid is large."""
@@ -397,6 +399,28 @@ def _middle(nats: float) -> float:
     series = sum((-x) ** k * ((k + 1) / math.factorial(k + 2)) for k in range(25))
     closed = (1 - np.exp(-x) * (1 + x)) / np.maximum(x, 1e-9) ** 2
     return float(weights @ (radius**2 * np.where(x < 1, series, closed))) * math.pi
+
+
+def hull(points: np.ndarray) -> np.ndarray:
+    """The corners of the convex hull of points (m, 2), integers in lexicographic order.
+
+    Each half is found by leaving out the points at which it does not turn (Andrew 1979).
+
+    >>> hull(np.array([[0, 0], [0, 2], [1, 1], [2, 0], [2, 2]])).tolist()
+    [[0, 0], [2, 0], [2, 2], [0, 2]]
+    """
+    halves: list[list[int]] = []
+    for order in (points.tolist(), points.tolist()[::-1]):
+        half: list[list[int]] = []
+        for y, x in order:
+            while len(half) > 1:
+                (a, b), (c, d) = half[-2:]
+                if (c - a) * (x - b) - (d - b) * (y - a) > 0:
+                    break
+                half.pop()
+            half.append([y, x])
+        halves += half[:-1] or half
+    return np.array(halves)
 
 
 def multiplicities(height: int, width: int) -> np.ndarray:

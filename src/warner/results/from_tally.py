@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -95,7 +96,13 @@ def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
         ArgumentTypeError: not a list.
     """
     if isinstance(values, str) and values == "reported":
-        found = np.flatnonzero(data.channel.naive_estimate(data.weights) > 0)
+        shares = None
+        with contextlib.suppress(ArgumentError):
+            shares = data.channel.naive_estimate(data.weights)
+        if shares is None:
+            rule = "cannot be 'reported' where reports do not name values"
+            raise ArgumentError(message("values", rule, None, "List them"))
+        found = np.flatnonzero(shares > 0)
         if len(found) < 2:
             rule, got = "must be at least 2 that are reported", str(len(found))
             raise ArgumentError(message("values", rule, got, "List them"))

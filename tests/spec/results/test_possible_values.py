@@ -115,6 +115,18 @@ def test_values_that_cannot_be_all_that_is_possible_are_refused(values: Any) -> 
         estimate(TALLY, values=values)
 
 
+def test_reports_that_name_no_values_leave_the_choice_to_a_list() -> None:
+    product = warner.Product(a=Integers(0, 2), b=Integers(0, 1))
+    parts = {
+        "a": RandomizedResponse(product.attributes["a"], 2.0),
+        "b": warner.UnaryEncoding(product.attributes["b"], 2.0),
+    }
+    both = warner.PerAttribute(product, parts)
+    tally = both.tally(both.randomize([{"a": 0, "b": 1}, {"a": 2, "b": 0}] * 20))
+    with pytest.raises(warner.errors.ArgumentError, match=r"values: cannot be .* List them"):
+        estimate(tally, values="reported")
+
+
 def test_one_reported_value_is_too_few() -> None:
     tally = AGES.tally(AGES.reports([3, 3]))
     with pytest.raises(warner.errors.ArgumentError, match="at least 2 that are reported"):

@@ -14,7 +14,7 @@ from warner._core.sampling import Source
 from warner.app.command_files import (
     add_tallies,
     as_file,
-    of_group,
+    paths_of_groups,
     read_tallies,
     refuse_overwriting,
     refuse_repeated,
@@ -63,7 +63,7 @@ from warner.reports.tally import Tally
     "--group",
     metavar="NAME",
     help="All people in VALUES are of this group of the study. Without it the column of the "
-    "group says who is.",
+    "group says who is. Where a file has both, they must agree.",
 )
 def randomize(
     study: str,
@@ -97,7 +97,7 @@ def randomize(
         plan.by_group if group is None else {group: _group(plan, group)}
     )
     apart = len(studies) > 1
-    paths = {name: of_group(output, name if apart else None) for name in studies}
+    paths = paths_of_groups(output, studies)
     if apart and output == "-":
         rule = f"has groups ({', '.join(plan.groups)}), and each has a report file of its own"
         remedy = "Name a file with -o, or one group with --group"
@@ -128,11 +128,14 @@ def randomize(
                 done[name] = done.get(name, 0) + len(next(iter(batch.values())))
             step(sum(done.values()), None)
     for name, own in studies.items():
+        if name not in done:
+            click.echo(f"{name}: 0 people, so {paths[name]} was not written", err=True)
+            continue
         many = own.rows_per_person
-        who = plural(done.get(name, 0), *(("row", "rows") if many > 1 else ("person", "people")))
+        who = plural(done[name], *(("row", "rows") if many > 1 else ("person", "people")))
         whose = f"{name}: {who} in {paths[name]}" if apart else who
         whom = f"a person with {many} of them" if many > 1 else "each"
-        click.echo(f"{whose}, {whom} spends {_spent(own)}" if name in done else whose, err=True)
+        click.echo(f"{whose}, {whom} spends {_spent(own)}", err=True)
     if seed is not None:
         click.echo(
             "This is a simulation: the seed undoes the randomisation. The reports are marked as "
@@ -164,6 +167,8 @@ def _batches(
             yield dict(batches.items())
         return
     ((name, own),) = mechanisms.items()
+    if name is not None and not bare:
+        files.require_group(values, plan.group_column, name)
     for batch in files.read_values(values, own, bare):
         yield {name: batch}
 
@@ -259,7 +264,7 @@ def tally(
                 warn_of_simulation(path)
             counted = files.tally_file(opened, step, ways, keep_reports)
             parts.setdefault(opened.group, {})[path] = counted
-    paths = {group: of_group(output, group if len(parts) > 1 else None) for group in parts}
+    paths = paths_of_groups(output, parts)
     if len(parts) > 1 and output == "-":
         rule = f"are of the groups {', '.join(map(str, parts))}, and each has a tally of its own"
         raise ArgumentError(message("reports", rule, None, "Name a file with -o"))

@@ -63,9 +63,9 @@ class EmpiricalBayes(Estimator):
     """
 
     summary: ClassVar[str] = (
-        "the posterior mean under a prior that is learnt from the reports; it shrinks the shares, "
-        "so that the error of all shares together is least; Inversion() gives each share without "
-        "bias"
+        "the shares are posterior means under a prior that is learnt from the reports. This "
+        "shrinks them, and makes the error of all shares together least. Inversion() gives each "
+        "share without bias"
     )
 
     loss: str = "squared"
