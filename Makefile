@@ -64,6 +64,7 @@ bench/.venv/.ready: bench/requirements.lock pyproject.toml
 docs: $(READY)
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/python docs/make_changelog.py
+	$(BIN)/python docs/make_data.py
 	$(BIN)/python docs/examples.py README.md
 
 # The lock carries no index address; uv is needed only here.
