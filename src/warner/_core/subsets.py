@@ -17,12 +17,14 @@ import numpy as np
 from warner._core.sampling import Source
 
 _BLOCK = 2**18  # bytes of subsets at a time, so that they fit the cache
-_ROWS = 2**9  # subsets at a time, where a subset is large
+_ROWS = 2**8, 2**13  # subsets at a time, where they are large: filled up, and by Floyd's algorithm
 _MASKS = (128 >> np.arange(8)).astype(np.uint8)
 # How far the expected number of members lies below the wanted one, in standard deviations.
 _MARGIN = 2.0
-# Costs of one byte of independent bits, and of one item that fills up, in steps of Floyd.
-_BYTE, _FILL = 0.125, 1.25
+# Measured costs of one byte of independent bits and of one item that fills up, in steps of Floyd's
+# algorithm for one subset; and of the calls of one step, and of filling up, whatever n is.
+_BYTE, _FILL = 0.19, 3.9
+_STEP_CALLS, _FILL_CALLS = 900, 15_000
 
 
 def uniform_subsets(
@@ -49,8 +51,9 @@ def uniform_subsets(
         return others
     n = len(fewer)
     packed = np.zeros((n, width), dtype=np.uint8)
-    draw = _fill_up if _fills_up(total, size) else _floyd
-    rows = max(_ROWS, _BLOCK // width)
+    fills = _fills_up(total, size, n)
+    draw = _fill_up if fills else _floyd
+    rows = max(_ROWS[not fills], _BLOCK // width)
     for start in range(0, n, rows):
         part = slice(start, start + rows)
         draw(source, total, size, fewer[part], packed[part])
@@ -67,10 +70,12 @@ def _spread(total: int, size: int) -> float:
     return math.sqrt(size * (total - size) / total)
 
 
-def _fills_up(total: int, size: int) -> bool:
-    """Whether independent bits, filled up, cost less than Floyd's algorithm."""
-    spread = _MARGIN * _spread(total, size)
-    return spread + 1 < size and total / 8 * _BYTE + _FILL * (spread + 1) < size
+def _fills_up(total: int, size: int, n: int) -> bool:
+    """Whether independent bits, filled up, cost less than Floyd's algorithm for n subsets."""
+    missing = _MARGIN * _spread(total, size) + 1
+    floyd = size * (1 + _STEP_CALLS / max(1, min(n, _ROWS[1])))
+    filling = total / 8 * _BYTE + missing * _FILL + _FILL_CALLS / max(1, n)
+    return missing < size and filling < floyd
 
 
 def _floyd(source: Source, total: int, size: int, fewer: np.ndarray, packed: np.ndarray) -> None:
@@ -126,4 +131,5 @@ def _enter(flat: np.ndarray, start: np.ndarray, drawn: np.ndarray) -> None:
 
 def _sizes(sets: np.ndarray) -> np.ndarray:
     """The numbers of members (m,) of sets as 64-bit words (m, words)."""
-    return np.bitwise_count(sets).sum(axis=1, dtype=np.int64)
+    out: np.ndarray = np.bitwise_count(sets).sum(axis=1, dtype=np.int64)
+    return out
