@@ -13,8 +13,9 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
-# The number of multiplications in one product A' W A that one thread does in under a second.
-SMALL = 10**9
+# The number of multiplications in one product A' W A that one thread does in under a second. Up to
+# there, threads gain less in these products than other small ones lose on busy cores.
+SMALL = 10**10
 
 _lock = Lock()
 _users = 0

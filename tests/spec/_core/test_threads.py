@@ -49,7 +49,7 @@ class Watching(warner.estimators.Estimator):
         raise RuntimeError("stop")
 
 
-@pytest.mark.parametrize("size, threads", [(500, 1), (2000, 4)])
+@pytest.mark.parametrize("size, threads", [(500, 1), (3000, 4)])
 def test_small_fits_use_one_thread_and_large_fits_all(
     library: Library, size: int, threads: int
 ) -> None:

@@ -137,13 +137,15 @@ class _SeparatePosteriors:
     Attributes:
         shares: (K,).
         values: (L,), the shares that have a law over atoms. The others are normal.
-        laws, atoms: (L, J), (J,).
+        laws, atoms: (M, J), (J,), of values that differ.
+        place: (L,), the law of each value.
         variance: (K,).
     """
 
     shares: np.ndarray
     values: np.ndarray
     laws: np.ndarray
+    place: np.ndarray
     atoms: np.ndarray
     variance: np.ndarray
 
@@ -152,7 +154,7 @@ class _SeparatePosteriors:
         drawn = self.shares + np.sqrt(self.variance) * rng.standard_normal(
             (count, self.shares.size)
         )
-        drawn[:, self.values] = _sample(self.laws, self.atoms, count, rng)
+        drawn[:, self.values] = _sample(self.laws, self.place, self.atoms, count, rng)
         return np.stack([project(move_to_sum(row, self.variance)) for row in drawn])
 
 
@@ -170,19 +172,26 @@ def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
         data = replace(together, prediction=None)
         rows, first, counts = data.rows()
     prior = fit_prior(data.subset(first).likelihood(atoms), counts, atoms, mean, absolute)
+    # Values with the same data have the same posterior, which is computed once.
+    place, one, alike = together.distinct()
     laws = tilt_to_sum(
-        prior.posteriors(together.likelihood(atoms), rows), atoms, target, variance[apart]
+        prior.posteriors(together.subset(one).likelihood(atoms), rows[one]),
+        atoms,
+        target,
+        variance[apart],
+        alike,
     )
     means = laws @ atoms
     # What the tilt took from the values held apart.
     out[apart] += (
-        (target - float(means.sum())) * variance[apart] / max(float(variance[apart].sum()), _TINY)
+        (target - float(alike @ means)) * variance[apart] / max(float(variance[apart].sum()), _TINY)
     )
-    variance[values] = np.maximum(laws @ atoms**2 - means**2, 0.0)
-    out[values] = _common_quantile(laws, atoms, 1 - float(out[apart].sum())) if absolute else means
+    variance[values] = np.maximum(laws @ atoms**2 - means**2, 0.0)[place]
+    rest = 1 - float(out[apart].sum())
+    out[values] = (_common_quantile(laws, atoms, rest, alike) if absolute else means)[place]
     shares = project(move_to_sum(out, variance))
     return _Posterior(
-        shares, variance, _SeparatePosteriors(shares, values, laws, atoms, variance).draws
+        shares, variance, _SeparatePosteriors(shares, values, laws, place, atoms, variance).draws
     )
 
 
@@ -262,8 +271,12 @@ def _cells(atoms: np.ndarray) -> np.ndarray:
     return edges
 
 
-def _common_quantile(posteriors: np.ndarray, atoms: np.ndarray, target: float) -> np.ndarray:
+def _common_quantile(
+    posteriors: np.ndarray, atoms: np.ndarray, target: float, alike: np.ndarray | None = None
+) -> np.ndarray:
     """(K,) the posteriors' quantiles at one level, the level at which they sum to ``target``.
+
+    ``alike`` (K,) is the number of values that each posterior is of; None for one each.
 
     They minimise sum_x E|t_x - theta_x| subject to sum t = target, for which 2 F_x(t_x) - 1 is the
     same for all x. The mass of an atom lies evenly in its cell.
@@ -271,6 +284,7 @@ def _common_quantile(posteriors: np.ndarray, atoms: np.ndarray, target: float) -
     edges = _cells(atoms)
     below = np.concatenate([np.zeros((len(posteriors), 1)), np.cumsum(posteriors, axis=1)], axis=1)
     every = np.arange(len(posteriors))
+    times = np.ones(len(posteriors)) if alike is None else alike
 
     def at(level: float) -> np.ndarray:
         cell = np.clip((below < level).sum(axis=1) - 1, 0, atoms.size - 1)
@@ -283,17 +297,22 @@ def _common_quantile(posteriors: np.ndarray, atoms: np.ndarray, target: float) -
     low, high = 0.0, 1.0
     for _ in range(45):
         level = (low + high) / 2
-        low, high = (low, level) if at(level).sum() > target else (level, high)
+        low, high = (low, level) if times @ at(level) > target else (level, high)
     return at((low + high) / 2)
 
 
 def _sample(
-    posteriors: np.ndarray, atoms: np.ndarray, count: int, rng: np.random.Generator
+    posteriors: np.ndarray,
+    place: np.ndarray,
+    atoms: np.ndarray,
+    count: int,
+    rng: np.random.Generator,
 ) -> np.ndarray:
-    """(count, K) independent draws, even within the cell of an atom."""
+    """(count, K) independent draws, even within the cell of an atom; ``place`` (K,) tells laws."""
     edges = _cells(atoms)
-    out = np.empty((count, len(posteriors)))
-    for x, law in enumerate(np.cumsum(posteriors, axis=1)):
+    out = np.empty((count, len(place)))
+    below = np.cumsum(posteriors, axis=1)
+    for x, law in enumerate(below[i] for i in place):
         cell = np.minimum(
             np.searchsorted(law, rng.random(count) * law[-1], side="right"), atoms.size - 1
         )

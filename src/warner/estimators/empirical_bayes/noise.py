@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -229,6 +230,29 @@ class EstimateNoise:
             )
         )
 
+    def distinct(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values with the same data, up to rounding.
+
+        Estimates of equal counts may differ in their last digits, as sums were taken in another
+        order. So estimates within ``SETTINGS.same_estimate`` of their noise are the same.
+
+        Returns:
+            The kind of each value (K,); of each kind, one of its values (M,) and how many it has
+            (M,).
+        """
+        least = float(np.sqrt(self.variance(self.y).min())) * SETTINGS.same_estimate
+        columns = [np.round(self.y / least), *self._kinds()]
+        if self.prediction is not None:
+            columns.append(self.prediction.value)
+        if self.q is not None and self.gap is not None:
+            columns += [np.round(v, 14) for v in (self.q, self.gap)]
+        for group in self.groups:
+            counted = np.round((group.share - group.q) / group.gap / least)
+            columns += [counted, np.round(group.q, 14), np.round(group.gap, 14)]
+        kind = same_columns(columns)
+        _, one, alike = np.unique(kind, return_index=True, return_counts=True)
+        return kind, one, alike
+
     def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values that hardly differ, as rows of data.
 
@@ -250,16 +274,29 @@ class EstimateNoise:
             np.broadcast_to(np.round(v / SETTINGS.row_width), place.shape)
             for v in (place, prediction, *of_groups)
         ]
-        keys = np.stack([*rounded, *self._kinds()])
+        back = same_columns([*rounded, *self._kinds()])
         order = np.argsort(self.y, kind="stable")
-        _, rows, counts = np.unique(keys[:, order], axis=1, return_inverse=True, return_counts=True)
-        back = np.empty(order.size, dtype=np.int64)
-        back[order] = rows.ravel()
+        rows, counts = back[order], np.bincount(back)
         # The middle one of a row stands for it, however the values are labelled.
-        middle = order[
-            np.argsort(rows.ravel(), kind="stable")[np.cumsum(counts) - counts + counts // 2]
-        ]
+        middle = order[np.argsort(rows, kind="stable")[np.cumsum(counts) - counts + counts // 2]]
         return back, middle, counts.astype(np.float64)
+
+
+def same_columns(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """The kind (K,) of each of K tuples of numbers, in the order of the tuples.
+
+    Numbers are replaced by their ranks, one column after the other, which takes a sort of integers
+    for a column. Columns of one number take none.
+
+    >>> same_columns([np.array([2.0, 1.0, 2.0]), np.array([0.0, 0.0, 5.0])]).tolist()
+    [1, 0, 2]
+    """
+    kind = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        if (column != column[0]).any():
+            _, code = np.unique(column, return_inverse=True)
+            _, kind = np.unique(kind * kind.size + code, return_inverse=True)
+    return kind
 
 
 def _pool_estimates(

@@ -209,7 +209,11 @@ def fit_prior(
 
 
 def tilt_to_sum(
-    posteriors: np.ndarray, atoms: np.ndarray, target: float, noise: np.ndarray
+    posteriors: np.ndarray,
+    atoms: np.ndarray,
+    target: float,
+    noise: np.ndarray,
+    alike: np.ndarray | None = None,
 ) -> np.ndarray:
     """Posteriors (K, J) times exp(lambda a), so that their means sum to ``target``.
 
@@ -221,7 +225,9 @@ def tilt_to_sum(
         posteriors, atoms: (K, J), (J,).
         target: the sum of the means of these values if the values held apart did not move.
         noise: (L,), the variances of the values held apart.
+        alike: (K,), the number of values that each posterior is of; None for one each.
     """
+    times = np.ones(len(posteriors)) if alike is None else alike.astype(np.float64)
     with np.errstate(divide="ignore"):
         logs = np.log(posteriors)
     apart = float(noise.sum())
@@ -229,11 +235,12 @@ def tilt_to_sum(
     for _ in range(60):
         means = current @ atoms
         variances = np.maximum(current @ atoms**2 - means**2, 0.0)
-        excess = float(means.sum()) + multiplier * apart - target
-        if abs(excess) < 1e-10 or float(variances.sum()) + apart <= 0:
+        excess = float(times @ means) + multiplier * apart - target
+        spread = float(times @ variances) + apart
+        if abs(excess) < 1e-10 or spread <= 0:
             break
         longest = 2 / np.sqrt(max(float(variances.max()), _TINY))
-        multiplier -= float(np.clip(excess / (float(variances.sum()) + apart), -longest, longest))
+        multiplier -= float(np.clip(excess / spread, -longest, longest))
         exponent = logs + multiplier * atoms
         current = _normalized(np.exp(exponent - exponent.max(axis=1, keepdims=True)))
     return current

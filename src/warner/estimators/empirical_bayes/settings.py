@@ -63,6 +63,9 @@ class Settings:
     # Values whose data are closer than this are one row of the prior's data. A quarter of
     # ``atom_step``; tests/parity, test_prior.py: finer rows give the same prior.
     row_width: float = 0.1
+    # Estimates closer than this, in units of the least noise, are the same. Far below what a
+    # likelihood can tell, and far above rounding errors.
+    same_estimate: float = 1e-9
     # Largest number of multiplications for the exact variance of a hash pool's
     # inverse, a fraction of a second.
     exact_pool_work: float = 1e8
