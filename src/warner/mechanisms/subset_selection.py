@@ -13,7 +13,6 @@ import numpy as np
 from warner._core.checks import integer
 from warner._core.exact import ONE, check_representable, divide, down, exp
 from warner._core.sampling import Source
-from warner._core.subsets import uniform_subsets
 from warner.channels import SupportChannel
 from warner.domains import Domain
 from warner.mechanisms.bits import BitMechanism
@@ -83,18 +82,25 @@ class SubsetSelection(BitMechanism):
         return {"include": hex(self._include)}
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        """A uniform subset of the other K - 1 values, with or without the true value.
+        """Floyd's algorithm on the other K - 1 values, for all people at once; exactly uniform.
 
-        The last value stands in the place of the true value, so the subset is drawn, by the same
-        random words, for every true value alike.
+        It takes d steps, or d - 1 for people whose subset includes the true value.
         """
-        n, last = len(index), self.domain.size - 1
+        n, others = len(index), self.domain.size - 1
         include = source.below(self._include, n)
-        packed = uniform_subsets(source, last, self.subset, include, self.schema.bytes)
-        where, mask = (np.arange(n), index >> 3), (128 >> (index & 7)).astype(np.uint8)
-        stands_in = packed[where] & mask != 0
-        packed[:, last >> 3] |= stands_in * np.uint8(128 >> (last & 7))
-        packed[where] = (packed[where] & ~mask) | include * mask
+        packed = np.zeros((n, self.schema.bytes), dtype=np.uint8)
+        _set_bits(packed, np.flatnonzero(include), index[include])
+        everyone = np.arange(n)
+        for step in range(self.subset):
+            # People whose subset includes the true value draw one member less: they skip a step.
+            rows = np.flatnonzero(~include) if step == 0 else everyone
+            top = others - self.subset + step
+            true_value = index[rows]
+            drawn = source.uniform(top + 1, len(rows))
+            drawn += drawn >= true_value
+            last = top + (top >= true_value)
+            taken = packed[rows, drawn >> 3] & (128 >> (drawn & 7)).astype(np.uint8) != 0
+            _set_bits(packed, rows, np.where(taken, last, drawn))
         return {"bits": packed}
 
     def channel(self) -> SupportChannel:
@@ -128,3 +134,8 @@ class SubsetSelection(BitMechanism):
         high = Fraction(self._include, ONE * math.comb(others, self.subset - 1))
         low = Fraction(ONE - self._include, ONE * math.comb(others, self.subset))
         return TwoLevel(high, low).table(self._members() == 1)
+
+
+def _set_bits(packed: np.ndarray, rows: np.ndarray, bit: np.ndarray) -> None:
+    """Set one bit in each of some rows of packed bits, in place."""
+    packed[rows, bit >> 3] |= (128 >> (bit & 7)).astype(np.uint8)
