@@ -35,8 +35,10 @@ endif
 demo: $(READY)
 	@$(BIN)/warner demo
 
+# Several hundred processes import the package, so what is compiled is kept, outside the tree.
 test: $(READY)
-	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+	@env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath $(VENV))/compiled \
+	  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 attack: $(READY)
 	@$(BIN)/python -m tests.attack $(ATTACK)

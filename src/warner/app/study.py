@@ -276,10 +276,11 @@ class Study:
 
     @property
     def epsilon(self) -> float:
-        """The nats that a person spends who answers every question.
+        """The privacy budget in nats of a person who answers every question.
 
-        It is the sum over the attributes, for the two most distant values of each. With groups it
-        is the largest sum.
+        It is the sum of the epsilons of the attributes, over all rows of one person. Where privacy
+        is metric, the epsilon of an attribute is that of its two most distant values. With groups,
+        each group has a sum of its own, and this is the largest.
         """
         if self.groups:
             return max(study.epsilon for study in self.groups.values())
@@ -289,7 +290,7 @@ class Study:
     def delta(self) -> float:
         """The sum of the deltas of the attributes whose privacy is approximate.
 
-        With groups it is the largest sum.
+        With groups, each group has a sum of its own, and this is the largest.
         """
         if self.groups:
             return max(study.delta for study in self.groups.values())

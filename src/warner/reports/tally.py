@@ -143,8 +143,9 @@ class Tally:
     def row_counts(self) -> np.ndarray:
         """The number of times that every row of the mechanism's channel occurred, int64 (m,).
 
-        A report counts in one row, except where the tally keeps the parts of reports. A report of K
-        bits, for example, counts in K of 2K rows.
+        The channel has m rows. Most often every row stands for one report, so a report counts
+        once. Some tallies count the parts of reports instead. For reports of K bits there can be
+        2K rows: "bit j is 1" and "bit j is 0", for each j. A report then counts in K of them.
         """
         return self.kind.row_counts(self.counts, self.n)
 

@@ -118,7 +118,8 @@ class Solution:
     def has_posterior_intervals(self) -> bool:
         """Whether intervals for the population are made of posterior draws by default.
 
-        A posterior takes each report as that of another person.
+        It is False where one person sent several reports. The posterior assumes that each report
+        is of a different person.
         """
         return self.fit.by_draws and self.reports_per_person == 1
 
