@@ -66,3 +66,10 @@ def test_a_hundred_thousand_values() -> None:
     others = np.delete(shares, 77)
     # The sum over all values of the squared error is the theory's, within five standard errors.
     assert np.mean(others**2) == pytest.approx(error**2, rel=0.05)
+
+
+def test_a_plan_ranks_it_between_subset_selection_and_hadamard_response() -> None:
+    plan = warner.plan(Integers(1, 3000), 2.0, loss="l2", n=10**5)
+    names = [result.name for result in plan.results]
+    order = [names.index(name) for name in ("SubsetSelection", "ProjectiveGeometry")]
+    assert order[0] < order[1] < names.index("HadamardResponse")
