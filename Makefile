@@ -35,8 +35,10 @@ endif
 demo: $(READY)
 	@$(BIN)/warner demo
 
+# Several hundred processes import the package, so what is compiled is kept, outside the tree.
 test: $(READY)
-	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+	@env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath $(VENV))/compiled \
+	  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 attack: $(READY)
 	@$(BIN)/python -m tests.attack $(ATTACK)
@@ -64,6 +66,7 @@ bench/.venv/.ready: bench/requirements.lock pyproject.toml
 docs: $(READY)
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/python docs/make_changelog.py
+	$(BIN)/python docs/make_data.py
 	$(BIN)/python docs/examples.py README.md
 
 # The lock carries no index address; uv is needed only here.

@@ -29,7 +29,8 @@ def _script(name: str) -> ModuleType:
     return module
 
 
-examples, make_cli, make_changelog = map(_script, ("examples", "make_cli", "make_changelog"))
+_SCRIPTS = ("examples", "make_cli", "make_changelog", "make_data")
+examples, make_cli, make_changelog, make_data = map(_script, _SCRIPTS)
 MODULES = ["warner", *(m.name for m in pkgutil.walk_packages(warner.__path__, "warner."))]
 
 
@@ -130,3 +131,7 @@ def test_the_manual_is_current() -> None:
 
 def test_the_changelog_has_every_fragment() -> None:
     assert (ROOT / "CHANGELOG.md").read_text() == make_changelog.changelog(), "run 'make docs'"
+
+
+def test_the_page_of_the_data_sets_is_current() -> None:
+    assert (ROOT / "docs" / "papers" / "data.md").read_text() == make_data.page(), "run 'make docs'"

@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -48,7 +49,10 @@ def write_tallies(tallies: dict[str, Tally], path: str, group: str | None = None
         click.echo(dump_tallies(tallies), nl=False)
     else:
         save_tallies(tallies, path)
-    counted = plural(next(iter(tallies.values())).n, "report", "reports")
+    first = next(iter(tallies.values()))
+    counted = plural(first.n, "report", "reports")
+    if first.reports_per_person > 1:
+        counted += f", up to {first.reports_per_person:,} of one person"
     click.echo(counted if group is None else f"{group}: {counted} in {path}", err=True)
 
 
@@ -259,9 +263,12 @@ def require_study(file: files.ReportFile, study: Study, together: bool) -> files
     """The report file, refused where its headers are not those of the study.
 
     Headers are compared as text. No mechanism is built from a header that was not expected. Where
-    the study has groups, the file must be of the group that it names.
+    the study has groups, the file must be of the group that it names. Reports that devices sent one
+    by one do not say how many one person sends; the study does.
     """
     own = _study_of(file, study)
+    most = max(file.reports_per_person, own.rows_per_person)
+    file = replace(file, reports_per_person=most)
     known: dict[str, Mechanism] = dict(own.mechanisms)
     if together and len(known) > 1 and len(file.headers) == 1:
         # Reports of PerAttribute that were written as one attribute.
@@ -287,20 +294,23 @@ def _headers(study: Study) -> dict[str, object]:
     return {name: m.header for name, m in study.mechanisms.items()}
 
 
-def mechanisms_of(path: str) -> tuple[dict[str, Mechanism], bool]:
-    """The mechanisms in a study, report or tally file, and whether its reports are simulated.
+def mechanisms_of(path: str) -> tuple[dict[str, Mechanism], bool, int]:
+    """The mechanisms in a study, report or tally file, and what it says about its reports.
 
-    Those of a study with groups are called "group: attribute".
+    It is whether they are simulated, and the most reports of one person. The mechanisms of a study
+    with groups are called "group: attribute".
     """
     suffix = Path(path).suffix
     if files.is_report_file(path):
         opened = files.open_reports(path)
-        return opened.mechanisms, opened.simulation
+        return opened.mechanisms, opened.simulation, opened.reports_per_person
     if suffix == ".json" and _is_tally_file(path):
         tallies = load_tallies(path)
         mechanisms = {name: from_header(t.header) for name, t in tallies.items()}
-        return mechanisms, any(t.simulated for t in tallies.values())
-    return grouped_mechanisms(Study.load(path)), False
+        most = max(t.reports_per_person for t in tallies.values())
+        return mechanisms, any(t.simulated for t in tallies.values()), most
+    study = Study.load(path)
+    return grouped_mechanisms(study), False, study.rows_per_person
 
 
 def grouped_mechanisms(study: Study) -> dict[str, Mechanism]:

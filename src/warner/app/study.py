@@ -2,6 +2,8 @@
 
 title = "Education in Adult"
 budget = 2.0                      # optional: the most that one person may spend on all attributes
+# rows_per_person = 7             # the answers have up to seven rows of one person, such as one a
+                                  # day; epsilons and the budget are of all these rows together
 
 # An attribute has one of
 #   values = ["a", "b"], integers = [0, 120], interval = { low = 0, high = 1, bins = 64 },
@@ -84,7 +86,7 @@ from warner.domains import Domain, Product
 from warner.io.read_answers import answer_columns
 from warner.mechanisms import Mechanism
 from warner.mechanisms.per_attribute import PerAttribute
-from warner.privacy.composition import add_up, side_by_side
+from warner.privacy.composition import add_up, compose, side_by_side
 from warner.privacy.guarantees import Guarantee
 from warner.reports.reports import Reports
 
@@ -106,6 +108,8 @@ class Study:
     Attributes:
         title: free text.
         budget: the most one person may spend in all, or None.
+        rows_per_person: the most rows of answers of one person. A mechanism is for one row, and
+            epsilon, delta and the guarantee are of that many rows.
         groups: {name: the study that the people of this group answer}; {} without groups.
         group_column: the public column of the answers that names a person's group.
 
@@ -123,6 +127,7 @@ class Study:
         stated = _validated(data)
         self.title: str = stated.title
         self.budget: float | None = stated.budget
+        self.rows_per_person: int = stated.rows_per_person or 1
         self._data: dict[str, Any] = stated.model_dump(exclude_none=True)
         self.group_column: str = (
             GROUP_COLUMN if stated.group_column is None else stated.group_column
@@ -154,7 +159,7 @@ class Study:
     def _built(self, name: str, spec: Any) -> Mechanism:
         """The mechanism of an attribute, or of attributes that are randomised together."""
         place = f"joint {name}" if name in self._joint else f"attributes.{name}"
-        return built(place, spec, self._joint.get(name))
+        return built(place, spec, self._joint.get(name), self.rows_per_person)
 
     def _set_groups(self, groups: list[Any]) -> None:
         """Make the study of each group: the common tables with what the group changes."""
@@ -271,10 +276,11 @@ class Study:
 
     @property
     def epsilon(self) -> float:
-        """The nats that a person spends who answers every question.
+        """The privacy budget in nats of a person who answers every question.
 
-        It is the sum over the attributes, for the two most distant values of each. With groups it
-        is the largest sum.
+        It is the sum of the epsilons of the attributes, over all rows of one person. Where privacy
+        is metric, the epsilon of an attribute is that of its two most distant values. With groups,
+        each group has a sum of its own, and this is the largest.
         """
         if self.groups:
             return max(study.epsilon for study in self.groups.values())
@@ -284,7 +290,7 @@ class Study:
     def delta(self) -> float:
         """The sum of the deltas of the attributes whose privacy is approximate.
 
-        With groups it is the largest sum.
+        With groups, each group has a sum of its own, and this is the largest.
         """
         if self.groups:
             return max(study.delta for study in self.groups.values())
@@ -292,7 +298,14 @@ class Study:
 
     def _parts(self) -> dict[str, Guarantee]:
         """The guarantee of each attribute, for any two values."""
-        return {name: m.guarantee.between_any_values() for name, m in self.mechanisms.items()}
+        return {name: part.between_any_values() for name, part in self._guarantees().items()}
+
+    def _guarantees(self) -> dict[str, Guarantee]:
+        """The guarantee of each attribute, of all rows of one person."""
+        return {
+            name: compose([m.guarantee] * self.rows_per_person)
+            for name, m in self.mechanisms.items()
+        }
 
     @property
     def guarantee(self) -> Guarantee:
@@ -302,7 +315,7 @@ class Study:
         value in each of those attributes is protected at the sum of the epsilons. ``sensitive``
         then holds (attribute, value) pairs.
         """
-        found: Guarantee = side_by_side({name: m.guarantee for name, m in self.mechanisms.items()})
+        found: Guarantee = side_by_side(self._guarantees())
         return found
 
     @property
@@ -339,9 +352,11 @@ class Study:
             group: {a: m.header for a, m in study.mechanisms.items()}
             for group, study in self.by_group.items()
         }
-        known = (
+        known: dict[str, Any] = (
             {"group_column": self.group_column, "groups": headers} if self.groups else headers[None]
         )
+        if self.rows_per_person > 1:
+            known = {"rows_per_person": self.rows_per_person, "attributes": known}
         return hashlib.sha256(canonical(known).encode()).hexdigest()
 
     def to_json(self) -> str:

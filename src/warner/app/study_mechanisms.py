@@ -19,13 +19,14 @@ from warner.mechanisms import Mechanism, Repeated
 MECHANISMS = {name: cls for name, cls in _ALL.items() if cls.is_of_studies}
 
 
-def built(place: str, spec: Any, domain: Domain | None = None) -> Mechanism:
-    """The mechanism of one table.
+def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) -> Mechanism:
+    """The mechanism of one table, for one row of answers.
 
     Args:
         place: the name of the table, for errors.
         spec: the validated table of an attribute or of attributes together.
         domain: of attributes together; None for the domain that the table states.
+        rows: the most rows of answers of one person, who spends the stated budget on all of them.
     """
     for key in ("mechanism", "epsilon"):
         if getattr(spec, key) is None:
@@ -37,7 +38,7 @@ def built(place: str, spec: Any, domain: Domain | None = None) -> Mechanism:
     options = dict(spec.model_extra or {})
     keys, tags = getattr(spec, "keys", None), getattr(spec, "tags", None)
     _check_options(place, spec.mechanism, cls, options, keys, tags)
-    times = spec.reports or 1
+    times = rows * (spec.reports or 1)
     try:
         return _several(
             cls.from_study(

@@ -148,6 +148,16 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
         __config__=ConfigDict(extra="forbid"),
         title=(StrictStr, ""),
         **limits,
+        rows_per_person=(
+            StrictInt | None,
+            Field(
+                None,
+                ge=1,
+                le=LARGEST_PARTS,
+                description="the most rows of answers of one person, such as one a day; the "
+                "epsilons are of all of them together",
+            ),
+        ),
         attributes=(dict[str, attribute], Field(min_length=1)),  # type: ignore[valid-type]
         joint=together,
         group_column=(

@@ -147,7 +147,9 @@ def show_estimate(
     if rows:
         out.print(table(columns, rows))
         out.print(_about_intervals(result.interval_kind(target), target))
-    if result.fit.mean is not None or (result.fit.by_draws and result.domain.points is not None):
+    if result.fit.mean is not None or (
+        result.has_posterior_intervals and result.domain.points is not None
+    ):
         out.print(_means(result, level))
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
     unique = "" if result.unique is None else f"\nThe maximum is {result.unique}."
@@ -174,6 +176,9 @@ def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:
 def _title(result: Estimate) -> str:
     """The first line of a table: attribute, number of reports, method."""
     reports = plural(result.n, "report", "reports")
+    if result.reports_per_person > 1:
+        people = plural(result.data.least_people, "person", "people")
+        reports += f" of {people} or more"
     return f"{result.attribute or 'value'}: {reports}, {result.method}"
 
 

@@ -377,6 +377,44 @@ class LikelihoodOperator(ABC):
             )
         )
 
+    def simulate_people(
+        self, theta: FloatArray, n: int, per_person: int, rng: np.random.Generator
+    ) -> tuple[LikelihoodOperator, FloatArray]:
+        """A simulated tally of n reports, where every person sends several of one value.
+
+        Among all people who send that many reports of any values, the shares of such people's
+        reports vary most.
+
+        Args:
+            theta: (K,) the distribution from which the people's values are drawn.
+            n: number of reports.
+            per_person: reports of one person; the last person sends the rest.
+
+        Returns:
+            An operator and the frequencies of its rows.
+
+        Raises:
+            ArgumentError: the rows are those of observed reports alone.
+        """
+        people, rest = divmod(n, per_person)
+        values = per_person * rng.multinomial(people, theta)
+        if rest:
+            values = values + rest * rng.multinomial(1, theta)
+        return self.simulate_tally(theta, n, rng, values)
+
+    def part_of_values(self, theta: FloatArray, variance: FloatArray) -> FloatArray:
+        """An upper bound (K,) of the part of the inverse's variance that is due to the values.
+
+        The inverse is unbiased for every value, so of one mechanism the part is exactly
+        theta - theta^2. The rest is the noise of the mechanism. Of several mechanisms together the
+        bound is the whole variance, if nothing better is known.
+
+        Args:
+            theta: (K,) shares, each by itself.
+            variance: (K,) of the inverse at these shares, per report.
+        """
+        return theta - theta**2 if len(self.groups()) == 1 else variance
+
     # What the reports say about
 
     def support_law(self) -> SupportLaw | None:

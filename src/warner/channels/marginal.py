@@ -80,6 +80,9 @@ class SummedChannel(Channel):
     def influence(self, c: FloatArray) -> FloatArray:
         return self.channel.influence(lifted(c, self._sizes, self._keep))
 
+    def part_of_values(self, theta: FloatArray, variance: FloatArray) -> FloatArray:
+        return theta - theta**2 if len(self.channel.groups()) == 1 else variance
+
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         law = self.channel.support_law()
         if self.channel.rows_are_bit_sums and law is not None:

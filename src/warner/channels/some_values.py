@@ -132,6 +132,11 @@ class SomeValues(LikelihoodOperator):
             people[self.values] = values
         return self._of(self.inner.simulate_tally(self._whole(theta), n, rng, people))
 
+    def simulate_people(
+        self, theta: FloatArray, n: int, per_person: int, rng: np.random.Generator
+    ) -> tuple[LikelihoodOperator, FloatArray]:
+        return self._of(self.inner.simulate_people(self._whole(theta), n, per_person, rng))
+
     def groups(self) -> tuple[LikelihoodOperator, ...]:
         return self._each(self.inner.groups())
 

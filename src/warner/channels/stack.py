@@ -191,6 +191,24 @@ class StackedRows(LikelihoodOperator):
         stack = stacked([channel for channel, _ in parts], self._group_sizes, self.equal)
         return stack, stack.stack([w for _, w in parts])
 
+    def simulate_people(
+        self, theta: FloatArray, n: int, per_person: int, rng: np.random.Generator
+    ) -> tuple[LikelihoodOperator, FloatArray]:
+        """Every group's own simulated tally. All reports of a person are in one group."""
+        parts = [
+            channel.simulate_people(theta, reports, per_person, rng)
+            for channel, reports in zip(self.channels, self._group_sizes, strict=True)
+        ]
+        stack = stacked([channel for channel, _ in parts], self._group_sizes, self.equal)
+        return stack, stack.stack([w for _, w in parts])
+
+    def part_of_values(self, theta: FloatArray, variance: FloatArray) -> FloatArray:
+        """The sum over the groups g of mixture_g^2 n / n_g (theta - theta^2)."""
+        if self.is_inverted_together:
+            return variance
+        scale = self._mixture**2 * (self.people.sum() / self.people)[:, None]
+        return np.asarray(scale.sum(axis=0) * (theta - theta**2))
+
     # The unbiased inverse
 
     @cached_property

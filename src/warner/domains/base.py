@@ -67,7 +67,8 @@ class Domain(ABC):
             (n,) int64, each in 0..K-1.
 
         Raises:
-            ValuesError: an answer outside the domain. The message has its position and kind alone.
+            ValuesError: an answer outside the domain. The message states its position and its
+                type, such as "a string", but not the answer.
             EmptyError: no answers.
             ArgumentTypeError: not a list of answers.
         """
@@ -171,7 +172,10 @@ class Domain(ABC):
 
     @property
     def placeholders(self) -> Mapping[str, int]:
-        """The index of each value that a device sends in place of an answer, by its label."""
+        """The placeholders of the domain, as {label: index}; {} where it has none.
+
+        A device sends a placeholder in place of an answer, for example of a secret one.
+        """
         return {}
 
     @property

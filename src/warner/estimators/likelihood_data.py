@@ -21,6 +21,7 @@ class LikelihoodData:
         n: number of reports.
         domain: the K values.
         simulated: whether the reports were made with a generator that can be repeated.
+        reports_per_person: the most reports of different values that one person sent.
     """
 
     channel: LikelihoodOperator
@@ -28,6 +29,12 @@ class LikelihoodData:
     n: int
     domain: Domain
     simulated: bool = False
+    reports_per_person: int = 1
+
+    @property
+    def least_people(self) -> int:
+        """The least number of people that can have sent the n reports."""
+        return -(-self.n // self.reports_per_person)
 
     def restricted(self, index: IntArray) -> LikelihoodData:
         """The same reports where only some values are possible: all others have share 0.

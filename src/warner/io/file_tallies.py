@@ -56,6 +56,14 @@ def tally_file(
         ReportError: a report that its mechanism cannot have sent.
     """
     file = path if isinstance(path, ReportFile) else open_reports(path)
+    counted = _counted(file, progress, ways, keep_reports)
+    return {name: tally.per_person(file.reports_per_person) for name, tally in counted.items()}
+
+
+def _counted(
+    file: ReportFile, progress: Progress | None, ways: int | None, keep_reports: bool
+) -> dict[str, Tally]:
+    """The counts of a file, in the way that suits its format and mechanisms."""
     if file.known is None:
         _require_affordable(file)
     if ways is not None:

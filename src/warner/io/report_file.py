@@ -25,7 +25,7 @@ from warner.io.formats import report_format
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.reports import Reports
 from warner.reports.schema import smallest_dtype
-from warner.reports.tally import require_same
+from warner.reports.tally import MOST_PER_PERSON, require_same
 
 SCHEMA = 1  # of headers of report files
 
@@ -43,6 +43,7 @@ class ReportFile:
         end: the last entry of the file, with the number of reports ``n``.
         simulation: whether the reports were made with a generator that can be repeated.
         group: the group that all people in the file belong to; None where none is named.
+        reports_per_person: the most reports of each attribute that one person sent.
         known: {attribute: mechanism}, with which the headers were compared; None where they were
             not, so that the file alone names its mechanisms.
     """
@@ -53,6 +54,7 @@ class ReportFile:
     end: dict[str, Any]
     simulation: bool
     group: str | None = None
+    reports_per_person: int = 1
     known: Mapping[str, Mechanism] | None = None
 
     @cached_property
@@ -208,7 +210,12 @@ def open_reports(path: str) -> ReportFile:
     if group is not None and (not isinstance(group, str) or not can_name_a_file(group)):
         rule = "names a group that no file can be named after"
         raise FileError(message(path, rule, show(group), "Fetch the file again"))
-    return ReportFile(path, form, head["attributes"], end, bool(head.get("simulation")), group)
+    most = head.get("reports_per_person", 1)
+    if type(most) is not int or not 1 <= most <= MOST_PER_PERSON:
+        rule = f"must state at most {MOST_PER_PERSON} reports of one person"
+        raise FileError(message(path, rule, show(most), "Was it written by warner?"))
+    simulation = bool(head.get("simulation"))
+    return ReportFile(path, form, head["attributes"], end, simulation, group, most)
 
 
 def _parsed(path: str, text: bytes, rule: str) -> Any:

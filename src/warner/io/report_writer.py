@@ -21,7 +21,7 @@ import numpy as np
 
 from warner._core.atomic_files import whole_file
 from warner._core.canonical_json import canonical
-from warner._core.checks import legible, show
+from warner._core.checks import integer, legible, show
 from warner._core.errors import ArgumentError, EmptyError, MismatchError, message
 from warner._core.sampling import Source
 from warner._core.shuffle import Pieces, Shuffle, rows_at_a_time
@@ -33,6 +33,7 @@ from warner.io.formats import output_format
 from warner.io.report_file import SCHEMA
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.reports import Reports, columns_of
+from warner.reports.tally import MOST_PER_PERSON
 
 _ROW_GROUP = 2**20  # rows
 
@@ -55,6 +56,8 @@ class ReportWriter:
             system's randomness.
         group: the group that all these people belong to, where a study has groups. It is public,
             and the file names it.
+        reports_per_person: the most reports of each attribute that one person sent; see
+            :meth:`warner.reports.tally.Tally.per_person`. The file states it.
 
     Raises:
         ArgumentError: another suffix, names of attributes that make equal names of columns, or a
@@ -78,8 +81,10 @@ class ReportWriter:
         keep_order: bool = False,
         rng: np.random.Generator | None = None,
         group: str | None = None,
+        reports_per_person: int = 1,
     ) -> None:
         self._mechanisms = dict(mechanisms)
+        self._most = integer("reports_per_person", reports_per_person, 1, MOST_PER_PERSON)
         if group is not None and not can_name_a_file(group):
             raise ArgumentError(message("group", FILE_NAME_RULE, show(group)))
         self._group = group
@@ -153,6 +158,7 @@ class ReportWriter:
                 "schema": SCHEMA,
                 "simulation": self._marked or bool(self._simulated),
                 **({} if self._group is None else {"group": self._group}),
+                **({"reports_per_person": self._most} if self._most > 1 else {}),
                 "attributes": {a: m.header for a, m in self._mechanisms.items()},
             }
             # Not sorted: the order of attributes is that of columns.
@@ -225,13 +231,14 @@ def write_reports(
     keep_order: bool = False,
     rng: np.random.Generator | None = None,
     group: str | None = None,
+    reports_per_person: int = 1,
 ) -> None:
     """Write reports in memory to a file, in random order, whole or not at all.
 
     Args:
         reports: {attribute: reports} of the same people in the same order; one Reports is written
             as the attribute ``value``.
-        path, simulation, keep_order, rng, group: as in :class:`ReportWriter`.
+        path, simulation, keep_order, rng, group, reports_per_person: as in :class:`ReportWriter`.
 
     Raises:
         ArgumentError, MismatchError, ReportError: as in :class:`ReportWriter`.
@@ -240,6 +247,12 @@ def write_reports(
     named = {"value": reports} if isinstance(reports, Reports) else reports
     mechanisms = {a: from_header(r.header) for a, r in named.items()}
     with ReportWriter(
-        path, mechanisms, simulation, keep_order=keep_order, rng=rng, group=group
+        path,
+        mechanisms,
+        simulation,
+        keep_order=keep_order,
+        rng=rng,
+        group=group,
+        reports_per_person=reports_per_person,
     ) as writer:
         writer.write(named)

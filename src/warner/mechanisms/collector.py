@@ -186,7 +186,14 @@ class Collector(Description):
         return self.channel(), tally.row_counts, self.domain
 
     def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:
-        """The channel of the distinct reports that a tally keeps, given as bytes (m, width).
+        """The channel whose rows are the given reports.
+
+        Args:
+            rows: uint8 (m, bytes), the distinct reports that a tally keeps, as in ``tally.rows``. A
+                row of the array has the bytes of one report.
+
+        Returns:
+            The channel (m, K). Its row i is proportional to Pr(report i | value).
 
         Raises:
             MismatchError: a mechanism whose tallies keep no reports.

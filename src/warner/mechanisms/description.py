@@ -131,8 +131,9 @@ class Description(ABC):
         """The guarantee that this mechanism would give at another epsilon.
 
         Args:
-            epsilon: nats, between values ``distance_unit`` apart, as ``requested`` is. A metric
-                guarantee is per unit of distance: this is the only place that converts.
+            epsilon: in nats, with the meaning of ``requested``. Where privacy is metric, it is for
+                two values that are ``distance_unit`` apart. The guarantee that is returned then
+                states epsilon / ``distance_unit``, the nats per unit of distance.
         """
         return self.guarantee.with_epsilon(epsilon, self.distance_unit)
 

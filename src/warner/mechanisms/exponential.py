@@ -45,17 +45,21 @@ class Exponential(Mechanism):
 
         Pr(z | x) = exp(-epsilon d(x, z) / 2) / sum_z' exp(-epsilon d(x, z') / 2)
 
-    The privacy is not tight: numerators spend half of epsilon, and denominators spend less than the
-    other half. ``epsilon`` is the exact budget, and ``requested`` is the argument. For 4 x 4 cells
-    at 0.5 the exact budget is 0.377.
+    The argument epsilon is an upper bound that is not reached. Let x and x' be two values. Their
+    numerators differ by at most epsilon d(x, x') / 2 nats, and their denominators by less. The
+    attribute ``epsilon`` is the exact budget, and ``requested`` is the argument. For 4 x 4 cells
+    and the argument 0.5, the exact budget is 0.377.
 
     Args:
-        domain: Integers, Grid or Points, of up to 1024 values at 2^16 different distances.
+        domain: Integers, Grid or Points, of at most 1024 values. The pairs of values have at most
+            2^16 different distances.
         epsilon: an upper bound of the nats per unit of distance.
 
     Raises:
         ArgumentTypeError: values without coordinates.
-        BudgetError: more than 1200 nats across the domain, or values less than 1e-9 nats apart.
+        ArgumentError: too many values, or too many different distances.
+        BudgetError: more than 1200 nats between the two most distant values, or less than 1e-9
+            nats between the two closest.
 
     Source: McSherry, Talwar (2007); [P4 sec IX-C].
 

@@ -172,8 +172,10 @@ class SquareWave(Window):
         w / M = 2b / (1 + 2b),   b = (epsilon e - e + 1) / (2 e (e - 1 - epsilon))
         with e = exp(epsilon)
 
-    This width maximises a bound of the mutual information between a number and its report.
-    ``Window`` has the probabilities.
+    A report is one of M cells. A window of w cells stands at the position of the number. Each cell
+    inside has e times the probability of each cell outside. The formula is for the width w, which
+    is rounded to an integer. It maximises a bound of the mutual information between a number and
+    its report. The docstring of the base class ``Window`` states the probabilities.
 
     Args:
         domain: Integers or Interval. The device does not see the bins of an Interval.
@@ -203,7 +205,10 @@ class Piecewise(Window):
 
         w / M = 1 / (exp(epsilon / 2) + 1)
 
-    This width minimises the variance of the mean. ``Window`` has the probabilities.
+    A report is one of M cells. A window of w cells stands at the position of the number. Each cell
+    inside has exp(epsilon) times the probability of each cell outside. The formula is for the width
+    w, which is rounded to an integer. It minimises the variance of the mean. The docstring of the
+    base class ``Window`` states the probabilities.
 
     Args:
         domain: Integers or Interval. The device does not see the bins of an Interval.

@@ -200,7 +200,15 @@ class Repeated(Combined):
         return Tally(self.header, DistinctReports(), total, int(total.sum()), kept)
 
     def report_channel(self, rows: np.ndarray) -> RepeatedRows:
-        """The channel of the tuples of reports that occur, given as bytes (m, width)."""
+        """The channel whose rows are the given tuples of reports.
+
+        Args:
+            rows: uint8 (m, bytes), the distinct tuples that occur, as in ``tally.rows``. A row of
+                the array has the bytes of all reports of one person.
+
+        Returns:
+            The channel (m, K). Its row i is proportional to Pr(tuple i | value).
+        """
         columns = columns_of(self.schema, rows)
         self.schema.check(columns)
         split = self.schema.split(columns)

@@ -30,12 +30,13 @@ def bias_variance(truth: Any, estimates: Any, unbiased: bool = False) -> BiasVar
 
         error = (1/R) sum_r |p_r - truth|^2 = |mean(p) - truth|^2 + (1/R) sum_r |p_r - mean(p)|^2
 
-    Of R runs, the squared bias is too large by V / R on average and the variance V too small by as
-    much. The unbiased version moves V / R from one to the other; the sum is the same:
+    The first term is the squared bias, and the second is the variance. Let V be the true variance
+    of one estimate. On average, the first term is too large by V / R, and the second is too small
+    by V / R. ``unbiased=True`` corrects both terms, and their sum stays the same:
 
-        variance = R / (R - 1) times the above,   squared bias = error - variance
+        variance = R / (R - 1) times the second term,   squared bias = error - variance
 
-    An unbiased squared bias can be negative, which says that R runs do not show a bias.
+    The corrected squared bias can be negative. The R runs then give no evidence of a bias.
 
     Args:
         truth: (K,) a distribution.

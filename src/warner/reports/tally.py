@@ -20,8 +20,9 @@ import numpy as np
 
 from warner._core.atomic_files import read_whole, write_whole
 from warner._core.canonical_json import canonical
-from warner._core.checks import legible, show
+from warner._core.checks import integer, legible, show
 from warner._core.errors import (
+    ArgumentError,
     ArgumentTypeError,
     EmptyError,
     FileError,
@@ -32,7 +33,9 @@ from warner._core.text import unreadable
 from warner.reports.counting import count_rows
 from warner.reports.tally_kinds import TallyKind, tally_kind
 
-SCHEMA = 2  # 1 knows no marginal tables; a file without them is still written as 1
+SCHEMA = 3  # 1 knows no marginal tables, 2 no people with several reports; the lowest is written
+MOST_PER_PERSON = 10_000  # reports of one person, in all
+_SEVERAL = 3  # the schema of a tally of people with several reports
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +53,7 @@ class Tally:
         rows: the distinct reports, uint8 (m, bytes), of the kind DistinctReports; else None.
         simulated: whether the reports were made with a generator that can be repeated. Such
             reports protect nobody.
+        reports_per_person: the most reports that one person sent, see :meth:`per_person`.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
@@ -66,6 +70,7 @@ class Tally:
     n: int
     rows: np.ndarray | None = field(default=None, repr=False)
     simulated: bool = False
+    reports_per_person: int = 1
 
     def __post_init__(self) -> None:
         if not (
@@ -77,6 +82,8 @@ class Tally:
             and 0 <= self.n < 2**63
             and self._rows_fit()
             and type(self.simulated) is bool
+            and type(self.reports_per_person) is int
+            and 1 <= self.reports_per_person <= MOST_PER_PERSON
         ):
             rule = "needs a header, a kind, integer counts and n"
             remedy = "Make one with mechanism.tally(reports)"
@@ -102,7 +109,7 @@ class Tally:
             return NotImplemented
         require_same(self.header, other.header, "tallies")
         require_same_origin([self.simulated, other.simulated], "tallies")
-        n = self.n + other.n
+        n, most = self.n + other.n, max(self.reports_per_person, other.reports_per_person)
         if (
             self.rows is not None
             and other.rows is not None
@@ -111,11 +118,12 @@ class Tally:
             rows, counts = count_rows(
                 np.concatenate([self.rows, other.rows]), np.concatenate([self.counts, other.counts])
             )
-            return Tally(self.header, self.kind, counts, n, rows, self.simulated)
+            return Tally(self.header, self.kind, counts, n, rows, self.simulated, most)
         if self.kind != other.kind or self.counts.shape != other.counts.shape:
             got = f"{self.kind} and {other.kind}"
             raise MismatchError(message("tallies", "of different kinds do not add", got))
-        return Tally(self.header, self.kind, self.counts + other.counts, n, None, self.simulated)
+        counts = self.counts + other.counts
+        return Tally(self.header, self.kind, counts, n, None, self.simulated, most)
 
     def __radd__(self, other: object) -> Tally:
         return self if other == 0 else NotImplemented  # so that sum(tallies) works
@@ -135,8 +143,9 @@ class Tally:
     def row_counts(self) -> np.ndarray:
         """The number of times that every row of the mechanism's channel occurred, int64 (m,).
 
-        A report counts in one row, except where the tally keeps the parts of reports. A report of K
-        bits, for example, counts in K of 2K rows.
+        The channel has m rows. Most often every row stands for one report, so a report counts
+        once. Some tallies count the parts of reports instead. For reports of K bits there can be
+        2K rows: "bit j is 1" and "bit j is 0", for each j. A report then counts in K of them.
         """
         return self.kind.row_counts(self.counts, self.n)
 
@@ -156,13 +165,58 @@ class Tally:
         """
         return replace(self, simulated=True) if simulated and not self.simulated else self
 
+    def per_person(self, most: int) -> Tally:
+        """The same counts, where one person sent up to ``most`` reports of different values.
+
+        Such a person asks t values, for example the places of t days, each at epsilon / t. The
+        estimate is then of the shares of the values among all pairs of a person and an occasion.
+        It does not change. Its intervals count people: the values of one person can be alike, so
+        n reports say as little about a population as those of n / t people.
+
+        The number is the largest of any person, over all tallies that are estimated together. A sum
+        of tallies keeps the largest number of its parts. Where the parts are of the same people,
+        state the number for the sum: ``sum(days).per_person(7)``.
+
+        For t reports of the *same* value, use Repeated.
+
+        Args:
+            most: t, at least the number that was stated before.
+
+        Returns:
+            Tally: with ``reports_per_person`` = t.
+
+        Raises:
+            ArgumentError: less than 1, less than before, or more than 10,000.
+
+        Source: [P1 sec 5.4]; [P2 sec 7]; METHODS 3.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> place = RandomizedResponse(Categorical(["home", "work"]), 1.0 / 2)
+        >>> days = [place.tally(place.randomize(["home"] * 50 + ["work"] * 50)) for _ in range(2)]
+        >>> sum(days).per_person(2).reports_per_person
+        2
+        """
+        integer("reports_per_person", most, 1, MOST_PER_PERSON)
+        if most < self.reports_per_person:
+            remedy = "State the most reports of one person"
+            rule = f"must be at least {self.reports_per_person}, which was stated before"
+            raise ArgumentError(message("reports_per_person", rule, str(most), remedy))
+        return replace(self, reports_per_person=most)
+
+    @property
+    def file_schema(self) -> int:
+        """The lowest schema of tally files that can hold this tally."""
+        return _SEVERAL if self.reports_per_person > 1 else self.kind.file_schema
+
     @property
     def digest(self) -> str:
         """The SHA-256 checksum of all attributes, as 64 hexadecimal digits.
 
         Equal tallies have equal digests.
         """
-        mark = ["simulated"] if self.simulated else []
+        mark: list[Any] = ["simulated"] if self.simulated else []
+        if self.reports_per_person > 1:
+            mark.append(self.reports_per_person)
         shape = list(self.counts.shape)
         text = canonical([self.header, self.kind.name, shape, self.n, *mark]).encode()
         rows = b"" if self.rows is None else self.rows.tobytes()
@@ -177,6 +231,11 @@ class Tally:
             "counts": self.counts.ravel().tolist(),
             "n": self.n,
             **({"simulated": True} if self.simulated else {}),
+            **(
+                {"reports_per_person": self.reports_per_person}
+                if self.reports_per_person > 1
+                else {}
+            ),
             **({} if self.rows is None else {"rows": [row.tobytes().hex() for row in self.rows]}),
             "sha256": self.digest,
         }
@@ -195,7 +254,8 @@ class Tally:
                 packed = np.frombuffer(bytes.fromhex("".join(data["rows"])), np.uint8)
                 rows = packed.reshape(len(data["rows"]), -1)
             kind, mark = tally_kind(data["kind"]), data.get("simulated", False)
-            tally = cls(data["header"], kind, counts, data["n"], rows, mark)
+            most = data.get("reports_per_person", 1)
+            tally = cls(data["header"], kind, counts, data["n"], rows, mark, most)
             intact = tally.digest == data["sha256"] and data["shape"] == list(counts.shape)
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
             intact = False
@@ -253,7 +313,7 @@ def dump_tallies(tallies: Mapping[str, Tally]) -> str:
     named = {name: t.to_json() for name, t in tallies.items()}
     data = {
         "format": "warner-tally",
-        "schema": max((t.kind.file_schema for t in tallies.values()), default=1),
+        "schema": max((t.file_schema for t in tallies.values()), default=1),
         "attributes": named,
         "sha256": hashlib.sha256(canonical(named).encode()).hexdigest(),
     }

@@ -213,10 +213,15 @@ def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:
         Association: V in [0, 1], a float with a method ``interval``.
 
     Raises:
-        ArgumentError: not two attributes of the domain, bit sums instead of whole reports, or too
-            many possible reports.
+        ArgumentError: not two attributes of the domain, bit sums instead of whole reports, too
+            many possible reports, or several reports of one person.
         EmptyError: fewer than two reports.
     """
+    if data.reports_per_person > 1:
+        rule = "needs people who send one report each"
+        got = f"up to {data.reports_per_person} reports of one person"
+        remedy = "Take metrics.cramers_v of the estimated shares, which is too large"
+        raise ArgumentError(message("cramers_v", rule, got, remedy))
     domain = data.domain
     keep = positions(domain, [first, second], least=2)
     if data.n < 2:

@@ -209,7 +209,9 @@ def _title(
     about = f"{shown}: {100 * level:.4g} % interval for the {target}{more}"
     if not _bounded(estimate, target):
         about = "no intervals: different distributions make the same reports"
-    lines = [f"{estimate.n:,} reports, {estimate.method}", caption, about]
+    several = estimate.reports_per_person > 1
+    people = f" of {estimate.data.least_people:,} people or more" if several else ""
+    lines = [f"{estimate.n:,} reports{people}, {estimate.method}", caption, about]
     wrapped = [part for line in lines for part in textwrap.wrap(line, _CAPTION)]
     name = _heading(estimate.attribute or "estimated shares")
     return _altair().TitleParams(name, subtitle=wrapped, anchor="start", frame="group", offset=12)

@@ -39,6 +39,7 @@ class Estimate(Solution):
             attributes.
         domain: the K values.
         n: number of reports.
+        reports_per_person: the most reports of different values that one person sent.
         estimator: the estimator; ``method`` is its name, as Python code.
         status: how the estimator ended. Its text says what to do.
         gap: nats per report by which the log-likelihood of another distribution can be larger, at
@@ -57,7 +58,11 @@ class Estimate(Solution):
 
     def __repr__(self) -> str:
         gap = "" if self.gap is None else f", gap={self.gap:.2g}"
-        about = f"{self.method}, K={self.domain.size}, n={self.n}, status={self.status.name}"
+        several = self.reports_per_person > 1
+        people = f" of {self.data.least_people} people or more" if several else ""
+        about = (
+            f"{self.method}, K={self.domain.size}, n={self.n}{people}, status={self.status.name}"
+        )
         return f"Estimate({about}{gap})"
 
     def interval(
@@ -89,7 +94,8 @@ class Estimate(Solution):
                   :func:`warner.results.intervals.posterior`;
                 - None, which is ``"posterior"`` if the target is the population and the estimator
                   has a posterior whose intervals keep their level, as LogSpline has. Otherwise it
-                  is ``"wald"``, widened to include the estimate.
+                  is ``"wald"``, widened to include the estimate, as it is where a person sent
+                  several reports.
 
             weights: (r, K) for the r linear functions ``weights @ shares``, such as a marginal.
                 For ``"bootstrap"`` and ``"posterior"`` also a function (K,) -> (r,). Not for
@@ -345,7 +351,8 @@ class Estimate(Solution):
             - ``"estimate"``: its share;
             - ``"low"``, ``"high"``: the interval of :meth:`interval`; 0 and 1 where nothing
               bounds a share;
-            - ``"n"``: the number of people with this value, the share times n.
+            - ``"n"``: the number of people with this value, the share times n; of reports, where a
+              person sent several.
 
             The list is empty where only means were estimated.
         """

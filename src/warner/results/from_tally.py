@@ -33,7 +33,7 @@ def likelihood_data(
     The header of a tally names the mechanism, which gives the channel. Tallies of one mechanism are
     added. Tallies of different mechanisms or budgets on one domain are stacked: each person's
     report counts through the channel of the person's mechanism. A mechanism that nobody used is
-    skipped.
+    skipped. The reports per person are the most of any tally.
 
     Args:
         tally: one tally, or several.
@@ -77,8 +77,9 @@ def likelihood_data(
                 "Was the file altered?",
             )
         )
+    weights = counts / (tally.n * channel.rows_per_report)
     return LikelihoodData(
-        channel, counts / (tally.n * channel.rows_per_report), tally.n, domain, tally.simulated
+        channel, weights, tally.n, domain, tally.simulated, tally.reports_per_person
     )
 
 
@@ -162,4 +163,5 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Like
         )
     channel = stacked([part.channel for part in parts], [part.n for part in parts])
     weights, n = channel.stack([part.weights for part in parts]), sum(part.n for part in parts)
-    return LikelihoodData(channel, weights, n, parts[0].domain, parts[0].simulated)
+    most = max(part.reports_per_person for part in parts)
+    return LikelihoodData(channel, weights, n, parts[0].domain, parts[0].simulated, most)

@@ -42,6 +42,10 @@ def shares_given(
         shape: the number of keys, and the number V of values.
         z: the normal quantile of the level.
         respondents: whether the people's values are fixed, so that only the mechanism is random.
+
+    The variance that is due to the values counts t times, where one person sent up to t reports,
+    and not at all for respondents. Of several mechanisms together the whole variance counts t
+    times.
     """
     size = shape[1]
     if size == 1:
@@ -54,7 +58,10 @@ def shares_given(
     except IdentifiabilityError:
         return np.tile([0.0, 1.0], (size, 1))
     shares = plug[block]
-    test = _Test.of(moments, shares, data.n, z, respondents)
+    n, times = float(data.n), 0 if respondents else data.reports_per_person
+    if times > 1 and len(data.channel.groups()) > 1:
+        n, times = n / times, 1
+    test = _Test.of(moments, shares, n, z, times)
     # The interval is found where the key's share is clearly above 0.
     frequency = float(shares.sum())
     slopes = test.block_slope
@@ -64,9 +71,9 @@ def shares_given(
         test.block_at_zero
         + share * slopes
         - frequency**2
-        - respondents * frequency * (1 - frequency)
+        - (1 - times) * frequency * (1 - frequency)
     )
-    clear = moments.block > z * np.sqrt(np.maximum(variance, 0.0) / data.n)
+    clear = moments.block > z * np.sqrt(np.maximum(variance, 0.0) / n)
     centre = np.where(clear, test.total / np.where(clear, moments.block, 1.0), 0.5)
     ends = _outermost(test, centre)
     return np.where(clear[:, None], ends, np.array([0.0, 1.0]))
@@ -103,10 +110,11 @@ class _Test:
     block_slope: FloatArray
 
     @classmethod
-    def of(
-        cls, moments: BlockMoments, shares: FloatArray, n: int, z: float, respondents: bool
-    ) -> _Test:
-        """The test from the moments of one key with the estimated ``shares`` (V,) of its values."""
+    def of(cls, moments: BlockMoments, shares: FloatArray, n: float, z: float, times: int) -> _Test:
+        """The test from the moments of one key with the estimated ``shares`` (V,) of its values.
+
+        The variance that is due to the people's values counts ``times`` times.
+        """
         size, frequency = shares.size, float(shares.sum())
         # (V, V): the distribution of the key's other values, if the value itself has the share 0.
         rest = np.tile(shares, (size, 1))
@@ -124,7 +132,7 @@ class _Test:
         (gg, gg_slope), (gh, gh_slope), (hh, hh_slope) = (
             at_ends(moment) for moment in (moments.squares, moments.mixed, moments.block_squares)
         )
-        fixed = respondents * frequency
+        fixed = (1 - times) * frequency
         linear = gg_slope - 2 * gh - fixed
         square = hh - 2 * gh_slope + fixed
         # A numerator outside its range is taken at the nearest end, as in Wald's intervals.

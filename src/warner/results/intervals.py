@@ -72,7 +72,7 @@ def interval(
 
 def default_kind(solution: Solution, target: str) -> str:
     """The kind of intervals that is used if no kind is named."""
-    if solution.fit.by_draws and target == "population":
+    if solution.has_posterior_intervals and target == "population":
         return "posterior"
     return "wald" if solution.sums is None else solution.sums.kind
 
@@ -93,6 +93,11 @@ def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") 
     V_x is for people drawn independently from a population. With the target ``"respondents"`` the
     people's values are fixed, and only the mechanism is random. The variance is then
     V_x - theta_x (1 - theta_x). Limits are clipped to [0, 1].
+
+    Where one person sent up to t reports, V_x + (t - 1) theta_x (1 - theta_x) takes the place of
+    V_x for the population: the noise of n reports, and the values of n / t people. It is the
+    variance where all values of a person are alike, and an upper bound of it else. For several
+    mechanisms together see :meth:`warner.channels.LikelihoodOperator.part_of_values`.
 
     The intervals are around the unbiased estimate, whatever method made the point estimate. The
     level holds for each interval separately, not for all together. Where the unbiased estimate lies
@@ -116,25 +121,43 @@ def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") 
     plausible = project(centre)
     variance = data.channel.variance(plausible)
     # A report that only one value can make has variance 0 where nobody or everybody sent it. The
-    # share is then taken to be at least z^2 / (n + z^2) from 0 and from 1. For a binomial this
-    # gives the limits of Wilson's interval there. With noise it is negligible.
-    least = z**2 / (data.n + z**2)
+    # share is then taken to be at least z^2 / (n + z^2) from 0 and from 1, for n people. For a
+    # binomial this gives the limits of Wilson's interval there. With noise it is negligible.
+    independent = data.n / data.reports_per_person if target == "population" else data.n
+    least = z**2 / (independent + z**2)
     # Every value gets some share, so that the moments given the other values exist.
     spread = (1 - least) * plausible + least / plausible.size
     own = data.channel.inverse_moments(spread)[1]
     null = data.channel.variance_at_zero(spread)
-    if target == "respondents":
-        variance = variance - (plausible - plausible**2)
+    variance = _for_target(data, target, variance, plausible)
     for share, near in ((least, plausible < least), (1 - least, plausible > 1 - least)):
         there = (1 - share) * null + share * own - share**2
-        if target == "respondents":
-            there = there - (share - share**2)
+        there = _for_target(data, target, there, np.full(plausible.size, share))
         variance = np.where(near, np.maximum(variance, there), variance)
     variance = np.maximum(variance, 0.0)
     half = z * np.sqrt(variance / data.n)
     centre = np.clip(centre, 0.0, 1.0)
     limits: np.ndarray = np.clip(np.stack([centre - half, centre + half], axis=1), 0.0, 1.0)
     return limits
+
+
+def _for_target(
+    data: LikelihoodData, target: str, variance: np.ndarray, shares: np.ndarray
+) -> np.ndarray:
+    """The variance (K,) per report around the target, from that of independent people.
+
+    Args:
+        data: the channel and the reports per person.
+        target: ``"population"`` or ``"respondents"``.
+        variance: (K,) of the inversion, where each report is of another person.
+        shares: (K,) at which it was taken.
+    """
+    if target == "respondents":
+        return np.asarray(variance - (shares - shares**2))
+    if data.reports_per_person == 1:
+        return variance
+    more = data.reports_per_person - 1
+    return np.asarray(variance + more * data.channel.part_of_values(shares, variance))
 
 
 def bootstrap(
@@ -153,6 +176,10 @@ def bootstrap(
     Tallies are simulated, not people, so the cost does not grow with n. With the target
     ``"respondents"`` the n people's values are drawn first, and then reports from these values. The
     estimate f(theta*) is then compared with f of the shares of the drawn values.
+
+    Where one person sent up to t reports, each simulated person of the population sends t reports
+    of one value. To first order in the errors, no other dependence within people has as large a
+    variance.
 
     Inside the simplex the intervals are asymptotically exact. At its border, where a true share
     is 0, an estimator that stays in the simplex is biased, and the bootstrap does not show the
@@ -196,7 +223,12 @@ def bootstrap(
     with threads_for(data):
         for row in errors:
             people = rng.multinomial(data.n, chances) if respondents else None
-            channel, drawn = data.channel.simulate_tally(chances, data.n, rng, people)
+            if respondents or data.reports_per_person == 1:
+                channel, drawn = data.channel.simulate_tally(chances, data.n, rng, people)
+            else:
+                channel, drawn = data.channel.simulate_people(
+                    chances, data.n, data.reports_per_person, rng
+                )
             truth = chances if people is None else people / data.n
             simulated = replace(data, channel=channel, weights=drawn)
             row[:] = function(solution.estimator.fit(simulated).shares) - function(truth)
@@ -239,7 +271,8 @@ def posterior(
         (K, 2) or (r, 2) low and high.
 
     Raises:
-        ArgumentError: the estimator has no posterior, or the target is the respondents.
+        ArgumentError: the estimator has no posterior, the target is the respondents, or a person
+            sent several reports.
     """
     alpha = 1 - probability("level", level)
     if choice("target", target, TARGETS) == "respondents":
@@ -260,6 +293,10 @@ def posterior(
                 "Use kind='bootstrap'",
             )
         )
+    if solution.data.reports_per_person > 1:
+        rule = "'posterior' takes each report as that of another person"
+        got = f"up to {solution.data.reports_per_person} reports of one person"
+        raise ArgumentError(message("kind", rule, got, "Use kind='wald' or 'bootstrap'"))
     function, _, _ = _function(weights, solution.domain.size)
     found = np.stack(
         [
@@ -288,7 +325,8 @@ def fisher(
     They are narrower than Wald intervals if reports carry information that the inversion does not
     use, as in local hashing and whole reports of bits. With the target ``"respondents"``,
     (diag theta - theta theta') / n is subtracted from V. The covariance of the efficient estimate
-    with the respondents' shares is the variance of these shares.
+    with the respondents' shares is the variance of these shares. Where one person sent up to t
+    reports, (t - 1) times this variance is added for the population.
 
     Args:
         solution: a maximum of the likelihood with no share at 0. At the border of the simplex the
@@ -301,7 +339,8 @@ def fisher(
         (K, 2) or (r, 2) low and high.
 
     Raises:
-        ArgumentError: not the maximum of a likelihood of whole reports, or one with a share at 0.
+        ArgumentError: not the maximum of a likelihood of whole reports, or one with a share at 0;
+            or several reports of one person together with several mechanisms.
         IdentifiabilityError: the information is singular: some function of the shares is not
             identified.
 
@@ -329,6 +368,10 @@ def fisher(
                 "Use kind='wald', which holds at the border too",
             )
         )
+    times = 0 if respondents else data.reports_per_person
+    if times > 1 and len(data.channel.groups()) > 1:
+        rule = "'fisher' takes reports of several mechanisms as those of different people"
+        raise ArgumentError(message("kind", rule, None, "Use kind='wald' or 'bootstrap'"))
     information = _information(data, theta)
     basis = np.linalg.qr(
         np.concatenate([np.ones((theta.size, 1)), np.eye(theta.size)[:, :-1]], axis=1)
@@ -347,8 +390,9 @@ def fisher(
     spread = (matrix @ basis) @ (vectors / np.sqrt(values))
     variance = (spread**2).sum(axis=1)
     middle = matrix @ theta
-    if respondents:
-        variance = np.maximum(variance - (matrix**2 @ theta - middle**2), 0.0)
+    if times != 1:
+        of_values = matrix**2 @ theta - middle**2
+        variance = np.maximum(variance + (times - 1) * of_values, 0.0)
     half = z * np.sqrt(variance / data.n)
     return _clipped(matrix, middle, half, half)
 

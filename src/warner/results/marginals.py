@@ -12,7 +12,6 @@ from warner.channels import LikelihoodOperator, SummedChannel, summed
 from warner.domains import Domain
 from warner.estimators.fit import Status
 from warner.estimators.inversion import Inversion
-from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
 from warner.results.solution import Solution, Sums
 
@@ -49,7 +48,7 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     alone = (
         estimate.estimator == Inversion() and separate is not None and len(operator.groups()) == 1
     )
-    summed_data = LikelihoodData(operator, weights, data.n, subdomain(domain, keep), data.simulated)
+    summed_data = replace(data, channel=operator, weights=weights, domain=subdomain(domain, keep))
     if alone:
         fit = estimate.estimator.fit(summed_data)
         shares = fit.shares

@@ -60,6 +60,11 @@ class Solution:
         return self.data.n
 
     @property
+    def reports_per_person(self) -> int:
+        """The most reports of different values that one person sent."""
+        return self.data.reports_per_person
+
+    @property
     def method(self) -> str:
         """The name of the estimator, as Python code."""
         return repr(self.estimator)
@@ -108,6 +113,15 @@ class Solution:
     def seconds(self) -> float | None:
         """The time in seconds that an iterative method took, or None."""
         return self.fit.seconds
+
+    @property
+    def has_posterior_intervals(self) -> bool:
+        """Whether intervals for the population are made of posterior draws by default.
+
+        It is False where one person sent several reports. The posterior assumes that each report
+        is of a different person.
+        """
+        return self.fit.by_draws and self.reports_per_person == 1
 
     @cached_property
     def has_intervals(self) -> bool:

@@ -95,14 +95,14 @@ class Quantity(float):
         if isinstance(self._of, Sampled | Ratio):
             choice("kind", kind, ("wald", None))
             choice("target", target, TARGETS)
-            bounds = self._of.around(normal_quantile(level))
+            bounds = self._of.around(normal_quantile(level), target)
             return self._holding(bounds) if isinstance(self._of, Ratio) else bounds
         if kind is None and (alone := self._alone()) is not None:
             return self._holding(alone.interval(level, target, None, replicates, rng))
         if kind is None:
             kind = (
                 "posterior"
-                if self._estimate.fit.by_draws and target == "population"
+                if self._estimate.has_posterior_intervals and target == "population"
                 else "bootstrap"
             )
         choice(
@@ -149,16 +149,19 @@ class Sampled:
         variance: its variance.
         limits: the least and the largest value that it can have.
         bias: an upper bound of its bias.
+        repeated: what several reports of one person add to the variance for the population.
     """
 
     value: float
     variance: float
     limits: tuple[float, float]
     bias: float = 0.0
+    repeated: float = 0.0
 
-    def around(self, z: float) -> np.ndarray:
+    def around(self, z: float, target: str = "population") -> np.ndarray:
         """Return value -+ (z sd + bias), within the limits, (2,)."""
-        half = z * np.sqrt(self.variance) + self.bias
+        variance = self.variance + (self.repeated if target == "population" else 0.0)
+        half = z * np.sqrt(variance) + self.bias
         return np.asarray(np.clip([self.value - half, self.value + half], *self.limits))
 
 
@@ -178,10 +181,11 @@ class Ratio:
     variance: np.ndarray
     limits: tuple[float, float]
 
-    def around(self, z: float) -> np.ndarray:
+    def around(self, z: float, target: str = "population") -> np.ndarray:
         """Return { r : |N - r f| <= z sd(N - r f) } within the limits, (2,) [Fieller 1954].
 
-        Where f does not differ significantly from 0, the interval is the limits.
+        Where f does not differ significantly from 0, the interval is the limits. It is the same
+        for both targets.
         """
         (nn, nf), (_, ff) = z**2 * self.variance
         a, b, c = (
@@ -319,10 +323,39 @@ def mean(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
         return _each(estimate, [Linear(axis, limits) for axis, limits in linear])
     given = zip(fit.value, fit.variance, ends, fit.bias, strict=True)
     found = tuple(
-        Quantity(float(m), estimate, Sampled(float(m), float(v / estimate.n), limits, float(b)))
+        Quantity(
+            float(m),
+            estimate,
+            Sampled(
+                float(m),
+                float(v / estimate.n),
+                limits,
+                float(b),
+                _repeated(estimate, float(m), float(v), limits),
+            ),
+        )
         for m, v, limits, b in given
     )
     return found[0] if len(found) == 1 else found
+
+
+def _repeated(
+    estimate: Solution, mean: float, variance: float, limits: tuple[float, float]
+) -> float:
+    """What up to t reports of one person add to the variance of a sample mean.
+
+    It is (t - 1) / n times the variance of the values. That variance is at most
+    (mean - low) (high - mean), and at most the variance of the reports. Several mechanisms together
+    need not be unbiased one by one, so the second bound is taken.
+    """
+    more = estimate.reports_per_person - 1
+    if more == 0:
+        return 0.0
+    low, high = limits
+    inside = min(max(mean, low), high)
+    of_values = min((inside - low) * (high - inside), variance)
+    alone = len(estimate.data.channel.groups()) == 1
+    return more * (of_values if alone else variance) / estimate.n
 
 
 def variance(estimate: Solution) -> Quantity | tuple[Quantity, ...]:

@@ -53,6 +53,11 @@ def to_json(solution: Solution, level: float = 0.95, target: str = "population")
         "method": solution.method,
         "method_text": solution.estimator.summary,
         "n": solution.n,
+        **(
+            {"reports_per_person": solution.reports_per_person}
+            if solution.reports_per_person > 1
+            else {}
+        ),
         **({"simulated": True} if solution.data.simulated else {}),
         "status": solution.status.name.lower(),
         "status_text": solution.status.value,

@@ -22,7 +22,13 @@ from warner.app.command_files import (
     warn_of_simulation,
     write_tallies,
 )
-from warner.app.commands.options import additions, generator, tally_output
+from warner.app.commands.options import (
+    additions,
+    generator,
+    per_person,
+    several_reports,
+    tally_output,
+)
 from warner.app.study import Study
 from warner.app.terminal import plural, progress
 from warner.reports.tally import Tally
@@ -76,6 +82,9 @@ def randomize(
     The reports are written in random order, because the order of people can reveal who answered
     what. Randomising the same answers again spends the budget again.
 
+    Where the study states rows_per_person, VALUES may have up to that many rows of one person. Not
+    more: each row spends its part of the budget. Rows do not name people, so this is not checked.
+
     Where the study has groups, each group has a report file of its own: reports.NAME.parquet for
     -o reports.parquet. A column of VALUES names the group of each person; it is public.
 
@@ -99,7 +108,12 @@ def randomize(
     source = Source(rng)
     writers = {
         name: files.ReportWriter(
-            paths[name], own.mechanisms, keep_order=keep_order, rng=rng, group=name
+            paths[name],
+            own.mechanisms,
+            keep_order=keep_order,
+            rng=rng,
+            group=name,
+            reports_per_person=own.rows_per_person,
         )
         for name, own in studies.items()
     }
@@ -117,9 +131,11 @@ def randomize(
         if name not in done:
             click.echo(f"{name}: 0 people, so {paths[name]} was not written", err=True)
             continue
-        people = plural(done[name], "person", "people")
-        whose = f"{name}: {people} in {paths[name]}" if apart else people
-        click.echo(f"{whose}, each spends {_spent(own)}", err=True)
+        many = own.rows_per_person
+        who = plural(done[name], *(("row", "rows") if many > 1 else ("person", "people")))
+        whose = f"{name}: {who} in {paths[name]}" if apart else who
+        whom = f"a person with {many} of them" if many > 1 else "each"
+        click.echo(f"{whose}, {whom} spends {_spent(own)}", err=True)
     if seed is not None:
         click.echo(
             "This is a simulation: the seed undoes the randomisation. The reports are marked as "
@@ -201,6 +217,7 @@ def _spent(study: Study) -> str:
     help="Keep the distinct reports of several bits, for the likelihood of whole reports. The "
     "tally then grows with the number of people.",
 )
+@several_reports
 @additions
 def tally(
     reports: tuple[str, ...],
@@ -208,6 +225,7 @@ def tally(
     study: str | None,
     ways: int | None,
     keep_reports: bool,
+    reports_per_person: int | None,
     allow_equal: bool,
     allow_simulated: bool,
 ) -> None:
@@ -252,7 +270,10 @@ def tally(
         raise ArgumentError(message("reports", rule, None, "Name a file with -o"))
     for path in paths.values():
         refuse_overwriting(path, *reports)
-    totals = {g: add_tallies(part, allow_equal, allow_simulated) for g, part in parts.items()}
+    totals = {
+        group: per_person(add_tallies(part, allow_equal, allow_simulated), reports_per_person)
+        for group, part in parts.items()
+    }
     for group, total in totals.items():
         write_tallies(total, paths[group], group if len(parts) > 1 else None)
 
@@ -260,8 +281,15 @@ def tally(
 @click.command()
 @click.argument("tallies", nargs=-1, required=True)
 @tally_output
+@several_reports
 @additions
-def merge(tallies: tuple[str, ...], output: str, allow_equal: bool, allow_simulated: bool) -> None:
+def merge(
+    tallies: tuple[str, ...],
+    output: str,
+    reports_per_person: int | None,
+    allow_equal: bool,
+    allow_simulated: bool,
+) -> None:
     """Add tallies of the same study, or of the same group of a study.
 
     Any order and any grouping of the files gives the same tally, bit for bit. Equal tallies are
@@ -269,8 +297,15 @@ def merge(tallies: tuple[str, ...], output: str, allow_equal: bool, allow_simula
     cannot be recognised.
 
     Tallies of different budgets or mechanisms are not added: warner estimate takes them together.
+
+    The tallies of several days, on which the same people answered, are of several reports of one
+    person. The sum must say of how many:
+
+    \b
+        warner merge monday.json tuesday.json --reports-per-person 2 -o days.json
     """
     refuse_overwriting(output, *tallies)
     refuse_repeated(tallies)
     parts = {path: read_tallies(path) for path in tallies}
-    write_tallies(add_tallies(parts, allow_equal, allow_simulated), output)
+    total = add_tallies(parts, allow_equal, allow_simulated)
+    write_tallies(per_person(total, reports_per_person), output)

@@ -125,7 +125,7 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
     The exit status is 1 if any mechanism spends more than was requested, or if the reports in FILE
     are simulated with a seed.
     """
-    mechanisms, simulated = mechanisms_of(file)
+    mechanisms, simulated, most = mechanisms_of(file)
     results = {attribute: audit_mechanism(m, samples) for attribute, m in mechanisms.items()}
     if simulated:
         reason = "the reports are simulated, and the seed undoes the randomisation"
@@ -141,6 +141,11 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
         click.echo(to_json(data))
     else:
         show_audits(results, samples)
+        if most > 1:
+            click.echo(
+                f"These are of one row of answers. A person with {most:,} rows spends {most:,} "
+                "times as much."
+            )
     if not all(result.holds for result in results.values()):
         raise SystemExit(1)
 

@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from warner.app.methods import METHODS
+from warner.reports.tally import MOST_PER_PERSON, Tally
 
 METHOD_HELP = (
     f"The estimator: {', '.join(METHODS)}. em takes a number of steps, auto or a start: em:100, "
@@ -35,6 +36,14 @@ tally_output = click.option(
     "--output",
     default="-",
     help="The tally file to write (JSON). Default: standard output.",
+)
+several_reports = click.option(
+    "--reports-per-person",
+    type=click.IntRange(1, MOST_PER_PERSON),
+    metavar="T",
+    help="One person sent up to T of these reports, of different values. Intervals for the "
+    "population then count people. Reports made with rows_per_person in the study say so "
+    "themselves.",
 )
 additions = options(
     click.option(
@@ -62,6 +71,13 @@ attributes = options(
         help="Joint shares of these attributes; needs a tally made with --ways. May be repeated.",
     ),
 )
+
+
+def per_person(tallies: dict[str, Tally], most: int | None) -> dict[str, Tally]:
+    """The tallies, with the reports of one person where --reports-per-person states them."""
+    if most is None:
+        return tallies
+    return {name: tally.per_person(most) for name, tally in tallies.items()}
 
 
 def generator(seed: int | None) -> np.random.Generator | None:

@@ -83,7 +83,7 @@ def worst_case_loss(
         The largest expected loss, and theta (K,) that has it.
 
     Raises:
-        ArgumentError: the values of the mechanism differ in more than two ways.
+        ArgumentError: a mechanism whose reports do not support values, such as SquareWave.
 
     Source: [P2 props 7, 8, 10, 15, 16, 18], which give the maximiser where epsilon is small or
     large enough.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeAlias
 
 from warner._core.errors import ArgumentError, message
@@ -47,7 +48,8 @@ def of_keys(data: LikelihoodData, name: str = "this") -> LikelihoodData:
         name: the method that asks, for the error message.
     """
     groups, keys, _ = groups_of(data, name)
-    return _stacked_data([(*channel.of_keys(w), n) for channel, w, n in groups], keys)
+    found = _stacked_data([(*channel.of_keys(w), n) for channel, w, n in groups], keys)
+    return replace(found, reports_per_person=data.reports_per_person)
 
 
 def of_values(

@@ -42,6 +42,9 @@ def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
     carries, which is right on average, and G_dummy is its mean over dummies. Several mechanisms are
     mixed by the inverse variance of f at equal frequencies, which depends on no report.
 
+    Where one person sent up to t reports, the values of n / t people count in the variance. To the
+    variance of n reports, (t - 1) / n times an upper bound of the values' own is added.
+
     Args:
         data: reports about keys with numbers.
         name: the method that asks, for the error message.
@@ -64,6 +67,7 @@ def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
     precision = np.array([n / _even_variance(channel) for channel, _, n in groups])
     means = np.zeros(())
     variance = np.zeros(())
+    weight = 0.0
     for (channel, w, n), share in zip(groups, precision / precision.sum(), strict=True):
         a, b, observed = channel.keep, channel.sent, channel.by_key(w)
         numbers = np.append(0.0, unbiased_scores(channel.inner, points))
@@ -78,7 +82,31 @@ def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
         squares = np.einsum("ky,yi,yj->kij", frequencies, both, both)
         squares = squares - np.einsum("ki,kj->kij", mean, mean)
         variance = variance + share**2 * squares / n
+        weight = weight + share**2 / n
+    if (t := data.reports_per_person) > 1:
+        least = _ADDED * t / data.n
+        own = _variance_of_values(means[:, 1], means[:, 0], values.ends[0], least)
+        variance = variance + (t - 1) * weight * own
     return Moments(means[:, 1], means[:, 0], variance, values.ends[0])
+
+
+def _variance_of_values(
+    frequency: FloatArray, total: FloatArray, ends: tuple[float, float], least: float
+) -> FloatArray:
+    """An upper bound (d, 2, 2) of the covariance of (c [key = k], [key = k]) over the pairs.
+
+    The number c of a pair lies between low and high, so c^2 <= (low + high) c - low high. The
+    frequency is taken to be at least ``least`` from 0 and from 1, because that of a key that few
+    people hold is uncertain.
+    """
+    low, high = ends
+    least = min(least, 0.5)
+    f = np.clip(frequency, least, 1 - least)
+    n = np.clip(total, low * f, high * f)
+    square = (low + high) * n - low * high * f
+    mixed = n * (1 - f)
+    rows = [np.stack([square - n**2, mixed], axis=-1), np.stack([mixed, f - f**2], axis=-1)]
+    return np.stack(rows, axis=-2)
 
 
 def _even_variance(channel: TiedChannel) -> float:
