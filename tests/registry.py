@@ -41,6 +41,8 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "SubsetSelection": warner.SubsetSelection,
     "SubsetSelection of two": lambda d, e: warner.SubsetSelection(d, e, size=min(2, d.size - 1)),
     "HadamardResponse": warner.HadamardResponse,
+    "ProjectiveGeometry": warner.ProjectiveGeometry,
+    "ProjectiveGeometry over five": lambda d, e: warner.ProjectiveGeometry(d, e, prime=5),
     "UtilityOptimizedRR": lambda d, e: warner.UtilityOptimizedRR(d, e, sensitive=d.labels[::3]),
     "UtilityOptimizedRR, one sensitive": lambda d, e: warner.UtilityOptimizedRR(
         d, e, sensitive=d.labels[-1:]

@@ -147,6 +147,27 @@ def _planar(mechanism: Any, cell: int) -> Law:
     return law
 
 
+def _projective(prime: int, size: int, include: Fraction, value: int) -> Law:
+    """Vectors over the integers modulo a prime, whose first entry that is not 0 is 1, in the order
+    of tuples. A value is read backwards: it supports the reports at a right angle to it.
+    """
+    length = 2
+    while (prime**length - 1) // (prime - 1) < size:
+        length += 1
+    points = [
+        v
+        for v in itertools.product(range(prime), repeat=length)
+        if next((x for x in v if x), None) == 1
+    ]
+    own = points[value][::-1]
+    meets = [sum(a * b for a, b in zip(u, own, strict=True)) % prime == 0 for u in points]
+    supported = sum(meets)
+    return {
+        (y,): include / supported if hit else (1 - include) / (len(points) - supported)
+        for y, hit in enumerate(meets)
+    }
+
+
 def _keyed(mechanism: Any, answer: tuple[int, Fraction]) -> Law:
     own, position = answer
     found, inner = _thresholds(mechanism), _thresholds(mechanism, "value_")
@@ -257,6 +278,8 @@ def law(mechanism: Any, answer: Any) -> Law:
             (y,): (agree if (y & (answer + 1)).bit_count() % 2 == 0 else 1 - agree) / (order // 2)
             for y in range(order)
         }
+    if isinstance(m, warner.ProjectiveGeometry):
+        return _projective(m.prime, size, Fraction(found["include"], ONE), answer)
     if isinstance(m, warner.UtilityOptimizedRR):
         members = [x for x in range(size) if m.sensitive_mask[x]]
         if m.sensitive_mask[answer]:

@@ -84,6 +84,11 @@ def _subsets(rng: np.random.Generator) -> Mechanism:
     return warner.SubsetSelection(domain, epsilon(rng), size=size)
 
 
+def _projective(rng: np.random.Generator) -> Mechanism:
+    prime = [None, 2, 3, 5][rng.integers(4)]
+    return warner.ProjectiveGeometry(labels(rng, 12), epsilon(rng, 1e-4, 15), prime=prime)
+
+
 def _utility_rr(rng: np.random.Generator) -> Mechanism:
     domain = labels(rng)
     return warner.UtilityOptimizedRR(domain, epsilon(rng), sensitive=_some(rng, domain))
@@ -152,6 +157,7 @@ SINGLE: dict[str, Make] = {
     "LocalHashing": _hashing,
     "SubsetSelection": _subsets,
     "HadamardResponse": lambda r: warner.HadamardResponse(labels(r), epsilon(r, 1e-4, 15)),
+    "ProjectiveGeometry": _projective,
     "UtilityOptimizedRR": _utility_rr,
     "UtilityOptimizedRappor": _utility_rappor,
     "Personalized": _personalized,

@@ -37,6 +37,7 @@ from warner.channels.kronecker import KroneckerChannel
 from warner.channels.marginal import SummedChannel
 from warner.channels.merged import MergedChannel
 from warner.channels.planar import PlacedChannel, PlanarChannel
+from warner.channels.projective import ProjectiveChannel, hyperplane_sums
 from warner.channels.pure import DirectChannel, HadamardChannel, SupportChannel, walsh
 from warner.channels.randomized_rounding import SpreadChannel, rounded, rounded_at, spread_over
 from warner.channels.repeated import RepeatedRows
@@ -67,6 +68,7 @@ __all__ = [
     "NearlyConstantRows",
     "PlacedChannel",
     "PlanarChannel",
+    "ProjectiveChannel",
     "RepeatedRows",
     "SomeValues",
     "SpreadChannel",
@@ -77,6 +79,7 @@ __all__ = [
     "SupportLaw",
     "SupportRows",
     "TiedChannel",
+    "hyperplane_sums",
     "keyed_groups",
     "kron",
     "lifted",

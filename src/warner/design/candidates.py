@@ -21,6 +21,7 @@ from warner.mechanisms import (
     Piecewise,
     PlanarGeometric,
     PlanarLaplace,
+    ProjectiveGeometry,
     RandomizedResponse,
     SquareWave,
     SubsetSelection,
@@ -40,7 +41,9 @@ _PROTECT_ALL: dict[str, Maker] = {
     "LocalHashing": LocalHashing,
     "SubsetSelection": SubsetSelection,
     "HadamardResponse": HadamardResponse,
+    "ProjectiveGeometry": ProjectiveGeometry,
 }
+_LARGEST_PROJECTIVE = 2**24  # values, beyond which its tally could be too long
 _PROTECT_SENSITIVE: dict[str, Callable[..., Mechanism]] = {
     "UtilityOptimizedRR": UtilityOptimizedRR,
     "UtilityOptimizedRappor": UtilityOptimizedRappor,
@@ -84,7 +87,9 @@ def candidates(
             yield name, _per_unit(make, distance)
         yield "Laplace", partial(Laplace, sensitivity=distance)
         return
-    yield from _PROTECT_ALL.items()
+    for name, make in _PROTECT_ALL.items():
+        if name != "ProjectiveGeometry" or domain.size <= _LARGEST_PROJECTIVE:
+            yield name, make
     if sensitive is not None:
         values = list(sensitive)
         for name, protect in _PROTECT_SENSITIVE.items():

@@ -19,6 +19,7 @@ from warner.mechanisms.numeric import Piecewise, SquareWave, StochasticRounding
 from warner.mechanisms.per_attribute import PerAttribute
 from warner.mechanisms.personalized import Device, Personalized
 from warner.mechanisms.planar import PlanarGeometric, PlanarLaplace
+from warner.mechanisms.projective_geometry import ProjectiveGeometry
 from warner.mechanisms.repeated import Repeated
 from warner.mechanisms.subset_selection import SubsetSelection
 from warner.mechanisms.unary_encoding import UnaryEncoding
@@ -33,6 +34,7 @@ MECHANISMS.update(
         LocalHashing,
         SubsetSelection,
         HadamardResponse,
+        ProjectiveGeometry,
         ChannelMechanism,
         UtilityOptimizedRR,
         UtilityOptimizedRappor,
@@ -70,6 +72,7 @@ __all__ = [
     "Piecewise",
     "PlanarGeometric",
     "PlanarLaplace",
+    "ProjectiveGeometry",
     "RandomizedResponse",
     "Repeated",
     "SquareWave",

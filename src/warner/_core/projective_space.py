@@ -1,0 +1,174 @@
+"""Points of the projective space PG(t-1, q) as whole numbers, and which of them are orthogonal.
+
+A point is a vector of t digits 0..q-1, up to a factor. The vector whose first non-zero digit is 1
+stands for it, written as a number in base q. Points are counted in the order of these numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from warner._core.sampling import Source
+
+
+@dataclass(frozen=True)
+class ProjectiveSpace:
+    """The points of PG(t-1, q): (q^t - 1) / (q - 1) of them.
+
+    Points u and v are orthogonal where sum_k u_k v_(t-1-k) = 0 modulo q, k the place of a digit
+    from the last one. Thereby v is read backwards, and its last non-zero digit is 1. Equations for
+    that digit then need no division.
+
+    Args:
+        prime: q.
+        dimension: t, at least 2.
+
+    Attributes:
+        points: m, the number of points.
+        orthogonal: s = (q^(t-1) - 1) / (q - 1), the points that are orthogonal to a point.
+        common: c = (q^(t-2) - 1) / (q - 1), the points that are orthogonal to two points.
+
+    >>> space = ProjectiveSpace(2, 3)
+    >>> space.points, space.orthogonal, space.common
+    (7, 3, 1)
+    """
+
+    prime: int
+    dimension: int
+
+    @property
+    def points(self) -> int:
+        return count_points(self.prime, self.dimension)
+
+    @property
+    def orthogonal(self) -> int:
+        return count_points(self.prime, self.dimension - 1)
+
+    @property
+    def common(self) -> int:
+        return count_points(self.prime, self.dimension - 2)
+
+    @cached_property
+    def _powers(self) -> np.ndarray:
+        """q^r for r = 0..t-1: the least number of a point with r free digits."""
+        return np.array([self.prime**r for r in range(self.dimension)], dtype=np.int64)
+
+    @cached_property
+    def _firsts(self) -> np.ndarray:
+        """The index of the first point with r free digits, (t,)."""
+        return np.array(
+            [count_points(self.prime, r) for r in range(self.dimension)], dtype=np.int64
+        )
+
+    def numbers(self, index: np.ndarray) -> np.ndarray:
+        """The points at ``index`` (n,) as numbers in base q, int64 (n,)."""
+        free = self.free_digits(index)
+        return np.asarray(index - self._firsts[free] + self._powers[free])
+
+    def free_digits(self, index: np.ndarray) -> np.ndarray:
+        """The number of digits after the first non-zero one of points, (n,)."""
+        return np.searchsorted(self._firsts, index, side="right") - 1
+
+    def index_of(self, numbers: np.ndarray) -> np.ndarray:
+        """The points with the given numbers in base q, whose first non-zero digit is 1, (n,)."""
+        free = np.searchsorted(self._powers, numbers, side="right") - 1
+        return np.asarray(numbers - self._powers[free] + self._firsts[free])
+
+    def are_orthogonal(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Whether points are orthogonal; indices broadcast.
+
+        >>> ProjectiveSpace(2, 2).are_orthogonal(np.arange(3)[:, None], np.arange(3)).tolist()
+        [[True, False, False], [False, True, False], [False, False, True]]
+        """
+        u, v, q = self.numbers(left), self.numbers(right), self.prime
+        total = sum(
+            (u // q**k % q) * (v // q ** (self.dimension - 1 - k) % q)
+            for k in range(self.dimension)
+        )
+        return np.asarray(total % q == 0)
+
+    def draw(self, index: np.ndarray, orthogonal: np.ndarray, source: Source) -> np.ndarray:
+        """A point for each of n points, uniform among those that are orthogonal to it, or not.
+
+        Let L be the place, from the first digit, that meets the last non-zero digit of v, which
+        is 1. The other t - 1 digits w of u are drawn, and digit L follows from <u, v>.
+
+        - Orthogonal: w is a uniform point of PG(t-2, q). If its first digit stands after L, the
+          digits before L are 0, so digit L is 0 too. Thus the first non-zero digit of u is 1.
+        - Not orthogonal: w is uniform among all q^(t-1) vectors. If a digit before L is not 0, the
+          first such digit a becomes 1, and <u, v> = a. Otherwise <u, v> = 1, so digit L is 1. Both
+          together reach each of the q^(t-1) points once.
+
+        Args:
+            index: (n,) points v.
+            orthogonal: (n,) booleans.
+            source: the randomness.
+
+        Returns:
+            int64 (n,), points u.
+        """
+        q, t = self.prime, self.dimension
+        v, place = self.numbers(index), self.free_digits(index)
+        on, off = np.flatnonzero(orthogonal), np.flatnonzero(~orthogonal)
+        w = np.empty(len(index), dtype=np.int64)
+        w[on] = self.numbers(source.uniform(self.orthogonal, on.size))
+        w[off] = source.uniform(q ** (t - 1), off.size)
+        product = np.where(orthogonal, 0, 1)
+        pending = ~orthogonal
+        number, total = np.zeros_like(w), np.zeros_like(w)
+        for j in range(t - 1):
+            digit = w // q ** (t - 2 - j) % q
+            before = j < place
+            first = pending & before & (digit > 0)
+            product[first] = digit[first]
+            digit[first] = 1
+            pending &= ~first
+            total += np.where(before, digit * (v // q**j % q), 0)
+            number += digit * np.where(before, q ** (t - 1 - j), q ** (t - 2 - j))
+        number += (product - total) % q * self._powers[t - 1 - place]
+        return self.index_of(number)
+
+
+def count_points(prime: int, dimension: int) -> int:
+    """The number of points of the projective space on vectors of ``dimension`` digits.
+
+    >>> [count_points(3, t) for t in range(4)]
+    [0, 1, 4, 13]
+    """
+    return int((prime**dimension - 1) // (prime - 1))
+
+
+def is_prime(number: int) -> bool:
+    """Whether a number is prime, by division up to its root.
+
+    >>> [n for n in range(14) if is_prime(n)]
+    [2, 3, 5, 7, 11, 13]
+    """
+    if number < 4:
+        return number > 1
+    return number % 2 > 0 and all(number % d for d in range(3, int(number**0.5) + 2, 2))
+
+
+def next_prime(number: int) -> int:
+    """The least prime that is at least ``number``.
+
+    >>> next_prime(8)
+    11
+    """
+    while not is_prime(number):
+        number += 1
+    return number
+
+
+def previous_prime(number: int) -> int:
+    """The largest prime that is at most ``number``, at least 2.
+
+    >>> previous_prime(8)
+    7
+    """
+    while number > 2 and not is_prime(number):
+        number -= 1
+    return max(number, 2)

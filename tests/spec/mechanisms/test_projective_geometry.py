@@ -1,0 +1,75 @@
+"""Projective geometry response: its options, its limits and large domains."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import warner
+from warner import Integers
+from warner.errors import ArgumentError, ArgumentTypeError, BudgetError
+
+
+@pytest.mark.parametrize(("prime", "remedy"), [(4, "Pass 5"), (1, "2.."), (2**25 + 1, "2..")])
+def test_a_number_that_is_no_prime_is_refused(prime: int, remedy: str) -> None:
+    with pytest.raises(ArgumentError, match=f"prime: must.*{remedy}"):
+        warner.ProjectiveGeometry(Integers(0, 9), 1.0, prime=prime)
+
+
+def test_a_prime_is_an_integer() -> None:
+    with pytest.raises(ArgumentTypeError, match="prime"):
+        warner.ProjectiveGeometry(Integers(0, 9), 1.0, prime=True)
+
+
+def test_more_reports_than_a_tally_can_count_are_refused_with_an_alternative() -> None:
+    with pytest.raises(ArgumentError, match=r"domain: .*33554432.*HadamardResponse"):
+        warner.ProjectiveGeometry(Integers(1, 2**25 + 5), 1.0)
+    with pytest.raises(ArgumentError, match=r"prime: .*33554432.*Leave it out"):
+        warner.ProjectiveGeometry(Integers(1, 10**5), 1.0, prime=9973)
+
+
+@pytest.mark.parametrize("epsilon", [40.0, 60.0])
+def test_a_huge_budget_is_refused_at_once(epsilon: float) -> None:
+    start = time.perf_counter()
+    with pytest.raises(BudgetError, match="too large"):
+        warner.ProjectiveGeometry(Integers(1, 10**6), epsilon, prime=1009)
+    assert time.perf_counter() - start < 1
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 5.0, 12.0, 20.0])
+def test_few_reports_more_than_values_are_never_needed_beyond_the_prime(epsilon: float) -> None:
+    size = 1000
+    mechanism = warner.ProjectiveGeometry(Integers(1, size), epsilon)
+    assert size <= mechanism.n_reports <= size * mechanism.prime + 1
+
+
+def test_the_header_names_the_prime_that_was_chosen() -> None:
+    mechanism = warner.ProjectiveGeometry(Integers(1, 100), 1.5)
+    assert mechanism.parameters() == {"prime": 5}
+    again = warner.ProjectiveGeometry(Integers(1, 100), 1.5, prime=5)
+    assert again.header == mechanism.header
+
+
+def test_a_hundred_thousand_values() -> None:
+    """Randomised, counted and inverted, with intervals, in a second or so."""
+    size, n = 10**5, 2 * 10**5
+    rng = np.random.default_rng(7)
+    mechanism = warner.ProjectiveGeometry(Integers(0, size - 1), 2.0)
+    answers = np.where(rng.random(n) < 0.5, 77, rng.integers(0, size, n))
+    tally = mechanism.tally(mechanism.randomize(answers, rng=rng))
+    result = warner.estimate(tally, warner.Inversion())
+    shares = result.probabilities
+    error = np.sqrt(mechanism.channel().variance(np.full(size, 1 / size))[0] / n)
+    assert shares.argmax() == 77 and abs(shares[77] - 0.5) < 5 * error
+    others = np.delete(shares, 77)
+    # The sum over all values of the squared error is the theory's, within five standard errors.
+    assert np.mean(others**2) == pytest.approx(error**2, rel=0.05)
+
+
+def test_a_plan_ranks_it_between_subset_selection_and_hadamard_response() -> None:
+    plan = warner.plan(Integers(1, 3000), 2.0, loss="l2", n=10**5)
+    names = [result.name for result in plan.results]
+    order = [names.index(name) for name in ("SubsetSelection", "ProjectiveGeometry")]
+    assert order[0] < order[1] < names.index("HadamardResponse")
