@@ -57,8 +57,8 @@ class ExpectationMaximization(Estimator):
 
     A (m, K) is the channel, w (m,) the frequencies of its rows, and theta (K,) the shares. The
     products and quotients of vectors are taken entry by entry. EM needs 10^4 to 10^5 steps to come
-    near the maximum, so a smaller number of steps smooths more. The fit's ``gap`` bounds the
-    distance from the maximum. For the maximum itself use MaximumLikelihood.
+    near the maximum, so a smaller number of steps smooths more. The fit's ``gap`` bounds how far
+    its log-likelihood is below the maximum. For the maximum itself use MaximumLikelihood.
 
     Where the tally has bit sums only, one report counts for several rows, and the plain step is too
     short by that factor. The step is then lengthened (``warner.estimators.em.step.advance``).
