@@ -55,17 +55,24 @@ class Estimator(ABC):
 
 
 def threads_for(data: LikelihoodData) -> AbstractContextManager[None]:
-    """One thread for linear algebra where the products of a fit are small, else all threads.
+    """Return a context in which linear algebra uses one thread if the products of a fit are small.
 
-    Many fits of one size run in one such block: to set the number of threads takes about as long as
-    a small fit.
+    Otherwise all threads are used. Setting the number of threads takes about as long as a small
+    fit. So many fits of one size should run in one such block.
+
+    Args:
+        data: the data of one of the fits.
     """
     rows, size = data.channel.shape
     return one_thread() if min(rows, data.n) * size**2 <= SMALL else nullcontext()
 
 
 def repr_of_changes(estimator: Estimator) -> str:
-    """The repr of a dataclass with many options: those that differ from their defaults."""
+    """The repr of an estimator, with only those options that differ from their defaults.
+
+    Args:
+        estimator: a dataclass of options.
+    """
     changed = []
     for option in fields(estimator):  # type: ignore[arg-type]
         value = getattr(estimator, option.name)
@@ -75,7 +82,15 @@ def repr_of_changes(estimator: Estimator) -> str:
 
 
 def require_order(domain: Domain, name: str) -> None:
-    """Refuse domains whose values are not points on a line."""
+    """Refuse domains whose values are not points on a line.
+
+    Args:
+        domain: the domain of the estimate.
+        name: the name of the method, for the message.
+
+    Raises:
+        ArgumentError: the values are not points on a line.
+    """
     points = domain.points
     if points is None or points.shape[1] != 1:
         raise ArgumentError(

@@ -12,9 +12,9 @@ from warner._core.errors import IdentifiabilityError, message
 
 
 class Status(Enum):
-    """How a fit ended, and no more; the text states the cause and the remedy.
+    """How a fit ended; the text states the cause and the remedy.
 
-    What the method computes stands with the method: ``Estimator.summary``.
+    ``Estimator.summary`` says what the method computes.
 
     >>> Status.EXACT.value
     'exact: computed directly, without iteration'
@@ -67,9 +67,13 @@ _GRAVITY = (
 
 
 def status_of_parts(statuses: Iterable[Status]) -> Status:
-    """The status of an estimate that is computed from other fits: the gravest of theirs.
+    """The status of an estimate that is computed from other fits: their gravest status.
 
-    ``CONVERGED`` becomes ``COMPLETED``: the certificate of a part is none for the whole.
+    ``CONVERGED`` becomes ``COMPLETED``, because the certificate of one fit does not hold for the
+    whole estimate.
+
+    Args:
+        statuses: the statuses of the other fits.
 
     >>> status_of_parts([Status.EXACT, Status.CONVERGED])
     <Status.COMPLETED: ...>
@@ -86,7 +90,7 @@ class MeanFit:
 
     Attributes:
         value: (d,), in the units of the values.
-        variance: (d,), of one report's part in it, in squared units.
+        variance: (d,), the variance of one report's contribution to ``value``, in squared units.
         bias: (d,), a bound on the absolute bias, in the units of the values.
     """
 
@@ -113,11 +117,11 @@ class PosteriorFit:
     """The posterior of the shares.
 
     Attributes:
-        draws: (count, rng) -> (count, K) distributions drawn from the posterior. Quantiles of a
-            function over the rows are an interval for the function.
-        for_intervals: whether intervals are made of draws where no kind of interval is asked for.
-            False where the prior was learnt from the same reports: such intervals may not cover
-            shares that are unlike the rest.
+        draws: a function of ``count`` and ``rng`` that returns (count, K), distributions drawn from
+            the posterior. Quantiles of a function over the rows are an interval for the function.
+        for_intervals: whether draws are the default for intervals. It is False where the prior was
+            learnt from the same reports, because such intervals may not cover shares that are
+            unlike the rest.
     """
 
     draws: Callable[[int, np.random.Generator], np.ndarray]
@@ -129,10 +133,10 @@ class Fit:
     """The result of an estimator.
 
     Attributes:
-        probabilities: (K,), or None where shares are not estimated.
+        probabilities: (K,) the shares, or None where shares are not estimated.
         status: how the fit ended.
-        gap: nats per report by which the largest log-likelihood can exceed this one (METHODS 0).
-            None where no likelihood is evaluated.
+        gap: a bound, in nats per report, on how much the largest log-likelihood exceeds that of
+            the shares (METHODS 0). None where no likelihood is evaluated.
         iterations: number of steps, or None.
         log_likelihood: in nats over all n reports, or None.
         likelihood: the name of that likelihood.
@@ -141,8 +145,9 @@ class Fit:
         components: number of separate estimates where several values share one, else None.
         bic: -2 log-likelihood + K' ln n, K' the number of separate estimates, for methods that
             choose K' by it; lower is better.
-        path: (steps + 1, 2), log-likelihood and gap before each step and at the end, if asked for.
-        seconds: the time that the fit took.
+        path: (steps + 1, 2), log-likelihood and gap before each step and at the end; None unless
+            the estimator was told to keep it.
+        seconds: the time that the fit took, in seconds.
         posterior: the posterior of the shares, for methods that have one.
         mean: the estimate of the mean, for methods that estimate it without shares.
         keys: frequencies and means of keys, for methods that estimate them without shares.
@@ -169,12 +174,12 @@ class Fit:
 
     @property
     def by_draws(self) -> bool:
-        """Whether intervals are made of posterior draws where no kind is asked for."""
+        """Whether intervals are made of posterior draws by default."""
         return self.posterior is not None and self.posterior.for_intervals
 
     @property
     def shares(self) -> np.ndarray:
-        """The probabilities (K,).
+        """The shares (K,), for methods that estimate them.
 
         Raises:
             IdentifiabilityError: the method does not estimate shares.

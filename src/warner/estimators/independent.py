@@ -20,20 +20,24 @@ from warner.estimators.likelihood_data import LikelihoodData
 
 @dataclass(frozen=True)
 class Independent(Estimator):
-    """theta(x_1, .., x_d) = theta_1(x_1) .. theta_d(x_d), each marginal estimated separately.
+    """The joint distribution of independent attributes: the product of estimated marginals.
 
-    With d attributes of K values, d (K - 1) numbers are estimated instead of K^d - 1. The error is
-    smaller where attributes are nearly independent, or where there are few people. The bias is the
-    dependence of the attributes, and more people do not reduce it.
+        theta(x_1, .., x_d) = theta_1(x_1) .. theta_d(x_d)
 
-    Marginals come from summed report frequencies where the attributes were randomised separately,
-    or together by randomised response. Only the result then has the size of the product. Otherwise
-    the method estimates the joint distribution, and its sums are taken. On a domain that is not a
-    Product, the result is that of ``method``.
+    theta_k is the marginal of attribute k of d, and each marginal is estimated separately. If each
+    attribute has K values, d (K - 1) numbers are estimated instead of K^d - 1. The error is
+    smaller than that of a joint estimate if attributes are nearly independent, or if there are few
+    people for K^d shares. The bias is the dependence of the attributes. More people do not reduce
+    it.
+
+    Marginals are estimated from summed report frequencies if the attributes were randomised
+    separately, or together by randomised response. Then only the result has the size of the
+    product. Otherwise ``method`` estimates the joint distribution, which is summed. On a domain
+    that is not a Product, the result is that of ``method``.
 
     Args:
-        groups: attributes that are estimated jointly, such as [["age", "sex"]]; the others are
-            groups of one. None for groups of one throughout.
+        groups: attributes that are estimated jointly, such as [["age", "sex"]]. Every other
+            attribute is a group of its own. None if no attributes are estimated jointly.
         method: the estimator of each marginal.
 
     Raises:
@@ -121,6 +125,9 @@ class Independent(Estimator):
 
         Args:
             domain: a Product with the attributes that the groups name.
+
+        Returns:
+            One list of positions for each group.
 
         Raises:
             ArgumentError: a group names an attribute that the domain does not have.

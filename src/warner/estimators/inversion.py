@@ -29,7 +29,11 @@ _CONSTRAINTS = (None, "normalize", "project", "base-cut", "threshold")
 
 @dataclass(frozen=True)
 class Inversion(Estimator):
-    """theta = L w, the linear unbiased estimate with L A = I, with or without a constraint.
+    """The linear unbiased estimate from the inverse of the channel, with or without a constraint.
+
+        theta = L w,   L A = I
+
+    A (m, K) is the channel, L (K, m) its left inverse, and w (m,) the frequencies of its rows.
 
     Args:
         constraint: what is done to the unbiased estimate, whose entries may be negative. None
@@ -37,14 +41,14 @@ class Inversion(Estimator):
             (Norm-Sub). ``"normalize"`` sets negative entries to 0 and divides by the sum.
             ``"base-cut"`` keeps the largest entries while their sum is at most 1. ``"threshold"``
             keeps the entries that a Bonferroni test at the level ``alpha`` finds above 0.
-        weights: of the groups of people, where they use several mechanisms or budgets.
-            ``"inverse-variance"`` has the least variance; ``"equal"`` takes the plain mean of the
+        weights: how groups of people with different mechanisms or budgets are combined.
+            ``"inverse-variance"`` has the least variance. ``"equal"`` takes the plain mean of the
             groups' inversions [P1 eq 13]. A single group is not affected.
-        alpha: of ``"threshold"``, in (0, 1): the probability that any absent value is kept, at
-            most. [P2] takes 0.05.
-        rest: of ``"threshold"``: ``"spread"`` gives the mass that is left evenly to the other
-            values [P2 sec 6]. ``"discard"`` gives them 0 and leaves the kept entries unbiased, so
-            that they need not sum to 1 [P2 sec 2.5].
+        alpha: for ``"threshold"``, the largest probability, in (0, 1), that any absent value is
+            kept. [P2] takes 0.05.
+        rest: for ``"threshold"``, the shares of the values that are not kept. ``"spread"`` divides
+            the remaining mass evenly among them [P2 sec 6]. ``"discard"`` gives them 0 and leaves
+            the kept entries unbiased, so that they need not sum to 1 [P2 sec 2.5].
 
     Raises:
         ArgumentError: an unknown constraint, unknown weights or an unknown rest; or ``alpha`` or
@@ -121,7 +125,7 @@ def _kept(shares: np.ndarray) -> Fit:
 
 @dataclass(frozen=True)
 class Uniform(Estimator):
-    """theta = 1 / K for every value: a baseline that uses no report.
+    """The uniform distribution, 1 / K for each of the K values: a baseline that uses no report.
 
     >>> Uniform()
     Uniform()

@@ -105,16 +105,17 @@ def chosen_steps(
 
         argmax_t sum_f sum_y c_fy log (A theta_t,-f)_y
 
-    c_f (m,) are the counts of fold f, and theta_t,-f is the result of t steps on the other folds.
-    Each count is split multinomially among the folds. Given the distribution of reports, the folds
-    are then independent. The split is a function of the counts.
+    A (m, K) is the channel. c_fy is the count of row y in fold f, and theta_t,-f (K,) is the result
+    of t steps on the other folds. Each count is split multinomially among the folds. Given the
+    distribution of reports, the folds are then independent. The split is a function of the counts.
 
     Args:
         channel: A (m, K).
         w: frequencies (m,) of the rows.
         n: number of reports.
-        start_from: the start (K,) of a fold from the frequencies (m,) of the others, so that it
-            does not depend on the held-out reports. None for the uniform distribution.
+        start_from: takes the frequencies (m,) of the reports that are not held out, and returns the
+            start (K,). The start then does not depend on the held-out reports. None for the uniform
+            distribution.
 
     Returns:
         The number of steps. It is at least 1 from the uniform start.

@@ -51,30 +51,34 @@ _STILL = 1e-3
 
 @dataclass(frozen=True)
 class ExpectationMaximization(Estimator):
-    """``steps`` steps theta <- theta * A' (w / A theta) (EM, iterative Bayesian update, IBU).
+    """Expectation maximisation (EM, iterative Bayesian update, IBU), stopped after some steps.
 
-    EM needs 10^4 to 10^5 steps to come near the maximum, so the number of steps says how much to
-    smooth. The fit's ``gap`` says how far from the maximum it stopped. For the maximum itself use
-    MaximumLikelihood.
+        theta <- theta * A' (w / A theta)
 
-    Where the tally has bit sums only, a report counts for several rows, and the step is too short
-    by their number. It is then made longer (``warner.estimators.em.step.advance``), so that a
-    number of steps smooths as much as on whole reports.
+    A (m, K) is the channel, w (m,) the frequencies of its rows, and theta (K,) the shares. The
+    products and quotients of vectors are taken entry by entry. EM needs 10^4 to 10^5 steps to come
+    near the maximum, so a smaller number of steps smooths more. The fit's ``gap`` bounds how far
+    its log-likelihood is below the maximum. For the maximum itself use MaximumLikelihood.
 
-    With ``"auto"`` the data choose the number. Reports are split at random into 5 folds, and EM
-    runs on all but one. The number of steps after which the held-out folds together are likeliest
-    is taken on all reports, at most 20,000. The fit's ``iterations`` says how many. The split is a
-    function of the tally, so the same tally gives the same estimate. Counts are split
-    multinomially, which for bit sums splits every bit by itself. The choice costs three to four
-    times as much as EM with that number of steps, and at least 300 steps.
+    Where the tally has bit sums only, one report counts for several rows, and the plain step is too
+    short by that factor. The step is then lengthened (``warner.estimators.em.step.advance``).
+    Equal numbers of steps then smooth as much as on whole reports.
 
-    With a ``tolerance`` EM runs until a step raises the log-likelihood of all n reports,
-    L = sum_i log Pr(report i | theta), by less than that: |L_t - L_(t-1)| < delta [P4 alg 1]. Small
-    steps say nothing of the distance from the maximum, so the status is ``STOPPED`` too.
+    With ``"auto"`` the data choose the number of steps. Reports are split at random into 5 folds.
+    For each fold, EM runs on the other four. The chosen number, at most 20,000, makes the held-out
+    folds together likeliest. EM then takes this number of steps on all reports, and the fit's
+    ``iterations`` gives it. The split is a function of the tally, so the same tally gives the same
+    estimate. Counts are split multinomially, which for bit sums splits every bit separately. The
+    choice costs three to four times as much as EM with that number of steps, and at least 300
+    steps.
+
+    With a ``tolerance`` delta, EM runs until |L_t - L_(t-1)| < delta [P4 alg 1]. Here
+    L = sum_i log Pr(report i | theta) is the log-likelihood of all n reports, and t counts steps.
+    A small last step does not prove that the maximum is near, so the status is ``STOPPED`` too.
 
     Args:
-        steps: the number of steps, at least 1, or ``"auto"``. With a tolerance the largest number;
-            None for 100,000.
+        steps: the number of steps, at least 1, or ``"auto"``. With a tolerance it is the largest
+            number of steps, and None is 100,000.
         keep_path: whether the fit has a ``path`` (steps + 1, 2): log-likelihood and gap before each
             step and at the end.
         start: the distribution at which the steps begin. Where the maximum is not unique, the limit
@@ -82,25 +86,26 @@ class ExpectationMaximization(Estimator):
 
             - ``"uniform"``: 1 / K for every value.
             - ``"histogram"``: the report histogram, not corrected, as ``Observed()`` has it [P1
-              alg 1]. In k-RR it is the share of the reports that name each value. In bits, subsets
-              and hashes it is the share that supports each value, divided by the sum of these
-              shares. Reports of numbers and places count for the nearest value. Several mechanisms
-              or budgets count by their numbers of people.
+              alg 1]. For k-RR it is the share of the reports that name each value. For bits,
+              subsets and hashes it is the share of the reports that support each value, divided by
+              the sum of these shares. Reports of numbers and places count for the nearest value.
+              The histograms of several mechanisms or budgets are weighted by their numbers of
+              people.
             - an estimator, such as ``Inversion("threshold")`` [P2 sec 6]: its shares, the negative
               ones counted as 0 and the sum made one.
-            - K numbers in the order of the domain: a distribution, used as it is. A value of share
-              0 is left out for good, because EM multiplies.
+            - K numbers in the order of the domain: a distribution, used as it is. A value with
+              share 0 keeps it, because EM multiplies shares.
             - ``"independent"``, for several attributes: the product of their estimated marginals,
               with 1 % of the uniform distribution. Few steps then mean little dependence. For one
               attribute, and where reports do not tell attributes apart, it is ``"uniform"``.
 
             Where the histogram or the estimator has a share of 0, 1 % of the uniform distribution
-            is mixed in. A histogram of k-RR alone stays as it is: at the maximum a value that
-            nobody reported has the share 0 too. With ``"auto"`` each fold has its own start, 0
-            steps may be the best number, and twice the best number are taken, from any start but
-            ``"uniform"``.
-        tolerance: nats over all n reports, positive; None for exactly ``steps`` steps. Not with
-            ``"auto"``.
+            is mixed in. The histogram of a single k-RR mechanism stays as it is: at the maximum a
+            value that nobody reported has the share 0 too. With ``"auto"`` and any start but
+            ``"uniform"``, each fold has its own start. The best number of steps may then be 0, and
+            twice the best number are taken.
+        tolerance: nats over all n reports, positive; None for exactly ``steps`` steps. It cannot be
+            combined with ``"auto"``.
 
     Returns:
         From ``fit``: a distribution with the status ``STOPPED`` or ``NOT_MOVED``, or ``STEP_LIMIT``

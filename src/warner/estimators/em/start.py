@@ -24,11 +24,14 @@ _PRINTED = 8  # shares that a repr prints
 
 
 def checked_start(start: Start, names: tuple[str, ...]) -> CheckedStart:
-    """A start in a form that does not change and can be compared; an array becomes a tuple.
+    """Check a start, and return it in an immutable form; an array becomes a tuple.
 
     Args:
         start: one of ``names``, an estimator, or a distribution (K,).
         names: the names that are allowed.
+
+    Returns:
+        A name, an estimator, or a tuple of K shares.
 
     Raises:
         ArgumentError: another name, or numbers that are no distribution.
@@ -48,14 +51,22 @@ def checked_start(start: Start, names: tuple[str, ...]) -> CheckedStart:
 
 
 def repr_of_start(start: CheckedStart) -> str:
-    """The start as Python code; many shares are counted instead."""
+    """The start as Python code; for many shares their number is given instead.
+
+    Args:
+        start: the result of :func:`checked_start`.
+    """
     if isinstance(start, tuple) and len(start) > _PRINTED:
         return f"<{len(start)} shares>"
     return repr(start)
 
 
 def uniform_start(size: int) -> np.ndarray:
-    """The uniform distribution, (K,)."""
+    """The uniform distribution (K,).
+
+    Args:
+        size: K, the number of values.
+    """
     return np.full(size, 1 / size)
 
 
@@ -70,6 +81,13 @@ def start_at(start: CheckedStart, data: LikelihoodData) -> np.ndarray:
     - a tuple: these shares as they are.
 
     Shares are made positive by mixing in 1 % of the uniform distribution, and only where one is 0.
+
+    Args:
+        start: the result of :func:`checked_start`.
+        data: the reports, on a domain of K values.
+
+    Returns:
+        The start (K,).
 
     Raises:
         ArgumentError: a tuple of another length than K, or reports without a histogram.
@@ -92,22 +110,22 @@ def start_at(start: CheckedStart, data: LikelihoodData) -> np.ndarray:
 
 
 def is_made_of_reports(start: CheckedStart) -> bool:
-    """Whether the start itself says something about the reports: a histogram, or an estimate."""
+    """Whether the start is computed from the reports: a histogram, or an estimate."""
     return start == "histogram" or isinstance(start, Estimator)
 
 
 def reports_are_values(data: LikelihoodData) -> bool:
-    """Whether every report is a value, in every group of people."""
+    """Whether every report names exactly one value, in every group of people."""
     return all(group.reports_are_values for group in data.channel.groups())
 
 
 def with_positive_shares(shares: np.ndarray) -> np.ndarray:
-    """The shares (K,); with 1 % of the uniform distribution where one of them is 0."""
+    """Mix 1 % of the uniform distribution into the shares (K,) if any share is 0."""
     return mixed_with_uniform(shares) if (shares <= 0).any() else shares
 
 
 def mixed_with_uniform(shares: np.ndarray) -> np.ndarray:
-    """(1 - 0.01) shares + 0.01 / K, (K,)."""
+    """Mix 1 % of the uniform distribution into the shares (K,): 0.99 shares + 0.01 / K."""
     return np.asarray((1 - _EVEN) * shares + _EVEN / shares.size)
 
 

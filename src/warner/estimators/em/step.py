@@ -1,8 +1,10 @@
 """The step of expectation maximisation (EM), and EM run to a tolerance.
 
-    theta <- theta * s,   s = A' (w / A theta)   the score
+    theta <- theta * s,   s = A' (w / A theta)
 
-Every EM step of the package is ``em_step``: theta (K,) or several columns of it (K, F).
+A (m, K) is the channel, w (m,) the frequencies of its rows, theta (K,) the shares, and s (K,) the
+score. Products and quotients of vectors are taken entry by entry. Every EM step of the package is
+``em_step``, for one theta (K,) or for F of them as columns (K, F).
 """
 
 from __future__ import annotations
@@ -29,11 +31,11 @@ class EMState:
     """A point on the path of EM.
 
     Attributes:
-        theta: (K,).
+        theta: (K,) the shares.
         score: s (K,) at theta.
-        value: l(theta), nats per report.
-        pace: how many times as long as EM's own the next step is tried.
-        gain: the rise of l in the last step, -inf where l is -inf now, inf at the start.
+        value: the log-likelihood l(theta) in nats per report.
+        pace: the factor by which the next step to try is longer than EM's own step.
+        gain: the rise of l in the last step; -inf where l is -inf now, inf at the start.
     """
 
     theta: np.ndarray
@@ -44,20 +46,22 @@ class EMState:
 
     @property
     def shares(self) -> np.ndarray:
-        """theta divided by its sum, which rounding moves away from 1."""
+        """theta divided by its sum, which can differ from 1 by rounding errors."""
         return np.asarray(self.theta / self.theta.sum())
 
 
 def em_step(theta: np.ndarray, score: np.ndarray, pace: float = 1.0) -> np.ndarray:
-    """theta (1 + pace (s - 1)): the EM step theta * s, made ``pace`` times as long.
+    """Take the EM step from theta to theta * s, made ``pace`` times as long.
 
-    A lengthened step that would take more than nine tenths of a share is shortened, but never
-    below EM's own step.
+        theta (1 + pace (s - 1))
+
+    A lengthened step that would remove more than nine tenths of a share is shortened. It never
+    becomes shorter than EM's own step.
 
     Args:
         theta: (K,), or (K, F) with pace 1.
         score: s at theta, of the same shape.
-        pace: at least 1.
+        pace: the factor, at least 1.
 
     Returns:
         The next theta. It sums to one as theta does.
@@ -76,25 +80,50 @@ def em_step(theta: np.ndarray, score: np.ndarray, pace: float = 1.0) -> np.ndarr
 def warm_up(
     theta: np.ndarray, score_at: Callable[[np.ndarray], np.ndarray], steps: int
 ) -> np.ndarray:
-    """theta (K,) after ``steps`` EM steps, from which Newton's methods start."""
+    """Take EM steps, from whose end Newton's methods start.
+
+    Args:
+        theta: (K,) the start.
+        score_at: gives the score s (K,) at theta (K,).
+        steps: the number of steps.
+
+    Returns:
+        theta (K,) after the steps.
+    """
     run = iterate(theta, lambda t: em_step(t, score_at(t)), lambda t, n: None, steps)
     return run.state
 
 
 def start_em(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> EMState:
-    """The state of EM at theta (K,)."""
+    """The state of EM before its first step.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        theta: (K,) the start.
+    """
     return EMState(theta, *score_and_log_likelihood(channel, w, theta), channel.rows_per_report)
 
 
 def advance(channel: LikelihoodOperator, w: np.ndarray, state: EMState) -> EMState:
-    """The state after one step of EM, as long as a step on whole reports.
+    """Take one step of EM that is as long as a step on whole reports.
 
-    Where a report counts for several rows, EM over rows takes every row for a whole report, and
-    its steps are ``rows_per_report`` times too short. EM over whole reports moves theta by
-    theta (S - 1), S the score of whole reports. To first order S - 1 = rows_per_report (s - 1):
-    for unary encoding as K grows, and for subset selection up to a factor K / (K - 1). So the
-    pace starts at ``rows_per_report``. EM's own step never lowers the likelihood. While a longer
-    step does, the pace is halved, down to 1. The next step starts from twice the accepted pace.
+    Where one report counts for several rows, EM over rows treats every row as a whole report. Its
+    steps are then ``rows_per_report`` times too short. EM over whole reports moves theta by
+    theta (S - 1), where S is the score of whole reports. To first order,
+    S - 1 = rows_per_report (s - 1). This holds for unary encoding as K grows, and for subset
+    selection up to a factor K / (K - 1). So the pace starts at ``rows_per_report``.
+
+    EM's own step never lowers the likelihood. If a longer step lowers it, the pace is halved until
+    it no longer does, down to 1. The next step starts from twice the accepted pace.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        state: the state before the step.
+
+    Returns:
+        The state after the step.
     """
     pace = state.pace
     while True:
@@ -115,7 +144,7 @@ def run_em(
     most: int = MOST_STEPS,
     observe: Callable[[EMState], None] | None = None,
 ) -> Run[EMState]:
-    """EM until a step raises the log-likelihood of all reports by less than ``tolerance``.
+    """Run EM until a step raises the log-likelihood of all reports by less than ``tolerance``.
 
     Args:
         channel: A (m, K).
@@ -127,7 +156,7 @@ def run_em(
         observe: called with every state, the first and the last included.
 
     Returns:
-        The run; its status is ``STOPPED`` or, short of the tolerance, ``STEP_LIMIT``.
+        The run. Its status is ``STOPPED``, or ``STEP_LIMIT`` if the tolerance was not met.
     """
 
     def stop(state: EMState, steps: int) -> Status | None:
@@ -140,13 +169,16 @@ def run_em(
 
 
 def moved_or_not(fit: Fit, start: np.ndarray, n: int, least: float) -> Fit:
-    """The fit, with the status ``NOT_MOVED`` where it stayed at a start that is no maximum.
+    """Give a fit the status ``NOT_MOVED`` if it stayed at a start that is no maximum.
 
     Args:
         fit: a fit with its gap.
         start: (K,), where the steps began.
         n: number of reports.
         least: l1 distance below which theta counts as not moved.
+
+    Returns:
+        The fit, with its status changed or not.
     """
     gap = np.inf if fit.gap is None else fit.gap
     still = float(np.abs(fit.shares - start).sum()) < least and n * gap > _NOTHING

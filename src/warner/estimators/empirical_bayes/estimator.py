@@ -28,29 +28,30 @@ class EmpiricalBayes(Estimator):
 
         S_x ~ noise(q_x + gap_x theta_x, n),   theta_x ~ g independently,   sum_x theta_x = 1
 
-    g is estimated. It is a Dirichlet process around an average of parametric laws, fitted with
-    each value left out in turn. Besides its count, each share has a prediction from the other
-    values, if the data show that the order of the values says anything: neighbours that are alike,
-    or a pattern that repeats. Up to 7 values there is too little to learn from. The prior is then
-    a mixture of symmetric Dirichlet laws, and the sum is exact. The docstring of
-    ``warner.estimators.empirical_bayes`` says what each step is for.
+    S_x is the number of the n reports that support value x, and theta_x is the share of x. A report
+    supports x with probability q_x + gap_x theta_x. The prior g of the shares is estimated. It is a
+    Dirichlet process around an average of parametric laws, fitted with each value left out in turn.
+    The order of the values is used if the data show neighbours that are alike, or a pattern that
+    repeats. Each share then also has a prediction from the other values. Up to 7 values are too few
+    to learn from. The prior is then a mixture of symmetric Dirichlet laws, and the sum is exact.
+    The docstring of ``warner.estimators.empirical_bayes`` explains each step.
 
-    The fit's ``posterior`` gives draws. Up to 7 values they are exact. Beyond, shares are drawn one
-    by one and moved onto the sum in proportion to their variances, and the prior counts as known.
-    Where reports say little, shares that are unlike the rest lie outside the quantiles of the draws
-    too often. So ``Estimate.interval`` uses Wald intervals unless asked otherwise.
+    The fit's ``posterior`` gives draws. They are exact for up to 7 values. For more values, shares
+    are drawn one by one and moved in proportion to their variances until they sum to one. The prior
+    is then taken as known. If reports say little, shares that are unlike the rest lie outside the
+    quantiles of the draws too often. So ``Estimate.interval`` uses Wald intervals by default.
 
     Args:
         loss: ``"squared"`` returns posterior means, tilted to sum to one. ``"absolute"`` returns
-            the posterior quantile of one level for all values, the level at which they sum to one.
-            Each minimises its expected error among vectors with this sum.
-        likelihood: ``"binomial"`` takes the counts S_x of reports that support each value as
-            binomial, for each atom of g; as Poisson where reports are values, which given the sum
-            is the exact multinomial; as their product for several mechanisms or budgets.
-            ``"normal"`` takes the unbiased estimate as normal with its exact variance. Channels
-            whose reports do not support values always use it.
-        order: whether the order of the values may be used. Where it says nothing, or with False,
-            estimates do not depend on it.
+            posterior quantiles. They have the same level for all values, the level at which they
+            sum to one. Each choice minimises its expected error among vectors that sum to one.
+        likelihood: ``"binomial"`` takes each count S_x as binomial, given the share. Where reports
+            are values, the count is Poisson, which given the sum is the exact multinomial. For
+            several mechanisms or budgets it is the product of their likelihoods. ``"normal"`` takes
+            the unbiased estimate as normal with its exact variance. Channels whose reports do not
+            support values always use ``"normal"``.
+        order: whether the order of the values may be used. With False, or if the data show no
+            dependence on the order, estimates do not depend on it.
 
     Raises:
         IdentifiabilityError: different distributions make the same reports, so there are no

@@ -1,9 +1,9 @@
-"""What the order of the values says: a prediction of each share from the others.
+"""A prediction of each share from the other values, by their order.
 
-Shares that change slowly along the order, or repeat (heaps at round numbers, a size class within
-each state), have a spectrum with few large powers. Noise has the same power at every frequency.
-Filtering the spectrum predicts each share from the other values. The data measure what such a
-prediction is worth. Where it is worth nothing (labels in no order) there is none.
+Shares may change slowly along the order, or repeat, such as heaps at round numbers. Their spectrum
+then has few large powers. Noise has the same power at every frequency. Filtering the spectrum
+predicts each share from the other values. A regression on the data measures how good the prediction
+is. Where it is of no use, as for labels in no order, there is no prediction.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from warner.estimators.empirical_bayes.settings import SETTINGS
 class NeighbourPrediction:
     """A second observation of each share, from the other values.
 
-    min(theta_x, cap) = value_x + a normal error, except for odd values.
+        min(theta_x, cap) = value_x + a normal error
+
+    This holds for the share theta_x of every value x, except for a few outliers.
 
     Attributes:
-        value: (K,).
-        variance: of the error.
-        cap: shares above it are too few and too large to be told from the others.
+        value: (K,) the predicted shares.
+        variance: the variance of the error.
+        cap: shares above it are too few and too large to be predicted from the others.
     """
 
     value: np.ndarray
@@ -32,30 +34,42 @@ class NeighbourPrediction:
     cap: float
 
     def likelihood(self, atoms: np.ndarray) -> np.ndarray:
-        """(K, J), up to one factor."""
+        """The likelihood of the predictions at possible shares.
+
+        Args:
+            atoms: (J,) possible shares.
+
+        Returns:
+            (K, J), up to one common factor.
+        """
         away = self.value[:, None] - np.minimum(atoms, self.cap)
         out: np.ndarray = np.exp(-(away**2) / (2 * self.variance)) + SETTINGS.odd_value
         return out
 
     def subset(self, index: np.ndarray) -> NeighbourPrediction:
-        """Of some of the values."""
+        """The predictions of the values at the indices ``index``."""
         return NeighbourPrediction(self.value[index], self.variance, self.cap)
 
 
 def predict_from_neighbours(y: np.ndarray, variance: np.ndarray) -> NeighbourPrediction | None:
-    """Predictions from K unbiased estimates y and the variances of their noise, (K,).
+    """Predict each share from the other values.
 
-    Estimates above a cap are cut, v = min(y, cap), or the few largest would make up the spectrum.
-    Let m be the filtered d = v - mean, and h the share of itself that each value adds. Then
-    z = m - h d is uncorrelated with the noise of v_x (Stein), and v = mean + beta z + error + noise
-    is a regression. Its slope says what z is worth. Its residuals, less the noise, give the size T
-    of the errors. With var theta = beta^2 var z + T,
+    Estimates above a cap are cut to v = min(y, cap). Otherwise the few largest would dominate the
+    spectrum. Let d = v - mean(v), let m be d after filtering, and let h be the mean derivative of
+    m_x by d_x. Then z = m - h d is uncorrelated with the noise of v_x (Stein), and
+    v = mean + beta z + error + noise is a regression. Its slope beta measures how well z predicts.
+    The mean square of its residuals, less the variance of the noise, is the variance T of the
+    errors. With var theta = beta^2 var z + T,
 
         z | theta ~ N(b (theta - mean), s^2)
         b = beta var z / var theta,   s^2 = var z - b^2 var theta
 
     and mean + z / b is an observation of theta with variance s^2 / b^2. T is raised by one standard
     error, that of the mean square of K residuals.
+
+    Args:
+        y: (K,) unbiased estimates of the shares, in the order of the values.
+        variance: (K,) the variances of their noise.
 
     Returns:
         The predictions, or None where they would say nothing.
@@ -106,11 +120,20 @@ def _cut_at(y: np.ndarray) -> float | None:
 
 
 def filtered(d: np.ndarray, noise: float) -> tuple[np.ndarray, float]:
-    """The filtered d (K,), of mean 0, and the share h that each value adds to itself.
+    """Filter the spectrum of a vector.
 
-    h = sum_x dm_x / dd_x / K is the mean. F = gain(p) U, p = |U|^2 / noise, of a complex number has
-    derivatives that sum to 2 gain + 2 p gain'; of the real one at k = K / 2, to gain + 2 p gain'.
+    U is the discrete Fourier transform of d, and p = |U|^2 / noise is its power at a frequency. The
+    filter is F = gain(p) U. Let m be the result. Its mean derivative is
+    h = sum_x (dm_x / dd_x) / K. At a complex frequency the derivatives of F sum to
+    2 gain + 2 p gain'. At the real frequency k = K / 2 they sum to gain + 2 p gain'. The derivative
     gain' is the posterior variance of the gain, see ``gains``.
+
+    Args:
+        d: (K,) a vector with mean 0.
+        noise: the power of the noise at each frequency.
+
+    Returns:
+        m (K,), with mean 0, and h.
     """
     spectrum = np.fft.rfft(d)
     p = np.abs(spectrum[1:]) ** 2 / max(noise, 1e-300)
@@ -125,11 +148,17 @@ def filtered(d: np.ndarray, noise: float) -> tuple[np.ndarray, float]:
 
 
 def gains(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Posterior mean and variance (F,) of P / (P + noise) at each frequency.
+    """Posterior mean and variance of the gain P / (P + noise) at each of F frequencies.
 
-    p = |U|^2 / noise is exponential with mean 1 + P / noise. The prior of the powers P is learnt
-    from the other frequencies, all of them and once more the near ones. It lives on the powers 0
-    and 1/8, 1/4, .. of the noise's.
+    P is the power of the truth. The observed power p = |U|^2 / noise is exponential with mean
+    1 + P / noise. The prior of P is learnt from all other frequencies, with more weight on the near
+    ones. It has mass at 0 and at 1/8, 1/4, .. times the power of the noise.
+
+    Args:
+        p: (F,) the observed powers, in units of the noise.
+
+    Returns:
+        The means (F,) and the variances (F,).
     """
     high = max(4, int(np.log2(max(float(p.max()), 2.0)) + 2))
     keep = 1 / (1 + np.concatenate([[0.0], 2.0 ** np.arange(-3, high)]))

@@ -26,8 +26,8 @@ class SupportCounts:
     Attributes:
         n: number of reports.
         share: (K,), the share of the reports that supports each value.
-        q, gap: (K,), q + gap t is expected at a true share t.
-        direct: whether reports are values.
+        q, gap: (K,) each. At a true share t, the expected share of the reports is q + gap t.
+        direct: whether each report names exactly one value.
     """
 
     n: float
@@ -40,7 +40,14 @@ class SupportCounts:
         return replace(self, share=self.share[index], q=self.q[index], gap=self.gap[index])
 
     def logs(self, atoms: np.ndarray) -> np.ndarray:
-        """Log-likelihoods (K, J): binomial, or of values Poisson."""
+        """Log-likelihoods of the counts: binomial, or Poisson where reports are values.
+
+        Args:
+            atoms: (J,) possible shares.
+
+        Returns:
+            (K, J).
+        """
         mu = np.clip(self.q[:, None] + self.gap[:, None] * atoms, _TINY, 1 - 1e-16)
         share = self.share[:, None]
         out: np.ndarray = self.n * (
@@ -51,20 +58,22 @@ class SupportCounts:
 
 @dataclass(frozen=True, eq=False)
 class EstimateNoise:
-    """K unbiased estimates y and their noise: variance (null + slope t - t^2) / n at a share t.
+    """K unbiased estimates y of shares, and their noise.
 
-    A count with mean mu = q + gap t has variance mu (1 - mu) / (n gap^2), so
-    null = q (1 - q) / gap^2 and slope = (1 - 2q) / gap. Other channels' are exact from the weights
-    of their inverse (``Channel.variance_at_zero``).
+    At a true share t the estimate has the variance (null + slope t - t^2) / n. If a report supports
+    the value with probability mu = q + gap t, the estimate from the counts has the variance
+    mu (1 - mu) / (n gap^2). So null = q (1 - q) / gap^2 and slope = (1 - 2q) / gap. For other
+    channels the two numbers are exact, from the weights of the inverse
+    (``Channel.variance_at_zero``).
 
     Attributes:
-        n: number of reports, or how many of this kind the estimates are worth.
-        y, null, slope: (K,).
-        q, gap: (K,) where counts are known by them, else None.
-        direct: whether reports are values.
-        prediction: what the order of the values says besides.
+        n: number of reports, or the number of such reports that give estimates with this noise.
+        y, null, slope: (K,) each.
+        q, gap: (K,) each, where reports support values; else None.
+        direct: whether each report names exactly one value.
+        prediction: the prediction from the order of the values, or None.
         groups: for several mechanisms or budgets, the counts of each. Their likelihoods multiply,
-            and y says only where to look.
+            and y only places the atoms.
     """
 
     n: float
@@ -79,7 +88,12 @@ class EstimateNoise:
 
     @classmethod
     def of(cls, data: LikelihoodData, likelihood: str) -> EstimateNoise:
-        """The noise of a tally's unbiased estimates, moved to sum to one."""
+        """The unbiased estimates of a tally, moved to sum to one, and their noise.
+
+        Args:
+            data: the reports.
+            likelihood: ``"binomial"`` or ``"normal"``, see ``EmpiricalBayes``.
+        """
         channel, n = data.channel, float(data.n)
         y = channel.invert(data.weights)
         known = channel.average_support_law() if likelihood == "binomial" else None
@@ -108,20 +122,20 @@ class EstimateNoise:
         ).balanced()
 
     def balanced(self) -> EstimateNoise:
-        """y moved in proportion to its variances to sum to one.
+        """The same noise with y moved in proportion to its variances, so that y sums to one.
 
-        On the simplex that changes no likelihood, and it removes the error of the sum.
+        For shares that sum to one this changes no likelihood. It removes the error of the sum.
         """
         return replace(self, y=move_to_sum(self.y, self.variance(self.y)))
 
     def with_neighbours(self) -> EstimateNoise:
-        """With the prediction of each value from its neighbours."""
+        """The same estimates with the prediction of each share from the other values."""
         return replace(
             self, prediction=predict_from_neighbours(self.y, self.variance(project(self.y)))
         )
 
     def subset(self, index: np.ndarray) -> EstimateNoise:
-        """Some of the values."""
+        """The estimates of the values at the indices ``index``."""
         q, gap = (None if v is None else v[index] for v in (self.q, self.gap))
         return replace(
             self,
@@ -135,13 +149,23 @@ class EstimateNoise:
         )
 
     def variance(self, t: np.ndarray) -> np.ndarray:
-        """(K,) at true shares t, clipped to [0, 1]; at least 1 / n^2, the square of one report."""
+        """The variances (K,) of the estimates at true shares t (K,), clipped to [0, 1].
+
+        They are at least 1 / n^2, the square of the share of one report.
+        """
         t = np.clip(t, 0.0, 1.0)
         out: np.ndarray = np.maximum((self.null + self.slope * t - t**2) / self.n, 1.0 / self.n**2)
         return out
 
     def likelihood(self, atoms: np.ndarray) -> np.ndarray:
-        """(K, J), each row divided by its largest entry."""
+        """The likelihood of each share at the atoms.
+
+        Args:
+            atoms: (J,) possible shares.
+
+        Returns:
+            (K, J), each row divided by its largest entry.
+        """
         if self.groups:
             logs = np.sum([group.logs(atoms) for group in self.groups], axis=0)
         elif self.q is None or self.gap is None:
@@ -161,7 +185,7 @@ class EstimateNoise:
         return out
 
     def place(self, t: np.ndarray) -> np.ndarray:
-        """t (K,) on the scale where its noise has variance one.
+        """Transform shares t (K,) to the scale z on which the noise has variance one.
 
         z = integral dt / sd(t) = sqrt(n) arcsin((2t - slope) / r),   r^2 = slope^2 + 4 null
         """
@@ -181,10 +205,16 @@ class EstimateNoise:
         return np.round(each / np.where(largest > 0, largest, 1.0), 12)
 
     def atoms(self, mean: float) -> np.ndarray:
-        """(J,) the shares that the prior may have.
+        """The atoms: the J shares on which the prior may have mass.
 
-        They are 0, even steps of the noise near the data, and a geometric grid below that
-        resolution. ``mean`` is the mean share of these values.
+        They are 0, steps of equal size in units of the noise near the data, and a geometric grid
+        below that resolution.
+
+        Args:
+            mean: the mean share of these values.
+
+        Returns:
+            (J,), increasing.
         """
         _, first, kinds = np.unique(self._kinds(), axis=1, return_index=True, return_inverse=True)
         laws = np.stack([self.null, self.slope])[:, first]
@@ -254,11 +284,11 @@ class EstimateNoise:
         return kind, one, alike
 
     def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values that hardly differ, as rows of data.
+        """Group values with nearly equal data into R rows.
 
         Returns:
-            The row of each value (K,); of each row, one of its values (R,) and how many it has
-            (R,).
+            The row (K,) of each value; one value (R,) of each row; the number (R,) of values in
+            each row.
         """
         place = self.y / np.sqrt(self.variance(self.y))
         prediction = (
@@ -364,7 +394,15 @@ def _groups(data: LikelihoodData, moved: np.ndarray) -> tuple[SupportCounts, ...
 
 
 def move_to_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Values (K,) moved in proportion to their variances until their sum is one."""
+    """Move numbers in proportion to their variances until their sum is one.
+
+    Args:
+        values: (K,).
+        variance: (K,).
+
+    Returns:
+        The moved numbers (K,).
+    """
     total = float(variance.sum())
     share = variance / total if total > 0 else np.full(values.size, 1 / values.size)
     out: np.ndarray = values + share * (1 - float(values.sum()))
@@ -372,10 +410,13 @@ def move_to_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
 
 
 def split_large_values(noise: EstimateNoise) -> tuple[np.ndarray, np.ndarray]:
-    """The values on which the prior is fitted, and the largest, which are held apart.
+    """Split values into those on which the prior is fitted and the largest, held apart.
 
-    Values are held apart where all would need too many atoms. They lie many standard deviations
-    from one another and say nothing of each other.
+    Values are held apart only if all values together would need too many atoms. Their estimates
+    are many standard deviations from one another, so they say nothing about each other.
+
+    Args:
+        noise: the estimates of K values.
 
     Returns:
         (indices to fit on, indices held apart), both sorted.

@@ -1,12 +1,13 @@
 """The prior of the shares, learnt from their noisy estimates, and the posteriors under it.
 
-The K shares count as draws of one unknown law g over atoms a_1 < .. < a_J, given that their sum is
-one. L (R, J) is the likelihood of R rows of data at every atom. The method uses two facts:
+The K shares theta_x are taken as draws from one unknown law g over atoms a_1 < .. < a_J, given that
+their sum is one. L (R, J) is the likelihood of R rows of data at every atom. The method uses two
+facts:
 
-- On the simplex, multiplying every row by exp(lambda a), with the same lambda, changes no
-  likelihood, because sum_x theta_x = 1. So the data may be moved along that direction until they
-  sum to one (``EstimateNoise.balanced``) before g is fitted. The posteriors may be tilted by
-  exp(lambda a) until their means sum to one (``tilt_to_sum``).
+- Multiplying every row by exp(lambda a), with the same lambda, changes no likelihood of shares with
+  sum_x theta_x = 1. So the data may be moved along that direction until they sum to one
+  (``EstimateNoise.balanced``) before g is fitted. The posteriors may be tilted by exp(lambda a)
+  until their means sum to one (``tilt_to_sum``).
 - The law of the K shares has mean 1/K exactly, so g is fitted under E_g a = 1/K.
 """
 
@@ -22,11 +23,21 @@ _TINY = 1e-300
 
 
 def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
-    """The law nearest to g (J,) in likelihood with mean ``mean``.
+    """Find the law h with a given mean that is nearest to the law g in likelihood.
 
-    It maximises sum_j g_j log h_j: h_j = g_j / (1 + lambda (a_j - mean)). lambda is the root of the
-    decreasing function sum_j g_j d_j / (1 + lambda d_j), d = a - mean, by guarded Newton steps.
-    There is none where all of g is on one side of the mean; g is then returned.
+        h_j = g_j / (1 + lambda d_j),   d_j = a_j - mean
+
+    It maximises sum_j g_j log h_j. lambda is the root of the decreasing function
+    sum_j g_j d_j / (1 + lambda d_j), found by guarded Newton steps. There is no root if all mass of
+    g is on one side of the mean; g is then returned.
+
+    Args:
+        g: (J,) a law on the atoms.
+        atoms: a (J,), in shares.
+        mean: the mean of the result, in shares.
+
+    Returns:
+        h (J,).
     """
     d = atoms - mean
     support = d[g > 0]
@@ -51,11 +62,19 @@ def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
 
 
 def candidate_priors(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
-    """The candidate laws on the atoms, (F, J), each of mean ``mean``, and their weights (F,).
+    """The F candidate laws on the atoms, each with the mean ``mean``, and their weights.
 
-    There are Gamma laws of mean m/K (together: Dirichlet), such laws with the rest of the mass on
-    few large values, log-uniform on [1/K, 1], and laws with some of the values absent. Gamma laws
-    alone have half of the weight. An atom stands for the cell between its neighbours' midpoints.
+    There are three kinds: Gamma laws of mean m / K (K such shares together are Dirichlet); such
+    laws with the rest of the mass on few large values, log-uniform on [1 / K, 1]; and laws with
+    some of the values absent. Gamma laws alone have half of the weight. An atom stands for the
+    interval between the midpoints to its two neighbours.
+
+    Args:
+        atoms: (J,), in shares.
+        mean: the mean share.
+
+    Returns:
+        The laws (F, J) and their weights (F,).
     """
     from scipy.special import gammainc
 
@@ -98,21 +117,26 @@ def candidate_priors(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.nda
 
 @dataclass(frozen=True, eq=False)
 class LearnedPrior:
-    """A mixture over concentrations of a base law and the laws that the values suggest.
+    """A mixture of priors, one for each concentration of a Dirichlet process.
 
     Attributes:
         base: (J,), the base law, an average of the candidates.
-        parts: (weight, concentration, posteriors (R, J) of the rows it was fitted on, their sum
-            (J,), and the correction (J,) of the mean).
+        parts: for each concentration a tuple: its weight, the concentration, the posteriors (R, J)
+            of the rows it was fitted on, their sum (J,), and the correction (J,) of the mean.
     """
 
     base: np.ndarray
     parts: list[tuple[float, float, np.ndarray, np.ndarray, np.ndarray]]
 
     def posteriors(self, likelihood: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """(K, J): each value's posterior under the prior that the *other* values suggest.
+        """The posterior of each value under the prior that was learnt from the other values.
 
-        ``rows`` (K,) is the row as which each value was fitted.
+        Args:
+            likelihood: (K, J), the likelihood of each value at the atoms.
+            rows: (K,), the index of the row with which each value was fitted.
+
+        Returns:
+            (K, J).
         """
         total = np.zeros(likelihood.shape)
         for weight, concentration, fitted, together, correction in self.parts:
@@ -133,12 +157,13 @@ def fit_prior(
        data, p(y | sum theta = 1) = p(y) p(sum = 1 | y) / p(sum = 1), both sums taken as normal,
        divided by its risk.
     2. For each concentration c the prior is a Dirichlet process with this base, in collapsed
-       mean-field form. Row r's posterior is p_r proportional to
-       L_r (c base + sum of the other rows' posteriors), swept until steady. Each row is left out
-       of its own prior. So a value that is alone cannot confirm itself, which is how the
-       nonparametric maximum fails on few or separate values. c = inf is the base alone.
-    3. Concentrations are weighted like the candidates, by their leave-one-out likelihood, less the
-       gain from having left the row in, which is what a refit would cost.
+       mean-field form. The posterior p_r of row r is proportional to
+       L_r (c base + sum of the other rows' posteriors), iterated until it no longer changes. Each
+       row is left out of its own prior. So a value that is unlike all others does not serve as its
+       own prior. The nonparametric maximum lacks this, and fails on few or separate values.
+       c = inf is the base alone.
+    3. Concentrations are weighted like the candidates, by their leave-one-out likelihood. The gain
+       from having left the row in, which a refit would lose, is subtracted.
 
     Args:
         likelihood: L (R, J), rows up to factors.
@@ -146,6 +171,9 @@ def fit_prior(
         atoms: (J,), in shares.
         mean: the mean of the prior, in shares.
         absolute: whether to weigh by absolute instead of squared risk.
+
+    Returns:
+        The prior.
     """
     size = float(counts.sum())
     floor = SETTINGS.risk_floor * mean**2
@@ -215,17 +243,27 @@ def tilt_to_sum(
     noise: np.ndarray,
     alike: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Posteriors (K, J) times exp(lambda a), so that their means sum to ``target``.
+    """Multiply posteriors by exp(lambda a) so that their means sum to ``target``.
 
-    This is the saddle point of the posterior given the sum. To first order it takes lambda times
-    each posterior variance from each mean. Values held apart count with normal posteriors:
-    their means move by lambda times their variances, and the target is less by that.
+        This is the saddle-point approximation of the posterior given the sum. To first order each mean
+        moves by lambda times its posterior variance. Values held apart have normal posteriors. Their
+        means move by lambda times their variances, and the sum of these moves is taken from the target.
 
-    Args:
-        posteriors, atoms: (K, J), (J,).
-        target: the sum of the means of these values if the values held apart did not move.
-        noise: (L,), the variances of the values held apart.
-        alike: (K,), the number of values that each posterior is of; None for one each.
+        Args:
+            posteriors: (K, J), the posterior of each value over the atoms.
+            atoms: a (J,), in shares.
+            target: the sum of the means of these values if the values held apart did not move.
+    <<<<<<< HEAD
+            noise: (L,), the variances of the values held apart.
+            alike: (K,), the number of values that each posterior is of; None for one each.
+    ||||||| 3eded28
+            noise: (L,), the variances of the values held apart.
+    =======
+            noise: (L,), the variances of the L values held apart.
+
+        Returns:
+            The tilted posteriors (K, J).
+    >>>>>>> h-sweepb
     """
     times = np.ones(len(posteriors)) if alike is None else alike.astype(np.float64)
     with np.errstate(divide="ignore"):

@@ -15,7 +15,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Settings:
-    """The constants, by the file that uses them. Shares are in units of 1, noise in its sd."""
+    """The constants, by the file that uses them.
+
+    Shares are in units of 1, and noise is in units of its standard deviation.
+    """
 
     # ---- estimator.py
     # Whole reports are used from this many reports per value on. With fewer, one Newton step is

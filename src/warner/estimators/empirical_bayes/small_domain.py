@@ -1,8 +1,8 @@
 """Small domains: the posterior of the shares given that they sum to one, on a lattice (METHODS 5).
 
-With few values there is no learning a prior from them, and the law of each given the sum is far
-from its law alone. So the prior is an even mixture of symmetric Dirichlet laws, and convolution
-makes the sum exact.
+Few values are not enough to learn a prior from. Also, the law of a share given the sum differs much
+from its law without this condition. So the prior is a mixture of symmetric Dirichlet laws with
+equal weights, and the condition on the sum is computed exactly by convolution.
 """
 
 from __future__ import annotations
@@ -17,9 +17,13 @@ _TINY = 1e-300
 
 
 def lattice(least: float) -> int | None:
-    """J, the steps of the unit interval that resolve noise of the standard deviation ``least``.
+    """The number J of steps of the unit interval that resolve the noise.
 
-    None where that is too many; shares then hardly shrink.
+    Args:
+        least: the least standard deviation of the noise, in shares.
+
+    Returns:
+        J; None if it would be too large. The noise is then so small that shares hardly shrink.
     """
     steps = int(2 ** np.ceil(np.log2(SETTINGS.lattice_steps / least)))
     return max(steps, SETTINGS.coarsest_lattice) if steps <= SETTINGS.finest_lattice else None
@@ -27,12 +31,12 @@ def lattice(least: float) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class SmallDomainPosterior:
-    """theta on a lattice of step 1/J.
+    """The posterior of K shares on a lattice of step 1/J.
 
     Attributes:
-        likelihood: (K, J + 1), at shares 0, 1/J, .., 1.
-        weights: (C,) of the concentrations, after the data.
-        laws: (K, J + 1), of each share, given all data and the sum.
+        likelihood: (K, J + 1), the likelihood at the shares 0, 1/J, .., 1.
+        weights: (C,) the posterior weights of the C concentrations of the prior.
+        laws: (K, J + 1), the law of each share, given all data and the sum.
     """
 
     likelihood: np.ndarray
@@ -41,10 +45,13 @@ class SmallDomainPosterior:
 
     @classmethod
     def of(cls, likelihood: np.ndarray) -> SmallDomainPosterior:
-        """The posterior from likelihoods (K, J + 1).
+        """Compute the posterior.
 
-        With f = likelihood times prior, the law of theta_x given the sum is
-        f_x(t) (convolution of the other f)(1 - t).
+        With f_x the likelihood of share x times its prior, the law of theta_x given the sum is
+        f_x(t) times the convolution of the other f at 1 - t.
+
+        Args:
+            likelihood: (K, J + 1), at the shares 0, 1/J, .., 1.
         """
         size, points = likelihood.shape
         length = 1 << (size * points - 1).bit_length()
@@ -67,9 +74,17 @@ class SmallDomainPosterior:
         return cls(likelihood, weights, np.einsum("c,ckj->kj", weights, np.array(posteriors)))
 
     def draws(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """(count, K) draws: a concentration, then value by value.
+        """Draw distributions from the posterior.
 
-        Each value is drawn given the values before it and the sum of the others.
+        A concentration is drawn first. Then the shares are drawn one after the other, each given
+        the earlier shares and the sum of the shares that are left.
+
+        Args:
+            count: the number of draws.
+            rng: the generator.
+
+        Returns:
+            (count, K).
         """
         size, points = self.likelihood.shape
         out = np.empty((count, size))
