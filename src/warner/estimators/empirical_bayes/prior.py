@@ -245,25 +245,19 @@ def tilt_to_sum(
 ) -> np.ndarray:
     """Multiply posteriors by exp(lambda a) so that their means sum to ``target``.
 
-        This is the saddle-point approximation of the posterior given the sum. To first order each mean
-        moves by lambda times its posterior variance. Values held apart have normal posteriors. Their
-        means move by lambda times their variances, and the sum of these moves is taken from the target.
+    This is the saddle-point approximation of the posterior given the sum. To first order each mean
+    moves by lambda times its posterior variance. Values held apart have normal posteriors. Their
+    means move by lambda times their variances, and the sum of these moves is taken from the target.
 
-        Args:
-            posteriors: (K, J), the posterior of each value over the atoms.
-            atoms: a (J,), in shares.
-            target: the sum of the means of these values if the values held apart did not move.
-    <<<<<<< HEAD
-            noise: (L,), the variances of the values held apart.
-            alike: (K,), the number of values that each posterior is of; None for one each.
-    ||||||| 3eded28
-            noise: (L,), the variances of the values held apart.
-    =======
-            noise: (L,), the variances of the L values held apart.
+    Args:
+        posteriors: (K, J), the posterior of each value over the atoms.
+        atoms: a (J,), in shares.
+        target: the sum of the means of these values if the values held apart did not move.
+        noise: (L,), the variances of the L values held apart.
+        alike: (K,), the number of values that each posterior is of; None for one each.
 
-        Returns:
-            The tilted posteriors (K, J).
-    >>>>>>> h-sweepb
+    Returns:
+        The tilted posteriors (K, J).
     """
     times = np.ones(len(posteriors)) if alike is None else alike.astype(np.float64)
     with np.errstate(divide="ignore"):
