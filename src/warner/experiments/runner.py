@@ -127,7 +127,13 @@ def _run(
 
 
 def generator(experiment: str, cell: Cell, run: int) -> np.random.Generator:
-    """The generator of one run of a cell."""
+    """The generator of one run of a cell; it depends on the three arguments alone.
+
+    Args:
+        experiment: the name of the experiment.
+        cell: the values of the axes.
+        run: the number of the run.
+    """
     key = (zlib.crc32(experiment.encode()), zlib.crc32(canonical(dict(cell)).encode()), run)
     return np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=key))
 

@@ -42,8 +42,8 @@ class Estimate(Solution):
         reports_per_person: the most reports of different values that one person sent.
         estimator: the estimator; ``method`` is its name, as Python code.
         status: how the estimator ended. Its text says what to do.
-        gap: nats per report by which the log-likelihood of another distribution can be larger, at
-            most; None where no likelihood is maximised.
+        gap: the most by which the log-likelihood of another distribution can be larger, in nats per
+            report; None where no likelihood is maximised.
         attribute: the name of the attribute, where it has one.
         has_intervals: whether the channel has an inverse, from which Wald intervals are made.
         fit: what the estimator returned, with iterations, log-likelihood and seconds.
@@ -218,8 +218,8 @@ class Estimate(Solution):
         """The share of the values from low to high, both included.
 
         Args:
-            low, high: the limits of the range. A bin that a limit cuts counts in proportion to its
-                part inside the range.
+            low, high: the limits of the range, in the units of the values. If a limit lies within a
+                bin, the bin counts in proportion to the length that is inside the range.
 
         Returns:
             A float with a method ``interval``.

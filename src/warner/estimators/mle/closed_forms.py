@@ -96,10 +96,10 @@ def budgets(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
     w_gx is the frequency of report x from group g. In this group people report their value with
     probability p_g, and each other value with probability q_g. Let
     h_x(t) = sum_g w_gx / (t + a_g). Given a multiplier lambda, theta_x solves
-    h_x(theta_x) = lambda, or is 0 where h_x(0) <= lambda. h_x is decreasing and convex. Newton's method starts below the
-    root, at the largest root of a single term, and increases to the root without passing it. The
-    same holds for lambda, because sum_x theta_x is decreasing and convex in lambda. A step costs
-    O(K) for each group. See METHODS 4.2.
+    h_x(theta_x) = lambda, or is 0 where h_x(0) <= lambda. h_x is decreasing and convex. Newton's
+    method starts below the root, at the largest root of a single term, and increases to the root
+    without passing it. The same holds for lambda, because sum_x theta_x is decreasing and convex in
+    lambda. A step costs O(K) for each group. See METHODS 4.2.
 
     Args:
         channel: the channels of all groups, with K values.
