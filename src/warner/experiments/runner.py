@@ -37,7 +37,7 @@ Task = tuple[Cell, range]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out of one experiment.
+    """The results of one experiment.
 
     Attributes:
         experiment: the experiment.
@@ -139,7 +139,16 @@ def generator(experiment: str, cell: Cell, run: int) -> np.random.Generator:
 
 
 def work_on(name: str, task: Task, path: str | None) -> tuple[list[Row], float]:
-    """Do one piece of work in this process: its rows, and its seconds of processor time."""
+    """Do one piece of work in this process.
+
+    Args:
+        name: the name of the experiment.
+        task: the cell and its runs.
+        path: the folder of the real data; None for made data.
+
+    Returns:
+        The rows, and the seconds of processor time.
+    """
     experiment = by_name(name)
     cell, runs = task
     start = time.process_time()

@@ -465,7 +465,8 @@ def estimate(
     says that no other distribution on them is as likely, and the gap bounds the likelihood of all
     distributions on them. On reported values the maximum is unique for randomised response and
     geometric noise [P4 sec VIII]. Values that somebody holds and nobody reported are then left
-    out, which biases shares where people are few, and intervals do not include the choice.
+    out. This biases shares if there are few people for the number of values. Intervals do not
+    include the error of this choice.
 
     Raises:
         ArgumentError: unknown attributes or values, more attributes than the tally has tables of,

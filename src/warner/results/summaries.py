@@ -372,7 +372,14 @@ def variance(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
 
 
 def cumulative_on(domain: Domain) -> Cumulative:
-    """The cumulative shares on a domain whose values lie on a line."""
+    """The cumulative shares on a domain whose values lie on a line.
+
+    Args:
+        domain: the K values.
+
+    Raises:
+        ArgumentTypeError: the values are not points on a line.
+    """
     points = _line(domain, "quantile")
     order, edges = np.argsort(points, kind="stable"), domain.edges
     return Cumulative(points[order] if edges is None else edges, order)
