@@ -297,8 +297,14 @@ def _headers(study: Study) -> dict[str, object]:
 def mechanisms_of(path: str) -> tuple[dict[str, Mechanism], bool, int]:
     """The mechanisms in a study, report or tally file, and what it says about its reports.
 
-    It is whether they are simulated, and the most reports of one person. The mechanisms of a study
-    with groups are called "group: attribute".
+    The mechanisms of a study with groups are called "group: attribute".
+
+    Args:
+        path: the study, report or tally file.
+
+    Returns:
+        {name: mechanism}, whether the reports are simulated, and the largest number of reports of
+        one person.
     """
     suffix = Path(path).suffix
     if files.is_report_file(path):

@@ -46,7 +46,8 @@ def csv_of(
         estimates: the estimates, one after the other.
         level: coverage of the intervals.
         target: ``"population"`` or ``"respondents"``.
-        given_back: estimates whose tags were given back to values; they have no intervals.
+        given_back: estimates whose shares of tags were distributed over values. They have no
+            intervals.
 
     Returns:
         The table, with the columns attribute, value, estimate, low, high, n, level, target.

@@ -113,6 +113,6 @@ def _save(estimates: list[Estimate], truths: list[np.ndarray], folder: Path) -> 
 
 
 def held(result: Estimate, truth: np.ndarray) -> int:
-    """How many of the true shares (K,) the intervals hold that the demonstration prints."""
+    """How many of the true shares (K,) lie in the intervals that the demonstration prints."""
     rows = result.rows(LEVEL, TARGET)
     return sum(row["low"] <= share <= row["high"] for row, share in zip(rows, truth, strict=True))

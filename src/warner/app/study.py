@@ -180,7 +180,7 @@ class Study:
 
     @property
     def mechanisms(self) -> dict[str, Mechanism]:
-        """The mechanism of each attribute; of attributes together under "first x second".
+        """The mechanism of each attribute; a joint mechanism has the name "first x second".
 
         Raises:
             ArgumentError: a study with groups, each of which has mechanisms of its own.

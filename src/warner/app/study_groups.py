@@ -17,12 +17,15 @@ _COMMON = (*BY_KEY, "keys", "tags", "attributes")
 
 
 def check_groups(groups: list[Any], known: list[str], column: str) -> None:
-    """Refuse names of groups, or of what they change, that cannot stand.
+    """Refuse invalid names of groups, of their column, or of the attributes that they change.
 
     Args:
         groups: the validated tables of the groups.
-        known: the names that a group may change.
+        known: the names of the attributes that a group may change.
         column: the column of the answers that names the group.
+
+    Raises:
+        StudyError: a name that is not allowed; the message names it.
     """
     if not column:
         raise StudyError(message("group_column", "must not be empty"))

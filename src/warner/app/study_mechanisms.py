@@ -27,6 +27,9 @@ def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) ->
         spec: the validated table of an attribute or of attributes together.
         domain: of attributes together; None for the domain that the table states.
         rows: the most rows of answers of one person, who spends the stated budget on all of them.
+
+    Raises:
+        StudyError: the table does not define a mechanism.
     """
     for key in ("mechanism", "epsilon"):
         if getattr(spec, key) is None:
@@ -60,7 +63,11 @@ def _several(mechanism: Mechanism, times: int | None) -> Mechanism:
 
 
 def share(budget: float, times: int) -> float:
-    """The largest float of which ``times`` add up to at most ``budget``, exactly.
+    """The largest float that, multiplied exactly by ``times``, is at most ``budget``.
+
+    Args:
+        budget: in nats.
+        times: the number of equal shares.
 
     >>> share(1.0, 1), share(0.3, 3) * 3 <= 0.3
     (1.0, True)
@@ -140,8 +147,11 @@ def together(specs: Mapping[str, Any], names: list[str], place: str) -> Product:
 
     Args:
         specs: {attribute: its validated table}.
-        names: of the attributes.
+        names: the names of the attributes.
         place: the name of the table that lists them, for errors.
+
+    Raises:
+        StudyError: an attribute that is unknown, named twice, or states more than a domain.
     """
     domains = {}
     for name in names:

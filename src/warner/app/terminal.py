@@ -43,6 +43,11 @@ WEIGHT = (
 def plural(n: int, one: str, many: str) -> str:
     """A number of things in words.
 
+    Args:
+        n: the number.
+        one: the name of a single thing.
+        many: the name of several things.
+
     >>> plural(1, "person", "people"), plural(2000, "person", "people")
     ('1 person', '2,000 people')
     """
@@ -51,6 +56,9 @@ def plural(n: int, one: str, many: str) -> str:
 
 def in_people(weight: float | None) -> str:
     """The weight of one report in words.
+
+    Args:
+        weight: the weight in people; None where it is not known.
 
     >>> in_people(2.1640), in_people(1.0), in_people(None)
     ('2.164 people', '1 person', '')
@@ -106,7 +114,12 @@ def progress(task_name: str) -> Iterator[Callable[[int, int | None], None]]:
 
 
 def table(columns: Mapping[str, Side], rows: list[list[str]]) -> Table:
-    """A table with the named columns, each set on its side."""
+    """A table for the terminal.
+
+    Args:
+        columns: {title: the side on which the cells of the column are aligned}.
+        rows: the cells as texts.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -244,7 +257,7 @@ def _show_keys(result: Estimate, keys: list[dict[str, Any]], level: float) -> No
 
 
 def show_redistributed(result: Redistributed) -> None:
-    """Print the shares of values after the shares of tags were given back."""
+    """Print the shares of values after the shares of tags were distributed over them."""
     rows = [
         [as_text(value), f"{p:.4f}"]
         for value, p in zip(result.domain.labels, result.probabilities, strict=True)

@@ -80,7 +80,10 @@ def candidates(
         sensitive: the values to protect; None for all.
         delta: of an approximate guarantee; None for a pure one.
         distance: the distance of two values that epsilon is for; None for any two values.
-        near: whether mechanisms that use the distances of values are wanted too.
+        near: whether to include mechanisms that use the distances of values.
+
+    Returns:
+        Pairs of a name and a function that makes the mechanism from a domain and a budget in nats.
     """
     if distance is not None:
         for name, make in _METRIC.items():

@@ -25,9 +25,10 @@ class Loss:
 
     Attributes:
         words: the loss in words, with its unit.
-        error: (truth (K,), fit, domain) -> the loss.
-        axes: how values must lie: ``"any"``, ``"places"`` (with coordinates) or ``"line"``.
-        of_mean: whether it is the mean's, which methods estimate that do not estimate shares.
+        error: a function of the truth (K,), the fit and the domain that returns the loss.
+        axes: the requirement on the values: ``"any"``, ``"places"`` (with coordinates) or
+            ``"line"``.
+        of_mean: whether it is a loss of the mean. Methods without shares can then be compared too.
     """
 
     words: str
@@ -36,7 +37,11 @@ class Loss:
     of_mean: bool = False
 
     def require(self, name: str, domain: Domain) -> None:
-        """Refuse a domain whose values do not lie as the loss needs.
+        """Refuse a domain whose values do not meet the requirement of the loss.
+
+        Args:
+            name: the name of the loss, for the message.
+            domain: the domain.
 
         Raises:
             ArgumentError: values without coordinates, or not on a line.

@@ -89,8 +89,8 @@ class Plan(Ranking[RankedMechanism]):
     Attributes:
         results, loss, n, left_out: see :class:`warner.design.ranked_results.Ranking`.
         no_protection: the same figures where answers are sent as they are. For ``"l1"`` and
-            ``"l2"`` no mechanism errs less. For ``"w1"`` the smoothness of an estimate can outweigh
-            little noise.
+            ``"l2"`` no mechanism errs less. For ``"w1"`` a mechanism with little noise can err
+            less, because its estimate is smoothed.
     """
 
     no_protection: RankedMechanism
@@ -246,6 +246,9 @@ def _check_guarantee(
 
 def can_simulate(domain: Domain) -> bool:
     """Whether mechanisms on a domain can be compared by the loss ``"w1"``.
+
+    Args:
+        domain: the values.
 
     >>> from warner import Categorical, Integers
     >>> can_simulate(Integers(0, 9)), can_simulate(Categorical(["a", "b"]))

@@ -60,7 +60,12 @@ class Ranking(Generic[Result]):
 
 
 def to_nine_digits(error: float) -> float:
-    """An error to sort by. Errors that differ by rounding alone are equal on every machine.
+    """Round an error to nine digits, to sort by it.
+
+    Errors that differ by rounding errors alone are then equal on every machine.
+
+    Args:
+        error: the error.
 
     >>> to_nine_digits(0.1 + 0.2) == to_nine_digits(0.3)
     True

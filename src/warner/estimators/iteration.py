@@ -17,8 +17,8 @@ class Run(Generic[State]):
 
     Attributes:
         state: the last state.
-        steps: how many steps were taken.
-        status: the reason for the end. ``STEP_LIMIT`` where ``stop`` gave none.
+        steps: the number of steps taken.
+        status: the reason for the end; ``STEP_LIMIT`` if ``stop`` gave no reason.
     """
 
     state: State
@@ -33,14 +33,14 @@ def iterate(
     most: int,
     observe: Callable[[State], None] | None = None,
 ) -> Run[State]:
-    """Apply ``step`` until ``stop`` names a reason, no step is possible, or ``most`` are taken.
+    """Apply ``step`` until ``stop`` gives a reason, no step is possible, or ``most`` are done.
 
     Args:
         start: the first state.
-        step: the next state from a state, or None where no step is possible.
-        stop: from a state and the number of steps so far, the reason to end there, or None.
+        step: takes a state and returns the next one, or None if no step is possible.
+        stop: takes a state and the number of steps so far; returns a reason to end, or None.
         most: the largest number of steps.
-        observe: called with every state, the first and the last included: for a path or progress.
+        observe: called with every state, the first and the last included, such as to keep a path.
 
     Returns:
         The last state, the number of steps and the reason for the end.

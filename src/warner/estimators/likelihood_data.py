@@ -21,7 +21,7 @@ class LikelihoodData:
         n: number of reports.
         domain: the K values.
         simulated: whether the reports were made with a generator that can be repeated.
-        reports_per_person: the most reports of different values that one person sent.
+        reports_per_person: the largest number of reports of different values that one person sent.
     """
 
     channel: LikelihoodOperator
@@ -37,10 +37,10 @@ class LikelihoodData:
         return -(-self.n // self.reports_per_person)
 
     def restricted(self, index: IntArray) -> LikelihoodData:
-        """The same reports where only some values are possible: all others have share 0.
+        """The same reports, as data on some of the values; all other values have share 0.
 
         Args:
-            index: (k,) the values, increasing.
+            index: (k,) the indices of these values, increasing.
         """
         domain = Subset(self.domain, index)
         return replace(self, channel=SomeValues(self.channel, index), domain=domain)

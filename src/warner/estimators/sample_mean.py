@@ -26,20 +26,23 @@ _AFFINE = 1e-7  # of the range of means: more than far tails that are cut off le
 
 @dataclass(frozen=True)
 class SampleMean(Estimator):
-    """The unbiased estimate of the mean, sum_y w_y g_y with sum_y A[y, x] g_y = x for every x.
+    """The unbiased estimate of the mean, from the mean of a function of the reports.
 
-    Each coordinate is estimated separately. Where the mean report is an affine function of the
-    value (stochastic rounding, piecewise, square wave, Laplace, Gaussian, geometric mechanisms), g
-    is its inverse, the published estimator. Where it is not, g comes from the inverse of the
-    channel.
+        mean = sum_y w_y g_y,   sum_y A[y, x] g_y = x for every value x
+
+    A (m, K) is the channel, w (m,) the frequencies of its rows, and g (m,) the function. Each
+    coordinate is estimated separately. For most mechanisms of numbers the mean report is an affine
+    function of the value: stochastic rounding, piecewise, square wave, Laplace, Gaussian and
+    geometric. Then g is the inverse of this function, which is the published estimator. Otherwise g
+    comes from the inverse of the channel.
 
     The Gaussian mechanism on places rounds them to its grid before it adds noise. The bias b of the
     sample mean is then at most the largest rounding. The sample mean is returned while b^2 is less
     than its variance, or than that of the inverse, and intervals are wider by b.
 
-    The standard error is sqrt((sum_y w_y g_y^2 - mean^2) / n) for the population. For the
-    respondents, whose own spread the reports need not determine, the same number is used; it is a
-    little too large.
+    The standard error is sqrt((sum_y w_y g_y^2 - mean^2) / n) for the population. The same number,
+    a little too large, is used for the respondents, because the reports need not determine the
+    variance of the respondents' values.
 
     The estimate has no ``probabilities``; ``mean()`` is a number with ``interval()``.
 
@@ -142,11 +145,14 @@ def _nearly_affine(channel: LikelihoodOperator, points: FloatArray) -> tuple[Flo
 
 
 def unbiased_scores(channel: LikelihoodOperator, points: FloatArray) -> FloatArray:
-    """g (m,) with A'g = points, so that the mean of g over the reports is unbiased.
+    """The function g of a report whose mean over the reports is an unbiased estimate of the mean.
 
     Args:
         channel: A (m, K).
-        points: (K,) the values.
+        points: (K,) the numbers that the values stand for.
+
+    Returns:
+        g (m,), with A'g = points.
 
     Raises:
         IdentifiabilityError: reports do not determine the mean without bias.
@@ -156,11 +162,14 @@ def unbiased_scores(channel: LikelihoodOperator, points: FloatArray) -> FloatArr
 
 
 def affine(channel: LikelihoodOperator, points: FloatArray) -> FloatArray | None:
-    """:func:`unbiased_scores` that are an affine function of a report score; None without one.
+    """The g of :func:`unbiased_scores` that is an affine function of a report score.
 
     Args:
         channel: A (m, K).
-        points: (K,) the values.
+        points: (K,) the numbers that the values stand for.
+
+    Returns:
+        g (m,), or None if no such function is unbiased.
     """
     first, last = int(np.argmin(points)), int(np.argmax(points))
     if first == last:

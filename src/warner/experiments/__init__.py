@@ -1,8 +1,9 @@
-"""The experiments of the five papers, as data for one runner, and what comes out of them.
+"""The experiments of the five papers, as data for one runner, and their results.
 
-An :class:`Experiment` says which cells are run how often, how a cell is measured, what the paper
-says, which claims are checked and which pictures are drawn. :func:`reproduce` runs experiments, in
-processes, with recorded seeds, and goes on where an earlier run stopped.
+An :class:`Experiment` lists its cells and the number of runs of each cell. It also has the measure
+of a cell, the statement of the paper, the claims to check and the pictures to draw.
+:func:`reproduce` runs experiments in several processes with recorded seeds. It continues where an
+earlier run stopped.
 """
 
 from warner.experiments.data_sets import DATA_SETS, DataFolder, DataSet

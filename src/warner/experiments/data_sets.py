@@ -165,11 +165,14 @@ class DataFolder:
             _checked(self.path, name)
 
     def made(self, name: str) -> bool:
-        """Whether made data stand for a file. The package ships Adult."""
+        """Whether made data replace a file; never for Adult, which the package ships."""
         return self.path is None and name != _ADULT
 
     def digest(self, name: str) -> str:
-        """The SHA-256 of the data that stand for a file: ``"made"`` where made data do."""
+        """The SHA-256 that a file must have; without a folder ``"made"`` or ``"shipped"``.
+
+        ``"shipped"`` is Adult as it comes with the package.
+        """
         if self.path is None:
             return "made" if self.made(name) else "shipped"
         return DATA_SETS[name].sha256

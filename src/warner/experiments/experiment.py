@@ -107,7 +107,7 @@ class Experiment:
         claims: the statements that are checked.
         pictures: the charts.
         data: the names of the data sets that are read where the folder is at hand.
-        differs: in which respects the setting differs from the paper's, in sentences.
+        differs: the differences between the setting and that of the paper, in sentences.
         conclusion: "same or not, and why", in sentences, written after the full run.
         also: names of other figures that show the same numbers, such as ``"P1/fig13"``.
         revision: a number that is raised when the numbers of the experiment change, so that work
@@ -133,7 +133,7 @@ class Experiment:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its name and the other names that it answers to."""
+        """Its name, and the other names by which it can be selected."""
         return (self.name, *self.also)
 
     @property

@@ -78,7 +78,11 @@ Reporters = Sequence[tuple[Mechanism, int]]
 
 
 def of_shares(distance: Callable[[np.ndarray, np.ndarray], float]) -> Loss:
-    """The loss ``distance(true shares, estimated shares)``."""
+    """Make a loss from a distance between the true and the estimated shares.
+
+    Args:
+        distance: a function of the true shares (K,) and the estimated shares (K,).
+    """
 
     def loss(estimate: Estimate, people: People) -> float:
         return float(distance(people.shares, estimate.probabilities))
@@ -280,11 +284,12 @@ class BiasAndVariance:
 
         sum_x (mean over runs of p_x - theta_x)^2,   sum_x variance over runs of p_x
 
-    Both are unbiased: the variance has the divisor runs - 1, and variance / runs is taken from the
-    squared bias. The experiment leaves ``runs_per_task`` None, so that all runs are at hand.
+    p_x is the estimate and theta_x the true share of value x. Both terms are unbiased: the variance
+    has the divisor runs - 1, and variance / runs is subtracted from the squared bias. The
+    experiment must leave ``runs_per_task`` at None, so that one task has all runs.
 
     Attributes:
-        of: the error whose parts are measured.
+        of: the error whose bias and variance are measured.
         losses: whether the losses of every run are given too.
         pair: two methods whose losses in the same runs are compared, the first loss of ``of``:
             Pearson's ``"correlation"`` and the ``"p-value"`` of the paired t-test [P1 fig 9].

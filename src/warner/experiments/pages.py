@@ -97,6 +97,9 @@ def paragraph(outcome: Outcome, pictures: Sequence[str], prefix: str = "") -> st
 def duration(seconds: float) -> str:
     """A time in words.
 
+    Args:
+        seconds: the time in seconds.
+
     >>> duration(0.34), duration(12.0), duration(185.0)
     ('0.3 s', '12 s', '3.1 min')
     """

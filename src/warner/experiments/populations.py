@@ -106,9 +106,14 @@ def _labelled(counts: np.ndarray) -> People:
 
 
 def drawn(counts: np.ndarray, n: int) -> np.ndarray:
-    """(K,) the counts of n people drawn with replacement, always the same ones.
+    """Draw n people with replacement from given counts, the same people at every call.
 
-    Values that nobody has stay so.
+    Args:
+        counts: (K,) how many people have each value.
+        n: the number of people to draw.
+
+    Returns:
+        The counts (K,) of the people drawn. A value with count 0 keeps it.
     """
     draw = np.random.default_rng(_SEED).multinomial(n, counts / counts.sum())
     return np.asarray(draw, dtype=np.int64)
@@ -117,7 +122,7 @@ def drawn(counts: np.ndarray, n: int) -> np.ndarray:
 def made_clusters(
     rows: int, columns: int, centres: int, n: int, width: float, corner: float = 1.0
 ) -> np.ndarray:
-    """(rows * columns,) people around some centres of a city, made.
+    """Made counts of people around some centres of a city, in the cells of a grid.
 
     Args:
         rows: the rows of the grid.
@@ -126,6 +131,9 @@ def made_clusters(
         n: the number of people; those outside the grid are left out.
         width: the standard deviation of people around their centre, in cells.
         corner: below 1 the centres lie towards the last row and column.
+
+    Returns:
+        The counts (rows * columns,), row by row.
     """
     rng = np.random.default_rng(_SEED)
     size = np.array([rows, columns])

@@ -27,7 +27,7 @@ def experiments() -> dict[str, Experiment]:
 
 
 def by_name(name: str) -> Experiment:
-    """The experiment of a name."""
+    """The experiment with a name, such as ``"P2/fig6"``."""
     return select([name])[0]
 
 

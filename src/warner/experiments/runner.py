@@ -37,7 +37,7 @@ Task = tuple[Cell, range]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out of one experiment.
+    """The results of one experiment.
 
     Attributes:
         experiment: the experiment.
@@ -127,13 +127,28 @@ def _run(
 
 
 def generator(experiment: str, cell: Cell, run: int) -> np.random.Generator:
-    """The generator of one run of a cell."""
+    """The generator of one run of a cell; it depends on the three arguments alone.
+
+    Args:
+        experiment: the name of the experiment.
+        cell: the values of the axes.
+        run: the number of the run.
+    """
     key = (zlib.crc32(experiment.encode()), zlib.crc32(canonical(dict(cell)).encode()), run)
     return np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=key))
 
 
 def work_on(name: str, task: Task, path: str | None) -> tuple[list[Row], float]:
-    """Do one piece of work in this process: its rows, and its seconds of processor time."""
+    """Do one piece of work in this process.
+
+    Args:
+        name: the name of the experiment.
+        task: the cell and its runs.
+        path: the folder of the real data; None for made data.
+
+    Returns:
+        The rows, and the seconds of processor time.
+    """
     experiment = by_name(name)
     cell, runs = task
     start = time.process_time()

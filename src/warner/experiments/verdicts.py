@@ -20,7 +20,7 @@ def ratios(
     Args:
         table: the results.
         first: the value of the column ``by`` in the numerator.
-        second: that in the denominator.
+        second: the value of the column ``by`` in the denominator.
         within: the columns whose combinations are the groups.
         by: the column that tells the two apart.
         **where: only the rows with these values.

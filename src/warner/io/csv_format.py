@@ -90,7 +90,7 @@ class CsvFormat(FileFormat):
         Args:
             path: a file name, an open file, or ``-`` for standard input.
             names: the columns to read.
-            bare: there is no line of names; the columns are ``names`` in their order.
+            bare: whether the file has no line of names; its columns are then ``names`` in order.
         """
         import pyarrow as pa
         from pyarrow import csv as arrow_csv

@@ -17,6 +17,10 @@ from warner.reports.schema import ReportSchema
 def file_columns(attribute: str, schema: ReportSchema) -> dict[str, int]:
     """The columns of an attribute's reports in a file: {name: how many values it may take}.
 
+    Args:
+        attribute: the name of the attribute.
+        schema: the schema of its reports.
+
     >>> from warner.reports.schema import BitVector
     >>> file_columns("age", BitVector(10))
     {'age_bits_0': 256, 'age_bits_1': 256}
@@ -27,14 +31,26 @@ def file_columns(attribute: str, schema: ReportSchema) -> dict[str, int]:
 def to_file(
     attribute: str, schema: ReportSchema, columns: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """The columns of a file, (n,) each, from the columns of an attribute's reports."""
+    """The columns of a file, (n,) each, from the columns of an attribute's reports.
+
+    Args:
+        attribute: the name of the attribute.
+        schema: the schema of its reports.
+        columns: {column of the schema: its entries for n reports}.
+    """
     return {f"{attribute}_{name}": column for name, column in schema.to_file(columns).items()}
 
 
 def from_file(
     attribute: str, schema: ReportSchema, columns: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """The columns of an attribute's reports from the columns of a file."""
+    """The columns of an attribute's reports from the columns of a file; undoes :func:`to_file`.
+
+    Args:
+        attribute: the name of the attribute.
+        schema: the schema of its reports.
+        columns: {name in the file: (n,) entries}.
+    """
     return schema.from_file(
         {name: columns[f"{attribute}_{name}"] for name in schema.file_columns()}
     )

@@ -121,13 +121,22 @@ class FileFormat(ABC):
             bare: the file is CSV without a line of names.
 
         Raises:
-            FileError: a column is missing or stands twice.
+            FileError: a column is missing or occurs twice.
         """
         raise NotImplementedError
 
 
 def require_columns(path: str, names: list[str], found: list[str]) -> None:
-    """Refuse a file of answers without one of the columns ``names``, with FileError."""
+    """Refuse a file of answers that lacks one of the columns ``names``.
+
+    Args:
+        path: the file, for the message.
+        names: the columns that are needed.
+        found: the columns of the file.
+
+    Raises:
+        FileError: a column is missing.
+    """
     missing = [name for name in names if name not in found]
     if missing:
         remedy = f"Needed: {', '.join(names)}"
@@ -135,7 +144,15 @@ def require_columns(path: str, names: list[str], found: list[str]) -> None:
 
 
 def refuse_repeated(names: list[str], found: list[str]) -> None:
-    """Refuse a file of answers in which one of the columns ``names`` stands twice."""
+    """Refuse a file of answers in which one of the columns ``names`` occurs twice.
+
+    Args:
+        names: the columns that are needed.
+        found: the columns of the file.
+
+    Raises:
+        FileError: a column occurs twice.
+    """
     for name in names:
         if found.count(name) > 1:
             remedy = "Keep the column that holds the answers"

@@ -1,6 +1,6 @@
-"""The seal of a report file: a SHA-256 of the file that stands in the file itself.
+"""The seal of a report file: a SHA-256 of the file that is written in the file itself.
 
-The digest is that of the file with 64 zeros in the digest's place.
+The digest is computed from the file with 64 zeros in the place of the digest.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ _MARK, UNSEALED = b'"sha256":"', "0" * 64
 
 
 def seal(path: str) -> None:
-    """Replace the 64 zeros that stand for the digest by the digest."""
+    """Replace the 64 zeros in the place of the digest by the digest.
+
+    Args:
+        path: the file.
+    """
     digest, place = digest_of(path)
     with open(path, "r+b") as file:
         file.seek(place)
@@ -20,10 +24,13 @@ def seal(path: str) -> None:
 
 
 def digest_of(path: str) -> tuple[str, int]:
-    """The digest that a file must state, in hexadecimal, and the place where it must stand.
+    """The digest that a file must state, in hexadecimal, and its position in the file.
+
+    Args:
+        path: the file.
 
     Returns:
-        ("", 0) for a file without a place for a digest.
+        The digest and the position in bytes; ("", 0) for a file without a place for a digest.
     """
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         place = data.rfind(_MARK) + len(_MARK)

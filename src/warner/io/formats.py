@@ -83,7 +83,7 @@ def answer_batches(
         bare: the file is CSV without a line of names.
 
     Raises:
-        FileError: a column is missing or stands twice.
+        FileError: a column is missing or occurs twice.
     """
     known = [f for f in FORMATS if f.holds_answers and isinstance(path, str) and f.recognizes(path)]
     return (known[0] if known else CsvFormat()).answers(path, names, bare)

@@ -44,8 +44,8 @@ class ReportFile:
         simulation: whether the reports were made with a generator that can be repeated.
         group: the group that all people in the file belong to; None where none is named.
         reports_per_person: the most reports of each attribute that one person sent.
-        known: {attribute: mechanism}, with which the headers were compared; None where they were
-            not, so that the file alone names its mechanisms.
+        known: {attribute: mechanism}, with which the headers were compared; None if they were not
+            compared, so that the file alone names its mechanisms.
     """
 
     path: str
@@ -151,7 +151,7 @@ class ReportFile:
                 }
 
     def wrong_number(self) -> FileError:
-        """The error of a file that does not hold as many reports as its end says."""
+        """Make the error for a file whose number of reports is not the number in its end."""
         rule = f"must hold {self.n} reports of every attribute"
         return FileError(message(self.path, rule, None, "Fetch the file again"))
 

@@ -47,8 +47,8 @@ class ReportWriter:
     Args:
         path: a file with the suffix of a format, or ``-`` for CSV on standard output.
         mechanisms: {attribute: mechanism}.
-        simulation: mark the file as a simulation. Simulated reports mark it without this flag;
-            with it, real ones may stand among them.
+        simulation: mark the file as a simulation. Simulated reports mark the file without this flag
+            too. With the flag, real reports may be among the simulated ones.
         keep_order: write people in the order they come in. That order can say whose report is
             whose, for example where the answers were sorted. Without it the order is drawn, and
             all reports of one person stay together.

@@ -62,7 +62,9 @@ def l1(p: Any, q: Any) -> float:
 
 
 def total_variation(p: Any, q: Any) -> float:
-    """Return l1(p, q) / 2, for distributions the largest difference in probability of any event.
+    """Return l1(p, q) / 2, the total variation distance.
+
+    For distributions it is the largest difference in probability of any event.
 
     >>> total_variation([0.5, 0.5], [1.0, 0.0])
     0.5
@@ -435,7 +437,16 @@ def cumulative(p: np.ndarray) -> np.ndarray:
 
 
 def shares(name: str, value: Any) -> np.ndarray:
-    """Return ``value`` as an array (r,), r >= 1, of numbers in [0, 1]."""
+    """Return ``value`` as an array (r,), r >= 1, of numbers in [0, 1].
+
+    Args:
+        name: the name of the argument, for messages.
+        value: one or several numbers.
+
+    Raises:
+        ArgumentError: a number outside [0, 1].
+        ArgumentTypeError: no numbers.
+    """
     try:
         array = np.atleast_1d(np.asarray(value, dtype=np.float64))
     except (TypeError, ValueError):

@@ -2,8 +2,8 @@
 
     V^2 = sum_ij D_ij^2 / (a_i b_j) / (min(r, c) - 1),   D = T - a b'
 
-where a and b are the marginals of the joint shares T. The plain V of an estimate of T is too large,
-because squares of noise add up. Here
+where a (r,) and b (c,) are the marginals of the joint shares T (r, c) of two attributes with r and
+c values. The plain V of an estimate of T is too large, because squares of noise add up. Here
 
     V^2 = sum_ij (D_ij^2 - Var D_ij) / (a_i b_j) / (min(r, c) - 1)
 
@@ -169,9 +169,17 @@ class Pair:
         return errors
 
     def errors(self, v: float, replicates: int, rng: np.random.Generator) -> FloatArray:
-        """V^2* - V^2 (replicates,) of tallies that are simulated at a distribution with V = v.
+        """The errors V^2* - V^2 of simulated tallies at a distribution with V = v.
 
-        The distribution has the V next to v, where none has V = v.
+        If no distribution has V = v, the one with V nearest to v is used.
+
+        Args:
+            v: Cramer's V, in [0, 1].
+            replicates: the number of simulated tallies.
+            rng: the generator.
+
+        Returns:
+            (replicates,).
         """
         centre = self._distribution_with(v)
         true = plain(centre) ** 2

@@ -42,8 +42,8 @@ class Estimate(Solution):
         reports_per_person: the most reports of different values that one person sent.
         estimator: the estimator; ``method`` is its name, as Python code.
         status: how the estimator ended. Its text says what to do.
-        gap: nats per report by which the log-likelihood of another distribution can be larger, at
-            most; None where no likelihood is maximised.
+        gap: the most by which the log-likelihood of another distribution can be larger, in nats per
+            report; None where no likelihood is maximised.
         attribute: the name of the attribute, where it has one.
         has_intervals: whether the channel has an inverse, from which Wald intervals are made.
         fit: what the estimator returned, with iterations, log-likelihood and seconds.
@@ -218,8 +218,8 @@ class Estimate(Solution):
         """The share of the values from low to high, both included.
 
         Args:
-            low, high: the limits of the range. A bin that a limit cuts counts in proportion to its
-                part inside the range.
+            low, high: the limits of the range, in the units of the values. If a limit lies within a
+                bin, the bin counts in proportion to the length that is inside the range.
 
         Returns:
             A float with a method ``interval``.
@@ -465,7 +465,8 @@ def estimate(
     says that no other distribution on them is as likely, and the gap bounds the likelihood of all
     distributions on them. On reported values the maximum is unique for randomised response and
     geometric noise [P4 sec VIII]. Values that somebody holds and nobody reported are then left
-    out, which biases shares where people are few, and intervals do not include the choice.
+    out. This biases shares if there are few people for the number of values. Intervals do not
+    include the error of this choice.
 
     Raises:
         ArgumentError: unknown attributes or values, more attributes than the tally has tables of,

@@ -33,7 +33,7 @@ def likelihood_data(
     The header of a tally names the mechanism, which gives the channel. Tallies of one mechanism are
     added. Tallies of different mechanisms or budgets on one domain are stacked: each person's
     report counts through the channel of the person's mechanism. A mechanism that nobody used is
-    skipped. The reports per person are the most of any tally.
+    skipped. The number of reports per person is the largest of all tallies.
 
     Args:
         tally: one tally, or several.

@@ -43,9 +43,9 @@ def shares_given(
         z: the normal quantile of the level.
         respondents: whether the people's values are fixed, so that only the mechanism is random.
 
-    The variance that is due to the values counts t times, where one person sent up to t reports,
-    and not at all for respondents. Of several mechanisms together the whole variance counts t
-    times.
+    The part of the variance that comes from people's values is not counted for respondents. For the
+    population it is multiplied by t if one person sent up to t reports. If there are also several
+    mechanisms, the whole variance for the population is multiplied by t.
     """
     size = shape[1]
     if size == 1:

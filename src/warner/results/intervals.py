@@ -71,14 +71,24 @@ def interval(
 
 
 def default_kind(solution: Solution, target: str) -> str:
-    """The kind of intervals that is used if no kind is named."""
+    """The kind of intervals that is used if no kind is named.
+
+    Args:
+        solution: the estimate.
+        target: ``"population"`` or ``"respondents"``.
+    """
     if solution.has_posterior_intervals and target == "population":
         return "posterior"
     return "wald" if solution.sums is None else solution.sums.kind
 
 
 def available_kind(solution: Solution, target: str = "population") -> str:
-    """The kind of intervals in a table: the default, or ``"none"`` if reports bound no share."""
+    """The kind of intervals in a table: the default, or ``"none"`` if reports bound no share.
+
+    Args:
+        solution: the estimate.
+        target: ``"population"`` or ``"respondents"``.
+    """
     kind = default_kind(solution, target)
     is_bounded = kind == "posterior" or solution.fit.mean is not None or solution.has_intervals
     return kind if is_bounded else "none"
@@ -240,7 +250,14 @@ def bootstrap(
 
 
 def holding(bounds: np.ndarray, values: ArrayLike) -> np.ndarray:
-    """Intervals (r, 2), widened to include other estimates (r,) of the same numbers.
+    """Widen intervals to include other estimates of the same numbers.
+
+    Args:
+        bounds: (r, 2) low and high of each number.
+        values: (r,) the other estimates.
+
+    Returns:
+        (r, 2) low and high.
 
     >>> holding(np.array([[0.1, 0.2], [0.3, 0.4]]), [0.15, 0.5]).tolist()
     [[0.1, 0.2], [0.3, 0.5]]
@@ -411,7 +428,14 @@ def _information(data: LikelihoodData, theta: np.ndarray) -> np.ndarray:
 
 
 def normal_quantile(level: float) -> float:
-    """The z of a two-sided interval with this coverage."""
+    """The normal quantile z of a two-sided interval with coverage ``level``.
+
+    Args:
+        level: the coverage, in (0, 1).
+
+    Raises:
+        ArgumentError: a level outside (0, 1), or too close to 1.
+    """
     upper = (1 + probability("level", level)) / 2
     if upper >= 1:
         raise ArgumentError(message("level", "must be further from 1", repr(level)))

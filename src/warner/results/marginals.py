@@ -17,11 +17,14 @@ from warner.results.solution import Solution, Sums
 
 
 def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solution:
-    """The marginal theta'(x') = sum of theta(x) over the tuples x with the kept attributes x'.
+    """The marginal of a joint estimate on some of its attributes.
+
+        theta'(x') = sum of theta(x) over the tuples x with the kept attributes x'
 
     Args:
         estimate: on a Product.
-        names: the attributes that are kept, in the order asked for; one name keeps one attribute.
+        names: the attributes that are kept, in the order of the result; one name keeps one
+            attribute.
 
     Returns:
         A solution on the Product of these attributes, or on the domain of the one attribute.
@@ -91,6 +94,9 @@ def positions(domain: Domain, names: str | Sequence[str], least: int = 1) -> tup
         domain: a Product.
         names: one name, or several.
         least: the least number of names.
+
+    Returns:
+        The positions, counted from 0.
 
     Raises:
         ArgumentError: unknown names, the same name twice, or too few of them.

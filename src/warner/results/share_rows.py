@@ -14,7 +14,7 @@ def share_row(value: Any, share: float, limits: np.ndarray, n: float) -> dict[st
         value: the value.
         share: its estimated share.
         limits: (2,) the interval of the share.
-        n: the number of people in all.
+        n: the total number of people.
 
     Returns:
         A dict with the keys value, estimate, low, high, and n, the number of people with this

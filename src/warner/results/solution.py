@@ -46,7 +46,11 @@ class Solution:
 
     @property
     def probabilities(self) -> np.ndarray:
-        """The estimated shares (K,) in the domain's order; refused for means alone."""
+        """The estimated shares (K,) in the domain's order.
+
+        Raises:
+            IdentifiabilityError: the method does not estimate shares.
+        """
         return self.fit.shares
 
     @property
@@ -125,9 +129,7 @@ class Solution:
 
     @cached_property
     def has_intervals(self) -> bool:
-        """Whether the channel has an inverse that can be formed, which Wald intervals are made
-        from.
-        """
+        """Whether the channel has an inverse that can be formed; Wald intervals need it."""
         return self.data.channel.has_wald_intervals(self.data.weights)
 
 

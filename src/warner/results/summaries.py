@@ -159,7 +159,12 @@ class Sampled:
     repeated: float = 0.0
 
     def around(self, z: float, target: str = "population") -> np.ndarray:
-        """Return value -+ (z sd + bias), within the limits, (2,)."""
+        """Return the interval (2,) value -+ (z sd + bias), within the limits.
+
+        Args:
+            z: the normal quantile of the level.
+            target: ``"population"`` or ``"respondents"``.
+        """
         variance = self.variance + (self.repeated if target == "population" else 0.0)
         half = z * np.sqrt(variance) + self.bias
         return np.asarray(np.clip([self.value - half, self.value + half], *self.limits))
@@ -201,12 +206,12 @@ class Ratio:
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """weights @ theta, (1,).
+    """A linear function of the shares, theta (K,) to weights @ theta (1,).
 
     Attributes:
         weights: (K,).
-        limits: the least and the largest possible number, where numbers within a bin can exceed
-            those of the weights; None where the weights give them.
+        limits: the least and the largest possible number, if numbers within a bin can be outside
+            the range of the weights; None for the range of the weights.
     """
 
     weights: np.ndarray
@@ -218,11 +223,13 @@ class Linear:
 
 @dataclass(frozen=True, eq=False)
 class Variance:
-    """sum_x theta_x c_x^2 - (sum_x theta_x c_x)^2 + h^2 / 12, (1,).
+    """The variance of the values as a function of the shares theta (K,), (1,).
+
+        sum_x theta_x c_x^2 - (sum_x theta_x c_x)^2 + h^2 / 12
 
     Attributes:
-        points: c, (K,).
-        width: h, the width of a bin.
+        points: c (K,), the points or the centres of bins.
+        width: h, the width of a bin; 0 for points.
     """
 
     points: np.ndarray
@@ -365,7 +372,14 @@ def variance(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
 
 
 def cumulative_on(domain: Domain) -> Cumulative:
-    """The cumulative shares on a domain whose values lie on a line."""
+    """The cumulative shares on a domain whose values lie on a line.
+
+    Args:
+        domain: the K values.
+
+    Raises:
+        ArgumentTypeError: the values are not points on a line.
+    """
     points = _line(domain, "quantile")
     order, edges = np.argsort(points, kind="stable"), domain.edges
     return Cumulative(points[order] if edges is None else edges, order)

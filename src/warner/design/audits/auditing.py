@@ -18,22 +18,22 @@ def audit(
 
         epsilon = max over reports y and values x, x' of ln Pr(y | x) / Pr(y | x')
 
-    It is per unit of distance between x and x' where the guarantee is metric. Where the guarantee
-    is approximate, delta is the largest hockey-stick divergence at the epsilon asked for:
+    If the guarantee is metric, epsilon is per unit of distance between x and x'. If the guarantee
+    is approximate, delta is the largest hockey-stick divergence at the requested epsilon:
 
         delta = max over x, x' of sum_y max(0, Pr(y | x) - exp(epsilon) Pr(y | x'))
 
-    Epsilon is computed in exact arithmetic from the integer thresholds that the sampler compares
-    with. Unary encodings are examined bit by bit, for any K. A law with two probabilities is
-    examined by these two, any other channel by its table. Where reports are few, every report is
-    also serialised, and the exact probabilities of the bytes give epsilon a second time. The two
-    must agree.
+    Epsilon is computed in exact arithmetic from the integer thresholds that the sampler uses. Unary
+    encodings are examined bit by bit, for any number K of values. A law with two probabilities is
+    examined by these two, and any other channel by its table. If the mechanism has few enough
+    possible reports (``is_enumerable``), each of them is also serialised. The exact probabilities
+    of the bytes then give a second epsilon, which must agree with the first.
 
     Args:
         mechanism: any mechanism, or the device of one person. The audit of a device shows whether
             it keeps its promise to its owner: ULDP of the values that are sensitive for everybody
-            and of the owner's secret values [P2 prop 11]. Its numbers and words are those of the
-            common mechanism, so they are the same whatever the secrets are.
+            and of the owner's secret values [P2 prop 11]. The numbers and words of the result are
+            those of the common mechanism, so they are the same whatever the secrets are.
         samples: if given, also draw this many reports of each of two values and bound epsilon from
             below by the events that occur (Clopper-Pearson).
         claim: check this guarantee, by enumeration, instead of the one that the mechanism states.

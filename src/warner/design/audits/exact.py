@@ -1,4 +1,4 @@
-"""The exact epsilon of a mechanism, from its integer law; of several reports, part by part."""
+"""The exact epsilon of a mechanism from its integer law; of several reports, report by report."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from warner.reports.reports import Reports
 
 
 def audit_law(mechanism: Mechanism, samples: int | None) -> Audit:
-    """Audit a mechanism of one report: its law, and its serialised reports where they are few.
+    """Audit a mechanism of one report: its law, and its serialised reports if they can be listed.
 
     Args:
         mechanism: not a combination of several.
-        samples: how many reports to draw, or None.
+        samples: how many reports of each of two values to draw, or None.
     """
     epsilon, delta = mechanism.epsilon_of_law(), mechanism.guarantee.delta
     method, violation = mechanism.law.audit_method, _over_budget(epsilon, mechanism.requested)
@@ -39,8 +39,12 @@ def audit_law(mechanism: Mechanism, samples: int | None) -> Audit:
 def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
     """Audit several reports that are independent given the answer.
 
-    Every part is audited exactly and the sum is rounded up. All tuples are listed where they are
-    few.
+    The mechanism of every report is audited exactly, and the sum of the epsilons is rounded up. If
+    there are few enough tuples of reports (``is_enumerable``), they are also listed.
+
+    Args:
+        mechanism: the combination of mechanisms.
+        samples: how many tuples to draw of each of two values, or None.
 
     Raises:
         ArgumentError: samples of too many tuples of which only some are protected.
@@ -79,7 +83,12 @@ def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
 
 
 def audit_exact(mechanism: Mechanism, samples: int | None = None) -> Audit:
-    """Audit a mechanism of one report or of several."""
+    """Audit a mechanism of one report or of several.
+
+    Args:
+        mechanism: any mechanism.
+        samples: how many reports to draw of each of two values, or None.
+    """
     if isinstance(mechanism, Combined):
         return audit_parts(mechanism, samples)
     return audit_law(mechanism, samples)
@@ -89,8 +98,12 @@ def audit_device(device: Device) -> Audit:
     """Audit the device of one person: the common mechanism, and what the device does with it.
 
     Nothing in the result but ``holds`` and ``violation`` depends on the secret map. The epsilon is
-    that of the common mechanism. The exact epsilon of the device alone would tell whether its owner
-    has secrets: without any, all protected reports of randomised response are equally likely.
+    that of the common mechanism. The exact epsilon of the device alone would reveal whether its
+    owner has secrets. For an owner without secrets, all protected reports of randomised response
+    are equally likely.
+
+    Args:
+        device: the device of one person.
     """
     common = audit_exact(device.mechanism)
     violation = common.violation or device.violation()

@@ -11,11 +11,11 @@ class Audit:
 
     Attributes:
         mechanism: the repr of the mechanism.
-        requested: the epsilon asked for, nats, between values ``unit`` apart.
+        requested: the requested epsilon in nats, between values ``unit`` apart.
         epsilon: the smallest epsilon that the reports satisfy, rounded up to a float, between
             values ``unit`` apart.
-        holds: whether epsilon <= requested, and enumeration (where it is small enough) agrees with
-            the law.
+        holds: whether epsilon <= requested, and the enumeration of reports (if they can be listed)
+            agrees with the law.
         method: how the mechanism was examined, in words.
         violation: how the guarantee is broken, in words; None where it holds.
         sampled_lower_bound: a lower bound on epsilon from samples, with confidence 1 - 1e-6, or

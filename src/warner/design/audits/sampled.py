@@ -21,11 +21,11 @@ def sampled_bound(
 ) -> float:
     """A lower bound on epsilon from reports of two values.
 
-    The two values are the first and the last. Where only some values are protected, a protected
-    value stands against one that is not, whose reports may name it; only events that are likelier
-    under the protected value count then. Half of the samples chooses an event: one serialised
-    report, or a byte or a bit of it. The other half bounds its two probabilities (Clopper-Pearson),
-    so the choice does not bias the bound.
+    The two values are the first and the last. If only some values are protected, a protected value
+    is compared with one that is not, whose reports may name it. Then only events that are likelier
+    under the protected value count. Half of the samples chooses an event: one serialised report, or
+    a byte or a bit of it. The other half bounds its two probabilities (Clopper-Pearson), so the
+    choice does not bias the bound.
 
     Args:
         mechanism: any mechanism.

@@ -26,7 +26,10 @@ def groups_of(mechanisms: Mechanisms, n: People) -> tuple[Domain, list[tuple[Ask
     Args:
         mechanisms: one mechanism, or one for each group, all on one domain. A Domain stands for no
             protection: the reports are then the values.
-        n: the number of people; for several mechanisms, of each group.
+        n: the number of people; for several mechanisms a list, one number for each.
+
+    Returns:
+        The domain, and a list of (mechanism, number of people), one for each group.
 
     Raises:
         ArgumentTypeError: something else than mechanisms and whole numbers.
@@ -46,7 +49,14 @@ def groups_of(mechanisms: Mechanisms, n: People) -> tuple[Domain, list[tuple[Ask
 
 
 def domain_of(asked: Asked) -> Domain:
-    """The domain of a mechanism, or a Domain itself."""
+    """The domain of a mechanism, or a Domain itself.
+
+    Args:
+        asked: a mechanism, or a Domain.
+
+    Raises:
+        ArgumentTypeError: neither a mechanism nor a Domain.
+    """
     if isinstance(asked, Mechanism):
         return asked.domain
     if isinstance(asked, Domain):
@@ -56,12 +66,12 @@ def domain_of(asked: Asked) -> Domain:
 
 
 def tally_channel(asked: Asked) -> Channel:
-    """The channel of a mechanism's tallies; of a Domain, the identity."""
+    """The channel of a mechanism's tallies; for a Domain, the identity."""
     return DirectChannel(asked.size, 0.0, 1.0) if isinstance(asked, Domain) else asked.channel()
 
 
 def report_channel(asked: Asked) -> Channel:
-    """The channel of whole reports, where they can be listed; else that of tallies."""
+    """The channel of whole reports if they can be listed, else the channel of tallies."""
     channel = tally_channel(asked)
     if channel.rows_per_report != 1 and isinstance(asked, Mechanism) and asked.is_enumerable:
         return DenseChannel(asked.probabilities().astype(np.float64))

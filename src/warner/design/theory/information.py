@@ -103,8 +103,8 @@ def cramer_rao(
 
     Returns:
         The bounds (r,) or (K,), in squared units of the function. The root of a bound is a standard
-        error. Infinite for functions that the reports do not determine, or so hardly that the
-        information about them is lost in rounding: below 1e-15 K of the largest eigenvalue.
+        error. A bound is infinite if the reports do not determine the function. It is also infinite
+        if the information about it is lost in rounding: below 1e-15 K of the largest eigenvalue.
 
     Raises:
         ArgumentError: weights of another shape; reports that are neither listed nor sets of values.
@@ -132,7 +132,7 @@ def cramer_rao(
 def effective_sample_size(
     mechanisms: Mechanisms, theta: ArrayLike, n: People, by: str = "information"
 ) -> float:
-    """The number of people whose unprotected answers tell the shares as well.
+    """The number of people whose unprotected answers would determine the shares as precisely.
 
         (1 - sum_x theta_x^2) / sum_x V_x
 
@@ -143,7 +143,8 @@ def effective_sample_size(
         mechanisms: one mechanism, or one for each group of people.
         theta: (K,) the distribution that people are drawn from, with at least two positive shares.
         n: the number of people; for several mechanisms a list, one number for each.
-        by: ``"information"``, V by the Cramer-Rao bound; ``"inversion"``, V of the inversion.
+        by: ``"information"`` takes the Cramer-Rao bound for V; ``"inversion"`` takes the variance
+            of the inversion.
 
     Returns:
         The number of people, at most n; 0 where the reports do not determine the shares.
@@ -176,10 +177,10 @@ def minimax_sample_size(epsilon: float, n: int) -> float:
 
         min(n, 4 epsilon^2 n)
 
-    No mechanism with this budget makes the worst-case error of n reports smaller, in order, than
-    that of this number of true answers. Above epsilon = 1/2 the published 4 epsilon^2 n exceeds n
-    and bounds nothing, so it is cut off. :func:`effective_sample_size` is the figure of one
-    mechanism.
+    For every mechanism with this budget, the worst-case error of n reports is at least of the order
+    of the error of this number of true answers. Above epsilon = 1/2 the published 4 epsilon^2 n
+    exceeds n and bounds nothing, so n is returned. For the number of a single mechanism see
+    :func:`effective_sample_size`.
 
     Args:
         epsilon: budget in nats, in (0, 22/35].
@@ -225,7 +226,11 @@ def _information(
 
 
 def tangent(size: int) -> FloatArray:
-    """An orthonormal basis (K, K - 1) of the directions d with 1'd = 0."""
+    """An orthonormal basis (K, K - 1) of the directions d with 1'd = 0.
+
+    Args:
+        size: K.
+    """
     first = np.concatenate([np.ones((size, 1)), np.eye(size)[:, :-1]], axis=1)
     return np.asarray(np.linalg.qr(first)[0][:, 1:])
 

@@ -72,16 +72,18 @@ def inversion_squares(
 
 
 def independence_bound(v: float, shape: Sequence[int]) -> float:
-    """The largest mean squared error of taking two dependent attributes for independent.
+    """The largest mean squared error if two dependent attributes are taken as independent.
 
         mean over cells of (t_ab - t_a. t_.b)^2  <=  V^2 (min(r, c) - 1) / (r c)  <=  V^2 / d
+
+    t (r, c) is the joint distribution, t_a. and t_.b are its marginals, and V is Cramer's V.
 
     Derivation: V^2 (min(r, c) - 1) = sum (t_ab - e_ab)^2 / e_ab with e_ab = t_a. t_.b <= 1. The
     last form is the published one, for r = c = d. It is true but too large by d / (d - 1). The
     published proof has two signs wrong.
 
-    The bound is for exact marginals: RR-Independent has this error however many people there are,
-    and the error of its estimated marginals besides.
+    The bound is for exact marginals. RR-Independent has this error for any number of people, and in
+    addition the error of its estimated marginals.
 
     Args:
         v: Cramer's V of the two attributes, in [0, 1].
@@ -104,7 +106,7 @@ def independence_bound(v: float, shape: Sequence[int]) -> float:
 
 
 def rounding_error(mechanism: Asked, n: int, largest: float = 1.0) -> np.ndarray:
-    """The expected absolute error of each share where only the report shares are rounded.
+    """The expected absolute error of each share if rounding the report shares is the only error.
 
         E |L u|_x ~ sqrt(2 / pi) sqrt(sum_y L[x, y]^2 / 3) r / n,   u_y uniform on [-r/n, r/n]
 

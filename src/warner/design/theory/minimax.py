@@ -15,7 +15,7 @@ def minimax_rate(size: int, epsilon: float, n: int, loss: str = "l2", reports: i
 
         t size / (n epsilon^2) for l2,   sqrt(t) size / sqrt(n epsilon^2) for l1
 
-    With t values of each person, each reported at epsilon / t, there are n t reports.
+    Each of n people has t values. Each value is reported at epsilon / t, so there are n t reports.
 
     Args:
         size: the number of values K under LDP; the number of sensitive values under ULDP.

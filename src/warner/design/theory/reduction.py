@@ -19,15 +19,16 @@ def reduction_error(
         published   (K' / K) error + (1 / K) sum_j h_j sigma_j^2
         exact       ((K' - 1) / (K - 1)) error + (1 / K) sum_j h_j sigma_j^2
 
-    for K' components with h_j values each, whose true shares have the variance sigma_j^2 (with
-    divisor h_j). The second term is the squared bias, which no number of people removes. The first
-    is the noise.
+    K values are merged into K' components. Component j has h_j values, whose true shares have the
+    variance sigma_j^2 (with divisor h_j). The first term is the noise. The second term is the
+    squared bias, which more people do not reduce.
 
-    Both suppose that all estimates are equally noisy. The published first term also takes them for
-    uncorrelated. They sum to 1, so each pair has the correlation -1 / (K - 1), and merging removes
-    K - K' of K - 1 degrees of freedom. With one component all shares are 1 / K whatever the
-    reports, and the noise is 0, where the published term is error / K. Components that are chosen
-    by the same reports, as in [P3 alg 1], have more bias than fixed ones.
+    Both forms assume that all estimates are equally noisy. The published first term also assumes
+    that they are uncorrelated. But the estimates sum to 1, so each pair has the correlation
+    -1 / (K - 1), and merging removes K - K' of K - 1 degrees of freedom. With one component all
+    shares are 1 / K for any reports. The noise is then 0, but the published term is error / K.
+    Components that are chosen by the same reports, as in [P3 alg 1], have more bias than fixed
+    ones.
 
     Args:
         error: the mean over values of the expected squared error before merging, in share^2.

@@ -1,4 +1,4 @@
-"""Many reports of one value: how soon they show the law that they follow [P4 sec VI]."""
+"""Many reports of one value: how fast their histogram approaches their law [P4 sec VI]."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def second_order_error(mechanisms: Mechanisms, theta: ArrayLike, n: People) -> t
 
     All vectors are in coordinates of the directions with 1'd = 0. b_-1 is the trace of the
     Cramer-Rao bound. b_-3/2 is a mean of products of three means of independent terms, so it is of
-    order n^-2, and not n^-3/2 as its name says:
+    order n^-2, although its index is -3/2:
 
         b_-3/2 = -(2 / n^2) {E[|d_1|^2 t_1 + d_1' Q S_1 d_1] - E[(d_1' Q s_2)(s_2' d_1)^2]}
 

@@ -1,4 +1,4 @@
-"""Reports about keys with values, taken apart: of the keys, and of one key's values."""
+"""Split reports about keys with values: into data about keys, and about the values of one key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ KeyedGroup: TypeAlias = tuple[TiedChannel, FloatArray, int]
 
 
 def groups_of(data: LikelihoodData, name: str) -> tuple[list[KeyedGroup], Domain, Domain]:
-    """The groups of the data, and the domains of keys and of values.
+    """The groups of people in the data, and the domains of keys and of values.
+
+    Args:
+        data: reports about keys with values.
+        name: the name of the method that needs the groups, for the error message.
+
+    Returns:
+        The groups, the domain of keys and the domain of values.
 
     Raises:
         ArgumentError: reports that are not about keys with values.
@@ -45,7 +52,10 @@ def of_keys(data: LikelihoodData, name: str = "this") -> LikelihoodData:
 
     Args:
         data: reports about keys with values.
-        name: the method that asks, for the error message.
+        name: the name of the calling method, for the error message.
+
+    Raises:
+        ArgumentError: reports that are not about keys with values.
     """
     groups, keys, _ = groups_of(data, name)
     found = _stacked_data([(*channel.of_keys(w), n) for channel, w, n in groups], keys)
@@ -61,10 +71,13 @@ def of_values(
         data: reports about keys with values.
         key: the position of the key.
         frequency: the share of people who have the key.
-        name: the method that asks, for the error message.
+        name: the name of the calling method, for the error message.
 
     Returns:
-        None where no report is about the key.
+        The data, or None if no report is about the key.
+
+    Raises:
+        ArgumentError: reports that are not about keys with values.
     """
     groups, _, values = groups_of(data, name)
     observed: list[tuple[LikelihoodOperator, FloatArray, int]] = []

@@ -20,19 +20,20 @@ class KeyMeans(Estimator):
 
         f_k = (n_k / n - b) / (a - b),   m_k = N_k / f_k
 
-    n_k of n reports have key k. A person's own key is reported with probability a, and any other
-    key with probability b. N_k is the unbiased estimate of the sum of the values of key k per
-    person. With stochastic rounding to a sign that is kept with probability p,
-    N_k = (n_k+ - n_k-) / (n a (2p - 1)). The method works for every value mechanism whose reports
-    determine means.
+    f_k is the frequency of key k, and m_k the mean of its values. n_k of n reports have key k. A
+    person's own key is reported with probability a, and any other key with probability b. N_k is
+    the unbiased estimate of the sum of the values of key k, divided by the number of people. With
+    stochastic rounding to a sign that is kept with probability p, N_k is
+    (n_k+ - n_k-) / (n a (2p - 1)), where n_k+ and n_k- count the reports with each sign. The
+    method works for every value mechanism whose reports determine means.
 
     The estimate has no ``probabilities``; use ``frequencies()`` and ``conditional(key).mean()``.
 
     Args:
-        clip: whether to clip as published: f_k to [1/n, 1], and the shares of people at the two
-            ends of the range, (f_k +- N_k) / 2 in units of [-1, 1], to [0, f_k]. Without clipping
-            f_k and N_k are unbiased, and a mean can have any value. Where f_k <= 0, the middle of
-            the range is returned as the mean.
+        clip: whether to clip as published. f_k is clipped to [1/n, 1]. The shares of people at the
+            two ends of the range are clipped to [0, f_k]. They are (f_k +- N_k) / 2, with values
+            scaled to [-1, 1]. Without clipping f_k and N_k are unbiased, and a mean can have any
+            value. If f_k <= 0, the middle of the range is returned as the mean.
 
     Raises:
         ArgumentError: reports that are not about keys with values.

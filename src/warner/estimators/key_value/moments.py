@@ -20,9 +20,9 @@ class Moments:
     """Unbiased estimates of every key's frequency f, and of N = f times the mean of its values.
 
     Attributes:
-        frequency: f, (d,).
-        total: N, (d,).
-        variance: (d, 2, 2) of (N, f).
+        frequency: f (d,), the share of people who have each of d keys.
+        total: N (d,), in the units of the values.
+        variance: (d, 2, 2), the covariance matrix of (N, f) for each key.
         ends: the least and the largest value.
     """
 
@@ -33,21 +33,26 @@ class Moments:
 
 
 def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
-    """f and N of every key, from the mean over the reports.
+    """Estimate f and N of every key without bias, from means over the reports.
 
         f_k = mean of h(z),   h = ([z > 0] - b) / (a - b)
         N_k = mean of ([z > 0] G_z - b (1 - h) G_dummy) / a
 
-    z is the part of a report about key k, 0 for no such part. G_z is the number that value z
-    carries, which is right on average, and G_dummy is its mean over dummies. Several mechanisms are
-    mixed by the inverse variance of f at equal frequencies, which depends on no report.
+    z is the part of a report about key k; it is 0 if the report is about another key. A person's
+    own key is reported with probability a, and any other key with probability b. G_z is the
+    unbiased estimate of a value from its report z, and G_dummy is the mean of G over dummy values.
+    Several mechanisms are combined with weights inverse to the variance of f. This variance is
+    taken at equal frequencies, so the weights depend on no report.
 
-    Where one person sent up to t reports, the values of n / t people count in the variance. To the
-    variance of n reports, (t - 1) / n times an upper bound of the values' own is added.
+    Where one person sent up to t reports, the sample has at least n / t people. So (t - 1) / n
+    times an upper bound of the variance of the values is added to the variance of n reports.
 
     Args:
         data: reports about keys with numbers.
-        name: the method that asks, for the error message.
+        name: the name of the calling method, for the error message.
+
+    Returns:
+        The estimates for all keys.
 
     Raises:
         ArgumentError: reports that are not about keys with values.

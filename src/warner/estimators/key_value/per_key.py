@@ -25,18 +25,21 @@ class PerKey(Estimator):
     """The frequencies of keys, then the distribution of every key's values by another estimator.
 
         f = projection of the unbiased estimate on the simplex, or another estimate
-        reports about key k: rho_k inner theta_k + (1 - rho_k) dummies
+        law of the values in reports about key k = rho_k (A theta_k) + (1 - rho_k) (dummies)
         rho_k = a f_k / (a f_k + b (1 - f_k))
 
-    The weight of the dummies is tied to the frequency of the key [P3 sec V-C].
+    f_k is the frequency of key k, theta_k the distribution of its values, and A the channel of the
+    values. A person's own key is reported with probability a, and any other key, with a dummy
+    value, with probability b. So the frequency of the key determines the weight 1 - rho_k of the
+    dummies [P3 sec V-C].
     ``PerKey(ExpectationMaximization(steps))`` is PCKV-EM of P3, and ``PerKey(MixtureReduction())``
     is PCKV-MR, which merges values of one key ("PM components"). With
     ``frequencies=MixtureReduction()`` keys that seem rare share one frequency ("FO components").
 
     Args:
         method: an estimator of distributions, for the values of each key.
-        frequencies: an estimator of distributions, for the keys, from the reports of keys alone. Of
-            an unbiased estimate the negative entries are set to 0 and the sum is made one.
+        frequencies: an estimator of distributions, for the keys, from the reports of keys alone. If
+            its estimate has negative entries, they are set to 0 and the rest is divided by its sum.
 
     Raises:
         ArgumentError: reports that are not about keys with values.
@@ -75,9 +78,9 @@ class PerKey(Estimator):
         return f"PerKey(method={self.method!r}{frequencies})"
 
     def alone(self, key: int) -> Estimator:
-        """This method for the values of one key; those of all other keys are left uniform.
+        """Return an estimator that estimates the values of one key only.
 
-        The bootstrap of that key needs no more.
+        The values of all other keys are left uniform. The bootstrap of that key needs no more.
 
         Args:
             key: the position of the key.

@@ -1,8 +1,8 @@
 """Methods of the literature, kept for comparison and for reproducing published results.
 
-Each method works as its paper says. None is recommended: the methods on the right err less, by the
-figures in ``docs/estimators.md`` (measured by ``bench/accuracy.py``, ``warner reproduce P1`` and
-``bench/logspline_against_smoothed_em.py``).
+Each method works as its paper says. No method here is recommended, because those in the right
+column err less. ``docs/estimators.md`` has the figures, which are measured by
+``bench/accuracy.py``, ``warner reproduce P1`` and ``bench/logspline_against_smoothed_em.py``.
 
 | method here          | published in                    | use instead                          |
 | -------------------- | ------------------------------- | ------------------------------------ |

@@ -37,45 +37,55 @@ _WIDE = np.concatenate([[0.0], _PRINTED, np.arange(1.0, 10.0), np.arange(10.0, 1
 
 @dataclass(frozen=True, repr=False)
 class BiasCorrection(Estimator):
-    """theta - alpha a, negatives clipped and the rest normalised.
+    """The estimate of EM minus a multiple of its second-order bias, as [P1] states it.
 
-    theta is EM's estimate and a [P1]'s second-order bias of it. With g_i the row of person i's
-    report, s_i = g_i / theta.g_i, S the mean of s_i s_i', and Q = -(S + ridge I)^-1,
+    The result is theta - alpha a. Negative entries are set to 0, and the rest is divided by its
+    sum. Here theta (K,) is EM's estimate, and a (K,) is its second-order bias. Let g_i (K,) be the
+    row of the channel for the report of person i, s_i = g_i / theta.g_i, and S the mean of
+    s_i s_i'. With Q = -(S + ridge I)^-1,
 
         a = 1/n Q { mean((S - s_i s_i') Q s_i)
                     - 1/2 mean(s_i (x) s_i (x) s_i) : mean(Q s_i (x) Q s_i) }     [P1 eqs 28-32]
 
     exactly as published. alpha is the number in {c 10^-k: c = 1..9, k = 1..10} with the least
-    squared error in a simulation. People are counted by (mechanism, report), so time does not grow
-    with n.
+    squared error in a simulation. People are counted by (mechanism, report), so the time does not
+    grow with n.
 
-    The theory does not support it (METHODS 9.4). theta.s_i = 1 always, so the mean score is not 0
-    as eqs 16 and 21 have it. Eq 24 lacks a factor 2; with it a = theta / n exactly where ridge = 0,
-    which the normalisation undoes. And the second-order bias of an interior maximum on the simplex
-    is 0. The rest shrinks the estimate: it lowers EM's variance and raises its bias
-    (bench/bias_correction_with_few_people.py). That helps where the truth is nearly even or people
-    are few. alpha is chosen at the report histogram, which is nearly even whatever the truth. It is
-    often too large, and the correction then errs up to three times as much as EM. The bootstrap's
-    alpha seldom is.
+    The theory does not support the correction (METHODS 9.4). theta.s_i = 1 always, so the mean
+    score is not 0, contrary to eqs 16 and 21. Eq 24 lacks a factor 2. With this factor, a is
+    exactly theta / n where ridge = 0, and the normalisation undoes the correction. The second-order
+    bias of an interior maximum on the simplex is 0. In practice the correction shrinks the
+    estimate: it lowers EM's variance and raises its bias
+    (bench/bias_correction_with_few_people.py). Shrinkage reduces the error if the true distribution
+    is nearly uniform or there are few people.
+    The published alpha is chosen at the report histogram, which is nearly uniform whatever the
+    truth. This alpha is often too large, and the correction then errs up to three times as much as
+    EM. The bootstrap's alpha is seldom too large.
 
-    Where reports are known by their bit sums, the rows are the yes-or-no reports of the
-    quasi-likelihood (METHODS 5). Each person sends K of them, and n counts them. [P1] has no such
-    reports.
+    Where the tally has bit sums only, the rows are the yes-or-no reports of the quasi-likelihood
+    (METHODS 5). Each person sends K of them, and n is their total number. [P1] has no such reports.
 
     Args:
         inner: the estimator that is corrected. It must not give an observed report the probability
-            0. None: EM as [P1] runs it, from the report histogram to ``tolerance``
-            (``ExpectationMaximization(start="histogram", tolerance=tolerance)``) where reports are
-            values, and from the uniform start elsewhere ([P1] says "until convergence" only). For
-            bit sums None is the exact maximum, because EM climbs K times slower there.
-        alpha: ``"published"``: chosen as in [P1], by one simulation with the report histogram as
-            the truth (the estimate, where reports are not values). ``"uniform"``: by one with the
-            uniform distribution as the truth, which [P1 sec 4.3] compared with the histogram.
-            ``"bootstrap"``: by five with the estimate as the truth, from 0, the published ones, 1,
-            .., 9 and 10, .., 90. Or a number, at least 0: nothing is simulated. Random numbers are
-            seeded by the counts, so the same tally gives the same estimate.
-        ridge: lambda of [P1 eq 32].
-        tolerance: nats over all n reports, where EM stops.
+            0. None is EM as [P1] runs it. If reports are values, EM starts from the report
+            histogram and runs to ``tolerance``
+            (``ExpectationMaximization(start="histogram", tolerance=tolerance)``). Otherwise it
+            starts from the uniform distribution ([P1] says "until convergence" only). For bit sums
+            None is the exact maximum, because there EM is K times slower.
+        alpha: how alpha is chosen, or a number, at least 0.
+
+            - ``"published"``: by one simulation as in [P1], with the report histogram as the truth,
+              or with the estimate if reports are not values.
+            - ``"uniform"``: by one simulation with the uniform distribution as the truth, which
+              [P1 sec 4.3] compared with the histogram.
+            - ``"bootstrap"``: by five simulations with the estimate as the truth, from 0, the
+              published numbers, 1, .., 9 and 10, .., 90.
+            - a number: nothing is simulated.
+
+            Random numbers are seeded by the counts, so the same tally gives the same estimate.
+        ridge: lambda of [P1 eq 32], at least 0.
+        tolerance: EM stops when a step raises the log-likelihood of all n reports by less than
+            this, in nats.
 
     Raises:
         ImpossibleReportError: a report was seen that has probability 0 under every value.
@@ -125,7 +135,11 @@ class BiasCorrection(Estimator):
         return fit
 
     def weight(self, data: LikelihoodData) -> float:
-        """The alpha that ``fit`` uses."""
+        """The alpha that ``fit`` uses for these reports.
+
+        Args:
+            data: the reports.
+        """
         return self._weight(data, None)
 
     def _weight(self, data: LikelihoodData, theta: np.ndarray | None) -> float:
@@ -179,17 +193,17 @@ def second_order(
     ridge: float = 1e-3,
     curvature: float = 1.0,
 ) -> np.ndarray:
-    """a (K,) of [P1 eq 28] from rows and their weights.
+    """The second-order bias a (K,) of [P1 eq 28], from rows and their weights.
 
-    With t_y = s_y' Q s_y and u_y = s_y' Q S Q s_y the braces are
-    S Q mean(s) - mean(s (t + curvature u / 2)). S = -Q^-1 - ridge I makes one matrix of them,
-    O(rows K^2) in all: S Q = -I - ridge Q and Q S Q = -Q - ridge Q^2. The scale of a row does not
-    matter.
+    With s_y, S and Q as in :class:`BiasCorrection`, t_y = s_y' Q s_y and u_y = s_y' Q S Q s_y, the
+    braces are S Q mean(s) - mean(s (t + curvature u / 2)). Because S = -Q^-1 - ridge I, the one
+    matrix Q gives both products: S Q = -I - ridge Q and Q S Q = -Q - ridge Q^2. The time is
+    O(m K^2). A factor on a row does not change the result.
 
     Args:
         channel: A (m, K).
         w: frequencies (m,) of the rows.
-        theta: (K,).
+        theta: (K,) the estimate.
         n: number of rows that the reports count for.
         ridge: lambda of [P1 eq 32].
         curvature: the factor of [P1 eq 24]: 1 as printed, 2 as derived.

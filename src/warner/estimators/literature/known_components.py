@@ -14,22 +14,25 @@ from warner.domains import Domain
 
 
 def is_list(values: Any) -> bool:
-    """Whether an argument is a list of values, as text is not."""
+    """Whether an argument is a list of values; a text is not a list."""
     return isinstance(values, Sequence | np.ndarray) and not isinstance(values, str | bytes)
 
 
 def known_components(
     domain: Domain, groups: Sequence[Sequence[Any]], absent: Sequence[Any]
 ) -> np.ndarray:
-    """The component (K,) of every value by what is known beforehand, -1 for values that are absent.
+    """The number of the component of every value, from prior knowledge.
 
     Args:
         domain: K values.
-        groups: lists of values, each of which is one component.
+        groups: lists of values; the values of one list are one component.
         absent: values that nobody has.
 
+    Returns:
+        (K,), -1 for values that are absent.
+
     Raises:
-        ArgumentError: a value outside the domain, or in two places; or nothing is left.
+        ArgumentError: a value outside the domain, or named twice; or all values are absent.
 
     >>> from warner import Integers
     >>> known_components(Integers(0, 4), [[1, 2]], [4]).tolist()
@@ -70,7 +73,15 @@ def numbered(labels: np.ndarray) -> np.ndarray:
 
 
 def require_present(merged: MergedChannel, weights: np.ndarray) -> None:
-    """Refuse values that are called absent, but that a report must come from."""
+    """Refuse absent values without which an observed report is impossible.
+
+    Args:
+        merged: the channel on the components, without the absent values.
+        weights: (m,), frequencies of its rows.
+
+    Raises:
+        ImpossibleReportError: an observed report has probability 0 under every value that is left.
+    """
     if ((weights > 0) & (merged.matvec(np.ones(merged.shape[1])) <= 0)).any():
         raise ImpossibleReportError(
             message(

@@ -65,46 +65,50 @@ class _Mixture:
 
 @dataclass(frozen=True, repr=False)
 class MixtureReduction(Estimator):
-    """maximise l(M t) over the weights t (K',) of fewer and fewer components.
+    """Mixture reduction: values of small weight are merged into components, while BIC falls.
 
-    M[x, j] = 1 / h_j for the h_j values x of component j. At first every value is a component.
-    After a fit, components of weight below ``tau`` standard deviations are merged, with equal
-    shares inside, and the rest is fitted again from where it was. BIC = -2 n l + K' ln n decides:
-    when it rises, the last reduction is undone and the method ends. It also ends at ``k_min``
-    components, or when none are light enough. The fit's ``components`` is the number left.
+        maximise l(M t) over the weights t (K',) of K' components
 
-    [P3 alg 1] stops where BIC rises, [P3 alg 3] as printed where it falls. Lower is better, so both
-    stop where it rises here. Where no window is below the threshold, [P3 alg 3] as printed never
+    l is the log-likelihood in nats per report, and M[x, j] = 1 / h_j for the h_j values x of
+    component j. At first every value is a component. After each fit, components of weight below
+    ``tau`` standard deviations are merged. The values of a component have equal shares. The next
+    fit starts from the weights of the last one. The method ends when BIC = -2 n l + K' ln n rises,
+    and the last reduction is then undone. It also ends at ``k_min`` components, or when no
+    components are light enough. The fit's ``components`` is the number left.
+
+    [P3 alg 1] stops when BIC rises, and [P3 alg 3] as printed when BIC falls. Lower is better, so
+    here both stop when BIC rises. If no window is below the threshold, [P3 alg 3] as printed never
     ends. Here the window is halved, and below 2 values the method ends.
 
     Args:
-        inner: how weights are fitted. ``"em"``: expectation maximisation from the current weights
-            until a step raises the log-likelihood of all n reports by less than ``tolerance``,
-            which regularises by itself. ``"mle"``: their exact maximum. Or an estimator. None: EM
-            as published, but the maximum for bit sums, where EM climbs K times slower.
-        operation: ``"merge"``; ``"prune"`` leaves components out instead, share 0; None does
-            neither: the inner fit alone.
-        select: the components that a round takes. ``"lowest"``: the lightest, at most half of all
-            below the threshold, and two at least. ``"half"``: all of the lighter half that are
-            below it, so the heavier half is kept (binary search). ``"window"``: the
-            ceil(K / 2^round) adjacent values of least weight, all of them components alone, if
-            together they are below the threshold. None: windows where values are points on a line,
-            else the lowest.
-        tau: the threshold in standard deviations of a share: of the unbiased estimate at a true
-            share of 0 (P3 eqs 4, 5). For channels without a closed form of that, such as square
-            wave and piecewise, the Cramer-Rao bound of one share at the uniform distribution (the
-            inverse of P3 eq 13, whose numerator should be squared). A component has the mean over
-            its values.
+        inner: how weights are fitted. ``"em"`` is expectation maximisation from the current
+            weights, until a step raises the log-likelihood of all n reports by less than
+            ``tolerance``. Stopping early regularises. ``"mle"`` is the exact maximum. Any estimator
+            can be given too. None is EM as published, but the exact maximum for bit sums, where EM
+            is K times slower.
+        operation: ``"merge"`` merges components. ``"prune"`` instead gives them share 0. None does
+            neither, so that there is only the inner fit.
+        select: which components one round merges or prunes. ``"lowest"`` takes the lightest ones:
+            at most half of all components below the threshold, and at least two. ``"half"`` takes
+            those of the lighter half that are below the threshold (binary search). ``"window"``
+            takes the ceil(K / 2^round) adjacent values of least weight, if each is a component of
+            its own and their total weight is below the threshold. None takes windows where values
+            are points on a line, and otherwise the lowest.
+        tau: the threshold in standard deviations of a share. They are those of the unbiased
+            estimate at a true share of 0 (P3 eqs 4, 5). Some channels, such as square wave and
+            piecewise, have no closed form of this. For them it is the Cramer-Rao bound of one share
+            at the uniform distribution (the inverse of P3 eq 13, whose numerator should be
+            squared). The deviation of a component is the mean over its values.
         k_min: the least number of components. None for K / 4, rounded up.
-        premerge: whether all values whose unbiased estimate is not positive, or tiny, start in one
-            component (merge) or are left out (prune). Values of ``groups`` stay in theirs.
-        tiny: standard deviations of a share, up to which an unbiased estimate is tiny; 0 where only
-            estimates that are not positive count. The deviations are those of ``tau``.
-        groups: prior knowledge: lists of values of which each list is one component from the start,
-            so that its values share one estimate. With ``operation=None`` these are the components,
-            chosen by hand. Else the reduction goes on from them.
-        absent: prior knowledge: values that nobody has. They are left out, share 0.
-        tolerance: nats over all n reports. [P3] names none; its code takes 1e-3 e^epsilon for
+        premerge: whether all values whose unbiased estimate is not positive, or is tiny, start in
+            one component (merge) or are left out (prune). Values of ``groups`` stay in their group.
+        tiny: an unbiased estimate up to this many standard deviations is tiny. With 0 only
+            estimates that are not positive are. The deviations are those of ``tau``.
+        groups: prior knowledge as lists of values. The values of one list are one component from
+            the start, and share one estimate. With ``operation=None`` these components are final.
+            Otherwise the reduction starts from them.
+        absent: prior knowledge: values that nobody has. They are left out, with share 0.
+        tolerance: nats over all n reports. [P3] names no number; its code takes 1e-3 e^epsilon for
             randomised response.
 
     The fit's ``bic`` is the BIC of the components left, with the log-likelihood of all n reports.
@@ -361,13 +365,18 @@ def _sums(v: np.ndarray, width: int) -> np.ndarray:
 def averaged(
     channel: LikelihoodOperator, w: np.ndarray, merged: MergedChannel
 ) -> np.ndarray | None:
-    """Weights (m,) under which the channel's maximiser is the merged one, value by value.
+    """Weights (m,) under which the maximum on all values is the maximum on merged values.
 
-    Randomised response: l = sum_y w_y log(theta_y + a_y) is concave. Where a is one number inside a
-    component, and counts are replaced by their mean there, l does not change when its values are
-    exchanged. So its maximiser gives them one share, and there l is that of the original counts.
-    The same holds for bit sums (METHODS 4.1, 5). With count 0, a value that is left out gets the
-    share 0 under randomised response, but not under bit sums.
+    For randomised response, l = sum_y w_y log(theta_y + a_y) is concave. Suppose that all values of
+    a component have the same a_y, and replace their counts by the mean count. Then l does not
+    change when these values are exchanged. So its maximiser gives them equal shares, at which l is
+    that of the original counts. The same holds for bit sums (METHODS 4.1, 5). A value that is left
+    out has count 0. It gets share 0 under randomised response, but not under bit sums.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        merged: the channel on the components.
 
     Returns:
         The weights, or None where there are none.
@@ -388,10 +397,15 @@ def averaged(
 
 
 def deviations(data: LikelihoodData, rows: LikelihoodOperator, weights: np.ndarray) -> np.ndarray:
-    """Standard deviations (K,) of single shares, see MixtureReduction, tau.
+    """Standard deviations (K,) of single shares; see ``tau`` of MixtureReduction.
 
-    The Cramer-Rao bound of one share, all others known, at the uniform distribution u is
-    1 / sqrt(n I_x) with I_x = rows_per_report * sum_y w_y A[y, x]^2 / (A u)_y^2.
+    The root of the Cramer-Rao bound of one share, all others known, at the uniform distribution u
+    is 1 / sqrt(n I_x) with I_x = rows_per_report * sum_y w_y A[y, x]^2 / (A u)_y^2.
+
+    Args:
+        data: the reports of n people.
+        rows: A (m, K), the channel whose rows are used for the Cramer-Rao bound.
+        weights: w (m,), frequencies of its rows.
     """
     channel = data.channel
     if channel.has_closed_moments:

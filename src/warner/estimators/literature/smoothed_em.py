@@ -41,17 +41,18 @@ class SmoothedEM(Estimator):
         theta <- S (theta * A' (w / A theta)), made to sum to one
         (S p)_x = p_(x-1) / 4 + p_x / 2 + p_(x+1) / 4,   at the ends (S p)_0 = 2/3 p_0 + 1/3 p_1
 
-    At the ends the binomial weights (1, 2, 1) inside the domain are divided by their sum, as in the
-    code of Li et al. (2020). A row of S sums to one and a column need not, hence the division.
-    The method stops where a step changes the log-likelihood of all n reports by less than
-    ``tolerance`` nats, at the first step that moves theta by less than 1 / n in l1, or after
-    ``steps``.
+    A (m, K) is the channel, w (m,) the frequencies of its rows, and p a distribution (K,). At the
+    ends, those of the binomial weights (1, 2, 1) that lie inside the domain are divided by their
+    sum, as in the code of Li et al. (2020). A row of S sums to one but a column need not, so theta
+    is divided by its sum. The method stops when a step changes the log-likelihood of all n reports
+    by less than ``tolerance`` nats. It also stops when a step moves theta by less than 1 / n in l1,
+    or after ``steps`` steps.
 
-    Where the tally knows reports by their bit sums only, the step of EM is made as long as on whole
-    reports (``warner.estimators.em.step.advance``), or smoothing would undo it every time.
+    Where the tally has bit sums only, the step of EM is made as long as on whole reports
+    (``warner.estimators.em.step.advance``). Otherwise smoothing would undo every step.
 
-    The fixed point maximises nothing. How much it smooths depends on the number of bins and not on
-    n. LogSpline chooses how much to smooth from the reports.
+    The fixed point maximises no objective. The amount of smoothing depends on the number of bins
+    and not on n. LogSpline chooses the amount of smoothing from the reports.
 
     Args:
         tolerance: nats over all reports, at least 0. Published: 1e-3 for EMS with the square wave
@@ -131,7 +132,14 @@ class _Smoothed(EMState):
 
 
 def smooth(p: np.ndarray) -> np.ndarray:
-    """S p made to sum to one, (K,)."""
+    """Smooth a distribution p (K,) by S of :class:`SmoothedEM`, and divide the result by its sum.
+
+    Args:
+        p: (K,) shares in the order of the values.
+
+    Returns:
+        (K,) shares.
+    """
     smoothed = p / 2
     smoothed[1:] += p[:-1] / 4
     smoothed[:-1] += p[1:] / 4

@@ -16,25 +16,29 @@ from warner.metrics.simplex import project
 
 @dataclass(frozen=True)
 class WienerFilter(Estimator):
-    """F_k = U_k P_k / (P_k + V): the unbiased estimate's spectrum, filtered, then projected.
+    """The unbiased estimate with its spectrum along the order of the values filtered.
+
+        F_k = U_k P_k / (P_k + V)
 
     U is the discrete Fourier transform of the K unbiased estimates in the order of the values, as
-    if they stood in a circle. V is the noise in each |U_k|^2. It is known: the sum over the values
-    of the variance of their estimates for these respondents,
-    (sum_x sum_y L[x, y]^2 (A theta)_y - 1) / n, L the inverse. The power P of the truth is not
-    known. The improved iterative Wiener filter starts with P = |U|^2 and repeats
+    if the values were on a circle. V is the variance of the noise in each U_k. It is known: the sum
+    over the values of the variance of their estimates for these respondents,
+    (sum_x sum_y L[x, y]^2 (A theta)_y - 1) / n, with L the inverse of the channel A. The power P of
+    the truth is not known. The improved iterative Wiener filter starts with P = |U|^2 and repeats
 
         P <- |F|^2 + V P / (P + V),   F = U P / (P + V)
 
-    the posterior mean of |F|^2 where P is the prior variance. A power P > 0 stays where it is only
-    where P + V = |U|^2. So the limit is P = max(|U|^2 - V, 0), F = U max(1 - V / |U|^2, 0):
-    spectral subtraction, in closed form. The total, k = 0, is known: F_0 = 1.
+    The new P is the posterior mean of the power where the old P is the prior variance. A fixed
+    point P > 0 has P + V = |U|^2. So the limit is P = max(|U|^2 - V, 0) and
+    F = U max(1 - V / |U|^2, 0), which is spectral subtraction in closed form. The sum of the
+    shares is known, so F_0 = 1. The filtered estimate is then projected on the simplex.
 
     Fang et al.'s filter divides the spectrum of the support counts by that of the circulant channel
-    (p on the diagonal, q off it). For such channels of the pure family both give the same numbers,
-    except for k = 0, which theirs estimates too. Noise counts as white, which it nearly is for
-    them. For other channels, square wave and piecewise above all, it is not, and the filter is a
-    poor one. It helps where neighbouring values have like shares, and else does little.
+    (p on the diagonal, q off it). For such channels of the pure family both filters give the same
+    numbers, except for F_0, which theirs estimates too. The filter assumes white noise, which is
+    nearly right for these channels. For other channels, above all square wave and piecewise, the
+    noise is not white, and the filter works badly. The filter reduces the error if neighbouring
+    values have similar shares, and otherwise changes little.
 
     Args:
         steps: the number of filters applied, the first with P = |U|^2; None for the limit.
@@ -81,9 +85,15 @@ class WienerFilter(Estimator):
 
 
 def filtered(v: np.ndarray, noise: float, steps: int | None = None) -> np.ndarray:
-    """The filter of WienerFilter on a vector (K,) whose spectrum |U_k|^2 holds ``noise``.
+    """Apply the filter of WienerFilter to a vector.
 
-    The sum of the result is 1.
+    Args:
+        v: (K,) unbiased estimates in the order of the values.
+        noise: V, the variance of the noise in each entry of the spectrum.
+        steps: the number of filters applied; None for the limit.
+
+    Returns:
+        (K,), with sum 1.
 
     >>> filtered(np.array([0.6, 0.2, 0.1, 0.1]), 0.0).round(12).tolist()
     [0.6, 0.2, 0.1, 0.1]

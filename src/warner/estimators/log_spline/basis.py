@@ -13,9 +13,9 @@ class Design:
     """The columns of X (K, P), each with sum 0, and the prior of each.
 
     Attributes:
-        columns: X.
+        columns: X (K, P).
         spline: (P,) bool, the columns whose coefficients have standard deviation s.
-        groups: the other columns, in groups that share a Cauchy prior.
+        groups: the indices of the other columns, in groups; each group has one Cauchy prior.
     """
 
     columns: np.ndarray
@@ -27,11 +27,20 @@ class Design:
 def design(size: int, basis: int, order: int) -> Design:
     """X for ``basis`` cubic B-splines over ``size`` values.
 
-    With as many splines as values there is one coefficient per value. Coefficients with white p-th
-    differences u are D+ u and a polynomial of degree < p, D+ the pseudo-inverse of differencing.
-    The polynomials are orthogonal columns of mean square 1. B D+ has its part in them removed, and
-    is scaled to mean variance 1. So the coefficients and s are in units of log theta, whatever the
-    basis. The constant does not change theta and is left out.
+    With as many splines as values there is one coefficient per value. Let p be the order and D+ the
+    pseudo-inverse of p-th differences. Coefficients whose p-th differences u are white noise are
+    D+ u plus a polynomial of degree < p. The polynomials are orthogonal columns of mean square 1.
+    Let B be the matrix of splines. The columns B D+ are made orthogonal to the polynomials, and
+    scaled to mean variance 1. So the coefficients and s are in units of log theta for every basis.
+    The constant does not change theta and is left out.
+
+    Args:
+        size: K, the number of values.
+        basis: the number of splines.
+        order: p, the order of the differences.
+
+    Returns:
+        The columns X and their kinds.
     """
     powers = np.linalg.qr(np.vander(np.linspace(-1, 1, size), order, increasing=True))[0]
     rough = _splines(size, basis) @ np.linalg.pinv(np.diff(np.eye(basis), order, axis=0))

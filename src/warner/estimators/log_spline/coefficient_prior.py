@@ -8,7 +8,12 @@ from warner.estimators.log_spline.basis import Design
 
 
 class CoefficientPrior:
-    """log prior(phi): independent normals for the spline, a multivariate Cauchy per group."""
+    """The prior of phi: independent normals for the spline, a multivariate Cauchy per group.
+
+    Args:
+        x: the columns X (K, P) and their kinds.
+        scale: s, the standard deviation of the coefficients of the spline.
+    """
 
     def __init__(self, x: Design, scale: float) -> None:
         self.x, self.scale = x, scale
@@ -24,11 +29,14 @@ class CoefficientPrior:
         )
 
     def curvature(self, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The precision (P,), and the Hessian (P, P) of -log prior.
+        """The precision (P,), and the Hessian (P, P) of -log prior, at phi.
 
-        The gradient is -precision * phi. The diagonal of precisions is the Hessian of a normal law
-        that touches the prior at phi and lies below it elsewhere. It is always positive, unlike the
-        Hessian of a Cauchy.
+        The gradient of the log prior is -precision * phi. The diagonal matrix of precisions is the
+        Hessian of -log of a normal law. This law equals the prior at phi and is below it elsewhere.
+        The matrix is always positive, unlike the Hessian of a Cauchy.
+
+        Args:
+            phi: (P,) coefficients.
         """
         precision = np.full(phi.size, 1 / self.scale**2)
         hessian = np.zeros((phi.size, phi.size))

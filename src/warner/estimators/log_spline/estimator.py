@@ -21,29 +21,31 @@ _EXPANSIONS, _SETTLED = 5, 0.01  # the most expansions, and the change in l1 tha
 
 @dataclass(frozen=True)
 class LogSpline(Estimator):
-    """theta = softmax(X phi): log theta is a penalised cubic spline over the values.
+    """A smooth distribution over ordered values: log theta is a penalised cubic spline.
 
-        phi* = argmax  n l(softmax(X phi)) + log prior(phi)
+        theta = softmax(X phi),   phi* = argmax  n l(softmax(X phi)) + log prior(phi)
         X phi = polynomial of degree < p  +  spline with white p-th differences  +  an atom per end
-        log Z = n l + log prior - 1/2 log det(H / 2 pi),   H the Hessian of minus both at phi*
+        log Z = n l + log prior - 1/2 log det(H / 2 pi)
 
-    Differences of order p = 3 leave log-quadratics, that is normal shapes, unpenalised; p = 2
-    exponential shapes; p = 1 the uniform shape. Small p suits jumps and spikes, large p smooth
-    shapes. Every (p, s) is a model with a proper prior. The spline's coefficients are normal; s is
-    their standard deviation over the domain, in units of log theta. The polynomial and each atom
-    have Cauchy(0, 1) priors. The atoms are the excess of the first and of the last value, where
-    clipping puts mass.
+    X (K, P) are the columns of the model, phi (P,) their coefficients, and l the log-likelihood in
+    nats per report. H is the Hessian of -(n l + log prior) at phi*. Differences of order p = 3
+    leave normal shapes, whose logarithm is quadratic, unpenalised. p = 2 leaves exponential shapes
+    unpenalised, and p = 1 the uniform shape. Small p suits jumps and spikes, large p smooth shapes.
+    Every (p, s) is a model with a proper prior. The spline's coefficients are normal; s is their
+    standard deviation over the domain, in units of log theta. The polynomial and each atom have
+    Cauchy(0, 1) priors. The atoms are the excess of the first and of the last value, where clipping
+    puts mass.
 
-    The estimate averages the models' theta at phi*, weighted by their Laplace evidence Z. Before
-    the data p is uniform on {1, 2, 3}, and s is flat on a geometric grid. The basis is doubled
-    while that raises the evidence. Values count as equally spaced, in their order.
+    The estimate averages the models' theta at phi*, weighted by their Laplace evidence Z. A priori
+    p is uniform on {1, 2, 3}, and s is flat on a geometric grid. The number of splines is doubled
+    while that raises the evidence. Values are taken as equally spaced, in their order.
 
-    The fit's ``posterior`` draws (count, K) distributions from the Laplace posterior. Quantiles of
-    smooth functionals over them (mean, quantile, mass of a range) are intervals. A draw chooses a
-    model by its weight; u = X (phi - phi*) is normal with covariance X H^-1 X'; theta is
-    proportional to theta* (u + sqrt(1 + u^2)). This is theta* exp(u) to second order, and it stays
-    small where theta* is almost 0. The draws hold if log theta is smooth. At jumps, and for single
-    shares, they do not know the error of smoothing.
+    The fit's ``posterior`` draws (count, K) distributions from the Laplace posterior. Quantiles
+    over the draws give intervals for smooth functionals (mean, quantile, mass of a range). A draw
+    chooses a model by its weight, and then a normal u = X (phi - phi*) with covariance X H^-1 X'.
+    theta is proportional to theta* (u + sqrt(1 + u^2)). This is theta* exp(u) to second order, and
+    it stays small where theta* is almost 0. Intervals from draws are valid if log theta is smooth.
+    At jumps, and for single shares, they do not include the error of smoothing.
 
     Raises:
         ArgumentError: the domain's values have no order, or are not on one line.

@@ -12,11 +12,12 @@ from warner.estimators.mle.objective import safe_divide
 
 @dataclass(eq=False)
 class Likelihood:
-    """n l(theta) and its derivatives, through products with the channel alone.
+    """The log-likelihood n l(theta) and its derivatives, from products with the channel alone.
 
     Attributes:
-        rows, weights: A (m, K) and w (m,).
-        count: rows that the reports count for, n * copies.
+        rows: the channel A (m, K).
+        weights: the frequencies w (m,) of its rows.
+        count: n times the number of rows that one report counts for.
         steps: how many Newton steps were taken with it.
     """
 
@@ -26,7 +27,7 @@ class Likelihood:
     steps: int = 0
 
     def value(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
-        """d = A theta (m,), and n l in nats up to a constant."""
+        """The expected frequencies d = A theta (m,), and n l in nats up to a constant."""
         seen = self.weights > 0
         d = self.rows.matvec(theta)
         some = d[seen]
@@ -39,7 +40,12 @@ class Likelihood:
         return self.rows.rmatvec(safe_divide(self.weights, d))
 
     def information(self, d: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """U' A' diag(n w / d^2) A U (P, P), U (K, P) directions in which theta changes."""
+        """The information U' A' diag(n w / d^2) A U (P, P) about some directions.
+
+        Args:
+            d: (m,), A theta.
+            directions: U (K, P), the directions in which theta changes.
+        """
         through = self.rows.matmat(directions)
         out: np.ndarray = (
             self.count * (through.T * safe_divide(safe_divide(self.weights, d), d)) @ through
@@ -54,8 +60,12 @@ class Expansion(Likelihood):
         l(theta) ~ l(c) + s (theta - c) - 1/2 (theta - c)' G (theta - c)
         s = A' (w / A c),   G = A' diag(w / (A c)^2) A
 
-    It costs one pass over the rows instead of hundreds. Rows of the pure family change little with
-    theta (METHODS 4.3). The centre is moved to the estimate until that stays.
+    G and s are the information and the score at the centre c. This needs one pass over the rows
+    instead of hundreds. In the pure family A theta changes little with theta (METHODS 4.3). The
+    centre is moved to the estimate until the estimate no longer changes.
+
+    Attributes:
+        centre: c (K,).
     """
 
     centre: np.ndarray = field(default_factory=lambda: np.empty(0))

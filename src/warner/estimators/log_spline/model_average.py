@@ -25,7 +25,14 @@ _NEGLIGIBLE = 12.0  # nats below the best model at which an order's scales end
 
 
 def fit_grid(likelihood: Likelihood) -> list[Model]:
-    """Every order and scale, on the coarsest basis that a finer one does not improve."""
+    """Fit every order and scale, on the coarsest basis that a finer one does not improve.
+
+    Args:
+        likelihood: the likelihood of the reports.
+
+    Returns:
+        One model for each order and scale.
+    """
     size = likelihood.rows.shape[1]
     basis = min(_BASIS, size)
     while True:
@@ -42,9 +49,15 @@ def fit_grid(likelihood: Likelihood) -> list[Model]:
 
 
 def posterior(models: list[Model]) -> np.ndarray:
-    """The models' probabilities: evidence times the prior.
+    """The posterior probabilities of the models: evidence times prior, divided by the sum.
 
     The prior is flat in s, and so proportional to s on a geometric grid.
+
+    Args:
+        models: the result of :func:`fit_grid`.
+
+    Returns:
+        One probability for each model.
     """
     logs = np.array([model.evidence + np.log(model.scale) for model in models])
     chances = np.exp(logs - logs.max())
@@ -78,7 +91,12 @@ def _grid(likelihood: Likelihood, basis: int) -> list[Model]:
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """draws(count, rng) -> (count, K) from the mixture of the models' Laplace posteriors."""
+    """Draws from the mixture of the models' Laplace posteriors: (count, rng) to (count, K).
+
+    Attributes:
+        models: the models of the mixture.
+        chances: their probabilities.
+    """
 
     models: list[Model]
     chances: np.ndarray

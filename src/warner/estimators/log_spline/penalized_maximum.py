@@ -25,11 +25,11 @@ class Model:
     """One order and scale at its penalised maximum.
 
     Attributes:
-        order, scale: p and s.
-        evidence: log Z.
-        theta, phi: (K,), (P,).
-        factor: (P, P) lower, H = factor factor'.
-        design: X.
+        order, scale: the order p of differences and the standard deviation s.
+        evidence: log Z, in nats.
+        theta, phi: the shares (K,) and the coefficients (P,) at the maximum.
+        factor: (P, P) lower triangular, with H = factor factor'.
+        design: the columns X and their kinds.
         converged: whether Newton's method converged.
     """
 
@@ -49,7 +49,12 @@ class Model:
 
 
 def softmax(columns: np.ndarray, phi: np.ndarray) -> np.ndarray:
-    """theta (K,)."""
+    """The distribution theta (K,) with log theta = X phi + a constant.
+
+    Args:
+        columns: X (K, P).
+        phi: (P,) coefficients.
+    """
     heights = columns @ phi
     theta = np.exp(heights - heights.max())
     out: np.ndarray = theta / theta.sum()
@@ -59,12 +64,20 @@ def softmax(columns: np.ndarray, phi: np.ndarray) -> np.ndarray:
 def derivatives(
     likelihood: Likelihood, columns: np.ndarray, theta: np.ndarray, d: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The gradient (P,) of n l in phi, and two parts (P, P) whose difference is minus its Hessian.
+    """The gradient (P,) of n l in phi, and two matrices (P, P).
 
-    With x_c = X - theta' X the derivative of log theta, d theta = theta x_c, and n l has
-    -l'' = sum_y w_y (A theta x_c)_y (A theta x_c)_y' / d_y^2 - sum_x theta_x (s_x - 1) x_c x_c',
-    s the score. The first part is never negative. The second is 0 at an unpenalised maximum inside
-    the simplex, and noise at the truth.
+    The first matrix minus the second is minus the Hessian of n l.
+    x_c = X - theta' X is the derivative of log theta in phi, so theta has the derivative theta x_c.
+    With the score s, the log-likelihood per report has
+    -l'' = sum_y w_y (A theta x_c)_y (A theta x_c)_y' / d_y^2 - sum_x theta_x (s_x - 1) x_c x_c'.
+    The first matrix is never negative. The second matrix is 0 at an unpenalised maximum inside the
+    simplex. At the true theta it has mean 0.
+
+    Args:
+        likelihood: the likelihood of the reports.
+        columns: X (K, P).
+        theta: (K,) shares.
+        d: (m,), A theta.
     """
     s = likelihood.score(theta, d)
     excess = likelihood.count * theta * (s - theta @ s)  # theta . s is 1, except of an expansion
@@ -98,10 +111,10 @@ class _Ascent:
 def maximize_penalized(
     likelihood: Likelihood, x: Design, order: int, scale: float, phi: np.ndarray | None = None
 ) -> Model:
-    """phi* by Newton's method with step halving, and the evidence.
+    """Find the penalised maximum phi* by Newton's method with step halving, and the evidence.
 
-    The objective need not be concave, because softmax is not. Where its Hessian is not positive,
-    the part of it that always is takes its place.
+    The objective need not be concave, because softmax is not. If minus its Hessian is not positive,
+    the first matrix of :func:`derivatives`, which is always positive, is used instead.
 
     Args:
         likelihood: the likelihood of the reports. Its count of steps is raised.

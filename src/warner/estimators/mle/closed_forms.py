@@ -10,11 +10,18 @@ from warner.channels import LikelihoodOperator, SupportLaw
 def direct(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
     """The maximiser (K,) for randomised response, also utility-optimised, in O(K log K).
 
-    l = sum_y w_y log(theta_y + a_y), a = q / (p - q), and a = 0 for a report that only y itself
-    makes. Stationarity gives theta_y = max(0, w_y / lambda - a_y), so theta_y > 0 where
-    w_y / a_y > lambda. In decreasing order of this ratio the first k are positive. Their sum
-    1 = W_k / lambda - a_1 - .. - a_k gives lambda = W_k / (1 + A_k). k is the largest number for
+        l = sum_y w_y log(theta_y + a_y),   a_y = q / (p - q)
+
+    A person with value y sends report y with probability p, and any other report with probability
+    q. If only people with value y send report y, a_y is 0. At the maximum
+    theta_y = max(0, w_y / lambda - a_y), so theta_y > 0 where w_y / a_y > lambda. In decreasing
+    order of this ratio the first k shares are positive. Let W_k and A_k be the sums of their w_y
+    and a_y. Because the shares sum to 1, lambda = W_k / (1 + A_k). k is the largest number for
     which the k-th share stays positive.
+
+    Args:
+        channel: the channel of the mechanism, (K, K).
+        w: frequencies (K,) of the reports.
     """
     law = _support_law(channel)
     a = law.q / law.gap
@@ -30,14 +37,19 @@ def direct(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
 def separable(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
     """The maximiser (K,) for bit sums: a sum of strictly concave functions of one share each.
 
-    maximise sum_x s_x log(a + theta_x) + (1 - s_x) log(b - theta_x)
-    a = q / (p - q),   b = (1 - q) / (p - q),   per value
+        maximise sum_x s_x log(a + theta_x) + (1 - s_x) log(b - theta_x)
+        a = q / (p - q),   b = (1 - q) / (p - q),   for each value x
 
-    Given the multiplier lambda of sum theta = 1 each theta_x is explicit. With t = a + theta and
-    c = a + b, stationarity s / t - (1 - s) / (c - t) = lambda is
-    lambda t^2 - (1 + lambda c) t + s c = 0. Its root in (0, c) is
-    t = 2 s c / (1 + lambda c + sqrt((1 + lambda c)^2 - 4 lambda s c)). lambda is the root of a
-    decreasing function.
+    s_x is the share of the reports whose bit x is 1. That bit is 1 with probability p if x is the
+    true value, and with probability q otherwise. Given the multiplier lambda of sum theta = 1, each
+    theta_x has a closed form. With t = a + theta and c = a + b, the derivative
+    s / t - (1 - s) / (c - t) equals lambda if lambda t^2 - (1 + lambda c) t + s c = 0. The root in
+    (0, c) is t = 2 s c / (1 + lambda c + sqrt((1 + lambda c)^2 - 4 lambda s c)). lambda is the root
+    of a decreasing function.
+
+    Args:
+        channel: the channel of bit sums, with K values.
+        w: frequencies of its rows.
     """
     from scipy.optimize import brentq
 
@@ -79,13 +91,19 @@ def separable(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
 def budgets(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
     """The maximiser (K,) for several budgets, also infinite, of randomised response [P1].
 
-    l = sum_x sum_g w_gx log(theta_x + a_g) + const,   a_g = q_g / (p_g - q_g)
+        l = sum_x sum_g w_gx log(theta_x + a_g) + const,   a_g = q_g / (p_g - q_g)
 
-    Let h(theta) = sum_g w_gx / (theta + a_g). For a multiplier lambda each theta_x solves
-    h(theta_x) = lambda, or is 0 where h(0) <= lambda. h is decreasing and convex. Newton's method
-    starts on the left, at the largest root that one term alone gives, and rises to the root without
-    passing it. The same holds for lambda, because sum_x theta_x is decreasing and convex in lambda.
-    A step costs O(K). See METHODS 4.2.
+    w_gx is the frequency of report x from group g. In this group people report their value with
+    probability p_g, and each other value with probability q_g. Let
+    h_x(t) = sum_g w_gx / (t + a_g). Given a multiplier lambda, theta_x solves
+    h_x(theta_x) = lambda, or is 0 where h_x(0) <= lambda. h_x is decreasing and convex. Newton's
+    method starts below the root, at the largest root of a single term, and increases to the root
+    without passing it. The same holds for lambda, because sum_x theta_x is decreasing and convex in
+    lambda. A step costs O(K) for each group. See METHODS 4.2.
+
+    Args:
+        channel: the channels of all groups, with K values.
+        w: frequencies of its rows.
     """
     laws = [_support_law(group) for group in channel.groups()]
     a = np.stack([law.q / law.gap for law in laws])

@@ -37,10 +37,15 @@ class MaximumLikelihood(Estimator):
 
         argmax_theta sum_y w_y log (A theta)_y   over the simplex
 
-    The solver depends on the channel: a closed form for randomised response; Newton's method in one
-    number for several budgets of it, and for bit sums; sequential quadratic programming for many
-    distinct reports (local hashing, whole reports of bits); a constrained Newton method for every
-    other channel; accelerated EM where the channel allows products only.
+    A (m, K) is the channel and w (m,) the frequencies of its rows. The solver depends on the
+    channel:
+
+    - a closed form for randomised response;
+    - Newton's method in one number for randomised response with several budgets, and for bit sums;
+    - sequential quadratic programming for many distinct reports, such as of local hashing and whole
+      reports of bits;
+    - accelerated EM if the channel allows products only;
+    - a constrained Newton method for every other channel.
 
     Args:
         gap: nats per report by which the maximum may exceed the estimate's log-likelihood. The
@@ -48,8 +53,8 @@ class MaximumLikelihood(Estimator):
         likelihood: ``"fullest"`` uses all information in the tally. ``"reports"`` is the likelihood
             of whole reports. ``"supports"`` is the quasi-likelihood of S_x, the number of reports
             that support value x: sum_x S_x ln mu_x + (n - S_x) ln(1 - mu_x), with the expected
-            share mu_x = E S_x / n. It treats the S_x as independent. The fit's ``likelihood`` says
-            which of them was maximised.
+            share mu_x = E S_x / n. It treats the S_x as independent. The fit's ``likelihood`` names
+            the likelihood that was maximised.
 
     Returns:
         From ``fit``: a distribution with the status ``CONVERGED``, or ``STEP_LIMIT`` where the gap

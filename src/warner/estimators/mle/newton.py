@@ -1,7 +1,7 @@
 """Newton's methods for the likelihood of any channel, certified by the gap (METHODS 4.3, 4.4).
 
-All drop the sum constraint. They minimise f(theta) = -l(theta) + sum theta over theta >= 0, whose
-solution sums to one by itself.
+All methods here drop the constraint sum theta = 1. They minimise f(theta) = -l(theta) + sum theta
+over theta >= 0. The solution of this problem sums to one.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class _Interior:
 def interior_point(
     channel: LikelihoodOperator, w: np.ndarray, target: float
 ) -> tuple[np.ndarray, int, bool]:
-    """Any channel: a primal-dual interior-point method, certified.
+    """Maximise the likelihood of any channel by a primal-dual interior-point method, certified.
 
-    With multipliers z, Newton's step for f' = z, theta z = mu solves
-    (A' diag(w / d^2) A + diag(z / theta)) step = -(f' - mu / theta), d = A theta. The scale of the
-    rows does not matter. A step costs one Gram product.
+    With multipliers z and d = A theta, Newton's step for f' = z and theta z = mu solves
+    (A' diag(w / d^2) A + diag(z / theta)) step = -(f' - mu / theta). A factor on a row does not
+    change the result. A step costs one Gram product.
 
     Args:
         channel: A (m, K).
@@ -122,12 +122,13 @@ class _Sequential:
 def sequential(
     channel: NearlyConstantRows, w: np.ndarray, target: float
 ) -> tuple[np.ndarray, int, bool]:
-    """Sequential quadratic programming with one Hessian, for many distinct reports, certified.
+    """Maximise by sequential quadratic programming with one Hessian, for many distinct reports.
 
-    Rows are nearly constant, so d = A theta hardly changes and the Hessian at the start serves to
-    the end: one Gram product, then one pass over the rows per step. A step shrinks the gap about
-    eightfold (METHODS 4.3). After a step that does not, the Hessian is computed anew. For a row
-    that names a value x, d is theta_x. Such rows have a diagonal Hessian, computed at every step.
+    Rows are nearly constant, so d = A theta hardly changes, and all steps use the Hessian at the
+    start. The cost is one Gram product, then one pass over the rows per step. A step divides the
+    gap by about eight (METHODS 4.3). If a step does not, the Hessian is computed anew. For a row
+    that names a single value x, d is theta_x. Such rows have a diagonal Hessian, computed at every
+    step.
 
     Args:
         channel: A (m, K), the rows that were observed.
@@ -273,12 +274,14 @@ class _Constrained:
 def constrained(
     channel: LikelihoodOperator, w: np.ndarray, target: float
 ) -> tuple[np.ndarray, int, bool]:
-    """Any channel, fast where the maximum has few shares above 0: Newton's steps on these.
+    """Maximise the likelihood of any channel by Newton's steps on the shares above 0.
 
-    The maximum over many bins sits on few of them, where the score is 1. A step takes the values
-    in use and those at which the score peaks above 1. It solves the quadratic model of f on them
-    exactly over theta >= 0, halves the step until f falls enough, and drops the shares that became
-    0 (the constrained Newton method of Wang 2007 for mixtures). Only columns in use are formed.
+    The method is fast if the maximum has few shares above 0. Over many bins the maximum has only
+    few, and there the score is 1. A step takes the values with shares above 0, and those at which
+    the score has a local maximum above 1. It solves the quadratic model of f on these values
+    exactly over theta >= 0, and halves the step until f falls enough. Then it drops the shares that
+    became 0 (the constrained Newton method of Wang 2007 for mixtures). Only the columns of these
+    values are formed.
 
     Args:
         channel: A (m, K).
@@ -331,10 +334,13 @@ def _sufficient(
 def nonnegative_quadratic(
     hessian: np.ndarray, linear: np.ndarray, start: np.ndarray
 ) -> np.ndarray | None:
-    """argmin x' H x / 2 + c' x over x >= 0 by block principal pivoting (Kim and Park 2011).
+    """Minimise a quadratic over x >= 0 by block principal pivoting (Kim and Park 2011).
 
-    The set of free variables changes wherever x or its multiplier is negative: all at once while
-    that helps, else one at a time, which ends after finitely many changes.
+        argmin x' H x / 2 + c' x   over x >= 0
+
+    The set of free variables changes wherever x or its multiplier is negative. All such variables
+    change at once while their number falls. Otherwise one variable changes at a time, which ends
+    after finitely many changes.
 
     Args:
         hessian: H (U, U), positive definite.

@@ -26,7 +26,12 @@ _SMALL_SHARES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-9)
 
 
 def safe_divide(w: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """w / d, and 0 for reports that were not observed or that are impossible."""
+    """The quotient w / d of vectors (m,); 0 for reports that were not observed or are impossible.
+
+    Args:
+        w: frequencies of the rows.
+        d: probabilities of the rows.
+    """
     out: np.ndarray = np.divide(w, d, out=np.zeros_like(d), where=(w > 0) & (d > 0))
     return out
 
@@ -57,19 +62,40 @@ def score_and_log_likelihood(
 
 
 def score(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> np.ndarray:
-    """s = A' (w / A theta), (K,)."""
+    """The score s = A' (w / A theta), (K,).
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        theta: (K,) shares.
+    """
     return score_and_log_likelihood(channel, w, theta)[0]
 
 
 def log_likelihood(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> float:
-    """l(theta), nats per report; times n, the sum of all reports' log-probabilities."""
+    """The log-likelihood l(theta) in nats per report.
+
+    n l(theta) is the sum of the log-probabilities of all n reports.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        theta: (K,) shares.
+    """
     return score_and_log_likelihood(channel, w, theta)[1]
 
 
 def log_likelihood_at(data: LikelihoodData, theta: ArrayLike) -> float | np.ndarray:
-    """n l(theta) of one distribution (K,) or of several (..., K), see Estimate.log_likelihood_at.
+    """The log-likelihood n l of one distribution or of several; see Estimate.log_likelihood_at.
 
     Distributions are multiplied by the channel together, in blocks.
+
+    Args:
+        data: the reports.
+        theta: (K,) one distribution, or (..., K) several.
+
+    Returns:
+        Nats over all n reports: a float for one distribution, else an array (...).
 
     Raises:
         ArgumentTypeError: no numbers.
@@ -112,14 +138,25 @@ def _off(columns: np.ndarray) -> np.ndarray:
 
 
 def gap_of_score(channel: LikelihoodOperator, s: np.ndarray) -> float:
-    """Nats per report by which the maximum can exceed l at a point with score s (K,)."""
+    """The most by which the maximum can exceed l at a point with score s, in nats per report.
+
+    Args:
+        channel: A (m, K).
+        s: (K,), the score at the point.
+    """
     return max(0.0, float(s.max()) - 1) * channel.rows_per_report
 
 
 def gap(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> float:
-    """Nats per report by which the maximum can exceed l(theta); infinite where l(theta) is -inf.
+    """The most by which the maximum can exceed l(theta), in nats per report.
 
-    ``theta`` (K,) lies on the simplex.
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        theta: (K,), a distribution.
+
+    Returns:
+        The gap; infinite where l(theta) is -inf.
     """
     s, value = score_and_log_likelihood(channel, w, theta)
     return gap_of_score(channel, s) if value > -np.inf else np.inf
@@ -131,7 +168,14 @@ def name_of(channel: LikelihoodOperator) -> str:
 
 
 def certify(data: LikelihoodData, theta: np.ndarray, status: Status, iterations: int | None) -> Fit:
-    """The fit theta (K,) with its log-likelihood and its gap under ``data``."""
+    """Make the fit of a distribution, with its log-likelihood and its gap.
+
+    Args:
+        data: the reports.
+        theta: (K,), the distribution.
+        status: how the method ended.
+        iterations: the number of steps, or None.
+    """
     channel = data.channel
     s, value = score_and_log_likelihood(channel, data.weights, theta)
     missing = gap_of_score(channel, s) if value > -np.inf else np.inf
@@ -139,7 +183,15 @@ def certify(data: LikelihoodData, theta: np.ndarray, status: Status, iterations:
 
 
 def require_possible(channel: LikelihoodOperator, w: np.ndarray) -> None:
-    """Refuse reports that have probability 0 under every value."""
+    """Refuse reports that have probability 0 under every value.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+
+    Raises:
+        ImpossibleReportError: an observed report has probability 0 under every value.
+    """
     impossible = (w > 0) & (channel.matvec(np.ones(channel.shape[1])) <= 0)
     if impossible.any():
         count = np.count_nonzero(impossible)
@@ -156,7 +208,7 @@ def require_possible(channel: LikelihoodOperator, w: np.ndarray) -> None:
 def zero_small_shares(
     channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray, target: float
 ) -> np.ndarray:
-    """theta (K,) with small shares set to 0, unless that costs more than the gap allowed.
+    """Set small shares of theta to 0, unless the gap then exceeds the allowed gap.
 
     A share is set to 0 if it is smaller than 1 minus its score. In the degenerate case (METHODS
     4.5) both tend to 0 together. So setting all shares below 1e-3, 1e-4, .. to 0 is tried too.
@@ -164,9 +216,12 @@ def zero_small_shares(
     Args:
         channel: A (m, K).
         w: frequencies (m,) of the rows.
-        theta: (K,), as a solver left it.
-        target: a gap that is always allowed, nats per report. If theta has a larger gap, that one
-            is allowed.
+        theta: (K,), the result of a solver.
+        target: the allowed gap, nats per report. If theta already has a larger gap, that gap is
+            allowed.
+
+    Returns:
+        The distribution (K,).
     """
     s = score(channel, w, theta)
     allowed = max(target, gap_of_score(channel, s))

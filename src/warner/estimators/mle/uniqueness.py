@@ -1,8 +1,8 @@
 """Whether the likelihood has only one maximum (METHODS 4.5, [P4 sec VIII]).
 
-At a maximiser theta let E be the values with score 1. The maximisers are theta + d with d supported
-on E, A d = 0 over the observed rows, 1'd = 0, and d_x >= 0 where theta_x = 0. theta is the only one
-if and only if d = 0 is the only such direction.
+At a maximiser theta (K,) let E be the values with score 1. The maximisers are theta + d, where d is
+supported on E, A d = 0 over the observed rows of the channel A, 1'd = 0, and d_x >= 0 where
+theta_x = 0. theta is the only maximiser if and only if d = 0 is the only such direction.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class Uniqueness(Enum):
 def uniqueness(
     channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray, score: np.ndarray
 ) -> Uniqueness:
-    """Whether ``theta``, a maximiser up to rounding, is the only one.
+    """Whether ``theta``, a maximiser up to rounding errors, is the only one.
 
     The first test is cheap and sufficient: full column rank of the observed rows on every value
-    that could have score 1. The second is a linear programme on the values whose score is 1 up to
-    rounding. If these two sets differ so that the answer may depend on it, or if rounding could
-    decide, the answer is NOT_CERTIFIED.
+    that could have score 1. The second test is a linear programme on the values whose score is 1 up
+    to rounding errors. The answer is NOT_CERTIFIED if it may depend on the difference of these two
+    sets of values, or on rounding errors.
 
     Args:
         channel: A (m, K).
