@@ -238,8 +238,9 @@ class Laplace(Noise):
         sensitivity: ``epsilon`` bounds two values at this distance; only for Integers. None for the
             whole range.
         cells: the number of grid steps in the range. A number between grid points is rounded at
-            random to one of its neighbours, so that its mean stays exact. With None, up to 4096
-            integers are grid points themselves, and any other range has 256 steps.
+            random to one of its neighbours, so that its mean stays exact. With None, integers are
+            grid points themselves if there are at most 4096, or if ``sensitivity`` is given. Any
+            other range has 256 steps.
         reach: reports extend this many grid steps below and above the range. None for a reach that
             noise exceeds with probability below 2^-40.
 
