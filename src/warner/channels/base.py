@@ -1,4 +1,4 @@
-"""What a channel is: the likelihood of reports as a linear operator, with an unbiased inverse."""
+"""The base classes of channels: the likelihood of reports as a linear operator with an inverse."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ _LARGEST_INVERSE = 2**18  # entries of an inverse that is formed for its extreme
 
 
 class LikelihoodOperator(ABC):
-    """Rows A (m, K) of the likelihood l(theta) = sum_y w_y log (A theta)_y of report frequencies w.
+    """Rows of the likelihood of reports, as a linear operator A (m, K).
+
+        l(theta) = sum_y w_y log (A theta)_y
+
+    Here l is the log-likelihood per report, theta (K,) the shares of the values, and w (m,) the
+    frequencies of the reports.
 
     Row y is Pr(report y | value x) for every value x, up to a known factor. The rows may be those
     of the observed reports alone. The columns then do not sum to one. A :class:`Channel` has a row
@@ -268,8 +273,8 @@ class LikelihoodOperator(ABC):
         """The least and the largest weight of one report in the estimate of each value.
 
         Returns:
-            min_y L[x, y] and max_y L[x, y], (K,) each, or bounds of them. None where the inverse
-            is too large to form.
+            min_y L[x, y] and max_y L[x, y], (K,) each, or bounds of them. None if the inverse has
+            more than 2^18 entries and no closed form.
         """
         merged = self.merge_proportional_rows()
         operator = self if merged is None else merged[0]
@@ -382,8 +387,8 @@ class LikelihoodOperator(ABC):
     ) -> tuple[LikelihoodOperator, FloatArray]:
         """A simulated tally of n reports, where every person sends several of one value.
 
-        Among all people who send that many reports of any values, the shares of such people's
-        reports vary most.
+        With one value per person, the shares of reports vary more than with several values per
+        person.
 
         Args:
             theta: (K,) the distribution from which the people's values are drawn.
