@@ -99,9 +99,9 @@ def windows(outputs: int, width: int, size: int, low: float, gain: float) -> Ban
     """The channel (m, K) of bins of numbers, where the reports in a window are the likely ones.
 
     The windows have ``width`` cells and start at one of the first ``outputs - width + 1`` cells. A
-    number v in [0, 1] is rounded at random to one of the two starts next to
-    s = v (outputs - width). The column of a bin is the mean over numbers uniform in the bin: start
-    k has the mean of max(0, 1 - |s - k|) over the bin as its weight (METHODS 2).
+    number v in [0, 1] is rounded at random to one of the two starts next to s = v (outputs -
+    width). The column of a bin is the mean over numbers that are uniform in the bin. So the weight
+    of start k is the mean of max(0, 1 - |s - k|) over the bin (METHODS 2).
 
     Args:
         outputs: m, the number of cells of the report.

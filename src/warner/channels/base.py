@@ -35,8 +35,8 @@ class LikelihoodOperator(ABC):
     conventions of SciPy's LinearOperator. A subclass states ``shape``, ``matvec`` and ``rmatvec``.
     Every other method has a default, which forms the matrix. A subclass with structure replaces it.
 
-    The questions that estimators ask have a default here too: attributes such as
-    ``reports_are_values``, and methods such as :meth:`support_law` that return None.
+    Estimators read attributes such as ``reports_are_values``, and call methods such as
+    :meth:`support_law`, which may return None. All of these have a default here.
 
     Attributes:
         shape: (m, K).
@@ -506,7 +506,7 @@ class LikelihoodOperator(ABC):
             keep: the positions of the attributes that are kept, in the order asked for.
 
         Returns:
-            None where the other attributes cannot be left out.
+            The operator and the frequencies; None if the other attributes cannot be left out.
         """
         if list(keep) == list(range(len(shape))):
             return self, w
@@ -573,9 +573,9 @@ class LikelihoodOperator(ABC):
 
 
 class NearlyConstantRows(LikelihoodOperator):
-    """Rows base + gain * b with few different entries, b a vector of bits.
+    """An operator whose rows are nearly constant: base + gain * b for a vector b of bits.
 
-    A theta then hardly depends on theta, which Newton's method uses: one Hessian serves all steps.
+    A theta then hardly depends on theta. So Newton's method can use one Hessian for all steps.
 
     Attributes:
         steady: (m,) booleans, the rows with base > 0. Each other row names one value alone.
@@ -681,10 +681,10 @@ class Channel(LikelihoodOperator):
 class CompositeChannel(Channel):
     """A channel whose rows are parts of reports, such as single bits.
 
-    Each report counts in ``rows_per_report`` > 1 rows, so the likelihood of the rows is a composite
-    likelihood: it treats the parts of one report as independent. Times ``rows_per_report``, it is
-    in nats per report. Simulated tallies draw the people's values first, because the parts of one
-    report belong together.
+    Each report counts in ``rows_per_report`` > 1 rows. The likelihood of the rows is a composite
+    likelihood, which treats the parts of one report as independent. Times ``rows_per_report``, it
+    is in nats per report. Simulated tallies draw the people's values first, because the parts of
+    one report belong together.
     """
 
     def simulate(self, theta: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:

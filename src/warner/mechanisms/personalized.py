@@ -338,11 +338,10 @@ class Device:
     def violation(self) -> str | None:
         """How the reports of this device break the promise to its owner; None if they keep it.
 
-        The promise is ULDP of the values that are sensitive for everybody together with the owner's
-        secret values, at the epsilon of the common mechanism [P2 prop 11]. Every secret value must
-        be sent as a placeholder. If the common mechanism is enumerable, all reports are also
-        compared under all answers, in exact arithmetic. Otherwise the law of the common mechanism
-        bounds the rest.
+        The promise is ULDP at the epsilon of the common mechanism [P2 prop 11]. Its sensitive
+        values are those of everybody and the owner's secret values. Every secret value must be sent
+        as a placeholder. If the common mechanism is enumerable, all reports are also compared under
+        all answers, in exact arithmetic. Otherwise the law of the common mechanism bounds the rest.
 
         Returns:
             The violation in words that name no value, or None.

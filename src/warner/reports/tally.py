@@ -1,9 +1,9 @@
 """Tallies: sufficient statistics of reports, as plain data that adds up.
 
-A tally holds integer counts of one kind (see :mod:`warner.reports.tally_kinds`), the number of
-reports and the header of the mechanism that made them. Only the tally of distinct reports grows
-with the number of reports. Merging is addition of integers: it is associative and commutative, and
-gives the same tally bit for bit in any order.
+A tally holds integer counts, the number of reports, and the header of the mechanism that made them.
+:mod:`warner.reports.tally_kinds` lists the kinds of counts. Only the tally of distinct reports
+grows with the number of reports. Merging is addition of integers: it is associative and
+commutative, and gives the same tally bit for bit in any order.
 """
 
 from __future__ import annotations
