@@ -17,7 +17,15 @@ def kron(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def weighted_counts(index: IntArray, weights: FloatArray, size: int) -> FloatArray:
-    """The sums of the weights with each index, (size,).
+    """The sum of the weights with each index.
+
+    Args:
+        index: (n,) integers in 0..size-1.
+        weights: (n,) numbers.
+        size: the number of sums.
+
+    Returns:
+        (size,) sums.
 
     >>> weighted_counts(np.array([0, 2, 2]), np.array([0.5, 1.0, 2.0]), 4).tolist()
     [0.5, 0.0, 3.0, 0.0]

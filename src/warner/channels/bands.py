@@ -13,12 +13,15 @@ from warner.channels.randomized_rounding import rounded, rounded_at
 
 
 class BandChannel(Channel):
-    """A[y, x] = low + gain * W[y, x], W[y, x] the share of the window of x that covers y.
+    """A channel whose reports are likelier inside a window of the value.
 
-    W is a cumulative sum down the rows, W = cumsum(D), of a sparse D that holds where windows rise
-    and fall. Both products are a scatter or a gather of the entries of D and one cumulative sum,
-    O(m + K) for windows of any width. Square wave and piecewise mechanisms on bins have such
-    channels, including windows whose edges cover rows in part [P3 sec V-B].
+        A[y, x] = Pr(report y | value x) = low + gain * W[y, x]
+
+    W[y, x] is the mean share of report y that the window of x covers. W = cumsum(D), down the rows,
+    for a sparse matrix D that holds where windows begin and end. A product is one cumulative sum
+    and one scatter or gather of the entries of D. It costs O(m + K) for windows of any width.
+    Square wave and piecewise mechanisms on bins have such channels, including windows whose edges
+    cover rows in part [P3 sec V-B].
 
     Args:
         shape: (m, K).
@@ -96,9 +99,9 @@ def windows(outputs: int, width: int, size: int, low: float, gain: float) -> Ban
     """The channel (m, K) of bins of numbers, where the reports in a window are the likely ones.
 
     The windows have ``width`` cells and start at one of the first ``outputs - width + 1`` cells. A
-    number v in [0, 1] is rounded at random to one of the two starts next to
-    s = v (outputs - width). The column of a bin is the mean over numbers uniform in the bin: start
-    k has the mean of max(0, 1 - |s - k|) over the bin as its weight (METHODS 2).
+    number v in [0, 1] is rounded at random to one of the two starts next to s = v (outputs -
+    width). The column of a bin is the mean over numbers that are uniform in the bin. So the weight
+    of start k is the mean of max(0, 1 - |s - k|) over the bin (METHODS 2).
 
     Args:
         outputs: m, the number of cells of the report.

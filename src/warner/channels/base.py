@@ -1,4 +1,4 @@
-"""What a channel is: the likelihood of reports as a linear operator, with an unbiased inverse."""
+"""The base classes of channels: the likelihood of reports as a linear operator with an inverse."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ _LARGEST_INVERSE = 2**18  # entries of an inverse that is formed for its extreme
 
 
 class LikelihoodOperator(ABC):
-    """Rows A (m, K) of the likelihood l(theta) = sum_y w_y log (A theta)_y of report frequencies w.
+    """Rows of the likelihood of reports, as a linear operator A (m, K).
+
+        l(theta) = sum_y w_y log (A theta)_y
+
+    Here l is the log-likelihood per report, theta (K,) the shares of the values, and w (m,) the
+    frequencies of the reports.
 
     Row y is Pr(report y | value x) for every value x, up to a known factor. The rows may be those
     of the observed reports alone. The columns then do not sum to one. A :class:`Channel` has a row
@@ -30,8 +35,8 @@ class LikelihoodOperator(ABC):
     conventions of SciPy's LinearOperator. A subclass states ``shape``, ``matvec`` and ``rmatvec``.
     Every other method has a default, which forms the matrix. A subclass with structure replaces it.
 
-    The questions that estimators ask have a default here too: attributes such as
-    ``reports_are_values``, and methods such as :meth:`support_law` that return None.
+    Estimators read attributes such as ``reports_are_values``, and call methods such as
+    :meth:`support_law`, which may return None. All of these have a default here.
 
     Attributes:
         shape: (m, K).
@@ -268,8 +273,8 @@ class LikelihoodOperator(ABC):
         """The least and the largest weight of one report in the estimate of each value.
 
         Returns:
-            min_y L[x, y] and max_y L[x, y], (K,) each, or bounds of them. None where the inverse
-            is too large to form.
+            min_y L[x, y] and max_y L[x, y], (K,) each, or bounds of them. None if the inverse has
+            more than 2^18 entries and no closed form.
         """
         merged = self.merge_proportional_rows()
         operator = self if merged is None else merged[0]
@@ -382,8 +387,8 @@ class LikelihoodOperator(ABC):
     ) -> tuple[LikelihoodOperator, FloatArray]:
         """A simulated tally of n reports, where every person sends several of one value.
 
-        Among all people who send that many reports of any values, the shares of such people's
-        reports vary most.
+        With one value per person, the shares of reports vary more than with several values per
+        person.
 
         Args:
             theta: (K,) the distribution from which the people's values are drawn.
@@ -501,7 +506,7 @@ class LikelihoodOperator(ABC):
             keep: the positions of the attributes that are kept, in the order asked for.
 
         Returns:
-            None where the other attributes cannot be left out.
+            The operator and the frequencies; None if the other attributes cannot be left out.
         """
         if list(keep) == list(range(len(shape))):
             return self, w
@@ -568,9 +573,9 @@ class LikelihoodOperator(ABC):
 
 
 class NearlyConstantRows(LikelihoodOperator):
-    """Rows base + gain * b with few different entries, b a vector of bits.
+    """An operator whose rows are nearly constant: base + gain * b for a vector b of bits.
 
-    A theta then hardly depends on theta, which Newton's method uses: one Hessian serves all steps.
+    A theta then hardly depends on theta. So Newton's method can use one Hessian for all steps.
 
     Attributes:
         steady: (m,) booleans, the rows with base > 0. Each other row names one value alone.
@@ -676,10 +681,10 @@ class Channel(LikelihoodOperator):
 class CompositeChannel(Channel):
     """A channel whose rows are parts of reports, such as single bits.
 
-    Each report counts in ``rows_per_report`` > 1 rows, so the likelihood of the rows is a composite
-    likelihood: it treats the parts of one report as independent. Times ``rows_per_report``, it is
-    in nats per report. Simulated tallies draw the people's values first, because the parts of one
-    report belong together.
+    Each report counts in ``rows_per_report`` > 1 rows. The likelihood of the rows is a composite
+    likelihood, which treats the parts of one report as independent. Times ``rows_per_report``, it
+    is in nats per report. Simulated tallies draw the people's values first, because the parts of
+    one report belong together.
     """
 
     def simulate(self, theta: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What operators say about themselves: plain records that estimators read."""
+"""Plain records that describe operators, for estimators."""
 
 from __future__ import annotations
 

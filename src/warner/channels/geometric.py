@@ -10,12 +10,15 @@ from warner.channels.base import Channel, extremes
 
 
 class GeometricChannel(Channel):
-    """A[z, x] = c_z a^|z - x| on whole numbers, with the tails collected at the two end reports.
+    """The channel of two-sided geometric noise on integers.
 
-    c = (1 - a) / (1 + a) inside and 1 / (1 + a) at both ends. This is the truncated geometric
-    mechanism where reports have the range of the values [P4 eq 22]. Where their range is wider, it
-    is the geometric mechanism as far as it is recorded [P4 eq 21]. Both products are two recursions
-    with one coefficient, O(m). The inverse of a^|z - x| has three diagonals.
+        Pr(report z | value x) = c_z a^|z - x|
+
+    c_z is 1 / (1 + a) at the two end reports, and (1 - a) / (1 + a) between them. A report that
+    would lie outside is replaced by the nearest end. This is the truncated geometric mechanism
+    where reports have the range of the values [P4 eq 22]. Where their range is wider, it is the
+    geometric mechanism as far as it is recorded [P4 eq 21]. Both products are two recursions with
+    one coefficient, O(m). The inverse of a^|z - x| has three diagonals.
 
     Args:
         size: K; the values are 0..K-1.

@@ -29,12 +29,14 @@ Buckets: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
 
 class HashChannel(Channel):
-    """A[(s, b), x] = (q' + (p - q') [h_s(x) = b]) / seeds: local hashing with a public pool.
+    """The channel of local hashing with a public pool of hash functions.
 
-    A report (s, b) is a seed s and a bucket b, and q' = (1 - p) / (g - 1). A finite pool has its
-    own collision matrix M[x, x'], the share of seeds with h(x) = h(x'), so
-    Pr(report supports x | x') = q' + (p - q') M[x, x']. The textbook's 1 / g in place of M is
-    inconsistent (METHODS 1).
+        Pr(report (s, b) | value x) = (q' + (p - q') [h_s(x) = b]) / seeds
+
+    A report (s, b) is a seed s and a bucket b. p is the probability of the value's bucket, and q' =
+    (1 - p) / (g - 1) that of any other bucket. A finite pool has its own collision matrix M[x, x'],
+    the share of seeds with h(x) = h(x'), so Pr(report supports x | x') = q' + (p - q') M[x, x'].
+    The textbook's 1 / g in place of M is inconsistent (METHODS 1).
 
     Args:
         size: K.

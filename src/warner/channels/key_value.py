@@ -14,11 +14,13 @@ from warner.channels.pure import DirectChannel, SupportChannel
 
 
 class TiedChannel(Channel):
-    """A[(k, y), (k', v)] = B[y, v] if k = k' else u_y, all divided by ``rows_per_report``.
+    """The channel of reports about keys with values.
 
-    Values and rows are in C order of (key, rest). B is the channel of a report about the person's
-    key, times the probability that it is sent. u is the distribution of a report that is sent in
-    the name of another key.
+        A[(k, y), (k', v)] = B[y, v] if k = k' else u_y, all divided by ``rows_per_report``
+
+    Row (k, y) is report y about key k, and the value is the pair (k', v). Values and rows are in C
+    order of (key, rest). B is the channel of a report about the person's key, times the probability
+    that it is sent. u is the distribution of a report that is sent in the name of another key.
 
     Where one of d keys is sent, the columns of B sum to a, and u sums to (1 - a) / (d - 1). Where
     every key reports by itself, "nothing" is one of the reports y. The columns of B and u then sum
@@ -281,7 +283,9 @@ class TiedChannel(Channel):
 
 
 class DilutedChannel(Channel):
-    """A = rho inner + (1 - rho) u 1': a share 1 - rho of the reports is drawn from u.
+    """A channel in which a share 1 - rho of the reports are dummies, drawn from u.
+
+        A = rho inner + (1 - rho) u 1'
 
     Args:
         inner: (m, K).

@@ -13,7 +13,9 @@ from warner.channels.repeated import RepeatedRows
 
 
 class KhatriRaoChannel(Channel):
-    """A[(y_1, .., y_d), x] = A_1[y_1, x] .. A_d[y_d, x], with the reports in C order.
+    """The channel of tuples of reports that are independent given the value, in C order.
+
+        A[(y_1, .., y_d), x] = A_1[y_1, x] .. A_d[y_d, x]
 
     This is the column-wise Kronecker product. The factors are multiplied in two halves L and R, so
     that A theta = L diag(theta) R' is one product of matrices.
@@ -56,7 +58,7 @@ class KhatriRaoChannel(Channel):
         ).astype(np.float64)
 
     def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
-        """The rows of the observed reports, where that saves work."""
+        """The rows of the observed reports, if at most a quarter of all rows are observed."""
         rows = np.flatnonzero(w > 0)
         if 4 * rows.size > self.shape[0]:
             return self, w

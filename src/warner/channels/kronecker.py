@@ -19,7 +19,9 @@ _SMALL = 2**10  # entries up to which the product of the factors is formed
 
 
 class KroneckerChannel(Channel):
-    """A = A_1 x ... x A_d on tuples of values in C order; rows are tuples of rows likewise.
+    """The Kronecker product A_1 x ... x A_d of the channels of d attributes.
+
+    Its values are the tuples of values, and its rows the tuples of rows, both in C order.
 
     Products, the inverse and its moments work along one axis after another,
     O(prod K times the sum of costs of A_i / K_i). A is not formed unless it is small. Where a

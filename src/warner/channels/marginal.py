@@ -15,7 +15,12 @@ from warner.channels.descriptions import SupportLaw
 
 
 class SummedChannel(Channel):
-    """A' = A C, C[x, x'] = theta_x / theta'_x', for tuples x with the kept attributes x'.
+    """The channel of some attributes, from a channel A of all attributes.
+
+        A' = A C,   C[x, x'] = theta_x / theta'_x'
+
+    Here x is a tuple of all attributes, x' has its kept attributes, and theta' is the distribution
+    of x'. C is 0 for all other pairs.
 
     The other attributes follow their distribution in ``theta``. The inverse sums the inverse of A,
     so it is unbiased for every theta; C enters its variance alone, as theta itself would. The

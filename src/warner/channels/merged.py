@@ -14,7 +14,7 @@ class MergedChannel(LikelihoodOperator):
     """The channel A M of components 0..K'-1, where some values of a channel A share a component.
 
     M[x, j] = 1 / h_j for the h_j values x of component j, and 0 elsewhere. The column of a
-    component is the mean of its values' columns, so the weight t_j of a component gives each of its
+    component is the mean of its values' columns. So the weight t_j of component j gives each of its
     values the share t_j / h_j [P3 sec IV]. A product costs O(K) more than a product with A.
 
     Args:

@@ -21,10 +21,10 @@ class PlanarChannel(Channel):
     """A cell plus a random displacement (i, j), moved to the nearest cell of the grid [P4 app. B].
 
     On a rectangle the nearest cell clamps the row and the column separately. A cell inside has the
-    probability of one displacement, a cell of the border that of a half line of them, and a corner
-    that of a quarter plane. So A is one convolution inside, and one convolution along each side for
-    every row or column. All are computed by FFT, O(K log K). The distribution of the displacement
-    is even in i and in j.
+    probability of one displacement. A cell on a side has the sum over a half line of displacements,
+    and a corner the sum over a quarter plane. So A is one convolution inside, and one convolution
+    along each side for every row or column. All are computed by FFT, O(K log K). The distribution
+    of the displacement is even in i and in j.
 
     Args:
         inner: (R, C), Pr(i, j) for i < R, j < C.

@@ -92,7 +92,7 @@ class SupportInverse(LikelihoodOperator):
 
 
 class DirectChannel(SupportInverse, Channel):
-    """Reports are values: A = q 1' + gap I.
+    """The channel of reports that are values themselves: A = q 1' + gap I.
 
     With one q for all values it is randomised response. With q_y = 0 a report y can only come from
     y itself, as in utility-optimised randomised response [P2 def 4].
@@ -147,7 +147,9 @@ class DirectChannel(SupportInverse, Channel):
 
 
 class SupportChannel(SupportInverse, CompositeChannel):
-    """Bit sums, the number of reports that support each value: A = [P; 1 - P] / K, 2K rows.
+    """The channel of bit sums, which count the reports that support each value.
+
+        A = [P; 1 - P] / K, with 2K rows
 
     P = q 1' + diag(gap). A report counts as K binary answers "supports x: yes or no". A tally of
     bit sums is their histogram: w = [S; n - S] / (n K). The likelihood of these rows is the
@@ -313,7 +315,9 @@ def _sample_others(people: IntArray, count: int, rng: np.random.Generator) -> In
 
 
 class HadamardChannel(SupportInverse, Channel):
-    """A = (1 + c H) / B with the contrast c = 2p - 1: reports are columns of a Hadamard matrix.
+    """The channel of Hadamard response, whose reports are columns of a Hadamard matrix.
+
+        A = (1 + c H) / B,   c = 2p - 1
 
     Report y in 0..B-1 supports x where row x + 1 of the Hadamard matrix H of order B has +1 at y.
     Its probability is 2p / B there and 2 (1 - p) / B elsewhere. Both products are one fast

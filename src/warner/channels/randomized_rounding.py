@@ -11,7 +11,7 @@ from warner.channels.base import Channel
 
 
 class SpreadChannel(Channel):
-    """A = inner S: value x is first moved to grid point k with probability S[k, x].
+    """A channel that first moves value x to grid point k with probability S[k, x]: A = inner S.
 
     Args:
         inner: the channel from grid points to reports, (m, M + 1).

@@ -21,7 +21,9 @@ _BLOCK = 2**20  # elements of a block of rows that are multiplied at a time
 
 
 class RepeatedRows(LikelihoodOperator):
-    """Row i = prod_t A_t[reports[i, t], :], for the observed tuples of reports.
+    """The rows of the observed tuples of reports of one value.
+
+        row i = prod_t A_t[reports[i, t], :]
 
     Only observed tuples are rows, so columns do not sum to one. Each row is divided by its largest
     entry, because the product of many reports would be 0 in floating point. ``log_factors`` has the

@@ -42,7 +42,7 @@ def marked_table(
     It draws person by person, because the rows of one report belong together.
 
     Raises:
-        ArgumentError: too many people.
+        ArgumentError: the number of people times the number of counts is above 2^36.
     """
     n, shape = int(people.sum()), [c.shape[0] for c in channels]
     if n * prod(shape) > _LARGEST_WORK:

@@ -15,9 +15,9 @@ from warner.channels.descriptions import SupportLaw
 class SomeValues(LikelihoodOperator):
     """Some columns of an operator: all other values have share 0 [P4 sec VIII].
 
-    Products are those of the whole operator. So is the unbiased inverse where it has a closed form:
-    it is unbiased for every distribution, and so for those on these values. Else the inverse is
-    that of the columns, which exists more often than that of the whole.
+    Products use the whole operator. If its unbiased inverse has a closed form, the inverse uses it
+    too, because it is unbiased for every distribution. Otherwise the kept columns are inverted,
+    which is possible more often.
 
     Args:
         inner: the operator on all K values.

@@ -1,7 +1,7 @@
 """Domains: the possible answers to a question, and their indices 0..K-1 that mechanisms work on.
 
-A domain refuses an answer that is not in it. Its messages name the position and the kind of the
-answer, never the answer.
+A domain refuses an answer that is not in it. The error message states the position and the type of
+the answer, never the answer itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Checks of answers that all domains share; messages name the position and kind of an answer."""
+"""Checks of answers that all domains share.
+
+Error messages state the position and the type of an answer, never the answer itself.
+"""
 
 from __future__ import annotations
 
@@ -51,20 +54,20 @@ def numbers(
     width: int | None = None,
     each: str = "",
 ) -> np.ndarray:
-    """Return answers that are numbers, or fixed numbers of numbers, as one array.
+    """Return answers as one array, where each answer is a number or a fixed count of numbers.
 
     Args:
         values: a list or an array of answers.
         allowed: the Python and NumPy types that the numbers may have.
         rule: what an array must be, for messages, such as "an array of integers".
         width: how many numbers make an answer; None where an answer is one number.
-        each: what an answer must be, for messages, where it is several numbers.
+        each: what an answer must be, for messages; only used if it is several numbers.
 
     Returns:
         Integers or floats of the type that they came with, (n,) or (n, width).
 
     Raises:
-        ValuesError: an answer of a type that is not allowed, or with another number of numbers.
+        ValuesError: an answer of a type that is not allowed, or with the wrong count of numbers.
         ArgumentTypeError: an array of another shape or type.
     """
     found = sequence(values)
@@ -105,8 +108,8 @@ def _holds(answer: Any, width: int) -> bool:
 def built_in(parts: Sequence[Any]) -> Sequence[Any]:
     """Return answers of classes derived from str, int and float as built-in types.
 
-    A derived class may define operations whose errors show the answer, so only those of the base
-    class are used. All other answers stay as they are.
+    A derived class may define operations whose error messages show the answer. After the conversion
+    only operations of built-in types are used. All other answers stay as they are.
     """
     if all(t in _BUILT_IN or t.__module__ == "numpy" for t in set(map(type, parts))):
         return parts

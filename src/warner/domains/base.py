@@ -1,4 +1,4 @@
-"""The base class of domains: the operations and the capabilities that other rooms rely on."""
+"""The base class of domains: the operations and capabilities that other modules rely on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Domain(ABC):
     """The K possible answers to one question, and their indices 0..K-1.
 
     A subclass implements ``encode``, ``decode``, ``spec`` and ``from_spec``, and overrides the
-    capabilities that it has. Other rooms ask for a capability and never for a class.
+    capabilities that it has. Other modules test for a capability and never for a class.
 
     Attributes:
         size: K, the number of values.
@@ -34,12 +34,13 @@ class Domain(ABC):
         is_ordered: whether the index is an order in which neighbouring values are alike.
         is_numeric: whether values are equally spaced numbers, or bins of an interval. Then
             ``position`` works, and mechanisms of numbers take the domain.
-        is_binned: whether a value stands for a bin of numbers, which numeric mechanisms tell apart.
+        is_binned: whether a value stands for a bin of numbers. Numeric mechanisms randomise the
+            numbers themselves, not the bins.
         bin_width: the width h of a bin, in the unit of the values; 0 where values are points.
         dimension: the number d of coordinates of a value; 0 for labels, which have none.
         raster: rows, columns, side and places where the values are cells of a grid; else None.
-        pairs: the most values that one person holds, where an answer is one of several drawn at
-            random; None where a person holds one value.
+        pairs: for people who hold several values, the number of slots that an answer is drawn from;
+            None where a person holds one value.
         tags: the names of tags, each with a placeholder among the values.
     """
 
@@ -97,8 +98,11 @@ class Domain(ABC):
     def from_study(cls, entry: Any) -> Self:
         """Return the domain for the value of its key in a study file.
 
-        A table becomes the arguments of the constructor by name, a tuple those by position, and
-        anything else the only argument.
+        The constructor receives the entries of a table as arguments by name, and those of a tuple
+        as arguments by position. Any other value becomes its only argument.
+
+        Args:
+            entry: the value of the key that states the domain.
         """
         if isinstance(entry, dict):
             return cls(**entry)
@@ -153,12 +157,12 @@ class Domain(ABC):
 
     @property
     def attributes(self) -> Mapping[str, Domain]:
-        """The domain of each attribute, where answers are of several attributes; else {}."""
+        """The domain of each attribute, as {name: domain}; {} for a single question."""
         return {}
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The number of values of each attribute; (K,) where there is one question."""
+        """The number of values of each attribute; (K,) for a single question."""
         return (self.size,)
 
     def select(self, names: Sequence[str]) -> Domain:
@@ -174,7 +178,7 @@ class Domain(ABC):
     def placeholders(self) -> Mapping[str, int]:
         """The placeholders of the domain, as {label: index}; {} where it has none.
 
-        A device sends a placeholder in place of an answer, for example of a secret one.
+        A device sends a placeholder in place of an answer, for example of a secret answer.
         """
         return {}
 

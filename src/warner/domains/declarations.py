@@ -1,4 +1,4 @@
-"""Declarations of domains: their form in text files and study files, and their cells."""
+"""Descriptions of domains: their form in text files and study files, and the cells of grids."""
 
 from __future__ import annotations
 

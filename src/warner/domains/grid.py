@@ -32,8 +32,8 @@ class Grid(Domain):
         without: cells (row, column) that nobody can be in, such as the sea. They are no values.
 
     Raises:
-        ArgumentError: too few or too many cells, a side that is not positive, or a cell to leave
-            out that is outside the grid or twice.
+        ArgumentError: too few or too many cells, or a side that is not positive. Or ``without`` has
+            a cell twice, or a cell outside the grid.
         ArgumentTypeError: an argument of another type.
 
     >>> Grid(2, 3).encode([(1, 2), (0, 1)]).tolist()

@@ -1,4 +1,4 @@
-"""One of several answers of a person, with padding for those who hold few."""
+"""A domain for one of several answers of a person, with padding for people who hold few."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from warner.domains.tagged import Tagged
 
 
 class Padded(Domain):
-    """A value drawn at random from those that a person holds, and a placeholder for padding.
+    """The values that a person may hold several of, and a placeholder for padding.
 
-    A device draws one of max(pairs, number held) slots. The empty slots of a person who holds
-    fewer than ``pairs`` values hold "@padding", index K. A share times ``pairs`` is the share of
-    people who hold the value, if nobody holds more than ``pairs``.
+    A device draws one slot at random. A person with k values has max(pairs, k) slots. The slots
+    without a value hold the placeholder "@padding", whose index is K. If nobody holds more than
+    ``pairs`` values, the share of a value times ``pairs`` is the share of people who hold it.
 
     Args:
         domain: the domain of the values.
@@ -25,7 +25,7 @@ class Padded(Domain):
 
     Raises:
         ArgumentError: ``pairs`` out of range.
-        ArgumentTypeError: something else than a domain without tags.
+        ArgumentTypeError: not a domain, or a domain with tags.
 
     >>> from warner import Categorical
     >>> Padded(Categorical(["a", "b"]), 4).labels

@@ -17,7 +17,8 @@ class Points(Domain):
     """A finite set of points in R^d at their Euclidean distances; an answer is d numbers.
 
     Args:
-        points: (K, d), the coordinates of the K >= 2 distinct points, at most 1e100 in size.
+        points: (K, d), the coordinates of the K >= 2 distinct points, with absolute values of at
+            most 1e100.
 
     Raises:
         ArgumentError: points of another shape, a point twice, or coordinates that are not finite.

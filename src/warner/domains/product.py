@@ -20,18 +20,18 @@ from warner.domains.base import Domain
 
 
 class Product(Domain):
-    """Several attributes that are answered together; a value is a tuple of one value of each.
+    """Several attributes answered together; a value is a tuple of one value per attribute.
 
     The index of a tuple is in C order: the last attribute varies fastest. Answers are a list of
     dicts, a dict of columns, or a frame with named columns. ``decode`` gives dicts. The number of
     tuples is not limited, because PerAttribute takes many attributes without listing the tuples.
 
     Args:
-        domains: the domain of each attribute, by the name of the attribute.
+        domains: the domain of each attribute, as a keyword argument with the attribute's name.
 
     Raises:
         ArgumentError: no attributes, or a name with characters that no screen shows.
-        ArgumentTypeError: something else than a domain.
+        ArgumentTypeError: an argument that is not a domain.
 
     >>> from warner import Categorical, Integers
     >>> both = Product(sex=Categorical(["f", "m"]), age=Integers(0, 2))
@@ -95,7 +95,7 @@ class Product(Domain):
             EmptyError: an empty list.
             ValuesError: a row of a list that is no dict of all attributes.
             ArgumentError: a missing column.
-            ArgumentTypeError: none of the three.
+            ArgumentTypeError: ``values`` is none of these three.
         """
         if isinstance(values, list | tuple):
             return self._columns_of_rows(values)

@@ -18,12 +18,12 @@ from warner.domains.declarations import Raster, TextForm
 class Subset(Domain):
     """Some values of another domain, in its order; all other answers are refused.
 
-    An estimate is on such a domain where the other values are ruled out, see
-    :func:`warner.estimate`. A value of an Interval is then the centre of its bin.
+    :func:`warner.estimate` returns an estimate on such a domain if some values are excluded. A
+    value of an Interval is then the centre of its bin.
 
     Args:
-        domain: the domain of all values, of one question.
-        index: (k,) the indices of the k >= 2 distinct values in it.
+        domain: the domain of all values, of a single question.
+        index: (k,) the indices in ``domain`` of the k >= 2 distinct values to keep.
 
     Raises:
         ArgumentError: indices outside the domain, twice, or fewer than two.

@@ -1,4 +1,4 @@
-"""Answers, and the placeholders of tags that devices send in place of secret answers."""
+"""A domain with placeholders of tags, which devices send in place of secret answers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from warner.domains.base import LARGEST_SIZE, Domain
 
 
 class Tagged(Domain):
-    """A domain and one placeholder for each tag: "@" and the name of the tag [P2 sec 5].
+    """A domain and one placeholder for each tag, such as "@home" for the tag "home" [P2 sec 5].
 
-    A device sends the placeholder in place of an answer that is secret for its person. Indices
-    0..K-1 are those of the domain; the placeholders follow in the order of the tags.
+    A device sends the placeholder in place of an answer that its owner keeps secret. The K values
+    of the domain keep their indices 0..K-1. The placeholders follow in the order of the tags.
 
     Args:
         domain: the domain of the answers, without tags.

@@ -1,12 +1,13 @@
 """Integers plus two-sided geometric noise: geometric mechanisms, and Laplace on a grid (METHODS 2).
 
-The noise is the difference of two geometric numbers with Pr(G >= k) = a^k, a = T / 2^64 for an
-integer T. So exactly
+The noise is the difference of two independent geometric numbers G >= 0. Each has Pr(G >= k) = a^k,
+where a = T / 2^64 for an integer T. So exactly
 
-    Pr(noise of d steps) = (1 - a) / (1 + a) a^|d|
+    Pr(noise of d steps) = (1 - a) / (1 + a) a^|d|   for every integer d
 
-Reports more than ``reach`` steps beyond the values are moved to the last step, which is
-post-processing. The two ends collect the tails.
+A report more than ``reach`` steps below the least value or above the greatest is replaced by the
+last allowed report on that side. This is post-processing. The two end reports therefore hold the
+probabilities of all replaced reports.
 """
 
 from __future__ import annotations
@@ -136,20 +137,20 @@ class Noise(Numeric):
 
 
 class Geometric(Noise):
-    """Geometric mechanism on integers: metric privacy at distance |x - x'|.
+    """Geometric mechanism on integers: metric privacy at distance |x - x'| of values x, x'.
 
-        Pr(z | x) = (1 - a) / (1 + a) a^|z - x|,   a = exp(-epsilon)
+        Pr(report z | value x) = (1 - a) / (1 + a) a^|z - x|,   a = exp(-epsilon)
 
     Args:
         domain: Integers.
         epsilon: nats per unit of distance.
-        reach: the number of integers beyond the domain, on both sides, that reports can be. Reports
-            further out are moved to the last. None for a reach that noise exceeds with probability
+        reach: reports extend this many integers below and above the domain. A report further out is
+            replaced by the last allowed one. None for a reach that noise exceeds with probability
             below 2^-40.
 
     Raises:
-        ArgumentTypeError: another domain.
-        BudgetError: an epsilon for which noise would spread over more than 2^22 reports.
+        ArgumentTypeError: ``domain`` is not Integers.
+        BudgetError: the noise would spread over more than 2^22 reports at this epsilon.
 
     Source: Ghosh, Roughgarden, Sundararajan (2009); [P4 eq 21].
 
@@ -194,14 +195,18 @@ class Geometric(Noise):
 class TruncatedGeometric(Geometric):
     """Truncated geometric mechanism: geometric noise with reports in the domain.
 
-        Pr(z | x) = c_z a^|z - x|,   a = exp(-epsilon)
+        Pr(report z | value x) = c_z a^|z - x|,   a = exp(-epsilon)
         c_z = 1 / (1 + a) at the two ends, (1 - a) / (1 + a) between them
 
-    The two ends collect the reports that would be outside the domain.
+    A report that would lie outside the domain is replaced by the nearest end.
 
     Args:
         domain: Integers.
         epsilon: nats per unit of distance.
+
+    Raises:
+        ArgumentTypeError: ``domain`` is not Integers.
+        BudgetError: an epsilon that 64-bit thresholds cannot represent.
 
     Source: Ghosh, Roughgarden, Sundararajan (2009); [P4 eq 22].
 
@@ -222,27 +227,28 @@ class Laplace(Noise):
 
         Pr(noise of d grid steps) = (1 - a) / (1 + a) a^|d|,   a = exp(-epsilon step / sensitivity)
 
-    The privacy is LDP with the whole range as sensitivity, which is the default. With a smaller
-    sensitivity it is metric privacy at epsilon / sensitivity nats per unit. For example,
-    sensitivity 1 hides each edge at a node of a graph in the node's degree (edge-LDP); the
-    mechanism is then the geometric one.
+    By default the sensitivity is the whole range, and the privacy is LDP. A smaller sensitivity
+    gives metric privacy of epsilon / sensitivity nats per unit of distance. For example, a person
+    may report a node's degree in a graph. Sensitivity 1 then hides each single edge (edge-LDP), and
+    the mechanism is Geometric.
 
     Args:
         domain: Integers or Interval. The device does not see the bins of an Interval.
         epsilon: the budget in nats, between two values at distance ``sensitivity``.
-        sensitivity: for Integers, the distance of two values that ``epsilon`` is for. None for the
+        sensitivity: ``epsilon`` bounds two values at this distance; only for Integers. None for the
             whole range.
-        cells: the number of grid steps in the range. Numbers between grid points are rounded at
-            random, so that the mean stays exact. None for 256, and for up to 4096 integers, which
-            are grid points themselves.
-        reach: the number of grid steps beyond the range, on both sides, that reports can be. None
-            for a reach that noise exceeds with probability below 2^-40.
+        cells: the number of grid steps in the range. A number between grid points is rounded at
+            random to one of its neighbours, so that its mean stays exact. With None, integers are
+            grid points themselves if there are at most 4096, or if ``sensitivity`` is given. Any
+            other range has 256 steps.
+        reach: reports extend this many grid steps below and above the range. None for a reach that
+            noise exceeds with probability below 2^-40.
 
     Raises:
         ArgumentTypeError: a domain that is not numeric.
         ArgumentError: a sensitivity without a grid of integers, or outside (0, range].
-        BudgetError: an epsilon for which noise would spread over more than 2^22 reports; the
-            message has the smallest.
+        BudgetError: the noise would spread over more than 2^22 reports at this epsilon. The message
+            states the smallest possible epsilon.
 
     Source: Dwork et al. (2006); [P3 sec V-B].
 

@@ -1,8 +1,8 @@
-"""A mechanism: one law, with its device half, its collector's half and its enumeration.
+"""The base class of mechanisms, which joins the device, the collector and the audit of one law.
 
-A new mechanism declares its schema (the columns of a report), its law (exact odds), its sampler and
-its channel, and for the audit the exact probabilities of all its reports. Checks, serialised forms,
-tallies and headers follow from these.
+A new mechanism declares its schema (the columns of a report), its law (exact likelihood ratios),
+its sampler and its channel. For the audit it also lists the exact probabilities of all its reports.
+Checks, serialised forms, tallies and headers follow from these.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The keep probability of utility-optimised RAPPOR that has the least worst-case loss.
+"""The keep probability of utility-optimised RAPPOR with the least worst-case loss.
 
 [P2] leaves the choice of the keep probability open and uses the symmetric one.
 """
@@ -15,17 +15,23 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def best_keep(sensitive: int, others: int, epsilon: float) -> float:
-    """The keep probability t with the least worst-case l1 loss, to a thousandth.
+    """The keep probability t of UtilityOptimizedRappor with the least worst-case l1 loss.
 
-        min over t of max over theta of sum_x sqrt(V_x)
+    t minimises, over a grid of thousandths,
+
+        max over theta of sum_x sqrt(V_x)
         sensitive x:  V_x = mu (1 - mu) / (t - d1)^2,  mu = d1 + (t - d1) theta_x
         other x:      V_x = nu (1 - nu) / c^2,         nu = c theta_x,  c = 1 - d2 = t (1 - 1/e)
         d1 = t / ((1 - t) e + t),   e = exp(epsilon)
 
+    Here theta_x is the share of value x, and V_x / n is the variance of its estimate from n
+    reports. mu and nu are the probabilities that a report sets bit x.
+    :class:`~warner.mechanisms.UtilityOptimizedRappor` defines d1 and d2.
+
     The expected l1 loss of the inversion of n reports is sqrt(2 / (n pi)) times this sum, so the
-    best t does not depend on n. The sum is concave in theta, and values of one kind are
-    interchangeable. So the worst theta is uniform within each kind, and one number is searched:
-    the total share of the sensitive values.
+    best t does not depend on n. The sum is concave in theta. It does not change if two sensitive
+    values, or two other values, swap their shares. So the worst theta is uniform within each kind
+    of value, and only the total share of the sensitive values is searched.
 
     Args:
         sensitive: the number of sensitive values, at least 1.
@@ -33,7 +39,7 @@ def best_keep(sensitive: int, others: int, epsilon: float) -> float:
         epsilon: budget in nats.
 
     Returns:
-        t, one of .001, .002, ..., .999. So two machines find the same number.
+        t, one of .001, .002, ..., .999, so that any two machines find the same number.
 
     Source: METHODS 6, for the loss; the search is ours.
 

@@ -1,4 +1,4 @@
-"""Mechanisms whose report is K bits, one for each value: their collector's half."""
+"""The collector's half of mechanisms whose report is K bits, one for each value."""
 
 from __future__ import annotations
 
@@ -26,9 +26,16 @@ class BitMechanism(Mechanism):
     def channel(self) -> SupportChannel: ...
 
     def report_channel(self, rows: np.ndarray) -> SupportRows:
-        """The channel of single reports given as packed bits (m, bytes).
+        """The channel whose rows are the given reports.
 
-        Row y is 1 + (e - 1) b_y, with b_y the bits of y and e the law's exact ratio.
+        Row y is 1 + (e - 1) b_y. Here b_y are the bits of report y, and e is the law's exact
+        likelihood ratio.
+
+        Args:
+            rows: uint8 (m, bytes), the distinct reports as packed bits, 8 to a byte.
+
+        Returns:
+            The channel (m, K). Its row y is proportional to Pr(report y | value).
         """
         self.schema.check({"bits": rows})
         support, law = self.channel(), self.law
@@ -53,7 +60,13 @@ class BitMechanism(Mechanism):
 
 
 def all_patterns(size: int) -> np.ndarray:
-    """All patterns of ``size`` bits in the order of binary numbers, (2**size, size).
+    """All patterns of ``size`` bits in the order of binary numbers.
+
+    Args:
+        size: the number of bits.
+
+    Returns:
+        (2**size, size) zeros and ones.
 
     >>> all_patterns(2).tolist()
     [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -65,14 +78,15 @@ def all_patterns(size: int) -> np.ndarray:
 def independent_bit_table(patterns: np.ndarray, chance: np.ndarray) -> np.ndarray:
     """Exact probabilities of patterns whose bits are independent given the value.
 
-        A[y, x] = prod over j of (chance[j, x] if bit j of pattern y is 1, else 1 - chance[j, x])
+        Pr(pattern y | value x) = product over j of
+            chance[j, x] if bit j of pattern y is 1, else 1 - chance[j, x]
 
     Args:
         patterns: (m, K) zeros and ones.
         chance: (K, K) object array of Fractions, Pr(bit j is 1 | value x).
 
     Returns:
-        (m, K) object array of Fractions.
+        (m, K) object array of Fractions, Pr(pattern y | value x).
     """
     table = np.empty((len(patterns), chance.shape[1]), dtype=object)
     for x in range(chance.shape[1]):

@@ -37,17 +37,17 @@ class Collector(Description):
 
     @abstractmethod
     def channel(self) -> Channel:
-        """The channel of this mechanism's tallies: K values to rows of counts."""
+        """The channel from K values to the rows of counts of this mechanism's tallies."""
 
     def reports(self, outputs: Any) -> Reports:
-        """Check in reports that were made elsewhere.
+        """Check reports that were made elsewhere, and give them this mechanism's header.
 
         Args:
             outputs: one integer column, a dict of columns, or for bit reports an (n, K) array of
                 zeros and ones.
 
         Returns:
-            Reports: with this mechanism's header.
+            Reports: the checked reports, with this mechanism's header.
 
         Raises:
             ReportError: outputs that this mechanism cannot have sent.
@@ -95,13 +95,13 @@ class Collector(Description):
         self.schema.check(reports.columns)
 
     def tally(self, reports: Reports, keep_reports: bool = False) -> Tally:
-        """Count reports. Tallies of parts add up to the tally of the whole, bit for bit.
+        """Count reports. The tallies of batches add up exactly to the tally of all reports.
 
         Args:
-            reports: made by this mechanism.
-            keep_reports: for reports of K bits, keep the distinct reports instead of their bit
-                sums, for the likelihood of whole reports; the tally then grows with n. Other
-                tallies stay as they are.
+            reports: n reports made by this mechanism.
+            keep_reports: whether to keep the distinct reports of K bits instead of their bit sums.
+                Estimates can then use the likelihood of whole reports, but the tally grows with n.
+                Tallies of other reports do not change.
 
         Returns:
             Tally: the counts.
@@ -122,12 +122,15 @@ class Collector(Description):
         repeats: np.ndarray | None = None,
         ways: int | None = None,
     ) -> Tally:
-        """Count checked columns.
+        """Count reports that are given as columns and already checked.
 
         Args:
             columns: the schema's columns, n rows.
-            repeats: (n,) how often each report counts, int64; None for once each.
-            ways: of tuples of reports, how many attributes the tables combine; see PerAttribute.
+            repeats: int64 (n,), how often each report counts; None to count every report once.
+            ways: for PerAttribute, the number of attributes that each table combines.
+
+        Returns:
+            Tally: the counts.
 
         Raises:
             ArgumentError: ``ways`` for a mechanism of a single report.
@@ -149,17 +152,17 @@ class Collector(Description):
         """The estimation problem of a tally.
 
         Args:
-            tally: of this mechanism.
-            attributes: which of several attributes, in which order; None for all. See
-                PerAttribute for attributes that are randomised apart.
+            tally: a tally of this mechanism's reports.
+            attributes: the names of the attributes to estimate, in order; None for all.
+                PerAttribute has its own version, for attributes that are randomised separately.
 
         Returns:
             The channel (m, K), how often each of its rows occurred (m,), and the K values.
 
         Raises:
-            ArgumentError: attributes, where there is only one; or attributes whose reports cannot
-                be told from those of the others.
-            MismatchError: a tally of tuples.
+            ArgumentError: ``attributes`` of a domain that has none, or attributes that can only be
+                estimated together with the others.
+            MismatchError: a tally of marginal tables, which only PerAttribute makes.
         """
         if attributes is not None and self.attribute_domains:
             return marginal_problem(self.channel_for(tally), self.attribute_domains, attributes)
@@ -189,8 +192,8 @@ class Collector(Description):
         """The channel whose rows are the given reports.
 
         Args:
-            rows: uint8 (m, bytes), the distinct reports that a tally keeps, as in ``tally.rows``. A
-                row of the array has the bytes of one report.
+            rows: uint8 (m, bytes), the distinct reports that a tally keeps, as in ``tally.rows``.
+                Each row of the array holds the bytes of one report.
 
         Returns:
             The channel (m, K). Its row i is proportional to Pr(report i | value).
@@ -207,11 +210,13 @@ class Collector(Description):
     ) -> tuple[LikelihoodOperator, np.ndarray]:
         """A channel whose rows are whole reports, and the row of each report.
 
+        It exists only where ``has_report_channel`` is True.
+
         Args:
             columns: the schema's columns, n rows.
 
         Returns:
-            The channel (m, K) and the rows (n,), each in 0..m-1. Only where ``has_report_channel``.
+            The channel (m, K), and the row number of each report, (n,) in 0..m-1.
         """
         return self.channel(), self.schema.index(columns)
 
@@ -221,12 +226,15 @@ def marginal_problem(
     known: Mapping[str, Domain],
     attributes: Sequence[str],
 ) -> tuple[LikelihoodOperator, np.ndarray, Domain]:
-    """The estimation problem of some of the attributes of another.
+    """The estimation problem of some attributes, from the problem of all attributes.
 
     Args:
         problem: the channel (m, K), counts (m,) and domain of all ``known`` attributes.
         known: {attribute: domain}, in the order of the problem.
-        attributes: the names of those that are kept, in the order asked for.
+        attributes: the names of the attributes to keep, in the order of the result.
+
+    Returns:
+        The channel, counts and domain of the attributes that are kept.
 
     Raises:
         ArgumentError: an unknown name, or reports that have no marginal.

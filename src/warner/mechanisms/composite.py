@@ -27,7 +27,7 @@ class Combined(Mechanism):
 
     Args:
         domain: the values that a person answers with.
-        parts: {name: mechanism}, 10,000 reports at most in all.
+        parts: {name: mechanism}. All parts together send at most 10,000 reports.
 
     Attributes:
         parts: {name: mechanism}; the columns of the reports are called ``name.column``.
@@ -64,7 +64,11 @@ class Combined(Mechanism):
 
     @abstractmethod
     def compose_guarantees(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
-        """The guarantee of all parts together, from {name: the guarantee of that part}."""
+        """The guarantee of all parts together.
+
+        Args:
+            guarantees: {name of a part: the guarantee of that part}.
+        """
 
     @abstractmethod
     def _joint_probabilities(self, tables: Sequence[np.ndarray]) -> np.ndarray:
@@ -126,12 +130,12 @@ class Combined(Mechanism):
         return self._joint_probabilities([part.probabilities() for part in self.parts.values()])
 
     def tally(self, reports: Reports, keep_reports: bool = False, ways: int | None = None) -> Tally:
-        """Count tuples of reports. Tallies of parts add up to the tally of the whole, bit for bit.
+        """Count tuples of reports. The tallies of batches add up exactly to the tally of all.
 
         Args:
-            reports: made by this mechanism.
-            keep_reports: keep whole tuples; not for PerAttribute.
-            ways: for PerAttribute, of how many attributes tables are kept.
+            reports: n tuples of reports made by this mechanism.
+            keep_reports: whether to keep whole tuples; not for PerAttribute.
+            ways: for PerAttribute, the number of attributes that each table combines.
 
         Returns:
             Tally: the counts.
@@ -146,7 +150,14 @@ class Combined(Mechanism):
 
     @abstractmethod
     def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
-        """How many attributes the tables of a tally combine, when ``ways`` is asked for.
+        """The number of attributes that each table of a tally combines.
+
+        Args:
+            ways: the requested number; None for the default of the mechanism.
+            keep_reports: whether the tally should keep whole tuples.
+
+        Returns:
+            The number of attributes; None for a tally without tables.
 
         Raises:
             ArgumentError: options that this mechanism does not have, or tables too large.
@@ -162,7 +173,15 @@ class Combined(Mechanism):
 
 
 def with_schema_types(part: Mechanism, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Columns that a sampler drew, in the dtypes of its schema."""
+    """Convert the columns that a sampler drew to the dtypes of its schema.
+
+    Args:
+        part: the mechanism of the sampler.
+        columns: {name: column}, all columns of its schema.
+
+    Returns:
+        {name: column}, the same numbers in the dtypes of the schema.
+    """
     return {
         name: np.asarray(columns[name]).astype(empty.dtype, copy=False)
         for name, empty in part.schema.empty(0).items()

@@ -32,21 +32,21 @@ class Description(ABC):
 
     Attributes:
         domain: the values that a person can answer.
-        requested: the epsilon asked for, in nats.
+        requested: the argument ``epsilon``, in nats.
         epsilon: the epsilon of the law that is sampled, computed from integer thresholds.
         guarantee: the privacy guarantee of one report.
         schema: the columns of a report.
         law: the exact distribution of reports.
         sensitive_mask: which values are protected, (K,); None where all are.
-        distance_unit: the distance of two values that ``epsilon`` is for, where privacy is metric;
-            None where it is for any two values.
+        distance_unit: with metric privacy, ``epsilon`` bounds two values at this distance. None
+            where ``epsilon`` bounds any two values.
         represents_interval: whether a value of the domain stands for an interval of answers.
-            Reports distinguish single answers better than the bins of the domain.
-        version: of the law and of the report format; raised when either changes.
+            Reports can then distinguish answers within one bin of the domain.
+        version: the version of the law and of the report format. It is raised when either changes.
         is_of_studies: whether a study file can name the mechanism.
-        takes_keys: whether a study states keys for it, which values go with.
-        takes_tags: whether a study may state tags for it, with placeholders among the values.
-        not_options: the constructor's arguments that are no options in a study file.
+        takes_keys: whether a study file must state the keys of a key-value mechanism.
+        takes_tags: whether a study file may state tags, whose placeholders join the values.
+        not_options: the constructor's arguments that a study file cannot set as options.
     """
 
     is_of_studies: ClassVar[bool] = True
@@ -98,7 +98,7 @@ class Description(ABC):
         return realise(self.requested, ratio, 1)
 
     def check_realisable(self) -> None:
-        """Refuse a budget that 64-bit thresholds cannot realise; constructors end with it.
+        """Refuse a budget that 64-bit thresholds cannot realise. Every constructor calls this last.
 
         Raises:
             BudgetError: the law of the integer thresholds misses the requested epsilon.
@@ -107,19 +107,19 @@ class Description(ABC):
 
     @property
     def values_per_person(self) -> int:
-        """The number of values that each person has, where a report is about one of them."""
+        """The number of values that each person holds. A report is about one of them."""
         return 1
 
     @property
     def single_reports(self) -> tuple[Description, ...]:
-        """The mechanisms of the reports that one person sends, each of a single report."""
+        """The mechanisms of the single reports that one person sends, in their order."""
         return (self,)
 
     @property
     def attribute_domains(self) -> Mapping[str, Domain]:
-        """The attributes of which shares are estimated, by their names; {} for one question.
+        """The attributes whose shares can be estimated: {name: domain}; {} for one question.
 
-        Attributes that are randomised together are listed one by one.
+        Attributes that are randomised together are listed separately.
         """
         return self.domain.attributes
 
@@ -131,9 +131,12 @@ class Description(ABC):
         """The guarantee that this mechanism would give at another epsilon.
 
         Args:
-            epsilon: in nats, with the meaning of ``requested``. Where privacy is metric, it is for
-                two values that are ``distance_unit`` apart. The guarantee that is returned then
-                states epsilon / ``distance_unit``, the nats per unit of distance.
+            epsilon: in nats, with the meaning of ``requested``. With metric privacy it bounds two
+                values that are ``distance_unit`` apart.
+
+        Returns:
+            Guarantee: at this epsilon. With metric privacy its epsilon is the argument divided by
+                ``distance_unit``, in nats per unit of distance.
         """
         return self.guarantee.with_epsilon(epsilon, self.distance_unit)
 
@@ -154,7 +157,7 @@ class Description(ABC):
 
     @cached_property
     def header(self) -> dict[str, Any]:
-        """JSON data that rebuild this mechanism, and that reports and tallies carry."""
+        """JSON data that can rebuild this mechanism. Reports and tallies carry them."""
         promised = self.guarantee
         header = {
             "mechanism": type(self).__name__,
@@ -188,11 +191,11 @@ class Description(ABC):
         """The mechanism that a study file states for an attribute.
 
         Args:
-            domain: of the attribute.
-            epsilon: nats.
-            options: arguments of the constructor, by name.
-            keys: the keys that values go with; given where ``takes_keys``.
-            tags: names of tags; only where ``takes_tags``.
+            domain: the domain of the attribute.
+            epsilon: budget in nats.
+            options: {name: value}, further arguments of the constructor.
+            keys: the domain of the keys, needed where ``takes_keys``; else None.
+            tags: the names of the tags, only where ``takes_tags``; else None.
         """
         return cls(domain, epsilon=epsilon, **options)
 

@@ -1,6 +1,6 @@
 """The device half of a mechanism: it encodes answers and randomises them.
 
-This module imports no channel and no tally, so it can run where only answers and randomness are.
+This module imports no channel and no tally, so a device needs neither of them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Randomizer(Description):
     """Turns answers into reports, one per person. Abstract: a subclass draws in ``_sample``.
 
     Attributes:
-        answer_parts: by column, the domains or randomisers that encode an answer which stands in
-            several columns of a file; empty where it stands in one.
+        answer_parts: {column: domain or randomiser that encodes it}, for an answer in several
+            columns of a file. Empty for an answer in one column.
     """
 
     answer_parts: Mapping[str, Domain | Randomizer] = MappingProxyType({})
@@ -41,14 +41,17 @@ class Randomizer(Description):
         """
 
     def check_combinable(self, argument: str) -> None:
-        """Refuse a mechanism that cannot be a part of several reports; ``argument`` names it.
+        """Refuse a mechanism that cannot be combined with other reports of the same person.
+
+        Args:
+            argument: the name of the mechanism in the message.
 
         Raises:
             ArgumentError: a mechanism whose report is drawn among several answers of a person.
         """
 
     def encode(self, values: Any) -> np.ndarray:
-        """Check answers and give them the form that the sampler takes.
+        """Check answers and convert them to the form that the sampler takes.
 
         Args:
             values: n answers in the domain (a list, an array or a column).
@@ -68,7 +71,8 @@ class Randomizer(Description):
         Args:
             values: n answers in the domain (a list, an array or a column).
             rng: None for the operating system's randomness, which real answers need. A
-                ``numpy.random.Generator`` makes a repeatable simulation; its reports are marked.
+                ``numpy.random.Generator`` makes a repeatable simulation, whose reports are marked
+                as simulated.
 
         Returns:
             Reports: n reports in the order of ``values``.
@@ -82,7 +86,10 @@ class Randomizer(Description):
         return Reports(self.header, columns, source.simulated)
 
     def check_index(self, index: np.ndarray) -> None:
-        """Refuse indices (n,) that are not positions in the domain.
+        """Refuse indices that are not positions in the domain.
+
+        Args:
+            index: (n,) integers.
 
         Raises:
             ArgumentError: an index outside 0..K-1.
@@ -91,7 +98,14 @@ class Randomizer(Description):
             raise ArgumentError(message("index", f"must lie in 0..{self.domain.size - 1}"))
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        """Report columns of people who hold the domain's values at ``index`` (n,).
+        """Randomise the answers of people who hold the domain's values at ``index``.
+
+        Args:
+            index: (n,) integers in 0..K-1.
+            source: the randomness.
+
+        Returns:
+            {name: column}, the columns of n reports.
 
         Raises:
             ArgumentError: an index outside 0..K-1.
@@ -100,7 +114,15 @@ class Randomizer(Description):
         return self.randomize_encoded(index, source)
 
     def randomize_encoded(self, encoded: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        """Report columns of answers as :meth:`encode` returned them, (n, ...), in chunks."""
+        """Randomise answers that :meth:`encode` returned, one chunk of people at a time.
+
+        Args:
+            encoded: (n, ...) the encoded answers.
+            source: the randomness.
+
+        Returns:
+            {name: column}, the columns of n reports.
+        """
         columns = self.schema.empty(len(encoded))
         for start in range(0, len(encoded), _CHUNK):
             rows = slice(start, start + _CHUNK)

@@ -29,15 +29,21 @@ from warner.reports.schema import IntegerColumns, smallest_dtype
 
 
 def direct_widths(size: int, epsilon: float) -> tuple[int, int]:
-    """Integer law of randomised response over ``size`` symbols.
+    """Integer widths of the law of randomised response over ``size`` symbols.
 
         other_width ~ 2^64 / (e + size - 1),   true_width ~ e other_width,   e = exp(epsilon)
 
-    Both are rounded down, see :func:`~warner.mechanisms.integer_law.two_widths`. An infinite
-    epsilon gives the whole range to the true symbol.
+    A 64-bit random number selects the symbol in whose cell it lies. Both widths are rounded down,
+    see :func:`~warner.mechanisms.integer_law.two_widths`. An infinite epsilon gives the whole range
+    to the true symbol.
+
+    Args:
+        size: the number of symbols.
+        epsilon: budget in nats.
 
     Returns:
-        true_width, other_width: widths of the symbols' cells in the 64-bit range.
+        true_width, other_width: the widths of the cells of the true symbol and of each other
+            symbol.
 
     Raises:
         BudgetError: an epsilon at which other symbols are too rare for 64 bits.
@@ -51,7 +57,15 @@ def direct_widths(size: int, epsilon: float) -> tuple[int, int]:
 
 
 def direct_law(size: int, true_width: int, other_width: int) -> TwoLevel:
-    """The law of symbols with these widths, given that a number lies in some cell."""
+    """The law of randomised response with these widths of cells.
+
+    A random number outside all cells is drawn again, so each probability is a width over the sum of
+    all widths.
+
+    Args:
+        size: the number of symbols.
+        true_width, other_width: from :func:`direct_widths`.
+    """
     total = true_width + (size - 1) * other_width
     return TwoLevel(Fraction(true_width, total), Fraction(other_width, total))
 
@@ -59,13 +73,16 @@ def direct_law(size: int, true_width: int, other_width: int) -> TwoLevel:
 def direct_sample(
     index: np.ndarray, size: int, true_width: int, other_width: int, source: Source
 ) -> np.ndarray:
-    """Randomise symbols: the true symbol has a cell of ``true_width``, others of ``other_width``.
+    """Randomise symbols with the integer law of :func:`direct_widths`.
 
     Args:
         index: (n,) true symbols, 0..size-1.
         size: the number of symbols.
         true_width, other_width: from :func:`direct_widths`.
         source: the randomness.
+
+    Returns:
+        (n,) reported symbols, 0..size-1.
     """
     if other_width == 0:
         return index
@@ -75,9 +92,9 @@ def direct_sample(
 
 
 class RandomizedResponse(Mechanism):
-    """k-ary randomised response (k-RR, GRR): the true value with probability p, else another one.
+    """k-ary randomised response (k-RR, GRR): reports the true value or, less often, another value.
 
-        Pr(y | x) = e / (e + K - 1) if y = x, else 1 / (e + K - 1),   e = exp(epsilon)
+        Pr(report y | value x) = e / (e + K - 1) if y = x, else 1 / (e + K - 1),   e = exp(epsilon)
 
     Args:
         domain: K values.
@@ -129,16 +146,16 @@ class ChannelMechanism(Mechanism):
     """Any finite channel given as a matrix: value x is reported as y with probability matrix[y, x].
 
     The matrix is rounded to integers over 2**64, column by column. Every column then sums to one
-    exactly, and a zero stays a zero. ``epsilon`` is that of the rounded law; it is infinite if a
-    report rules a value out.
+    exactly, and a zero stays a zero. The attribute ``epsilon`` is the budget of the rounded law. It
+    is infinite if some report rules a value out.
 
     Args:
         domain: K values.
         matrix: (m, K), columns sum to 1; entries are 0 or at least 5e-11.
-        epsilon: if given, the budget that the matrix must keep; else whatever it has.
-        sensitive: the values to protect; None for all. The guarantee is then ULDP where every
-            report that no sensitive value can make names one value, and OSLDP elsewhere [P2 defs 2,
-            6].
+        epsilon: the budget in nats that the matrix must keep; None for the budget that it has.
+        sensitive: the values to protect; None for all. With sensitive values the guarantee is ULDP
+            or OSLDP [P2 defs 2, 6]. It is ULDP if every report that no sensitive value can make
+            comes from one value alone.
 
     Raises:
         ArgumentError: not a channel, or an entry too small to be sampled exactly.

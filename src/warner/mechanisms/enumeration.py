@@ -1,4 +1,4 @@
-"""All reports of a small mechanism with their exact probabilities: the audit compares them."""
+"""All reports of a small mechanism with their exact probabilities, which the audit compares."""
 
 from __future__ import annotations
 
@@ -18,10 +18,15 @@ class Enumeration(Description):
 
     @abstractmethod
     def probabilities(self) -> np.ndarray:
-        """Pr(report | value) of each of :meth:`outputs`, an object array (m, K) of Fractions."""
+        """The exact probability of every report under every value.
+
+        Returns:
+            (m, K) object array of Fractions, Pr(report y | value x), in the order of
+            :meth:`outputs`.
+        """
 
     def outputs(self) -> Mapping[str, np.ndarray]:
-        """Every report that can be sent, once, as the schema's columns, m rows."""
+        """Every possible report once, as the schema's columns with m rows."""
         return self.schema.all_reports()
 
     @property
@@ -31,13 +36,16 @@ class Enumeration(Description):
 
     @property
     def is_enumerable(self) -> bool:
-        """Whether reports and values are few enough to list all probabilities."""
+        """Whether there are at most 2^16 pairs of a report and a value.
+
+        All probabilities can then be listed. Some mechanisms have a lower limit.
+        """
         return self.n_reports * self.domain.size <= ENUMERABLE
 
     def protected(self) -> np.ndarray:
-        """Which of :meth:`outputs` the guarantee bounds, (m,) booleans [P2 def 2].
+        """Which reports of :meth:`outputs` the guarantee bounds, (m,) booleans [P2 def 2].
 
-        All of them, unless some values are not protected.
+        The guarantee bounds all reports, unless some values are not protected.
         """
         return np.ones(self.n_reports, dtype=bool)
 
@@ -45,10 +53,10 @@ class Enumeration(Description):
         """The distances of values, in units of ``distance_unit``.
 
         Args:
-            index: (k,) which values; None for all K.
+            index: (k,) the indices of the values; None for all K.
 
         Returns:
-            (k, k), or None where epsilon is for any two values.
+            (k, k) distances; None where ``epsilon`` bounds any two values.
         """
         if self.distance_unit is None:
             return None
@@ -57,10 +65,11 @@ class Enumeration(Description):
         return euclidean_distances(chosen) / self.distance_unit
 
     def epsilon_of_law(self) -> float:
-        """The epsilon that an audit states: from the law alone, not from the request.
+        """The epsilon that an audit states. It is computed from the law, not from the request.
 
-        Nats between values ``distance_unit`` apart; where privacy is approximate, the epsilon at
-        which delta is measured.
+        Returns:
+            Nats; with metric privacy, between values that are ``distance_unit`` apart. With
+            approximate privacy, the epsilon at which delta is measured.
         """
         if self.guarantee.delta is not None:
             return self.guarantee.epsilon

@@ -1,4 +1,4 @@
-"""The exponential mechanism: nearer values are likelier reports."""
+"""The exponential mechanism, which reports a nearby value with higher probability."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ _MOST_NATS = 1200.0
 class Exponential(Mechanism):
     """Exponential mechanism: metric privacy for values with coordinates, at Euclidean distance d.
 
-        Pr(z | x) = exp(-epsilon d(x, z) / 2) / sum_z' exp(-epsilon d(x, z') / 2)
+        Pr(report z | value x) = exp(-epsilon d(x, z) / 2) / sum_z' exp(-epsilon d(x, z') / 2)
 
-    The argument epsilon is an upper bound that is not reached. Let x and x' be two values. Their
-    numerators differ by at most epsilon d(x, x') / 2 nats, and their denominators by less. The
-    attribute ``epsilon`` is the exact budget, and ``requested`` is the argument. For 4 x 4 cells
-    and the argument 0.5, the exact budget is 0.377.
+    The sum is over all values z'. The argument epsilon is an upper bound that is not reached. For
+    two values x and x', the numerators differ by at most epsilon d(x, x') / 2 nats. The
+    denominators differ by less. The attribute ``epsilon`` is the exact budget, and ``requested`` is
+    the argument. For 4 x 4 cells and the argument 0.5, the exact budget is 0.377.
 
     Args:
-        domain: Integers, Grid or Points, of at most 1024 values. The pairs of values have at most
-            2^16 different distances.
+        domain: Integers, Grid or Points, with at most 1024 values and at most 2^16 different
+            distances between two values.
         epsilon: an upper bound of the nats per unit of distance.
 
     Raises:

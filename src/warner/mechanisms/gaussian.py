@@ -1,4 +1,4 @@
-"""The Gaussian mechanism: normal noise on a grid, whose (epsilon, delta) is that of the grid."""
+"""The Gaussian mechanism: normal noise on a grid, with the exact (epsilon, delta) of the grid."""
 
 from __future__ import annotations
 
@@ -35,15 +35,17 @@ _FARTHEST = 16  # the most distant pairs of points, whose divergence is computed
 class Gaussian(Numeric):
     """Gaussian mechanism: a number, or a point in R^d, plus normal noise on each axis.
 
-        Pr(noise of j grid steps h) = g(j h) / sum_i g(i h),   g(x) = exp(-x^2 / (2 sigma^2))
+        Pr(noise of j grid steps) = g(j h) / sum_i g(i h),   g(x) = exp(-x^2 / (2 sigma^2))
 
-    The privacy is approximate LDP with the hockey-stick divergence
+    Here h is the length of a grid step, and sigma is the standard deviation of the noise. The
+    privacy is approximate LDP. Its delta is the hockey-stick divergence
 
         delta = max over x, x' of sum_y max(0, Pr(y | x) - exp(epsilon) Pr(y | x'))
 
-    sigma is calibrated to the largest Euclidean distance of two values [Balle and Wang]. It is then
-    raised until the divergence of the discrete distribution is at most delta. There is no
-    ``epsilon`` without a delta: see ``guarantee``.
+    over values x, x' and reports y. sigma is calibrated to the largest Euclidean distance of two
+    values [Balle and Wang]. It is then raised until the divergence of the discrete distribution is
+    at most delta. The attribute ``epsilon`` means nothing without delta, so ``guarantee`` states
+    both.
 
     Args:
         domain: Interval or Integers; Points or Grid in up to about five dimensions.
@@ -321,13 +323,18 @@ class Gaussian(Numeric):
 
 
 def calibrate(epsilon: float, delta: float) -> float:
-    """Return the least sigma s for values at distance 1 [Balle and Wang, theorem 8].
+    """Return the least standard deviation s for values at distance 1 [Balle and Wang, theorem 8].
 
         delta = Phi(1 / (2 s) - epsilon s) - exp(epsilon) Phi(-1 / (2 s) - epsilon s)
+
+    Phi is the distribution function of the standard normal distribution.
 
     Args:
         epsilon: the budget in nats.
         delta: in (0, 1).
+
+    Returns:
+        s, in the unit of the distance.
 
     >>> round(calibrate(1.0, 1e-5), 3)
     3.731
@@ -343,7 +350,12 @@ def calibrate(epsilon: float, delta: float) -> float:
 
 
 def divergence(epsilon: float, sigma: float) -> float:
-    """Return the delta of continuous normal noise for values at distance 1."""
+    """Return the delta of continuous normal noise for values at distance 1.
+
+    Args:
+        epsilon: the budget in nats.
+        sigma: the standard deviation of the noise, in the unit of the distance.
+    """
     near, far = (
         (1 / (2 * sigma) - epsilon * sigma) / math.sqrt(2),
         (1 / (2 * sigma) + epsilon * sigma) / math.sqrt(2),

@@ -1,4 +1,4 @@
-"""The exact law of the Gaussian mechanism: whole numbers plus rounded normal noise."""
+"""The exact law of the Gaussian mechanism: integers plus rounded normal noise."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ _SUMS = 2**10  # numbers that the loss of several axes is rounded to
 
 @dataclass(frozen=True, eq=False)
 class Rounded(Law):
-    """Pr(noise = j) = masses[j + reach] / 2**(64 words), on every axis: no finite ratio.
+    """Rounded normal noise of at most ``reach`` steps, independent on every axis.
+
+        Pr(noise = j) = masses[j + reach] / 2**(64 words)   for j = -reach..reach
+
+    The largest likelihood ratio is infinite, because the noise is bounded.
 
     Attributes:
         masses: (2 reach + 1,) object array of Python integers.
@@ -42,9 +46,14 @@ class Rounded(Law):
 
     @classmethod
     def normal(cls, deviation: float, reach: int) -> Rounded:
-        """Masses exp(-j^2 / (2 deviation^2)) for |j| <= reach, by decimal arithmetic.
+        """Normal noise with masses proportional to exp(-j^2 / (2 deviation^2)) for |j| <= reach.
 
-        The mass of 0 takes the rounding.
+        Decimal arithmetic gives the same integers on every machine. The mass of 0 is adjusted so
+        that the masses sum to 2**(64 words).
+
+        Args:
+            deviation: the standard deviation of the noise, in steps.
+            reach: the largest absolute value of the noise, in steps.
         """
         half = normal_masses(deviation, reach)
         sides = 2 * sum(half[1:]) + half[0]
@@ -68,16 +77,22 @@ class Rounded(Law):
         return floats(self.masses, 1 << 64 * self.words)
 
     def divergence(self, epsilon: float, shifts: np.ndarray) -> float:
-        """A bound just above max over shifts v of sum_j max(0, Pr(j) - e^epsilon Pr(j + v)).
+        """The delta of this noise at an epsilon, for two values that differ by one of the shifts.
 
-        Where both are possible, Pr(j + v) / Pr(j) = exp(-(2 v.j + |v|^2) / (2 deviation^2)), so
-        only the number v.j counts. On several axes it is rounded to 2^10 numbers, to the side that
-        diverges more. Noise counts whole where j + v lies beyond the reach. A last term covers
-        the rounding error of sums in double precision.
+            max over shifts v of sum_j max(0, Pr(j) - exp(epsilon) Pr(j + v))
+
+        The result is just above this maximum. Where both noises are possible, Pr(j + v) / Pr(j) =
+        exp(-(2 v.j + |v|^2) / (2 deviation^2)). So only the scalar product v.j matters. On several
+        axes v.j is rounded to one of 2^10 numbers, in the direction that raises delta. Where j + v
+        is beyond the reach, all of Pr(j) counts. A last term covers the rounding error of sums in
+        double precision.
 
         Args:
             epsilon: nats.
-            shifts: (s, d) whole steps on d axes, each row with a step that is not 0.
+            shifts: (s, d) integers, the differences of two values in steps on d axes. No row is 0.
+
+        Returns:
+            float: an upper bound of delta.
         """
         one = self.floats()
         j = np.arange(-self.reach, self.reach + 1, dtype=np.float64)

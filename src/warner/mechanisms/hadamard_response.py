@@ -1,4 +1,4 @@
-"""Hadamard response: an index at which the value's row of the Hadamard matrix is preferably +1."""
+"""Hadamard response, which reports a column index of a Hadamard matrix."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from warner.reports.schema import IntegerColumns
 class HadamardResponse(Mechanism):
     """Hadamard response: an index y in 0..B-1 whose Hadamard sign is +1 more often than -1.
 
-        Pr(y | x) = 2 p / B where (-1)^popcount(y & (x + 1)) = +1, else 2 (1 - p) / B
+        Pr(report y | value x) = 2 p / B if (-1)^popcount(y & (x + 1)) = +1, else 2 (1 - p) / B
         p = e / (e + 1),   e = exp(epsilon)
 
-    B is the power of two above K. Value x uses row x + 1 of the Hadamard matrix, because row 0 is
-    constant.
+    B is the smallest power of two above K. popcount counts the bits of an integer that are 1, and &
+    is the bitwise and. So the sign is the entry of the Hadamard matrix of order B in row x + 1 and
+    column y. Row 0 is not used, because it is constant.
 
     Args:
         domain: K values.

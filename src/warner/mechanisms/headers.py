@@ -1,4 +1,4 @@
-"""Mechanisms from their headers, by the names that are registered."""
+"""Mechanisms rebuilt from their headers."""
 
 from __future__ import annotations
 
@@ -28,8 +28,12 @@ def from_header(header: Mapping[str, Any]) -> Mechanism:
     Args:
         header: JSON data, as ``mechanism.header``.
 
+    Returns:
+        Mechanism: a new one with the same law.
+
     Raises:
-        MismatchError: a mechanism, version or law that this version of warner does not make.
+        MismatchError: not a header, or a mechanism, version or law that this version of warner
+            cannot make. Or more than 10,000 reports of one person.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)

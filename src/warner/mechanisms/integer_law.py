@@ -8,19 +8,20 @@ from warner._core.exact import ONE, divide, down
 
 
 def two_widths(other_share: Decimal, odds: Decimal) -> tuple[int, int]:
-    """Widths of the cells of a 64-bit range: for the true outcome, and for each other outcome.
+    """Widths of the cells of a 64-bit range, for the true outcome and for each other outcome.
 
         other_width = floor(2^64 other_share),   true_width = floor(other_width * odds)
 
-    So true_width / other_width <= odds, and misses it by at most one part in true_width. Numbers
-    beyond all cells are drawn again.
+    A 64-bit random number selects the outcome in whose cell it lies. A number outside all cells is
+    drawn again. The ratio true_width / other_width never exceeds ``odds``, and its relative error
+    is about 1 / true_width.
 
     Args:
         other_share: the probability of each other outcome.
-        odds: how much likelier the true outcome is.
+        odds: the probability of the true outcome divided by ``other_share``.
 
     Returns:
-        true_width, other_width.
+        true_width, other_width: integers of at most 2^64.
 
     >>> two_widths(Decimal("0.25"), Decimal(3)) == (3 * 2**62, 2**62)
     True

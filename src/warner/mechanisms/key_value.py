@@ -1,4 +1,4 @@
-"""A key and the number that goes with it, in one report (PCKV-UE, PCKV-GRR)."""
+"""Mechanisms that report a key and its number together (PCKV-UE, PCKV-GRR)."""
 
 from __future__ import annotations
 
@@ -43,18 +43,19 @@ _KEY, _VALUE = "key", "value"
 
 @dataclass(frozen=True)
 class Keyed(Law):
-    """A key and a value in one report.
+    """The exact law of a report of one of d keys and its value.
 
     A person's key is sent with probability ``keep``, together with a report of the value. Every
-    other key is sent with probability ``other``, together with one of ``cells`` dummies.
+    other key is sent with probability ``other``, together with a dummy. A dummy is uniform over the
+    ``cells`` possible reports of a value.
 
     Attributes:
         keep: probability of sending the person's key.
         other: probability of sending each other key.
         value: the law of the value's report.
-        cells: M, the number of reports of a value.
-        separate: whether every key is sent or not independently of the others. Else exactly one key
-            is sent, and keep + (d - 1) other = 1.
+        cells: M, the number of possible reports of a value.
+        separate: whether each key is sent or not independently of the other keys. Otherwise exactly
+            one key is sent, and keep + (d - 1) other = 1.
     """
 
     keep: Fraction
@@ -68,10 +69,11 @@ class Keyed(Law):
         return "key by key, exactly"
 
     def ratio(self) -> Fraction:
-        """The worst ratio over answers with equal keys and over answers with different keys.
+        """The largest likelihood ratio of two answers, whose keys may be equal or different.
 
-        With equal keys it is that of the value's law. With different keys the reports of both keys
-        differ, or which of the two is sent.
+        With equal keys it is the ratio of the value's law. With different keys, separate keys
+        multiply the worst ratios of both keys. Otherwise the worst report is of one of the two
+        keys.
         """
         dummy = self.other / self.cells
         true_key, other_key = (
@@ -88,41 +90,43 @@ class Keyed(Law):
 
 
 class KeyValue(Mechanism):
-    """One (key, value) pair per person (PCKV).
+    """Reports a key and its value together, for one (key, value) pair per person (PCKV).
 
-    The person's key is kept with probability a, any other key is sent with probability b. A numeric
-    mechanism at epsilon_2, ``value_epsilon``, randomises the value to one of M cells; the likeliest
-    cell has probability h. The report of any other key carries a dummy, which is uniform over the
-    cells. So keeping a key costs at most ln M h more:
+    The person's key is sent with probability a, and any other key with probability b. A numeric
+    mechanism randomises the value to one of M cells, with the budget epsilon_2 = ``value_epsilon``.
+    The likeliest cell has probability h. The report of any other key carries a dummy, which is
+    uniform over the cells. The key alone spends epsilon_1, and a real value instead of a dummy adds
+    at most ln(M h) to it:
 
-        epsilon = max(epsilon_2, epsilon_1 + ln M h)
-        epsilon_1 = epsilon - ln M h,   e_1 = exp(epsilon_1)
+        epsilon = max(epsilon_2, epsilon_1 + ln(M h))
+        epsilon_1 = epsilon - ln(M h),   e_1 = exp(epsilon_1),   e_2 = exp(epsilon_2)
 
     M h is 2 e_2 / (e_2 + 1) with stochastic rounding, and exp(epsilon_2 / 2) with the piecewise
     mechanism.
 
     Args:
         keys: d labels.
-        values: Interval (its bins belong to estimation) or Integers.
+        values: Interval or Integers. The device does not see the bins of an Interval.
         epsilon: budget in nats of the whole report.
-        key: ``"unary"``: every key is sent or not, independently; a = 1/2, b = 1 / (e_1 + 1). A
-            report is d digits, 0 for a key that is not sent, else 1..M. ``"direct"``: one key is
-            sent; a = e_1 / (e_1 + d - 1), b = (1 - a) / (d - 1).
-        value: ``"rounding"``, M = 2, from which only means can be estimated; or ``"piecewise"``,
-            from which distributions can be estimated too.
-        value_epsilon: epsilon_2, at most epsilon; None for epsilon.
+        key: ``"unary"`` sends each key or not, independently, with a = 1/2 and b = 1 / (e_1 + 1). A
+            report is then d digits: 0 for a key that is not sent, else the cell 1..M. ``"direct"``
+            sends one key, with a = e_1 / (e_1 + d - 1) and b = (1 - a) / (d - 1).
+        value: ``"rounding"``, with M = 2, allows estimates of means alone. ``"piecewise"`` also
+            allows estimates of distributions.
+        value_epsilon: epsilon_2 in nats, at most epsilon; None for epsilon.
         cells: M of the piecewise mechanism; None for 255.
         pairs: l, for people who hold any number of pairs, at most one of each key. An answer is
-            then a list of pairs. The device draws one of max(l, held) slots; an empty slot sends
-            padding, with a value drawn uniformly from all. A frequency is l times the share of
-            draws. A person who holds more than l pairs sends each of them with probability 1 / held
-            instead of 1 / l, so frequencies are too low by that.
+            then a list of pairs. The device of a person with k pairs draws one of max(l, k) slots.
+            For an empty slot it sends padding, with a value drawn uniformly. A frequency is l times
+            the share of draws. A person with k > l pairs sends each of them with probability 1 / k
+            instead of 1 / l, so frequencies are then too low.
 
     Answers are pairs like those of a Product: a list of dicts with "key" and "value", or columns of
     these names.
 
     Raises:
-        ArgumentError, ArgumentTypeError: keys, values or options that do not go together.
+        ArgumentError, ArgumentTypeError: invalid keys, values or options, or options that exclude
+            each other.
         BudgetError: epsilon or value_epsilon that 64-bit sampling cannot realise.
 
     Source: Gu, Li, Cheng, Xiong, Cao (2020); with the piecewise mechanism [P3 sec V-C, app. D],
@@ -293,7 +297,14 @@ class KeyValue(Mechanism):
     # On the device.
 
     def encode(self, values: Any) -> np.ndarray:
-        """Check pairs; returns (n, 2): index of the key, position of the value in [0, 1]."""
+        """Check pairs and convert them to numbers.
+
+        Args:
+            values: as for :meth:`randomize`.
+
+        Returns:
+            (n, 2): the index of the key, and the position of the value in [0, 1].
+        """
         if self.pairs is None and isinstance(values, list | tuple):
             for i, row in enumerate(values):
                 if isinstance(row, list | tuple):
@@ -320,8 +331,11 @@ class KeyValue(Mechanism):
         """Randomise one pair per person. See Mechanism.randomize.
 
         Args:
-            values: n pairs; with ``pairs``, n lists of pairs, which may be empty.
+            values: n pairs; if ``pairs`` is set, n lists of pairs, which may be empty.
             rng: None for the operating system's randomness; a generator makes a simulation.
+
+        Returns:
+            Reports: n reports in the order of ``values``.
         """
         source = Source(rng)
         encoded = self.encode(values) if self.pairs is None else self._one_each(values, source)

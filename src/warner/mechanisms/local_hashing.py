@@ -1,4 +1,4 @@
-"""Local hashing: a public hash maps K values to g buckets, and the device randomises its bucket."""
+"""Local hashing: a public hash maps K values to g buckets, and the bucket is randomised."""
 
 from __future__ import annotations
 
@@ -22,17 +22,20 @@ _LARGEST_TABLE = 2**26  # counts of a tally, seeds * buckets
 
 
 class LocalHashing(Mechanism):
-    """Local hashing (OLH, BLH): a random seed s, and the randomised bucket h_s(x) among g.
+    """Local hashing (OLH, BLH): reports a random seed and the randomised bucket of the value.
 
-        Pr(b | s, x) = e / (e + g - 1) if b = h_s(x), else 1 / (e + g - 1),   e = exp(epsilon)
+        Pr(bucket b | seed s, value x) = e / (e + g - 1) if b = h_s(x), else 1 / (e + g - 1)
+        e = exp(epsilon)
+
+    The public hash function h_s maps the K values to g buckets.
 
     Args:
         domain: K values.
         epsilon: budget in nats.
         buckets: g; None for the optimised ceil(e + 1) (OLH); 2 is binary local hashing (BLH).
-        seeds: size of the public pool from which s is drawn uniformly. None for 2**16, or fewer
-            where the tally would have more than 2**26 counts. The tally is a table seeds x g, which
-            does not grow with n. Estimation uses the collisions of the pool, so a small pool is
+        seeds: the size of the public pool from which s is drawn uniformly. None for the smaller of
+            2**16 and 2**26 // g. A tally is a table of seeds x g counts, which does not grow with
+            the number of reports. Estimation uses the collisions of the pool, so a small pool is
             unbiased too.
 
     Raises:

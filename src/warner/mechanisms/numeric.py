@@ -1,6 +1,6 @@
 """Mechanisms of numbers whose reports are likelier in a window around the number (METHODS 2).
 
-The device takes the number itself; bins belong to estimation alone.
+The device takes the number itself. Only estimation uses the bins of an Interval.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from warner.reports.schema import IntegerColumns
 class Numeric(Mechanism):
     """Base class of mechanisms of numbers, which round a number to a grid at random.
 
-    A number at position v in [0, 1] goes to one of the two grid points 0..steps next to v steps.
-    The mean of the rounded number is v steps.
+    The grid points are the integers 0..steps. A number at position v in [0, 1] of the domain
+    becomes v * steps, and is rounded to one of the two nearest integers. The mean of the rounded
+    number is v * steps.
     """
 
     def __init__(self, domain: Domain, epsilon: float, infinite: bool = False) -> None:
@@ -80,12 +81,12 @@ class Numeric(Mechanism):
 class Window(Numeric):
     """Base class of mechanisms that report one of M cells, likelier in a window of w cells.
 
-        Pr(cell inside) = e / (w e + M - w),   Pr(cell outside) = 1 / (w e + M - w)
-        with e = exp(epsilon)
+        Pr(a cell inside the window) = e / (w e + M - w)
+        Pr(a cell outside the window) = 1 / (w e + M - w),   e = exp(epsilon)
 
-    The window of a number at position v in [0, 1] starts at one of the two integers next to
-    v (M - w), drawn so that the mean start is v (M - w). So the mean report is exactly an affine
-    function of the number. A subclass states the width.
+    The window of a number at position v in [0, 1] starts at one of the two integers next to v (M -
+    w), drawn so that the mean start is v (M - w). So the mean report is exactly an affine function
+    of the number. A subclass states the width w.
     """
 
     law: TwoLevel
@@ -169,13 +170,15 @@ def _triangle_cdf(s: Fraction) -> Fraction:
 class SquareWave(Window):
     """Square wave (SW): for estimating the distribution of numbers.
 
+    A report is one of M cells. A window of w cells lies around the position of the number. Each
+    cell inside has e times the probability of each cell outside. The width w is rounded to an
+    integer from
+
         w / M = 2b / (1 + 2b),   b = (epsilon e - e + 1) / (2 e (e - 1 - epsilon))
         with e = exp(epsilon)
 
-    A report is one of M cells. A window of w cells stands at the position of the number. Each cell
-    inside has e times the probability of each cell outside. The formula is for the width w, which
-    is rounded to an integer. It maximises a bound of the mutual information between a number and
-    its report. The docstring of the base class ``Window`` states the probabilities.
+    This width maximises an upper bound of the mutual information between a number and its report.
+    The docstring of the base class ``Window`` states the probabilities.
 
     Args:
         domain: Integers or Interval. The device does not see the bins of an Interval.
@@ -203,12 +206,14 @@ class SquareWave(Window):
 class Piecewise(Window):
     """Piecewise mechanism (PM): for estimating the mean of numbers at larger epsilon.
 
+    A report is one of M cells. A window of w cells lies around the position of the number. Each
+    cell inside has exp(epsilon) times the probability of each cell outside. The width w is rounded
+    to an integer from
+
         w / M = 1 / (exp(epsilon / 2) + 1)
 
-    A report is one of M cells. A window of w cells stands at the position of the number. Each cell
-    inside has exp(epsilon) times the probability of each cell outside. The formula is for the width
-    w, which is rounded to an integer. It minimises the variance of the mean. The docstring of the
-    base class ``Window`` states the probabilities.
+    This width minimises the variance of the mean. The docstring of the base class ``Window`` states
+    the probabilities.
 
     Args:
         domain: Integers or Interval. The device does not see the bins of an Interval.
@@ -233,11 +238,13 @@ class Piecewise(Window):
 class StochasticRounding(Window):
     """Stochastic rounding (SR, Duchi's mechanism): for estimating the mean of numbers.
 
-        Pr(upper | x) = (e - 1) x / (2 (e + 1)) + 1/2,   x in [-1, 1],   e = exp(epsilon)
+        Pr(upper report | x) = (e - 1) x / (2 (e + 1)) + 1/2,   e = exp(epsilon)
 
-    A report is one of two, and the upper one is likelier for larger numbers. The channel has rank
-    2, so reports determine the mean and nothing else (see SampleMean). Every distribution with the
-    same mean is equally likely. At small epsilon no mechanism estimates the mean better.
+    Here x in [-1, 1] is the number on a scale from the lower limit of the domain, -1, to the upper
+    limit, 1. There are two possible reports, and a larger number makes the upper one likelier. The
+    channel has rank 2, so reports determine the mean of the numbers alone (see SampleMean). Every
+    distribution with the same mean is equally likely. At small epsilon no mechanism estimates the
+    mean better.
 
     Args:
         domain: Integers or Interval. The device does not see the bins of an Interval.

@@ -34,20 +34,23 @@ from warner.reports.tally import Tally
 class PerAttribute(Combined):
     """Several attributes of one person, randomised independently (RR-Independent, RR-Ind-Joint).
 
-        Pr(y_1, .., y_d | x_1, .., x_d) = A_1[y_1, x_1] .. A_d[y_d, x_d]
+        Pr(reports y_1, .., y_d | values x_1, .., x_d) = A_1[y_1, x_1] .. A_d[y_d, x_d]
+
+    Here A_i[y, x] is the probability that the mechanism of attribute i reports y for the value x.
 
     Args:
         product: the attributes and their domains.
-        mechanisms: {attribute: a mechanism on its domain, or a function that makes one of the
-            domain}.
+        mechanisms: {attribute: mechanism}. Instead of a mechanism on the attribute's domain, a
+            function from the domain to a mechanism is allowed.
 
-    Answers are a list of dicts, a dict of columns, or a frame. Numbers reach mechanisms of numbers
-    unbinned. A tally keeps tables of all subsets of ``ways`` attributes, and
-    ``estimate(tally, attributes=[...])`` gives the joint distribution of some. Budgets add: the
-    guarantee is the sum of those of the parts, for people who differ in every attribute.
+    Answers are a list of dicts, a dict of columns, or a frame. Numeric mechanisms receive the
+    numbers themselves and not their bins. A tally keeps one table for every subset of ``ways``
+    attributes. From it, ``estimate(tally, attributes=[...])`` gives the joint distribution of up to
+    ``ways`` attributes. Epsilons add: the guarantee holds for two people who differ in every
+    attribute.
 
     An attribute may itself be a Product, whose attributes are randomised together (RR-Clusters).
-    Its answers are dicts, and estimates are of the attributes by their own names.
+    Its answers are dicts. Estimates use the names of the attributes inside it.
 
     Raises:
         ArgumentError: an attribute without a mechanism, or a mechanism without an attribute.
@@ -112,7 +115,7 @@ class PerAttribute(Combined):
 
     @property
     def sensitive(self) -> list[Any]:
-        """(attribute, value) pairs, where not all values are protected."""
+        """The protected values as (attribute, value) pairs; [] where all are protected."""
         return [(name, value) for name, part in self.parts.items() for value in part.sensitive]
 
     def parameters(self) -> dict[str, Any]:
@@ -128,7 +131,14 @@ class PerAttribute(Combined):
         return f"PerAttribute({', '.join(f'{name}={part!r}' for name, part in self.parts.items())})"
 
     def encode(self, values: Any) -> Any:
-        """Check answers; returns {attribute: the form that its mechanism's sampler takes}."""
+        """Check answers and convert them to the form that the samplers take.
+
+        Args:
+            values: n answers: a list of dicts, a dict of columns, or a frame.
+
+        Returns:
+            {attribute: encoded answers}, as the method ``encode`` of each mechanism returns them.
+        """
         columns = self.domain.columns(values)
         found = {}
         problem = None
@@ -209,15 +219,21 @@ class PerAttribute(Combined):
     def channel_for(
         self, tally: Tally, attributes: Sequence[str] | None = None
     ) -> tuple[LikelihoodOperator, np.ndarray, Domain]:
-        """The estimation problem of some attributes, in the order given.
+        """The estimation problem of some attributes.
 
         Args:
-            tally: of this mechanism.
-            attributes: their names; None for all, where the tally keeps tables of all.
+            tally: a tally of this mechanism's reports.
+            attributes: the names of the attributes, in the order of the result. None for all, if
+                the tables of the tally combine all attributes.
+
+        Returns:
+            The channel (m, K), the counts of its rows (m,), and the domain of the K tuples of
+            values.
 
         Raises:
             MismatchError: a tally of another kind.
-            ArgumentError: more attributes than the tally's tables combine, or too many values.
+            ArgumentError: more attributes than the tally's tables combine, or more than 2^26 tuples
+                of values.
         """
         ways = tally.ways
         if ways is None:
@@ -288,7 +304,16 @@ class PerAttribute(Combined):
 
 
 def part_domains(name: str, part: Mechanism) -> Mapping[str, Domain]:
-    """The attributes that one part randomises together, or the one attribute of its name."""
+    """The attributes that one part randomises.
+
+    Args:
+        name: the name of the part.
+        part: its mechanism.
+
+    Returns:
+        {attribute: domain}, the attributes that the part randomises together. For a single
+        question, {name: the domain of the part}.
+    """
     return part.attribute_domains or {name: part.domain}
 
 

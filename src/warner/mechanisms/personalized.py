@@ -1,7 +1,7 @@
 """Personalised protection: values that are sensitive for one person only stay secret [P2 sec 5].
 
-This is the device's half. The collector knows only the common mechanism; its half is
-:mod:`warner.results.redistribution`.
+This module has the device's half. The collector knows the common mechanism alone. The collector's
+half is :mod:`warner.results.redistribution`.
 """
 
 from __future__ import annotations
@@ -40,18 +40,19 @@ _TABLE = 2**16  # values up to which a device looks answers up in a table
 class Personalized(Mechanism):
     """A utility-optimised mechanism common to all people, with tags for individual secrets.
 
-    Each device replaces its owner's secret values by the placeholder of their tag, "@home" for
-    example. It sends the result through the common mechanism over values and placeholders, whose
-    sensitive values are the common ones and the placeholders. Reports, tallies and headers are
-    those of this common mechanism: they contain the tags, and nothing of any person's map.
+    Each device replaces its owner's secret values by the placeholder of their tag, for example
+    "@home". It then randomises the result by the common mechanism over values and placeholders.
+    That mechanism protects the placeholders and the values that are sensitive for everybody.
+    Reports, tallies and headers belong to this common mechanism. They contain the names of the
+    tags, but not which values a person tagged.
 
     Args:
-        common: UtilityOptimizedRR or UtilityOptimizedRappor on the plain domain, with the values
-            that are sensitive for everybody. Or the class, with the arguments that follow; no
-            value need be sensitive for everybody then.
-        tags: names, such as "home", "work", "other".
-        domain: the plain domain; with a class alone, as all that follow.
-        epsilon: nats.
+        common: a UtilityOptimizedRR or UtilityOptimizedRappor on the plain domain, with the values
+            that are sensitive for everybody. Or one of these two classes, together with ``domain``
+            and ``epsilon``; then no value need be sensitive for everybody.
+        tags: the names of the tags, such as "home", "work", "other".
+        domain: the plain domain. This and the following arguments are only for a class.
+        epsilon: budget in nats.
         sensitive: the values that are sensitive for everybody, if any.
         options: further arguments of the class, such as ``keep``.
 
@@ -59,13 +60,12 @@ class Personalized(Mechanism):
         domain: the plain values and the placeholders; channel, audit and estimates are over it.
         plain_domain: the values that people answer with.
         tags: the names of the tags.
-        mechanism: the common mechanism over values and placeholders. It knows no map.
+        mechanism: the common mechanism over values and placeholders. It holds no person's secrets.
         common: the mechanism on the plain domain; None where no value is sensitive for everybody.
         guarantee: ULDP of the common sensitive values and the placeholders, and for each person
             also of that person's secret values [P2 prop 11].
 
-    ``randomize`` is refused: real answers go through a :meth:`device`, which knows its owner's
-    secrets.
+    The method ``randomize`` raises an error. Use a :meth:`device`, which knows its owner's secrets.
 
     Raises:
         ArgumentTypeError: a common mechanism of another kind, or arguments of a class beside a
@@ -181,6 +181,9 @@ class Personalized(Mechanism):
         Args:
             secret: {tag: the owner's secret values}; None for a person without secrets.
 
+        Returns:
+            Device: it randomises this person's answers.
+
         Raises:
             ArgumentError: an unknown tag, or a value that is outside the domain, under two tags, or
                 sensitive for everybody. The message names the tag, never the value.
@@ -188,7 +191,7 @@ class Personalized(Mechanism):
         return Device(self, {} if secret is None else secret)
 
     def encode(self, values: Any) -> NoReturn:
-        """Refused: only a :meth:`device` knows which answers of its owner are secret."""
+        """Raise an error: only a :meth:`device` knows which answers are secret."""
         raise ArgumentTypeError(
             message(
                 "values",
@@ -270,9 +273,9 @@ def _plain(
 
 
 class Device:
-    """One person's secret map, and the sampler of that person's reports.
+    """One person's device: it holds the person's secret values and randomises the answers.
 
-    No attribute shows the map, and a device is refused by everything that writes or copies objects.
+    No attribute shows the secret values. A device cannot be pickled or copied.
 
     Args:
         personalized: the mechanism common to all people.
@@ -317,8 +320,11 @@ class Device:
         """Randomise this person's answers, each independently. See Mechanism.randomize.
 
         Args:
-            values: answers in the plain domain; secret values are replaced here.
+            values: n answers in the plain domain. Secret values are replaced here by placeholders.
             rng: None for the operating system's randomness; a generator makes a simulation.
+
+        Returns:
+            Reports: n reports of the common mechanism.
         """
         source = Source(rng)
         columns = self._mechanism.randomize_index(self.__encode(values), source)
@@ -326,16 +332,16 @@ class Device:
 
     @property
     def mechanism(self) -> Mechanism:
-        """The common mechanism over values and placeholders, which is no secret."""
+        """The common mechanism over values and placeholders, which everybody may know."""
         return self._mechanism
 
     def violation(self) -> str | None:
-        """How the reports of this device break the promise to its owner; None where they keep it.
+        """How the reports of this device break the promise to its owner; None if they keep it.
 
-        The promise is ULDP of the values that are sensitive for everybody together with the
-        owner's secret values, at the epsilon of the common mechanism [P2 prop 11]. Where reports
-        are few, all of them are compared under all answers, in exact arithmetic. Else every secret
-        value must be sent as a placeholder, and the law of the common mechanism bounds the rest.
+        The promise is ULDP at the epsilon of the common mechanism [P2 prop 11]. Its sensitive
+        values are those of everybody and the owner's secret values. Every secret value must be sent
+        as a placeholder. If the common mechanism is enumerable, all reports are also compared under
+        all answers, in exact arithmetic. Otherwise the law of the common mechanism bounds the rest.
 
         Returns:
             The violation in words that name no value, or None.

@@ -1,8 +1,9 @@
 """Mechanisms that move a cell of a grid by a random displacement (geo-indistinguishability).
 
-A cell that would be outside the grid is replaced by the nearest cell, separately for rows and
-columns. So a displacement of R - 1 rows or more has the effect of R - 1 rows. The distribution is a
-table of (2R - 1)(2C - 1) integers over a power of 2^64, whose outermost entries hold the tails.
+The grid has R rows and C columns. A cell that would be outside the grid is replaced by the nearest
+cell, separately for rows and columns. So a displacement of R - 1 rows or more has the effect of R -
+1 rows. The distribution is a table of (2R - 1)(2C - 1) integers over a power of 2^64. Its outermost
+entries also hold the probability of all longer displacements.
 
 Reports that may lie outside the grid, and grids with cells left out, use the same law on a larger
 rectangle around the grid. Cells beyond that rectangle are replaced by its nearest cell. Where
@@ -210,10 +211,10 @@ class Planar(Mechanism):
 
     @property
     def epsilon(self) -> float:
-        """Nats per unit of distance: exact on small grids, and else an upper bound.
+        """Nats per unit of distance: exact on small grids, an upper bound on larger ones.
 
-        A grid whose cells are the reports is small up to 400 cells; where reports lie outside it
-        or cells are left out, up to 2^14 pairs of a report and a value.
+        If reports are exactly the cells of the grid, up to 400 cells are small. If reports lie
+        outside the grid or cells are left out, up to 2^14 pairs of a report and a value are.
         """
         return self._found
 
@@ -235,13 +236,16 @@ class Planar(Mechanism):
         return float(euclidean_distances(corners * 1.0).max())
 
     def epsilon_of_law(self) -> float:
-        """Found anew from all pairs of cells where the grid is large."""
+        """The epsilon that an audit states.
+
+        On a large grid it is computed anew from all pairs of cells.
+        """
         if self._is_exact:
             return self.epsilon
         return math.nextafter(self.law.epsilon_per_unit() / self._raster.side, math.inf)
 
     def parameters(self) -> dict[str, Any]:
-        """The table of probabilities, which other machines may round differently."""
+        """The table of probabilities, stored because other machines may round differently."""
         return {"table": self._table.tolist(), **self._options()}
 
     def _options(self) -> dict[str, Any]:
@@ -294,29 +298,32 @@ class Planar(Mechanism):
 class PlanarGeometric(Planar):
     """Planar geometric mechanism on a grid: metric privacy at Euclidean distance d.
 
-        Pr(z | x) = exp(-epsilon d(x, z)) / sum_z' exp(-epsilon d(x, z')),   z' in the infinite grid
+        Pr(cell z | value x) = exp(-epsilon d(x, z)) / sum_z' exp(-epsilon d(x, z'))
 
-    A cell that is no value is replaced by the nearest value: outside the grid, or left out of it.
-    Of several nearest values the first in index order counts.
+    The sum is over all cells z' of the infinite grid. A cell z that is outside the grid or left out
+    of it is replaced by the nearest value. Of several nearest values, the first in index order is
+    used.
 
     Args:
         domain: a Grid of at least 2 rows and 2 columns. Distances are in the unit of its ``side``.
         epsilon: nats per unit of distance.
-        truncated: whether reports are values. With False they are cells of the infinite grid, as
-            far as ``reach``: report row * (columns + 2 reach) + column, counted from the cell
-            ``reach`` rows and columns before the first. [P4 eq 27]
-        reach: how many rows and columns beyond the grid a displaced cell can lie; a cell further
-            out is replaced by the nearest within. None for a reach that noise exceeds with
-            probability below 2^-40; where reports are values, for at most the longer side of the
-            grid. It matters where reports are not simply all cells of the grid. Files and times
-            grow with (rows + 2 reach) (columns + 2 reach).
+        truncated: whether reports are values. With False they are cells of the infinite grid up to
+            ``reach`` rows and columns beyond the grid. The number of such a report is row *
+            (columns + 2 reach) + column. Row and column are counted from the first cell of this
+            larger rectangle. [P4 eq 27]
+        reach: the number of rows and columns beyond the grid where a displaced cell can lie. A cell
+            further out is replaced by the nearest cell within reach. It can only be set with
+            ``truncated=False`` or with cells left out. None for a reach that noise exceeds with
+            probability below 2^-40; if reports are values, at most the longer side of the grid.
+            Files and times grow with (rows + 2 reach) (columns + 2 reach).
 
     Raises:
-        ArgumentTypeError: another domain.
-        ArgumentError: a reach that is too large, or that does not matter.
-        BudgetError: fewer than 0.02 nats from cell to cell, more than 600 across the grid, or
-            noise that reaches too far. The message has the nearest epsilon that is possible, or
-            the largest reach.
+        ArgumentTypeError: ``domain`` is not a Grid.
+        ArgumentError: a reach that is too large, or a reach where reports are all cells of the
+            grid.
+        BudgetError: fewer than 0.02 nats from cell to cell, more than 600 across the grid, or noise
+            that reaches too far. The message states the nearest possible epsilon or the largest
+            reach.
 
     Source: [P4 app. B], [P4 sec IX-B], [P4 eq 27].
 
@@ -334,12 +341,13 @@ class PlanarGeometric(Planar):
 
 
 class PlanarLaplace(Planar):
-    """Planar Laplace mechanism on a grid: the nearest cell to a point with Laplace noise.
+    """Planar Laplace mechanism on a grid: reports the cell of a point with planar Laplace noise.
 
-        Pr(z | x) = integral over the cell of z of epsilon^2 / (2 pi) exp(-epsilon |u - x|) du
+        Pr(cell z | value x) = integral over cell z of epsilon^2 / (2 pi) exp(-epsilon |u - x|) du
 
-    The point is the centre of the cell x plus the noise. A cell that is no value is replaced by the
-    nearest value. The privacy is not quite tight: ``epsilon`` is the exact budget up to 400 cells.
+    The noisy point u is the centre of the cell x plus the noise. A cell that is no value is
+    replaced by the nearest value. The exact budget is a little below the argument epsilon. The
+    attribute ``epsilon`` states it for grids of up to 400 cells.
 
     Args:
         domain: a Grid of at least 2 rows and 2 columns. Distances are in the unit of its ``side``.
@@ -347,9 +355,11 @@ class PlanarLaplace(Planar):
         truncated, reach: as for :class:`PlanarGeometric`.
 
     Raises:
-        ArgumentTypeError: another domain.
-        ArgumentError: a reach that is too large, or that does not matter.
-        BudgetError: fewer than 0.02 nats from cell to cell, or more than 600 across the grid.
+        ArgumentTypeError: ``domain`` is not a Grid.
+        ArgumentError: a reach that is too large, or a reach where reports are all cells of the
+            grid.
+        BudgetError: fewer than 0.02 nats from cell to cell, more than 600 across the grid, or noise
+            that reaches too far.
 
     Source: Andres et al. (2013); METHODS 2.
 
@@ -402,9 +412,16 @@ def _middle(nats: float) -> float:
 
 
 def hull(points: np.ndarray) -> np.ndarray:
-    """The corners of the convex hull of points (m, 2), integers in lexicographic order.
+    """The corners of the convex hull of points.
 
-    Each half is found by leaving out the points at which it does not turn (Andrew 1979).
+    The upper and the lower half are built separately, without the points at which they do not turn
+    (Andrew 1979).
+
+    Args:
+        points: (m, 2) integers in lexicographic order.
+
+    Returns:
+        (k, 2), the k corners in order around the hull.
 
     >>> hull(np.array([[0, 0], [0, 2], [1, 1], [2, 0], [2, 2]])).tolist()
     [[0, 0], [2, 0], [2, 2], [0, 2]]
@@ -424,7 +441,15 @@ def hull(points: np.ndarray) -> np.ndarray:
 
 
 def multiplicities(height: int, width: int) -> np.ndarray:
-    """Return the number of sign combinations (R, C) of displacements (i, j) >= 0: 1, 2 or 4."""
+    """Return the number of displacements (+-i, +-j) for each pair (i, j), which is 1, 2 or 4.
+
+    Args:
+        height: R, the number of rows i = 0..R-1.
+        width: C, the number of columns j = 0..C-1.
+
+    Returns:
+        (R, C) integers.
+    """
     return (
         np.where(np.arange(height) > 0, 2, 1)[:, None]
         * np.where(np.arange(width) > 0, 2, 1)[None, :]

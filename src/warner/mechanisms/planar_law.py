@@ -27,13 +27,14 @@ _MOST_PAIRS = 2**14  # pairs of a report and a value up to which all are compare
 
 @dataclass(frozen=True, eq=False)
 class Displacements(Law):
-    """A cell (r, c) of a grid of R x C plus a displacement (i, j).
+    """A random displacement (i, j) of a cell of a grid with R rows and C columns.
 
-    Displacements that would leave the grid are shortened, row by row and column by column.
+    A displacement that would leave the grid is shortened, separately in rows and in columns.
 
     Attributes:
-        quadrant: (R, C) integers, the mass of the displacements +-i, +-j each. The last row and
-            column hold everything that goes further. The four quadrants sum to 2**(64 words).
+        quadrant: (R, C) integers. Entry (i, j) is the mass of each of the displacements (+-i, +-j).
+            The last row and column also hold the mass of all longer displacements. The whole
+            distribution sums to 2**(64 words).
         words: the number of 64-bit words of the denominator.
     """
 
@@ -42,11 +43,14 @@ class Displacements(Law):
 
     @classmethod
     def of(cls, shares: np.ndarray) -> Displacements:
-        """The law nearest to shares of displacements.
+        """The law with integer masses nearest to the given probabilities.
+
+        The smallest probability gets 64 binary digits. The mass of displacement (0, 0) is adjusted
+        so that the sum is exact.
 
         Args:
-            shares: (R, C), which sum to one over the four quadrants. The smallest share gets 64
-                binary digits, and displacement (0, 0) takes the rounding.
+            shares: (R, C) probabilities, entry (i, j) of each of the displacements (+-i, +-j). The
+                sum over all displacements is one.
         """
         words = math.ceil((64 - math.log2(shares.min())) / 64)
         total = 1 << 64 * words
@@ -62,7 +66,7 @@ class Displacements(Law):
 
     @property
     def is_small(self) -> bool:
-        """Whether cells are few enough to compare all pairs exactly."""
+        """Whether the grid has at most 400 cells, so that all pairs are compared exactly."""
         return self.quadrant.size <= _SMALL
 
     def whole(self) -> np.ndarray:
@@ -75,11 +79,11 @@ class Displacements(Law):
         return Edges.of(self.whole().ravel().tolist())
 
     def exact(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Four tables (R, C) of integer masses, for displacements by (i, j).
+        """Integer masses of displacements by exactly or by at least i rows and j columns.
 
         Returns:
-            The mass of exactly row i and column j; of at least i rows and column j; of row i and at
-            least j columns; and of at least both.
+            Four tables (R, C), for exactly i rows and j columns; at least i rows and exactly j
+            columns; exactly i rows and at least j columns; at least i rows and at least j columns.
         """
         q = self.quadrant
         rows = np.cumsum(q[::-1], axis=0)[::-1]
@@ -110,17 +114,21 @@ class Displacements(Law):
         return max(Fraction(row.max(), row.min()) for row in self._reports(*self.exact()))
 
     def steepest(self, within: int | None = None) -> float:
-        """Nats per cell of Euclidean distance, by double precision, rounded up.
+        """The largest log-likelihood ratio per cell of Euclidean distance, rounded up.
 
-        It is the maximum over all reports and pairs of cells. The law is even in rows and in
-        columns. So a report inside the grid has its worst pair of cells within one quadrant around
-        it, and the report next to a corner has the largest such quadrant. Reports of a side and of
-        a corner have separate tables. A displacement (k a, k b) is k times (a, b), whose slope
-        is at least as large, so only displacements without a common divisor are compared.
+        It is the maximum over all reports and pairs of cells, in double precision. The law is even
+        in rows and in columns. So a report inside the grid has its worst pair of cells within one
+        quadrant around it. The report next to a corner has the largest such quadrant. Reports on a
+        side and in a corner have separate tables. A displacement (k a, k b) is k times (a, b),
+        whose slope is at least as large. So only displacements without a common divisor are
+        compared.
 
         Args:
-            within: compare displacements of at most this many rows and columns; None compares all,
-                which bounds every pair.
+            within: compare two cells at most this many rows and columns apart; None compares all
+                pairs, so that the result is a bound for every pair.
+
+        Returns:
+            float: nats per side of a cell.
         """
         inner, along, across, corner = (np.log(part) for part in self.tables())
         # The last row and column hold tails, which only reports on that side of the grid have.
@@ -133,7 +141,7 @@ class Displacements(Law):
         return math.nextafter(max(0.0, worst), math.inf)
 
     def epsilon_per_unit(self) -> float:
-        """Nats per cell of distance: the maximum over reports and pairs of cells, rounded up."""
+        """Nats per side of a cell: the maximum over reports and pairs of cells, rounded up."""
         if not self.is_small:
             return self.steepest()
         height, width = self.quadrant.shape
@@ -145,12 +153,12 @@ class Displacements(Law):
 
 @dataclass(frozen=True, eq=False)
 class PlacedDisplacements(Displacements):
-    """Displacements on a rectangle of which some cells are values.
+    """Displacements on a rectangle in which only some cells are values.
 
     Attributes:
         places: (K,) the cells that are values.
-        reports: (R C,) the report 0..m-1 that stands for each cell of the rectangle.
-        n_reports: m.
+        reports: (R C,) the report 0..m-1 that is sent for each cell of the rectangle.
+        n_reports: m, the number of reports.
     """
 
     places: np.ndarray
@@ -165,7 +173,7 @@ class PlacedDisplacements(Displacements):
 
     @property
     def compares_reports(self) -> bool:
-        """Whether reports and values are few enough to compare all pairs exactly."""
+        """Whether there are at most 2^14 pairs of a report and a value; all are then compared."""
         return self.n_reports * len(self.places) <= _MOST_PAIRS
 
     def masses(self) -> np.ndarray:
@@ -185,16 +193,17 @@ class PlacedDisplacements(Displacements):
 
 
 def nearest_places(values: np.ndarray) -> np.ndarray:
-    """The nearest value of every cell, by Euclidean distance; of several the first in index order.
+    """The nearest value of every cell, by Euclidean distance.
 
-    In each column the nearest value above or below is found first, then the best column. All
-    distances are squares of integers, so ties are exact.
+    Of several nearest values, the first in index order is returned. In each column the nearest
+    value above or below is found first, then the best column. Squared distances are integers, so
+    ties are found exactly.
 
     Args:
-        values: (H, W) booleans, at least one of them true.
+        values: (H, W) booleans, which cells are values; at least one is True.
 
     Returns:
-        (H, W) row * W + column of the value.
+        (H, W) integers, row * W + column of the nearest value.
 
     >>> nearest_places(np.array([[True, False, False, True]])).tolist()
     [[0, 0, 3, 3]]

@@ -34,15 +34,17 @@ _LARGEST_ROWS = 2**22  # entries of the channel of all tuples of reports of one 
 class Repeated(Combined):
     """Several reports of one value by one person, independent given the value; budgets add.
 
-        Pr(y_1, .., y_t | x) = A_1[y_1, x] .. A_t[y_t, x]
+        Pr(reports y_1, .., y_t | value x) = A_1[y_1, x] .. A_t[y_t, x]
+
+    Here A_i[y, x] is the probability that the mechanism of report i sends y for the value x.
 
     Args:
         mechanism: one mechanism, or a list of mechanisms on one domain.
-        times: of one mechanism, how many reports; 10,000 at most in all.
+        times: t, for one mechanism; None for a list. A person sends at most 10,000 reports.
 
-    A tally keeps the distinct tuples of reports. The order of reports of equal mechanisms tells
-    nothing and is not kept. An estimate takes the reports of one person together, because they are
-    dependent.
+    A tally keeps the distinct tuples of reports. The order of reports of equal mechanisms carries
+    no information and is not kept. An estimate uses the reports of one person together, because
+    they depend on the same value.
 
     Raises:
         ArgumentError, ArgumentTypeError: no mechanism, or one that cannot be repeated.
@@ -120,9 +122,14 @@ class Repeated(Combined):
         return f"Repeated({shown})"
 
     def encode(self, values: Any) -> Any:
-        """Check answers; returns for each different mechanism the form that its sampler takes.
+        """Check answers and convert them to the forms that the samplers take.
 
-        Where all reports are of one mechanism, it is that one form.
+        Args:
+            values: n answers in the domain.
+
+        Returns:
+            A list of encoded answers, one entry for each different mechanism. With a single
+            mechanism, its encoded answers themselves.
         """
         values = list(values) if isinstance(values, Iterator) else values
         made = [part.encode(values) for part in self._distinct_parts()]
@@ -151,12 +158,12 @@ class Repeated(Combined):
         return out
 
     def channel(self) -> Channel:
-        """The channel of all tuples of reports in C order, where they are few.
+        """The channel of all tuples of reports, in C order.
 
         The channel of a tally, from :meth:`channel_for`, has only the tuples that occur.
 
         Raises:
-            ArgumentError: too many tuples.
+            ArgumentError: more than 2^22 pairs of a tuple and a value, or reports of bits.
         """
         if not self.schema.rows_are_reports or self.schema.rows * self.domain.size > _LARGEST_ROWS:
             raise ArgumentError(
@@ -203,8 +210,8 @@ class Repeated(Combined):
         """The channel whose rows are the given tuples of reports.
 
         Args:
-            rows: uint8 (m, bytes), the distinct tuples that occur, as in ``tally.rows``. A row of
-                the array has the bytes of all reports of one person.
+            rows: uint8 (m, bytes), the distinct tuples that occur, as in ``tally.rows``. Each row
+                of the array holds the bytes of all reports of one person.
 
         Returns:
             The channel (m, K). Its row i is proportional to Pr(tuple i | value).

@@ -25,7 +25,11 @@ from warner.reports.schema import BitVector
 
 
 def keep_probability(keep: str | float, epsilon: float) -> tuple[str | float, Decimal]:
-    """The probability t that a set bit is kept, from the argument ``keep``.
+    """The probability t that a bit of 1 stays 1, from the argument ``keep``.
+
+    Args:
+        keep: as for :class:`UnaryEncoding`.
+        epsilon: budget in nats.
 
     Returns:
         ``keep`` as headers write it, and t.
@@ -50,16 +54,21 @@ def keep_probability(keep: str | float, epsilon: float) -> tuple[str | float, De
 
 
 def bit_thresholds(keep: str | float, epsilon: float) -> tuple[str | float, int, int]:
-    """Thresholds over 2**64 of a one-hot bit vector.
+    """Integer thresholds over 2**64 for the bits of unary encoding.
+
+    A bit of 1 stays 1 with probability t, and a bit of 0 becomes 1 with probability q:
 
         q = t / ((1 - t) e + t),   e = exp(epsilon)
 
-    q follows from the t that is sampled, so only the rounding of q costs epsilon. q is rounded up,
-    towards t, which protects more.
+    t is rounded first, and q is computed from the rounded t. Then q is rounded up, towards t. So
+    the realised epsilon is at most the requested one.
+
+    Args:
+        keep: as for :class:`UnaryEncoding`.
+        epsilon: budget in nats.
 
     Returns:
-        ``keep`` as headers write it; the threshold of a set bit to stay 1; and the threshold of a
-        clear bit to become 1.
+        ``keep`` as headers write it, the threshold of t, and the threshold of q.
 
     Raises:
         BudgetError: an outcome that is too rare for 64 bits.
@@ -75,14 +84,14 @@ def bit_thresholds(keep: str | float, epsilon: float) -> tuple[str | float, int,
 class UnaryEncoding(BitMechanism):
     """Unary encoding (RAPPOR's basic form, SUE, OUE): K bits, one for each value.
 
-        Pr(bit j is 1 | x) = t if j = x, else q
+        Pr(bit j is 1 | value x) = t if j = x, else q
         q = t / ((1 - t) e + t),   e = exp(epsilon),   so that [t / q] [(1 - q) / (1 - t)] = e
 
     Args:
         domain: K values.
         epsilon: budget in nats.
-        keep: t. ``"symmetric"`` for e^(epsilon/2) / (e^(epsilon/2) + 1) (SUE, basic one-time
-            RAPPOR), ``"optimized"`` for 1/2 (OUE), or any number strictly between 0 and 1.
+        keep: t, a number strictly between 0 and 1. ``"symmetric"`` stands for t = e^(epsilon/2) /
+            (e^(epsilon/2) + 1) (SUE, basic one-time RAPPOR), and ``"optimized"`` for 1/2 (OUE).
 
     A report is K bits, packed 8 to a byte. Its tally is the K bit sums, or whole reports with
     ``keep_reports=True``.

@@ -74,14 +74,14 @@ class UtilityOptimized(Mechanism):
         sensitive: Sequence[Any],
         options: Mapping[str, Any],
     ) -> Self:
-        """The mechanism over values and placeholders, all placeholders sensitive.
+        """The mechanism over values and the placeholders of tags, which are all sensitive.
 
         Args:
             domain: the plain domain.
-            epsilon: nats.
-            tags: at least one.
+            epsilon: budget in nats.
+            tags: the names of the tags, at least one.
             sensitive: the values that are sensitive for everyone, if any.
-            options: further arguments of the constructor.
+            options: {name: value}, further arguments of the constructor.
 
         Source: [P2 sec 5.1].
         """
@@ -97,13 +97,14 @@ class UtilityOptimized(Mechanism):
 class UtilityOptimizedRR(UtilityOptimized):
     """Utility-optimised randomised response (uRR): k-RR among the sensitive values S.
 
-        x in S:      x with c1 = e / (|S| + e - 1), each other member of S with c2 = c1 / e
-        x not in S:  each member of S with c2, x itself with c3 = (e - 1) / (|S| + e - 1)
+        x in S:      Pr(report x) = c1 = e / (|S| + e - 1), Pr(each other member of S) = c2 = c1 / e
+        x not in S:  Pr(report x) = c3 = (e - 1) / (|S| + e - 1), Pr(each member of S) = c2
         e = exp(epsilon)
 
-    A report in S is protected: its probabilities under two values differ by at most the factor e.
-    Any other report names its value. Where all values are sensitive it is RandomizedResponse. On
-    two values, one of them sensitive, it is Mangat's response (1994).
+    Here x is the person's value, and |S| is the number of sensitive values. A report in S is
+    protected: its probabilities under two values differ by at most the factor e. Any other report
+    reveals its value. If all values are sensitive, the mechanism is RandomizedResponse. On two
+    values, one of them sensitive, it is Mangat's response (1994).
 
     Args:
         domain: K values.
@@ -194,21 +195,21 @@ class UtilityOptimizedRR(UtilityOptimized):
 class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
     """Utility-optimised RAPPOR (uRAP): K bits, of which only those of sensitive values S are noisy.
 
-        j in S:      Pr(bit j is 1 | x) = t if j = x, else d1 = t / ((1 - t) e + t),   e =
-            exp(epsilon)
-        j not in S:  Pr(bit j is 1 | x) = 1 - d2 if j = x, else 0,   d2 = ((1 - t) e + t) / e
+        j in S:      Pr(bit j is 1 | value x) = t if j = x, else d1
+        j not in S:  Pr(bit j is 1 | value x) = 1 - d2 if j = x, else 0
+        d1 = t / ((1 - t) e + t),   d2 = ((1 - t) e + t) / e,   e = exp(epsilon)
 
-    A report without a bit outside S is protected; any other report names its value. Where all
-    values are sensitive it is UnaryEncoding.
+    A report is protected if all its bits of 1 are in S. Any other report reveals its value. If all
+    values are sensitive, the mechanism is UnaryEncoding.
 
     Args:
         domain: K values.
         epsilon: budget in nats, of the sensitive values.
         sensitive: the values to protect, at least one.
-        keep: t. ``"symmetric"`` for e^(epsilon/2) / (e^(epsilon/2) + 1), ``"optimized"`` for 1/2,
-            ``"best"`` for the least worst-case l1 loss (to a thousandth, see
-            :func:`warner.mechanisms.best_keep.best_keep`), or a number in (0, 1). Headers hold the
-            number that ``"best"`` stands for.
+        keep: t, a number in (0, 1). ``"symmetric"`` stands for e^(epsilon/2) / (e^(epsilon/2) + 1),
+            and ``"optimized"`` for 1/2. ``"best"`` stands for the t with the least worst-case l1
+            loss, to a thousandth; see :func:`warner.mechanisms.best_keep.best_keep`. Headers hold
+            this number.
 
     A report is K bits, packed 8 to a byte. Its tally is the K bit sums, or whole reports with
     ``keep_reports=True``.
@@ -273,7 +274,10 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
         return {"sensitive": self.sensitive, "keep": self.keep}
 
     def options(self) -> dict[str, Any]:
-        """``keep`` as asked for: the best number depends on how many values are sensitive."""
+        """The argument ``keep`` as it was given, such as "best".
+
+        The number that "best" stands for depends on how many values are sensitive.
+        """
         return {"keep": self._asked_keep}
 
     def thresholds(self) -> dict[str, str]:
@@ -324,10 +328,17 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
         return SupportChannel(self.domain.size, q, gap)
 
     def report_channel(self, rows: np.ndarray) -> SupportRows:
-        """The channel of single reports given as packed bits (m, bytes) (METHODS 1).
+        """The channel whose rows are the given reports (METHODS 1).
 
-        Row y is 1 + (e - 1) b_y with b_y the sensitive bits of a protected report. Of another
-        report it is the bit that names a value.
+        For a protected report y, row y is 1 + (e - 1) b_y. Here b_y are the sensitive bits of the
+        report, and e is the law's exact likelihood ratio. For any other report, only the value that
+        it reveals has an entry above 0.
+
+        Args:
+            rows: uint8 (m, bytes), the distinct reports as packed bits, 8 to a byte.
+
+        Returns:
+            The channel (m, K). Its row y is proportional to Pr(report y | value).
         """
         self.schema.check({"bits": rows})
         inside, outside = self._masks()
@@ -373,9 +384,9 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
         return (1 << members) * (1 + self.domain.size - members)
 
     def outputs(self) -> Mapping[str, np.ndarray]:
-        """All reports that can occur: any bits of S, and at most one other bit.
+        """All possible reports: any sensitive bits, and at most one other bit.
 
-        [P2] also writes strings that cannot occur.
+        [P2] also lists strings of bits that cannot occur.
         """
         return {"bits": np.packbits(self._patterns(), axis=1)}
 

@@ -1,4 +1,4 @@
-"""How guarantees add up: of several reports of one value, or of several attributes."""
+"""The guarantee of several reports together, of one value or of several attributes."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
     The sum is rounded up, so it is never below the exact sum. The kind of the result:
 
     - LDP alone gives LDP.
-    - ULDP of the same sensitive values gives ULDP [P2 prop 1]. LDP beside it keeps it [P2 prop 3].
-      The protected tuples are those whose utility-optimised parts are all protected.
-    - With OSLDP among them the result is OSLDP, because ULDP and LDP imply it [P2 prop 12].
-    - MetricLDP alone adds per unit of distance. Beside others it counts as the LDP between its two
-      most distant values.
-    - With ApproximateLDP among them epsilons and deltas add.
+    - ULDP with the same sensitive values gives ULDP [P2 prop 1], also together with LDP [P2 prop
+      3]. A tuple of reports is protected if all its utility-optimised reports are protected.
+    - If one guarantee is OSLDP, the result is OSLDP, because ULDP and LDP imply it [P2 prop 12].
+    - MetricLDP alone adds per unit of distance. Together with another kind it counts as LDP, at its
+      epsilon between the two most distant values.
+    - If one guarantee is ApproximateLDP, epsilons and deltas add.
 
     Args:
         guarantees: at least one.
@@ -42,8 +42,8 @@ def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
         Guarantee: of all reports together.
 
     Raises:
-        MismatchError: guarantees of different sensitive values, or ApproximateLDP beside ULDP or
-            OSLDP, to which no proposition applies.
+        MismatchError: guarantees with different sensitive values, or ApproximateLDP together with
+            ULDP or OSLDP, to which no proposition applies.
         ArgumentTypeError, EmptyError: not guarantees, or none.
 
     >>> compose([LDP(0.5), LDP(1.0)])
@@ -81,18 +81,21 @@ def _of_any_values(parts: list[Guarantee]) -> Guarantee:
 
 
 def side_by_side(guarantees: Mapping[str, Guarantee]) -> Guarantee:
-    """The guarantee of one report of each of several attributes: epsilons add.
+    """The guarantee of several attributes with one report each: epsilons add.
 
-    It holds for any two people, who may differ in every attribute. Where some attributes protect
-    only some values, the result is one-sided: a person is protected at the sum of the epsilons who
-    has a sensitive value in each of those attributes. ``sensitive`` then holds (attribute, value)
-    pairs.
+    It holds for any two people, who may differ in every attribute. If some attributes protect only
+    their sensitive values, the result is one-sided (OSLDP). It protects a person who has a
+    sensitive value in each of these attributes, at the sum of the epsilons. ``sensitive`` then
+    holds (attribute, value) pairs.
 
     Args:
         guarantees: {attribute: its guarantee}.
 
+    Returns:
+        Guarantee: of all attributes together.
+
     Raises:
-        MismatchError: ApproximateLDP beside ULDP or OSLDP.
+        MismatchError: ApproximateLDP together with ULDP or OSLDP.
 
     >>> side_by_side({"sex": LDP(0.5), "age": MetricLDP(0.5, 2.0)})
     LDP(epsilon=1.5)

@@ -1,7 +1,7 @@
-"""Privacy guarantees as frozen facts, which examine tables of probabilities.
+"""Privacy guarantees as immutable objects, which can check a table of probabilities.
 
-A guarantee answers for itself. Other rooms ask it for ``delta``, ``sensitive``, ``diameter`` or
-``total`` and never for its class. How guarantees add up is in :mod:`warner.privacy.composition`.
+Other modules read the attributes ``delta``, ``sensitive``, ``diameter`` and ``total`` of a
+guarantee, and never test its class. :mod:`warner.privacy.composition` combines guarantees.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from warner.privacy.sensitive_values import sensitive_mask
 
 
 class Finding(NamedTuple):
-    """How a table of probabilities compares with a guarantee.
+    """The result of comparing a table of probabilities with a guarantee.
 
     Attributes:
-        epsilon: the smallest epsilon, nats, at which the table keeps a guarantee of this kind.
+        epsilon: the smallest epsilon in nats at which the table keeps a guarantee of this kind.
         violation: how the guarantee is broken, in words; None where it holds.
-        delta: of approximate privacy, the least delta at the guarantee's epsilon; else None.
+        delta: with approximate privacy, the least delta at the guarantee's epsilon; else None.
     """
 
     epsilon: float
@@ -55,8 +55,8 @@ class Guarantee(ABC):
     """A privacy guarantee of one report. Abstract; frozen.
 
     Attributes:
-        epsilon: nats; per unit of distance where privacy is metric.
-        delta: of approximate privacy; None where the guarantee holds for every report.
+        epsilon: nats; with metric privacy, nats per unit of distance.
+        delta: with approximate privacy, the delta in [0, 1]; else None.
         sensitive: the values that are protected; None where all are.
         diameter: the largest distance between two values where privacy is metric; else None.
     """
@@ -79,7 +79,7 @@ class Guarantee(ABC):
 
     @property
     def total(self) -> float:
-        """Nats between the two values that differ most."""
+        """The epsilon in nats that bounds any two values, also the most distant ones."""
         return self.epsilon
 
     def between_any_values(self) -> Guarantee:
@@ -91,7 +91,7 @@ class Guarantee(ABC):
 
         Args:
             epsilon: nats between two values that are ``distance`` apart.
-            distance: needed where privacy is metric, ignored elsewhere.
+            distance: needed with metric privacy, in the unit of distances; ignored otherwise.
         """
         return replace(self, epsilon=epsilon)  # type: ignore[type-var]
 
@@ -103,15 +103,22 @@ class Guarantee(ABC):
             table: (m, K), Pr(report y | value x) as Fractions.
             domain: the K values.
 
+        Returns:
+            Finding: the smallest epsilon of the table, and whether the guarantee holds.
+
         Raises:
-            ArgumentError: a guarantee about values that the domain does not have, or about
-                distances where values have no coordinates.
+            ArgumentError: the guarantee names values that the domain does not have, or it is metric
+                and the values have no coordinates.
         """
 
 
 @dataclass(frozen=True)
 class LDP(Guarantee):
-    """Local differential privacy: A[y, x] <= exp(epsilon) A[y, x'] for all reports y, values x, x'.
+    """Local differential privacy (LDP): no report tells two values apart by more than epsilon.
+
+        A[y, x] <= exp(epsilon) A[y, x']   for every report y and all values x, x'
+
+    Here A[y, x] = Pr(report y | value x).
 
     Args:
         epsilon: nats; infinity means no protection.
@@ -150,9 +157,12 @@ class LDP(Guarantee):
 class ULDP(Guarantee):
     """Utility-optimised local differential privacy: protection of the sensitive values only.
 
-    An unprotected report comes from one non-sensitive value alone, which it reveals. A protected
-    report has A[y, x] <= exp(epsilon) A[y, x'] for all values x, x'. So a sensitive value is as
-    well hidden as under LDP.
+    An unprotected report y can come from one non-sensitive value alone, which it reveals. A
+    protected report y satisfies
+
+        A[y, x] <= exp(epsilon) A[y, x']   for all values x, x'
+
+    Here A[y, x] = Pr(report y | value x). So a sensitive value is as well hidden as under LDP.
 
     Args:
         epsilon: nats.
@@ -196,10 +206,12 @@ class ULDP(Guarantee):
 
 @dataclass(frozen=True)
 class OSLDP(Guarantee):
-    """One-sided local differential privacy: A[y, x] <= exp(epsilon) A[y, x'] for sensitive x only.
+    """One-sided local differential privacy: no report is strong evidence for a sensitive value.
 
-    The bound holds for every report y and every value x'. A report may be much likelier under a
-    non-sensitive value: it then rules the sensitive values out.
+        A[y, x] <= exp(epsilon) A[y, x']   for every report y, sensitive value x and value x'
+
+    Here A[y, x] = Pr(report y | value x). A report may be much likelier under a non-sensitive
+    value. It then rules the sensitive values out.
 
     Args:
         epsilon: nats.
@@ -236,7 +248,8 @@ class MetricLDP(Guarantee):
 
         A[y, x] <= exp(epsilon d(x, x')) A[y, x']   for every report y and all values x, x'
 
-    Values close to each other are hard to distinguish; values far from each other need not be.
+    Here A[y, x] = Pr(report y | value x), and d is the Euclidean distance of values. Values close
+    to each other are hard to distinguish. Distant values may be easy to distinguish.
 
     Args:
         epsilon: nats per unit of distance.
@@ -291,7 +304,12 @@ class MetricLDP(Guarantee):
     def at(cls, epsilon: float, distance: float, diameter: float) -> Self:
         """The guarantee of ``epsilon`` nats between two values that are ``distance`` apart.
 
-        Its epsilon per unit is epsilon / distance, rounded up.
+        Its epsilon per unit of distance is epsilon / distance, rounded up.
+
+        Args:
+            epsilon: nats between two values at ``distance``.
+            distance: the distance of these two values.
+            diameter: the largest distance between two values, in the same unit.
 
         >>> MetricLDP.at(1.0, 0.25, 3.0).epsilon, MetricLDP.at(1.0, 0.25, 3.0).total
         (4.0, 12.0)
@@ -329,9 +347,10 @@ class MetricLDP(Guarantee):
 class ApproximateLDP(Guarantee):
     """Approximate local differential privacy: (epsilon, delta)-LDP.
 
-        Pr(y in Y | x) <= exp(epsilon) Pr(y in Y | x') + delta   for every set Y and all x, x'
+        Pr(y in Y | x) <= exp(epsilon) Pr(y in Y | x') + delta
 
-    Neither number means anything without the other.
+    This holds for every set Y of reports and all values x, x'. Epsilon and delta only have a
+    meaning together.
 
     Args:
         epsilon: nats.

@@ -1,7 +1,7 @@
 """Likelihood ratios of reports under two values, from a table of probabilities.
 
 A table A has shape (m, K): ``A[y, x] = Pr(report y | value x)``, as Fractions or as integers over
-one denominator. No function here samples, and none knows a mechanism.
+one denominator. The functions here depend on the table alone and not on a mechanism.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class WorstRatio(NamedTuple):
 
     Attributes:
         ratio: A[report, likely] / A[report, unlikely], or INFINITE.
-        report: the row.
-        likely: the value under which the report is likeliest.
-        unlikely: the value under which it is least likely.
+        report: the row number of the report.
+        likely: the index of the value under which the report is likeliest.
+        unlikely: the index of the value under which it is least likely.
     """
 
     ratio: Fraction
@@ -43,9 +43,9 @@ class WorstSlope(NamedTuple):
 
     Attributes:
         epsilon: nats per unit of distance, or infinity.
-        report: the row.
-        likely: the value under which the report is likelier.
-        unlikely: the value under which it is less likely.
+        report: the row number of the report.
+        likely: the index of the value under which the report is likelier.
+        unlikely: the index of the value under which it is less likely.
     """
 
     epsilon: float
@@ -70,7 +70,7 @@ def epsilon_of(ratio: Fraction) -> float:
 
 
 def worst_ratio(table: np.ndarray, likely: np.ndarray | None = None) -> Fraction:
-    """The largest ratio within a row: max over y, x, x' of A[y, x] / A[y, x'].
+    """The largest likelihood ratio of a report: max over y, x, x' of A[y, x] / A[y, x'].
 
     Args:
         table: (m, K) exact probabilities.
@@ -112,17 +112,20 @@ def worst_pair(table: np.ndarray, likely: np.ndarray | None = None) -> WorstRati
 
 
 def worst_slope(table: np.ndarray, distances: np.ndarray) -> WorstSlope:
-    """The smallest epsilon with A[y, x] <= exp(epsilon d(x, x')) A[y, x'] for all y, x, x'.
+    """The smallest epsilon per unit of distance that a table keeps.
 
-    Logarithms have double precision. The result is moved up by their error, and once more to the
-    next float.
+        A[y, x] <= exp(epsilon d(x, x')) A[y, x']   for all reports y and values x, x'
+
+    Logarithms are computed in double precision. The result is raised by a bound of their error, and
+    then to the next float.
 
     Args:
         table: (m, K) exact probabilities.
-        distances: (K, K), in the unit that epsilon is per.
+        distances: (K, K) the distances d of values. Epsilon is per unit of these.
 
     Returns:
-        WorstSlope: epsilon is infinite where a value rules a report out that another can make.
+        WorstSlope: epsilon is infinite if a report is possible under one value and impossible under
+            another.
     """
     possible = table != 0
     ruled_out = possible.any(axis=1) & ~possible.all(axis=1)
@@ -134,11 +137,14 @@ def worst_slope(table: np.ndarray, distances: np.ndarray) -> WorstSlope:
 
 
 def worst_slope_of_logs(logs: np.ndarray, distances: np.ndarray) -> WorstSlope:
-    """:func:`worst_slope` from the logarithms of probabilities, to double precision.
+    """The same as :func:`worst_slope`, from the logarithms of probabilities.
 
     Args:
         logs: (m, K) natural logarithms.
         distances: (K, K); pairs at distance 0 are not compared.
+
+    Returns:
+        WorstSlope: to double precision.
     """
     distances = np.where(distances > 0, distances, np.inf)
     worst, where = -math.inf, (0, 0, 0)
@@ -156,7 +162,9 @@ def slope_exceeds(epsilon: float, bound: float) -> bool:
 
 
 def hockey_stick(table: np.ndarray, epsilon: float) -> float:
-    """The least delta at an epsilon: max over x, x' of sum_y max(0, A[y, x] - e^epsilon A[y, x']).
+    """The least delta of a table at an epsilon, which is its hockey-stick divergence.
+
+        max over values x, x' of sum_y max(0, A[y, x] - exp(epsilon) A[y, x'])
 
     Args:
         table: (m, K) exact probabilities.
@@ -178,7 +186,13 @@ def hockey_stick(table: np.ndarray, epsilon: float) -> float:
 
 
 def euclidean_distances(points: np.ndarray) -> np.ndarray:
-    """Distances (K, K) of points (K, d).
+    """The Euclidean distances of points.
+
+    Args:
+        points: (K, d) coordinates.
+
+    Returns:
+        (K, K) distances.
 
     >>> euclidean_distances(np.array([[0.0, 0.0], [3.0, 4.0]])).tolist()
     [[0.0, 5.0], [5.0, 0.0]]
@@ -188,7 +202,10 @@ def euclidean_distances(points: np.ndarray) -> np.ndarray:
 
 
 def common_denominator(table: np.ndarray) -> tuple[np.ndarray, int]:
-    """Exact probabilities as integers over one denominator: integers add and compare fast.
+    """Exact probabilities as integers over one denominator, which add and compare faster.
+
+    Args:
+        table: an object array of Fractions, of any shape.
 
     Returns:
         The numerators, an object array of the same shape, and the denominator.
@@ -216,7 +233,7 @@ def fractions(masses: np.ndarray, total: int) -> np.ndarray:
 
 
 def image(table: np.ndarray, sensitive: np.ndarray) -> np.ndarray:
-    """The reports that some sensitive value can make.
+    """Which reports are possible under some sensitive value.
 
     Args:
         table: (m, K) probabilities.
@@ -234,16 +251,17 @@ def ambiguous_report(
     protected: np.ndarray,
     names: list[str] | None = None,
 ) -> str | None:
-    """The first unprotected report that does not name one non-sensitive value [P2 eq 4].
+    """The first unprotected report that does not reveal one non-sensitive value [P2 eq 4].
 
     Args:
         table: (m, K) probabilities.
         sensitive: (K,) booleans.
         protected: (m,) booleans.
-        names: (K,) how the message calls the values; their indices if None.
+        names: (K,) the names of the values in the message; None for their indices.
 
     Returns:
-        The violation in words, or None where every unprotected report names one such value.
+        The violation in words. None if every unprotected report comes from one non-sensitive value
+        alone.
     """
     names = [f"number {x}" for x in range(table.shape[1])] if names is None else names
     for y in np.flatnonzero(~protected):

@@ -1,4 +1,4 @@
-"""Post-processing of utility-optimised reports, by matrices [P2 props 2, 13]."""
+"""Post-processing of utility-optimised reports, given as matrices [P2 props 2, 13]."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from warner.privacy.likelihood_ratios import ambiguous_report, image
 def preserves_data_types(
     matrix: ArrayLike, protected: ArrayLike, protected_after: ArrayLike
 ) -> bool:
-    """Whether post-processing keeps protected reports protected and invertible ones invertible.
+    """Whether post-processing keeps protected reports protected and unprotected ones unprotected.
+
+    An unprotected ("invertible") report reveals its value, and its results must do so too.
 
     Args:
         matrix: (m', m), matrix[z, y] = Pr(z | y), columns sum to one.
@@ -56,18 +58,18 @@ def post_process(
     """The channel of post-processed reports, which keeps its ULDP guarantee [P2 prop 2].
 
     Args:
-        matrix: (m', m) the post-processing, Pr(z | y).
-        channel: (m, K) a channel whose reports outside the image of the sensitive values each name
-            one value.
-        sensitive: (K,) booleans.
-        protected_after: (m',) booleans, which results are protected.
+        matrix: (m', m), the probability Pr(z | y) that report y becomes result z.
+        channel: (m, K), Pr(y | x). A report that is impossible under every sensitive value must
+            come from one value alone.
+        sensitive: (K,) booleans, which values are sensitive.
+        protected_after: (m',) booleans, which results z are protected.
 
     Returns:
         (m', K), matrix @ channel.
 
     Raises:
-        ArgumentError: a channel that is not utility-optimised, or data types that are not
-            preserved. The proposition does not apply then.
+        ArgumentError: the channel is not utility-optimised, or ``matrix`` does not pass
+            :func:`preserves_data_types`. The proposition does not apply then.
 
     >>> mangat = np.array([[1.0, 0.4], [0.0, 0.6]])
     >>> post_process(np.eye(2)[::-1], mangat, [True, False], [False, True]).tolist()
@@ -104,7 +106,7 @@ def decompose(
 
         channel = post @ uldp
 
-    So OSLDP reports tell nothing that ULDP reports at the same epsilon do not tell.
+    So OSLDP reports carry no information that ULDP reports at the same epsilon lack.
 
     Args:
         channel: (m, K), columns sum to one, OSLDP for the sensitive values at some epsilon.

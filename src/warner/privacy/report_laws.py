@@ -1,8 +1,8 @@
 """Exact distributions of reports, as ratios of integers: epsilon is computed from them.
 
-A law answers one question without floating point: how much likelier can a report be under one
-value than under another? :meth:`Law.ratio` is that number, and epsilon is its logarithm. A law that
-belongs to one mechanism stands beside that mechanism.
+:meth:`Law.ratio` is the largest factor by which a report can be likelier under one value than under
+another. It is exact, and epsilon is its logarithm. A law that only one mechanism uses is in the
+module of that mechanism.
 """
 
 from __future__ import annotations
@@ -38,23 +38,26 @@ class Law(ABC):
 
     @abstractmethod
     def ratio(self) -> Fraction:
-        """The largest Pr(y | x) / Pr(y | x') over reports y and values x, x', or INFINITE."""
+        """The largest ratio Pr(y | x) / Pr(y | x') over reports y and values x, x', or INFINITE."""
 
     def worst_epsilon(self) -> float:
-        """Nats between any two values: the logarithm of :meth:`ratio`, rounded up."""
+        """The epsilon in nats: the logarithm of :meth:`ratio`, rounded up."""
         return epsilon_of(self.ratio())
 
 
 class UnsupportedLikelihood(ABC):
-    """A law of bits that also gives log Pr(report | a value that the report does not support)."""
+    """A law of bits that also states the likelihood of a value that a report does not support."""
 
     @abstractmethod
     def log_unsupported(self, ones: np.ndarray, size: int) -> np.ndarray:
-        """log Pr(report | a value whose bit is 0 in it), (m,).
+        """The log-likelihood of a value whose bit is 0 in the report.
 
         Args:
-            ones: (m,) the number of bits that are set in each report.
+            ones: (m,) the number of bits that are 1 in each report.
             size: K, the number of bits of a report.
+
+        Returns:
+            (m,) natural logarithms of Pr(report | value).
         """
 
 
@@ -63,8 +66,9 @@ class TwoLevel(Law, UnsupportedLikelihood):
     """A report has probability ``high`` under the values it supports, ``low`` under the others.
 
     Attributes:
-        high, low: the probabilities, up to a common factor.
-        log_scale: the logarithm of that factor; 0 where they are probabilities.
+        high, low: the probabilities divided by a common factor.
+        log_scale: the natural logarithm of this factor; 0 if ``high`` and ``low`` are
+            probabilities.
 
     >>> TwoLevel(Fraction(3, 4), Fraction(1, 4)).ratio()
     Fraction(3, 1)
@@ -79,10 +83,13 @@ class TwoLevel(Law, UnsupportedLikelihood):
         return "exact odds of the law"
 
     def table(self, supported: np.ndarray) -> np.ndarray:
-        """Exact probabilities, (m, K) Fractions.
+        """The exact probabilities of reports under all values.
 
         Args:
-            supported: (m, K) booleans, which report supports which value.
+            supported: (m, K) booleans, whether report y supports value x.
+
+        Returns:
+            (m, K) object array of Fractions.
         """
         out = np.full(supported.shape, self.low, dtype=object)
         out[supported] = self.high
@@ -100,11 +107,13 @@ class TwoLevel(Law, UnsupportedLikelihood):
 
 @dataclass(frozen=True)
 class OneHotBits(Law, UnsupportedLikelihood):
-    """K independent bits: Pr(bit j is 1 | x) = keep / 2**64 if j = x, else raised / 2**64.
+    """K independent bits, one for each value, where the bit of the true value is 1 more often.
+
+        Pr(bit j is 1 | value x) = keep / 2**64 if j = x, else raised / 2**64
 
     Attributes:
-        keep: threshold over 2**64 of the value's bit.
-        raised: threshold over 2**64 of every other bit.
+        keep: 2**64 times the probability that the value's bit is 1.
+        raised: 2**64 times the probability that any other bit is 1.
     """
 
     keep: int
@@ -121,7 +130,10 @@ class OneHotBits(Law, UnsupportedLikelihood):
         return np.asarray(ones * raised + (size - 1 - ones) * clear + lost, dtype=np.float64)
 
     def ratio(self) -> Fraction:
-        """Values x and x' differ in two bits: the worst report takes the worst outcome of each."""
+        """The largest likelihood ratio, which multiplies the worst outcomes of two bits.
+
+        The laws of two values x and x' differ only in the bits x and x'.
+        """
         true_bit = (ONE - self.keep, self.keep)
         other_bit = (ONE - self.raised, self.raised)
         total = Fraction(1)
@@ -134,15 +146,16 @@ class OneHotBits(Law, UnsupportedLikelihood):
 
 @dataclass(frozen=True)
 class GuardedBits(Law):
-    """Bits of sensitive values as :class:`OneHotBits`; another bit is set by its value alone.
+    """Bits of which only the bits of sensitive values are noisy under other values. [P2 def 5]
 
-    A non-sensitive value loses its bit with probability dropped / 2**64. Its report is then
-    protected. [P2 def 5]
+    The bits of sensitive values follow :class:`OneHotBits`. The bit of a non-sensitive value can
+    only be 1 under that value. Even then it is 0 with probability dropped / 2**64, and the report
+    is protected.
 
     Attributes:
-        keep: threshold over 2**64 of a sensitive value's bit, under that value.
-        raised: threshold over 2**64 of a sensitive value's bit, under another value.
-        dropped: threshold over 2**64 at which a non-sensitive value loses its bit.
+        keep: 2**64 times the probability of 1 in a sensitive value's bit, under that value.
+        raised: 2**64 times the probability of 1 in a sensitive value's bit, under another value.
+        dropped: 2**64 times the probability of 0 in a non-sensitive value's bit, under that value.
         sensitive: the number of sensitive values.
         others: the number of other values.
     """
@@ -158,7 +171,10 @@ class GuardedBits(Law):
         return "bit by bit, exactly"
 
     def ratio(self) -> Fraction:
-        """Over protected reports: of two sensitive values, and of a sensitive and another value."""
+        """The largest likelihood ratio of protected reports.
+
+        It compares two sensitive values, and a sensitive value with another value.
+        """
         total = OneHotBits(self.keep, self.raised).ratio() if self.sensitive > 1 else Fraction(1)
         if not self.others or total == INFINITE:
             return total
@@ -174,10 +190,10 @@ class GuardedBits(Law):
 
 @dataclass(frozen=True, eq=False)
 class Table(Law):
-    """Report y has probability numerators[y, x] / 2**64 under value x.
+    """A table of exact probabilities: Pr(report y | value x) = numerators[y, x] / 2**64.
 
-    With ``sensitive`` values the ratio is that of ULDP where the table allows it, else that of
-    OSLDP [P2 defs 2, 6].
+    With ``sensitive`` values, :meth:`ratio` is the ratio of ULDP if every unprotected report names
+    one value. Otherwise it is the ratio of OSLDP [P2 defs 2, 6].
 
     Attributes:
         numerators: (m, K) object array of Python integers.
@@ -200,7 +216,7 @@ class Table(Law):
 
     @cached_property
     def unprotected_are_unique(self) -> bool:
-        """Whether every unprotected report names one non-sensitive value, as ULDP asks."""
+        """Whether every unprotected report comes from one value alone, as ULDP requires."""
         return (
             self.sensitive is None
             or ambiguous_report(self.numerators, self.sensitive, self.protected) is None
@@ -214,10 +230,12 @@ class Table(Law):
 
 @dataclass(frozen=True)
 class Steps(Law):
-    """Whole numbers plus noise, Pr(noise = d) proportional to (decay / 2**64)**|d|.
+    """Integers plus two-sided geometric noise.
+
+        Pr(noise = d) is proportional to (decay / 2**64)**|d|
 
     Attributes:
-        decay: over 2**64, the factor by which probability falls with each step.
+        decay: 2**64 times the factor by which the probability falls with each step.
         most: the number of steps between the two most distant values.
     """
 
@@ -241,7 +259,9 @@ class Steps(Law):
 
 @dataclass(frozen=True, eq=False)
 class Independent(Law):
-    """Several independent reports, of one value or of one attribute each: ratios multiply.
+    """Several independent reports, whose likelihood ratios multiply.
+
+    They are of one value, or each is of another attribute.
 
     >>> Independent((TwoLevel(Fraction(3, 4), Fraction(1, 4)),) * 2).ratio()
     Fraction(9, 1)

@@ -14,14 +14,14 @@ from warner.domains import Domain
 def sensitive_mask(domain: Domain, sensitive: Any) -> np.ndarray:
     """Which values of a domain are sensitive, from a checked list of them.
 
-    Sensitive values are parameters that everybody knows, so messages may name them.
+    Sensitive values are public parameters, so error messages may name them.
 
     Args:
         domain: K values.
         sensitive: a list or an array of distinct values of the domain, at least one.
 
     Returns:
-        (K,) booleans.
+        (K,) booleans, True for a sensitive value.
 
     Raises:
         ArgumentTypeError: not a list.

@@ -1,1 +1,1 @@
-"""Reports and tallies: the columns that leave the device, and the counts that are kept."""
+"""Reports, which are the columns that leave the device, and tallies, which are their counts."""

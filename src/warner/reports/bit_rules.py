@@ -10,12 +10,12 @@ import numpy as np
 
 @dataclass(frozen=True)
 class BitRule:
-    """A report of packed bits sets ``least`` to ``most`` of the bits under a mask.
+    """A rule of packed bits: between ``least`` and ``most`` of the bits under a mask are 1.
 
     Attributes:
         mask: one byte per byte of a report.
-        least: how many bits must be set, at least.
-        most: how many bits may be set, at most.
+        least: the least number of bits under the mask that are 1.
+        most: the greatest number of bits under the mask that are 1.
         text: the rule in words, for messages.
 
     >>> rule = BitRule(bytes([0b1000, 0b11]), 0, 1, "at most one bit may be set")
@@ -37,10 +37,10 @@ class BitRule:
         """Which reports break the rule.
 
         Args:
-            packed: uint8 (n, bytes).
+            packed: uint8 (n, bytes), n reports as packed bits.
 
         Returns:
-            bool (n,).
+            bool (n,), True for a report that breaks the rule.
         """
         first, last = min(self.masks), max(self.masks)
         some, mask = packed[:, first : last + 1], self.mask[first : last + 1]
@@ -51,7 +51,7 @@ class BitRule:
 
     @cached_property
     def broken_bytes(self) -> np.ndarray:
-        """Which values 0..255 of the only byte under the mask break the rule, bool (256,)."""
+        """bool (256,): which values of a byte break the rule, if the mask covers only one byte."""
         (mask,) = self.masks.values()
         ones = np.bitwise_count(np.arange(256, dtype=np.uint8) & np.uint8(mask))
         return np.asarray((ones < self.least) | (ones > self.most))

@@ -1,10 +1,10 @@
 """Marginal tables: the contingency tables of every subset of w attributes, as one array.
 
-A table has one axis per attribute, as long as the attribute's channel has rows. A report that is a
-row of its channel counts in it once. A report of K bits counts in K of 2 K rows (bit set, bit not
-set), so a table of two such attributes holds the (2 K_1, 2 K_2) co-occurrences of their bits.
-Tables stand one after the other, in the order of itertools.combinations. All counts are integers
-that add up over batches of reports.
+A table has one axis per attribute, whose length is the number of rows of the attribute's channel. A
+report that is a row of its channel counts once. A report of K bits counts in K of 2 K rows, "bit j
+is 1" or "bit j is 0" for each j. So a table of two such attributes holds the (2 K_1, 2 K_2)
+co-occurrences of their bits. The tables follow each other in the order of itertools.combinations.
+All counts are integers that add up over batches of reports.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ _INDICATORS = 2**28  # bytes of indicators that are held at a time
 
 
 def n_cells(parts: Mapping[str, ReportSchema], ways: int) -> int:
-    """How many counts the tables of all subsets of ``ways`` attributes have.
+    """The number of counts in the tables of all subsets of ``ways`` attributes.
 
-    This is the elementary symmetric polynomial of degree ``ways`` of the numbers of rows.
+    This is the elementary symmetric polynomial of degree ``ways`` of the attributes' numbers of
+    rows.
 
     Args:
         parts: {attribute: schema of its reports}.
-        ways: how many attributes a table has.
+        ways: the number of attributes in each table.
 
     >>> from warner.reports.schema import IntegerColumns
     >>> parts = {name: IntegerColumns(("report",), (rows,)) for name, rows in zip("abc", (2, 3, 4))}
@@ -48,14 +49,17 @@ def n_cells(parts: Mapping[str, ReportSchema], ways: int) -> int:
 
 
 def affordable_ways(parts: Mapping[str, ReportSchema], ways: int | None) -> int:
-    """How many attributes a table has: ``ways``, or all of them for None.
+    """Check the number of attributes in each table, and replace None by the number of all.
 
     Args:
         parts: {attribute: schema of its reports}.
-        ways: how many attributes are asked for together; None for all.
+        ways: the requested number of attributes in each table; None for all.
+
+    Returns:
+        The number of attributes in each table.
 
     Raises:
-        ArgumentError: tables of more than ``LARGEST`` counts; the message says which ``ways`` fit.
+        ArgumentError: tables of more than 2^24 counts. The message states which ``ways`` fit.
     """
     most = len(parts)
     wanted = most if ways is None else integer("ways", ways, 1, most)
@@ -92,8 +96,8 @@ def marginal_tables(
     Args:
         parts: {attribute: schema of its reports}.
         columns: {attribute: checked columns of n reports}, of the same people in the same order.
-        ways: how many attributes a table has.
-        repeats: how often each person counts, int64 (n,); None for once each.
+        ways: the number of attributes in each table.
+        repeats: int64 (n,), how often each person counts; None to count everybody once.
 
     Returns:
         int64 (n_cells,).
@@ -178,11 +182,14 @@ def _group_products(
 
 
 def attribute_names(names: Any, known: Sequence[str]) -> list[str]:
-    """The attributes asked for, checked.
+    """Check a list of names of attributes.
 
     Args:
         names: a list of different names among ``known``, at least one.
-        known: all attributes.
+        known: the names of all attributes.
+
+    Returns:
+        The names as a list.
 
     Raises:
         ArgumentTypeError: not a list.
@@ -211,8 +218,8 @@ def table_of(
         wanted: at most ``ways`` attributes.
 
     Returns:
-        int64, one axis per wanted attribute, in the order asked for; None where ``counts`` are not
-        tables of these parts.
+        int64, one axis per attribute in the order of ``wanted``. None if ``counts`` are not tables
+        of these parts.
     """
     if ways > len(parts) or counts.shape != (n_cells(parts, ways),):
         return None

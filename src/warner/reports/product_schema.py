@@ -1,4 +1,4 @@
-"""Reports that are one report of every one of several parts."""
+"""The schema of reports with several parts, such as one part per attribute."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class ProductSchema(ReportSchema):
-    """A report is one report of every part: column ``c`` of part ``p`` is the column ``p.c``.
+    """A schema of reports that have one report of every part.
 
-    A report in which a part is missing is refused.
+    Column ``c`` of part ``p`` is called ``p.c``. A report in which a part is missing is refused.
 
     Attributes:
         parts: {name: the schema of the part}.
@@ -55,7 +55,14 @@ class ProductSchema(ReportSchema):
         return math.prod(part.rows_per_report for part in self.parts.values())
 
     def split(self, columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """The columns of every part under the part's names, as far as they are there."""
+        """Split the columns that are present by part.
+
+        Args:
+            columns: {"part.column": column}.
+
+        Returns:
+            {part: {name of the column in the part: column}}.
+        """
         return {
             name: {
                 column: columns[f"{name}.{column}"]

@@ -1,8 +1,11 @@
 """Reports: typed columns, and the header of the mechanism that made them.
 
-The wire format of reports is one byte string: a magic line, the length of the head (4 bytes, little
-endian), the head (JSON), the columns one after the other (C order, little endian), and the SHA-256
-of all that.
+The wire format of reports is one byte string, which consists of:
+
+- a magic line,
+- the length of the head (4 bytes, little endian) and the head (JSON),
+- the columns one after the other (C order, little endian),
+- the SHA-256 of all previous bytes.
 """
 
 from __future__ import annotations
@@ -35,13 +38,13 @@ _HEAD = len(MAGIC) + 4  # where the head begins
 class Reports:
     """n reports of one mechanism, as read-only columns, with the header that names it.
 
-    Made by ``mechanism.randomize`` and ``mechanism.reports``. The constructor checks shapes, and
-    not whether the mechanism can have sent the reports.
+    ``mechanism.randomize`` and ``mechanism.reports`` make them. The constructor checks shapes. It
+    does not check whether the mechanism can have sent the reports.
 
     Attributes:
         header: the mechanism's header.
         columns: {name: column, (n, ...)}, in the order of the answers.
-        simulated: whether they were made with a generator that can be repeated. Such reports
+        simulated: whether the reports were made with a repeatable random generator. Such reports
             protect nobody.
 
     Raises:
@@ -102,9 +105,9 @@ class Reports:
         """The reports in the wire format, a self-describing byte string.
 
         Args:
-            keep_order: write the reports in the order of the answers. The order can say whose
-                report is whose, for example where the answers were sorted. Without it the order is
-                drawn by the operating system's randomness.
+            keep_order: whether to keep the order of the answers. This order can reveal whose report
+                is whose, for example if the answers were sorted. Otherwise the reports are shuffled
+                with the operating system's randomness.
         """
         columns = self.columns
         if not keep_order and len(self) > 1:
@@ -211,8 +214,8 @@ class WireHead:
         """The head of reports in the wire format.
 
         Args:
-            data: the bytes, or as many of the first ones as contain the head.
-            size: how many bytes there are in all.
+            data: all bytes, or at least the first bytes up to the end of the head.
+            size: the number of all bytes.
 
         Raises:
             FileError: a head that does not describe ``size`` bytes.
@@ -275,7 +278,10 @@ def columns_of(schema: ReportSchema, records: np.ndarray) -> dict[str, np.ndarra
 
     Args:
         schema: the schema of the reports.
-        records: as :meth:`Reports.record_array` makes them, uint8 (n, bytes).
+        records: uint8 (n, bytes), as :meth:`Reports.record_array` makes them.
+
+    Returns:
+        {name: column}, the columns of n reports.
 
     Raises:
         ReportError: records of another length.

@@ -1,7 +1,7 @@
 """Schemas of reports: the columns of a report, the values they may take, and how to count them.
 
-A schema is all that files, tallies and data frames know of a report. A new kind of report is a
-subclass of :class:`ReportSchema`.
+Files, tallies and data frames use nothing but the schema of a report. A new kind of report needs a
+new subclass of :class:`ReportSchema`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def smallest_dtype(size: int) -> np.dtype[Any]:
 
 
 class GroupedColumns(Protocol):
-    """Columns of reports in a database or a data frame, which counts them by GROUP BY."""
+    """Columns of reports in a database or a data frame, which can be counted by GROUP BY."""
 
     def counts(self, columns: Mapping[str, int]) -> np.ndarray:
-        """How many rows have each tuple of values.
+        """The number of rows with each tuple of values.
 
         Args:
-            columns: {name: how many values the column may take}.
+            columns: {name: the number of values 0, 1, .. that the column may take}.
 
         Returns:
             int64, one axis per column, as long as the column has values.
@@ -44,7 +44,12 @@ class GroupedColumns(Protocol):
         """
 
     def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
-        """Whether any row breaks a rule of bits, whose mask of the byte column c is masks[c]."""
+        """Whether any row breaks a rule of bits.
+
+        Args:
+            rule: the rule.
+            masks: {name of a column of bytes: the rule's mask of this byte}.
+        """
 
 
 class ReportSchema(ABC):
@@ -139,7 +144,10 @@ class ReportSchema(ABC):
 
         Args:
             columns: the columns of n reports.
-            repeats: how often each report counts, int64 (n,); None for once each.
+            repeats: int64 (n,), how often each report counts; None to count every report once.
+
+        Returns:
+            Counted: the counts and their kind.
         """
 
     @property
@@ -178,7 +186,11 @@ class ReportSchema(ABC):
 
 @dataclass(frozen=True)
 class IntegerColumns(ReportSchema):
-    """A report is a tuple of integers: column ``names[i]`` takes values 0..sizes[i]-1.
+    """A schema of reports that are tuples of integers, one column for each integer.
+
+    Attributes:
+        names: the names of the columns.
+        sizes: the number of values of each column; column ``names[i]`` takes 0..sizes[i]-1.
 
     >>> schema = IntegerColumns(("seed", "bucket"), (2, 3))
     >>> schema.count({"seed": np.array([0, 1, 1]), "bucket": np.array([2, 0, 0])}).counts.tolist()
@@ -307,12 +319,14 @@ class _OneArray(ReportSchema):
 
 @dataclass(frozen=True)
 class BitVector(_OneArray):
-    """A report is ``width`` bits, packed 8 to a byte, most significant bit first, padded with 0.
+    """A schema of reports of ``width`` bits, packed 8 to a byte.
+
+    The most significant bit comes first, and the last byte is padded with 0.
 
     Attributes:
-        width: how many bits a report has, K.
-        ones: how many bits are set in every report; None where that varies.
-        exclusive_mask: a mask of packed bytes; at most one bit under it is set. Empty for none.
+        width: K, the number of bits of a report.
+        ones: the number of bits that are 1 in every report; None where it varies.
+        exclusive_mask: a mask of packed bytes under which at most one bit is 1. Empty for none.
 
     >>> schema = BitVector(10, ones=2)
     >>> [rule.text for rule in schema.rules]
@@ -331,7 +345,7 @@ class BitVector(_OneArray):
 
     @property
     def rows(self) -> int:
-        """2 K: every bit set, then every bit not set."""
+        """2 K: first "bit j is 1" for every j, then "bit j is 0" for every j."""
         return 2 * self.width
 
     @property
@@ -436,7 +450,11 @@ class BitVector(_OneArray):
         return np.concatenate([bits, np.ones((len(bits), 1), dtype=np.uint8)], axis=1)
 
     def indicators_to_rows(self, table: np.ndarray, axis: int) -> np.ndarray:
-        """Bits that are set, and bits that are not: all reports less those that set the bit."""
+        """Counts of bits that are 1, then of bits that are 0.
+
+        The number of bits that are 0 is the number of all reports less the number of bits that are
+        1.
+        """
         bits, everyone = np.split(table, [table.shape[axis] - 1], axis=axis)
         return np.concatenate([bits, everyone - bits], axis=axis)
 
@@ -450,7 +468,9 @@ class BitVector(_OneArray):
 
 @dataclass(frozen=True)
 class DigitVector(_OneArray):
-    """A report is ``width`` digits 0..base-1, one digit per key; 0 stands for no value.
+    """A schema of reports of ``width`` digits 0..base-1, one digit per key.
+
+    The digit 0 stands for no value.
 
     >>> schema = DigitVector(2, 3)
     >>> schema.count(schema.parse([[0, 2], [0, 1]])).counts.tolist()
@@ -535,7 +555,15 @@ def _total(columns: Mapping[str, np.ndarray], repeats: np.ndarray | None) -> int
 
 
 def refuse_reports(wrong: np.ndarray, rule: str) -> None:
-    """Raise ReportError where any row is ``wrong`` (n,), naming the first such row and the rule."""
+    """Refuse reports of which any is wrong, with a message of the first such row and the rule.
+
+    Args:
+        wrong: (n,) booleans, which reports break the rule.
+        rule: the rule in words.
+
+    Raises:
+        ReportError: any entry of ``wrong`` is True.
+    """
     where = np.flatnonzero(wrong)
     if where.size:
         text = f"row {where[0]}: {rule}"

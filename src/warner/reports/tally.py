@@ -1,9 +1,9 @@
 """Tallies: sufficient statistics of reports, as plain data that adds up.
 
-A tally holds integer counts of one kind (see :mod:`warner.reports.tally_kinds`), the number of
-reports and the header of the mechanism that made them. Only the tally of distinct reports grows
-with the number of reports. Merging is addition of integers: it is associative and commutative, and
-gives the same tally bit for bit in any order.
+A tally holds integer counts, the number of reports, and the header of the mechanism that made them.
+:mod:`warner.reports.tally_kinds` lists the kinds of counts. Only the tally of distinct reports
+grows with the number of reports. Merging is addition of integers: it is associative and
+commutative, and gives the same tally bit for bit in any order.
 """
 
 from __future__ import annotations
@@ -143,9 +143,9 @@ class Tally:
     def row_counts(self) -> np.ndarray:
         """The number of times that every row of the mechanism's channel occurred, int64 (m,).
 
-        The channel has m rows. Most often every row stands for one report, so a report counts
-        once. Some tallies count the parts of reports instead. For reports of K bits there can be
-        2K rows: "bit j is 1" and "bit j is 0", for each j. A report then counts in K of them.
+        The channel has m rows. Usually every row stands for one report, so a report counts once.
+        Some tallies count the parts of reports instead. For reports of K bits there can be 2K rows:
+        "bit j is 1" and "bit j is 0", for each j. A report then counts in K of them.
         """
         return self.kind.row_counts(self.counts, self.n)
 
@@ -168,14 +168,15 @@ class Tally:
     def per_person(self, most: int) -> Tally:
         """The same counts, where one person sent up to ``most`` reports of different values.
 
-        Such a person asks t values, for example the places of t days, each at epsilon / t. The
-        estimate is then of the shares of the values among all pairs of a person and an occasion.
-        It does not change. Its intervals count people: the values of one person can be alike, so
-        n reports say as little about a population as those of n / t people.
+        Such a person answers with t values, for example the places of t days, each report at
+        epsilon / t. The estimate is then of the shares of the values among all pairs of a person
+        and an occasion. This method does not change the estimate, but it widens its intervals. The
+        values of one person can be alike, so n reports may carry no more information than those of
+        n / t people.
 
-        The number is the largest of any person, over all tallies that are estimated together. A sum
-        of tallies keeps the largest number of its parts. Where the parts are of the same people,
-        state the number for the sum: ``sum(days).per_person(7)``.
+        ``most`` is the largest number of reports of any person, over all tallies that are estimated
+        together. A sum of tallies keeps the largest number of its terms. If the terms are of the
+        same people, state the number for the sum: ``sum(days).per_person(7)``.
 
         For t reports of the *same* value, use Repeated.
 
@@ -392,8 +393,8 @@ def require_same_origin(simulated: Iterable[bool], name: str) -> None:
     """Refuse real reports among simulated ones.
 
     Args:
-        simulated: for each of several things, whether its reports are simulated.
-        name: the name of these things in the message.
+        simulated: for each tally or set of reports, whether its reports are simulated.
+        name: what the message calls them.
 
     Raises:
         MismatchError: some are simulated and some are not.
