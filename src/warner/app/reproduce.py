@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from warner.experiments import Experiment, Outcome
 
 
+_INTERRUPTED = 130  # the usual exit status after Ctrl-C
+
+
 @click.command()
 @click.argument("names", nargs=-1, metavar="[EXPERIMENT]...")
 @click.option("--list", "listed", is_flag=True, help="List the experiments.")
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 @click.option(
     "--data",
     "data_folder",
+    type=click.Path(exists=True, file_okay=False),
     help="The folder of the real data. Default: the variable WARNER_DATA. Without both, made data "
     "of the same shape stand in.",
 )
@@ -74,11 +78,15 @@ def reproduce(
         )
     data = DataFolder.from_environment() if data_folder is None else DataFolder(data_folder)
     folder, outcomes = Path(output), []
-    with _steps() as step:
-        for outcome in run(chosen, folder, data, quick, processes, step):
-            files = write(outcome, folder, not no_pictures)
-            _show(outcome, files[0].parent)
-            outcomes.append(outcome)
+    try:
+        with _steps() as step:
+            for outcome in run(chosen, folder, data, quick, processes, step):
+                files = write(outcome, folder, not no_pictures)
+                _show(outcome, files[0].parent)
+                outcomes.append(outcome)
+    except KeyboardInterrupt:
+        console(stderr=True).print(f"Stopped. The same command goes on with the work in {folder}.")
+        raise SystemExit(_INTERRUPTED) from None
     for paper in dict.fromkeys(outcome.experiment.paper for outcome in outcomes):
         results = [o for o in outcomes if o.experiment.paper == paper]
         # A page is of all experiments of a paper, so that a later run of one leaves it whole.
