@@ -77,11 +77,13 @@ class ValuesError(ArgumentError):
         self._parts = (rule, got, remedy)
 
     def moved(self, where: str, offset: int) -> ValuesError:
-        """Return the same error for another place.
+        """Return the same error, with its position counted from the start of a larger input.
+
+        Answers are checked in batches. The error of a batch knows the position in the batch alone.
 
         Args:
-            where: the name of the place.
-            offset: the number to add to the position.
+            where: the name of the larger input, such as ``"answers.csv: row"``.
+            offset: the number of answers before the batch, which is added to the position.
         """
         rule, got, remedy = self._parts
         return ValuesError(self.position + offset, rule, got, remedy, where)

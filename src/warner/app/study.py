@@ -108,8 +108,9 @@ class Study:
     Attributes:
         title: free text.
         budget: the most one person may spend in all, or None.
-        rows_per_person: the most rows of answers of one person. A mechanism is for one row, and
-            epsilon, delta and the guarantee are of that many rows.
+        rows_per_person: t, the most rows of answers of one person; 1 unless the file states it. The
+            epsilon of an attribute in the file is for one row. ``epsilon``, ``delta`` and
+            ``guarantee`` of the study are for all t rows of a person together.
         groups: {name: the study that the people of this group answer}; {} without groups.
         group_column: the public column of the answers that names a person's group.
 

@@ -184,7 +184,13 @@ class Domain(ABC):
 
     @property
     def untagged(self) -> Domain:
-        """The domain of the answers themselves, without the placeholders of tags."""
+        """The domain of the answers alone.
+
+        A device of a personalised mechanism sends a placeholder, such as ``"@home"``, in place of
+        an answer that is secret for its owner. The placeholders are values of the mechanism's
+        domain, after the answers. This domain leaves them out. Without placeholders it is the
+        domain itself.
+        """
         return self
 
     @property

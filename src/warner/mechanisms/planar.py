@@ -245,7 +245,13 @@ class Planar(Mechanism):
         return math.nextafter(self.law.epsilon_per_unit() / self._raster.side, math.inf)
 
     def parameters(self) -> dict[str, Any]:
-        """The table of probabilities, stored because other machines may round differently."""
+        """What a header stores besides domain and epsilon.
+
+        Returns:
+            ``"table"``: the probabilities of all displacements between a value and a report, as
+            nested lists of floats; other machines could round them differently. ``"truncated"``
+            and ``"reach"``, where reports are not simply the cells of the grid.
+        """
         return {"table": self._table.tolist(), **self._options()}
 
     def _options(self) -> dict[str, Any]:

@@ -100,7 +100,13 @@ class Solution:
 
     @property
     def bic(self) -> float | None:
-        """Of mixture reduction: -2 log-likelihood + components ln n, lower is better; else None."""
+        """The Bayesian information criterion of a fit by mixture reduction; None for others.
+
+            BIC = -2 L + k ln n
+
+        L is the log-likelihood of the n reports, and k the number of components that were
+        estimated. Less is better.
+        """
         return self.fit.bic
 
     @property

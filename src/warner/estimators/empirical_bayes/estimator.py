@@ -29,12 +29,13 @@ class EmpiricalBayes(Estimator):
         S_x ~ noise(q_x + gap_x theta_x, n),   theta_x ~ g independently,   sum_x theta_x = 1
 
     S_x is the number of the n reports that support value x, and theta_x is the share of x. A report
-    supports x with probability q_x + gap_x theta_x. The prior g of the shares is estimated. It is a
-    Dirichlet process around an average of parametric laws, fitted with each value left out in turn.
-    The order of the values is used if the data show neighbours that are alike, or a pattern that
-    repeats. Each share then also has a prediction from the other values. Up to 7 values are too few
-    to learn from. The prior is then a mixture of symmetric Dirichlet laws, and the sum is exact.
-    The docstring of ``warner.estimators.empirical_bayes`` explains each step.
+    supports x with probability q_x + gap_x theta_x. The prior g of the shares is estimated from the
+    estimates of all values. It is a Dirichlet process around an average of Gamma, log-uniform and
+    similar laws, and is fitted with each value left out in turn. The order of the values is used if
+    the data show neighbours that are alike, or a pattern that repeats. The estimates of the other
+    values then predict each share, and the prediction counts as one more observation of it. Up to 7
+    values are too few to learn from. Their prior is a mixture of symmetric Dirichlet laws, under
+    which shares sum to one exactly. ``warner.estimators.empirical_bayes`` explains each step.
 
     The fit's ``posterior`` gives draws. They are exact for up to 7 values. For more values, shares
     are drawn one by one and moved in proportion to their variances until they sum to one. The prior

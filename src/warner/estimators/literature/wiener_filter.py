@@ -21,10 +21,12 @@ class WienerFilter(Estimator):
         F_k = U_k P_k / (P_k + V)
 
     U is the discrete Fourier transform of the K unbiased estimates in the order of the values, as
-    if the values were on a circle. V is the variance of the noise in each U_k. It is known: the sum
-    over the values of the variance of their estimates for these respondents,
-    (sum_x sum_y L[x, y]^2 (A theta)_y - 1) / n, with L the inverse of the channel A. The power P of
-    the truth is not known. The improved iterative Wiener filter starts with P = |U|^2 and repeats
+    if the values were on a circle. V is the variance of the noise in each U_k. It is estimated by
+    (sum_x sum_y L[x, y]^2 (A theta)_y - 1) / n, with L the inverse of the channel A, and theta the
+    unbiased estimate projected on the simplex. This is the sum over the values of the variance of
+    their estimates, given the answers of the n people. The power P of the truth is not known.
+
+    The improved iterative Wiener filter starts with P = |U|^2 and repeats
 
         P <- |F|^2 + V P / (P + V),   F = U P / (P + V)
 
