@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -156,11 +155,6 @@ class Experiment:
             for cell in cells
             for first in range(0, runs, step)
         ]
-
-
-def number(value: Any) -> float:
-    """A number of a cell; the text ``"inf"`` is infinity."""
-    return math.inf if value == "inf" else float(value)
 
 
 def all_hold(verdicts: Iterable[Verdict]) -> Verdict:

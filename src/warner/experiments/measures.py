@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from warner import metrics
-from warner._core.errors import WarnerError
 from warner.channels import Channel, StackChannel
 from warner.domains import Domain
 from warner.estimators import Estimator
@@ -109,7 +108,6 @@ class EstimationError:
         methods: {name: estimator} of a cell, or the same mapping for all cells.
         losses: {metric: loss}, for all cells.
         sampling: a key of :data:`SAMPLING`, or the key of a cell.
-        refusals: whether a method that refuses a cell gives NaN and not an error.
     """
 
     people: Callable[[Cell, DataFolder], People]
@@ -117,27 +115,24 @@ class EstimationError:
     methods: Callable[[Cell], Methods] | Methods
     losses: Mapping[str, Loss]
     sampling: str | Callable[[Cell], str] = "population"
-    refusals: bool = False
 
     def rows(self, cell: Cell, runs: Runs, data: DataFolder) -> list[Row]:
         """See :class:`Measure`."""
         people = self.people(cell, data)
         return [
             row
-            for run, _, estimates in self.estimates(cell, runs, people)
+            for run, estimates in self.estimates(cell, runs, people)
             for row in self.losses_of(run, estimates, people)
         ]
 
-    def losses_of(
-        self, run: int, estimates: Mapping[str, Estimate | None], people: People
-    ) -> list[Row]:
+    def losses_of(self, run: int, estimates: Mapping[str, Estimate], people: People) -> list[Row]:
         """The losses of the estimates of one run."""
         return [
             {
                 "run": run,
                 "method": method,
                 "metric": metric,
-                "value": float("nan") if estimate is None else loss(estimate, people),
+                "value": loss(estimate, people),
             }
             for method, estimate in estimates.items()
             for metric, loss in self.losses.items()
@@ -145,8 +140,8 @@ class EstimationError:
 
     def estimates(
         self, cell: Cell, runs: Runs, people: People
-    ) -> list[tuple[int, np.random.Generator, dict[str, Estimate | None]]]:
-        """The estimates of every run by every method; None where a method refuses.
+    ) -> list[tuple[int, dict[str, Estimate]]]:
+        """The estimates of every run by every method.
 
         Where reports are not random, all runs are the same, and the first alone is done.
         """
@@ -157,18 +152,9 @@ class EstimationError:
         result = []
         for run, rng in runs if random else runs[:1]:
             data = simulate(rng)
-            result.append(
-                (run, rng, {name: self._estimate(m, data) for name, m in methods.items()})
-            )
+            estimates = {name: Estimate(m.fit(data), data, m) for name, m in methods.items()}
+            result.append((run, estimates))
         return result
-
-    def _estimate(self, method: Estimator, data: LikelihoodData) -> Estimate | None:
-        try:
-            return Estimate(method.fit(data), data, method)
-        except WarnerError:
-            if not self.refusals:
-                raise
-            return None
 
 
 Draw = Callable[[Channel, People, int, np.random.Generator], np.ndarray]
@@ -268,8 +254,8 @@ class EstimatedShares:
         people = self.of.people(cell, data)
         labels = self.labels(people.domain)
         kept: list[tuple[int, str, np.ndarray]] = [(0, "truth", people.shares)]
-        for run, _, estimates in self.of.estimates(cell, runs, people):
-            kept += [(run, m, e.probabilities) for m, e in estimates.items() if e is not None]
+        for run, estimates in self.of.estimates(cell, runs, people):
+            kept += [(run, method, each.probabilities) for method, each in estimates.items()]
         return [
             {"run": run, "method": method, **label, "value": float(share)}
             for run, method, shares in kept
@@ -304,11 +290,10 @@ class BiasAndVariance:
         people = self.of.people(cell, data)
         shares: dict[str, list[np.ndarray]] = {}
         losses: list[Row] = []
-        for run, _, estimates in self.of.estimates(cell, runs, people):
+        for run, estimates in self.of.estimates(cell, runs, people):
             losses += self.of.losses_of(run, estimates, people)
             for method, estimate in estimates.items():
-                if estimate is not None:
-                    shares.setdefault(method, []).append(estimate.probabilities)
+                shares.setdefault(method, []).append(estimate.probabilities)
         rows: list[Row] = [
             {"run": 0, "method": method, "metric": metric, "value": value}
             for method, each in shares.items()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from warner._core.errors import MissingExtraError, message
 from warner.experiments.experiment import Experiment, Picture
 from warner.experiments.table import Table
+from warner.results.charts import require_altair
 
 _WIDTH, _HEIGHT, _CELL = 300, 220, 240
 _DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [10, 4], [4, 1, 1, 1], [3, 5], [1, 1]]
@@ -41,12 +41,7 @@ def draw(experiment: Experiment, picture: Picture, table: Table) -> Any:
     Raises:
         MissingExtraError: altair is not installed.
     """
-    try:
-        import altair
-    except ImportError:
-        raise MissingExtraError(
-            message("pictures", "need altair and vl-convert-python", None, "Install warner[plot]")
-        ) from None
+    altair = require_altair()
     chosen = table.select(**picture.where)
     rows = (
         [{k: v for k, v in row.items() if v is not None} for row in chosen.rows]

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from warner.experiments.experiment import Verdict, all_hold
 from warner.experiments.table import Table
 
@@ -84,6 +86,15 @@ def more(
 def all_of(*checks: Check) -> Check:
     """The check that several checks hold, with all their figures."""
     return lambda table: all_hold(check(table) for check in checks)
+
+
+def geometric_mean(each: Sequence[float]) -> float:
+    """The geometric mean of some ratios.
+
+    >>> geometric_mean([0.5, 2.0])
+    1.0
+    """
+    return float(np.exp(np.mean(np.log(each))))
 
 
 def spread(each: Sequence[float]) -> str:

@@ -51,8 +51,12 @@ class Ranking(Protocol):
     def rows(self) -> list[dict[str, Any]]: ...
 
 
-def _altair() -> Any:
-    """The module altair, which is optional."""
+def require_altair() -> Any:
+    """Return the module altair, which is optional.
+
+    Raises:
+        MissingExtraError: altair is not installed.
+    """
     try:
         import altair
     except ImportError:
@@ -111,7 +115,7 @@ def chart(
 
 def _page(panels: list[Any]) -> Any:
     """A chart of panels, each below the previous one."""
-    whole = _altair().vconcat(*panels, spacing=30).resolve_scale(color="independent")
+    whole = require_altair().vconcat(*panels, spacing=30).resolve_scale(color="independent")
     return whole.configure_view(stroke="#dddddd").configure_axis(
         grid=False, labelLimit=300, labelFlush=False, labelOverlap=True, titleFontWeight="normal"
     )
@@ -137,7 +141,7 @@ def ranking(comparisons: Mapping[str, Ranking]) -> Any:
 
 def _ranked(name: str, found: Ranking) -> Any:
     """The panel of one comparison."""
-    alt = _altair()
+    alt = require_altair()
     rows = [
         {
             **row,
@@ -198,7 +202,7 @@ def _bounded(estimate: Solution, target: str) -> bool:
 
 def _data(rows: list[dict[str, Any]]) -> Any:
     """The rows as one JSON text, because Altair takes seconds to check lists of numbers."""
-    alt = _altair()
+    alt = require_altair()
     return alt.Data(values=json.dumps(rows), format=alt.JsonDataFormat(type="json"))
 
 
@@ -214,7 +218,9 @@ def _title(
     lines = [f"{estimate.n:,} reports{people}, {estimate.method}", caption, about]
     wrapped = [part for line in lines for part in textwrap.wrap(line, _CAPTION)]
     name = _heading(estimate.attribute or "estimated shares")
-    return _altair().TitleParams(name, subtitle=wrapped, anchor="start", frame="group", offset=12)
+    return require_altair().TitleParams(
+        name, subtitle=wrapped, anchor="start", frame="group", offset=12
+    )
 
 
 def _heading(name: str) -> list[str]:
@@ -227,7 +233,7 @@ def _dots(estimate: Solution, rows: list[dict[str, Any]], level: float, target: 
 
     Values without an order are sorted by their shares.
     """
-    alt = _altair()
+    alt = require_altair()
     many = len(rows) > _MOST_LABELS
     data = [
         {**row, "value": label}
@@ -298,7 +304,7 @@ def _value_title(domain: Domain) -> str | None:
 
 def _line(estimate: Solution, rows: list[dict[str, Any]], level: float, target: str) -> Any:
     """A line of steps over the values, with the intervals as a band and the truth dashed."""
-    alt = _altair()
+    alt = require_altair()
     domain = estimate.domain
     first, last = domain.ends[0]
     if not domain.is_binned:
@@ -354,7 +360,7 @@ def _line(estimate: Solution, rows: list[dict[str, Any]], level: float, target: 
 
 def _map(estimate: Solution, rows: list[dict[str, Any]], level: float, target: str) -> Any:
     """A map of cells, darker for larger shares, with the truth beside it on the same scale."""
-    alt = _altair()
+    alt = require_altair()
     cells = estimate.domain.raster
     assert cells is not None
     data = [{**row, "row": row["value"][0], "column": row["value"][1]} for row in rows]
@@ -416,7 +422,9 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], level: float, target: s
 def _every(count: int, cell: float, **options: Any) -> Any:
     """An axis of ``count`` indices, with as many labels as fit cells of this size."""
     step = next((s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if s * cell >= 18), count)
-    return _altair().Axis(values=list(range(0, count, step)), ticks=False, domain=False, **options)
+    return require_altair().Axis(
+        values=list(range(0, count, step)), ticks=False, domain=False, **options
+    )
 
 
 class _Inert(json.JSONEncoder):

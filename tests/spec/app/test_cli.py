@@ -8,7 +8,6 @@ import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,19 +17,6 @@ from tests.spec.app._command import STUDY, UTILITY, run
 from warner.app.cli import main
 from warner.io import open_reports, read_reports
 from warner.reports.tally import load_tallies
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    Path("study.toml").write_text(STUDY)
-    rng = np.random.default_rng(0)
-    smokes = np.where(rng.random(3000) < 0.3, "yes", "no")
-    Path("answers.csv").write_text(
-        "age,smokes,other\n"
-        + "".join(f"{a},{s},x\n" for a, s in zip(rng.integers(0, 10, 3000), smokes, strict=True))
-    )
-    return tmp_path
 
 
 def test_answers_become_shares_through_files_and_pipes(here: Path) -> None:

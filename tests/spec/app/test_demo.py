@@ -6,27 +6,13 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import warner
-from tests.spec.app._command import STUDY, run
+from tests.spec.app._command import run
 from warner import Categorical
 from warner.app.demo import held
 from warner.reports.tally import load_tallies
 from warner.results import intervals
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    Path("study.toml").write_text(STUDY)
-    rng = np.random.default_rng(0)
-    smokes = np.where(rng.random(3000) < 0.3, "yes", "no")
-    Path("answers.csv").write_text(
-        "age,smokes,other\n"
-        + "".join(f"{a},{s},x\n" for a, s in zip(rng.integers(0, 10, 3000), smokes, strict=True))
-    )
-    return tmp_path
 
 
 def test_the_demo_leaves_what_it_says(here: Path) -> None:

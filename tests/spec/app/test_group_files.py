@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
+from tests.spec.app._command import run
 from warner import Categorical, RandomizedResponse, Study
-from warner.app.cli import main
 from warner.errors import ArgumentError, FileError, StudyError
 from warner.io import open_reports, write_reports
 
@@ -28,13 +27,6 @@ name = "North"
 name = "South"
 """
 CHANGE = '[groups.attributes."sex x smokes"]\n'
-
-
-def run(*args: str, text: str | None = None, ok: bool = True) -> Result:
-    result = CliRunner().invoke(main, list(args), input=text)
-    assert (result.exit_code == 0) is ok, result.output + str(result.exception)
-    assert result.exception is None or isinstance(result.exception, SystemExit)
-    return result
 
 
 @pytest.fixture

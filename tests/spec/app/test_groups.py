@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 import warner
+from tests.spec.app._command import run
 from warner import Study
-from warner.app.cli import main
 from warner.errors import ArgumentError, FileError, StudyError, ValuesError
 from warner.io import ReportWriter, open_reports, read_groups, tally_file, write_reports
 from warner.reports.tally import load_tallies
@@ -39,13 +38,6 @@ epsilon = 0.25
 mechanism = "RandomizedResponse"
 epsilon = 0.5
 """
-
-
-def run(*args: str, text: str | None = None, ok: bool = True) -> Result:
-    result = CliRunner().invoke(main, list(args), input=text)
-    assert (result.exit_code == 0) is ok, result.output + str(result.exception)
-    assert "Traceback" not in result.output
-    return result
 
 
 @pytest.fixture

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 import warner
+from tests.spec.app._command import run
 from warner import Categorical, PerAttribute, Product, RandomizedResponse, Repeated, Study
-from warner.app.cli import main
 from warner.app.study_mechanisms import share
 from warner.errors import ArgumentError, StudyError
 from warner.io import open_reports, read_values, tally_file
@@ -33,13 +32,6 @@ attributes = ["a", "b"]
 mechanism = "RandomizedResponse"
 epsilon = 3.0
 """
-
-
-def run(*args: str, text: str | None = None, ok: bool = True) -> Result:
-    result = CliRunner().invoke(main, list(args), input=text)
-    assert (result.exit_code == 0) is ok, result.output + str(result.exception)
-    assert "Traceback" not in result.output
-    return result
 
 
 @pytest.fixture

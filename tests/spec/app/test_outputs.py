@@ -4,24 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-import pytest
-
-from tests.spec.app._command import STUDY, run
+from tests.spec.app._command import run
 from warner.reports.tally import load_tallies
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    Path("study.toml").write_text(STUDY)
-    rng = np.random.default_rng(0)
-    smokes = np.where(rng.random(3000) < 0.3, "yes", "no")
-    Path("answers.csv").write_text(
-        "age,smokes,other\n"
-        + "".join(f"{a},{s},x\n" for a, s in zip(rng.integers(0, 10, 3000), smokes, strict=True))
-    )
-    return tmp_path
 
 
 def test_outputs_never_replace_inputs_links_or_devices(here: Path) -> None:

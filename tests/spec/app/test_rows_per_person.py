@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 import warner
+from tests.spec.app._command import run
 from warner import Study
-from warner.app.cli import main
 from warner.errors import FileError, StudyError
 from warner.io import open_reports, tally_file, write_reports
 from warner.io.file_seal import UNSEALED, seal
@@ -26,13 +25,6 @@ values = ["home", "work", "clinic"]
 mechanism = "RandomizedResponse"
 epsilon = 1.0
 """
-
-
-def run(*args: str, text: str | None = None, ok: bool = True) -> Result:
-    result = CliRunner().invoke(main, list(args), input=text)
-    assert (result.exit_code == 0) is ok, result.output + str(result.exception)
-    assert "Traceback" not in result.output
-    return result
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -14,19 +13,6 @@ from warner import Integers, Personalized, Study, UtilityOptimizedRR
 from warner.app.cli import main
 from warner.io import write_reports
 from warner.privacy import OSLDP
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    Path("study.toml").write_text(STUDY)
-    rng = np.random.default_rng(0)
-    smokes = np.where(rng.random(3000) < 0.3, "yes", "no")
-    Path("answers.csv").write_text(
-        "age,smokes,other\n"
-        + "".join(f"{a},{s},x\n" for a, s in zip(rng.integers(0, 10, 3000), smokes, strict=True))
-    )
-    return tmp_path
 
 
 def test_attributes_that_differ_only_in_case_are_refused_before_anything_is_written(

@@ -5,24 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from tests.spec.app._command import STUDY, UTILITY, run
+from tests.spec.app._command import UTILITY, run
 from warner.io import read_reports
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    Path("study.toml").write_text(STUDY)
-    rng = np.random.default_rng(0)
-    smokes = np.where(rng.random(3000) < 0.3, "yes", "no")
-    Path("answers.csv").write_text(
-        "age,smokes,other\n"
-        + "".join(f"{a},{s},x\n" for a, s in zip(rng.integers(0, 10, 3000), smokes, strict=True))
-    )
-    return tmp_path
 
 
 def test_tags_go_through_files_and_are_given_back(here: Path) -> None:

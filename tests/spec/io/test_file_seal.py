@@ -9,22 +9,8 @@ import numpy as np
 import pytest
 
 import warner
-from tests.spec.app._command import STUDY
 from warner.io import read_reports, tally_file, write_reports
 from warner.io.file_seal import seal
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    Path("study.toml").write_text(STUDY)
-    rng = np.random.default_rng(0)
-    smokes = np.where(rng.random(3000) < 0.3, "yes", "no")
-    Path("answers.csv").write_text(
-        "age,smokes,other\n"
-        + "".join(f"{a},{s},x\n" for a, s in zip(rng.integers(0, 10, 3000), smokes, strict=True))
-    )
-    return tmp_path
 
 
 def _resealed(path: str, change: tuple[str, str]) -> None:

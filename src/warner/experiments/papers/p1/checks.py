@@ -19,6 +19,8 @@ from warner.experiments.papers.p1.common import (
     people_of,
 )
 from warner.experiments.table import Table
+from warner.experiments.verdicts import Check
+from warner.experiments.verdicts import ratios as ratios_of
 
 QUICK_RUNS = 12
 PAIR = f"{EM} and {PROPOSAL}"
@@ -52,16 +54,12 @@ def ratios(
     table: Table, first: str, second: str, axes: Sequence[str], metric: str = "MSE", **where: Any
 ) -> list[float]:
     """The error of one method over that of another in each cell."""
-    means = by_cell(table, axes, metric, **where).values()
-    return [found[first] / found[second] for found in means]
+    return ratios_of(table, first, second, axes, metric=metric, **where)
 
 
 def least(found: dict[str, float]) -> str:
     """The method with the least error in a cell."""
     return min(found, key=lambda method: found[method])
-
-
-Check = Callable[[Table], Verdict]
 
 
 def always_less(first: str, second: str, axes: Sequence[str], metric: str, **where: Any) -> Check:

@@ -10,7 +10,6 @@ from warner.experiments.measures import People, Reporters
 from warner.experiments.papers.p1.checks import (
     QUICK_RUNS,
     THREE,
-    Check,
     always_less,
     by_cell,
     least,
@@ -37,6 +36,7 @@ from warner.experiments.papers.p1.common import (
     with_budgets,
 )
 from warner.experiments.table import Table
+from warner.experiments.verdicts import Check
 
 
 def _some_open(cell: Cell, people: People) -> Reporters:

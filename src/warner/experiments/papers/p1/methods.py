@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import numpy as np
-
 from warner.estimators import EmpiricalBayes, Estimator, ExpectationMaximization, Inversion
 from warner.estimators.literature import BiasCorrection
 from warner.experiments.experiment import Claim, Experiment, Picture, Verdict, cells_of
@@ -28,6 +26,7 @@ from warner.experiments.papers.p1.common import (
     with_budgets,
 )
 from warner.experiments.table import Table
+from warner.experiments.verdicts import geometric_mean
 
 LOOP, STOPPED = "EM, 0.001 nats", "EM, 1 nat"
 EVEN, BOOTSTRAP = "Proposal, uniform p'", "Proposal, bootstrap"
@@ -56,22 +55,17 @@ def _reporters(cell: Cell, people: People) -> Reporters:
     return with_budgets(people, PEOPLE[cell["people"]])
 
 
-def geometric(values: list[float]) -> float:
-    """The geometric mean."""
-    return float(np.exp(np.mean(np.log(values))))
-
-
 def _text(found: list[float]) -> str:
     return (
-        f"geometric mean {geometric(found):.2f}, {min(found):.2f} to {max(found):.2f}, below 1 in "
-        f"{sum(r < 1 for r in found)} of {len(found)}"
+        f"geometric mean {geometric_mean(found):.2f}, {min(found):.2f} to {max(found):.2f}, "
+        f"below 1 in {sum(r < 1 for r in found)} of {len(found)}"
     )
 
 
 def _errs_more(other: str) -> Callable[[Table], Verdict]:
     def check(table: Table) -> Verdict:
         found = ratios(table, PROPOSAL, other, _AXES)
-        more = geometric(found) > 1 and sum(r > 1 for r in found) > len(found) / 2
+        more = geometric_mean(found) > 1 and sum(r > 1 for r in found) > len(found) / 2
         return Verdict(more, _text(found))
 
     return check
@@ -79,7 +73,7 @@ def _errs_more(other: str) -> Callable[[Table], Verdict]:
 
 def _bootstrap_gains(table: Table) -> Verdict:
     found = ratios(table, BOOTSTRAP, EM, _AXES)
-    return Verdict(geometric(found) < 0.9 and max(found) < 1.25, _text(found))
+    return Verdict(geometric_mean(found) < 0.9 and max(found) < 1.25, _text(found))
 
 
 def _bootstrap_is_safer(table: Table) -> Verdict:
@@ -94,7 +88,7 @@ def _mostly_better_on_flow(table: Table) -> Verdict:
 
 def _histogram_beats_uniform(table: Table) -> Verdict:
     found = ratios(table, PROPOSAL, EVEN, _AXES)
-    return Verdict(geometric(found) < 1, _text(found))
+    return Verdict(geometric_mean(found) < 1, _text(found))
 
 
 def _loop_is_the_maximum(table: Table) -> Verdict:
@@ -104,7 +98,7 @@ def _loop_is_the_maximum(table: Table) -> Verdict:
 
 def _stop_gains(table: Table) -> Verdict:
     found = ratios(table, STOPPED, EM, _AXES)
-    return Verdict(geometric(found) < 1, _text(found))
+    return Verdict(geometric_mean(found) < 1, _text(found))
 
 
 def _weights(table: Table) -> Verdict:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from warner.estimators import MaximumLikelihood
 from warner.estimators.literature import BiasCorrection
 from warner.experiments.experiment import Claim, Experiment, Picture, Verdict, cells_of
@@ -29,6 +27,7 @@ from warner.experiments.papers.p1.common import (
     with_budgets,
 )
 from warner.experiments.table import Table
+from warner.experiments.verdicts import geometric_mean
 from warner.results.estimate import Estimate
 
 CHOSEN = "chosen"
@@ -86,7 +85,7 @@ def _choice_is_worse(table: Table) -> Verdict:
     chosen = ratios(table, PROPOSAL, EM, _AXES, alpha=CHOSEN)
     fixed = ratios(table, PROPOSAL, EM, _AXES, alpha=0.03)
     losses = sum(c > f for c, f in zip(chosen, fixed, strict=True))
-    mean = math.exp(sum(math.log(c / f) for c, f in zip(chosen, fixed, strict=True)) / len(chosen))
+    mean = geometric_mean([c / f for c, f in zip(chosen, fixed, strict=True)])
     return Verdict(
         losses > len(chosen) / 2,
         f"{mean:.2f} times the MSE in the geometric mean, more in {losses} of {len(chosen)} cells",

@@ -347,9 +347,8 @@ class _AverageCounts:
         error = EstimationError(_people, _reporters, _of_fig8, {}, sampling="everyone")
         order = np.argsort(-people.counts, kind="stable")
         found: dict[str, list[np.ndarray]] = {}
-        for _, _, estimates in error.estimates(cell, runs, people):
+        for _, estimates in error.estimates(cell, runs, people):
             for method, estimate in estimates.items():
-                assert estimate is not None
                 found.setdefault(method, []).append(estimate.fit.shares)
         means = {m: np.mean(each, axis=0) * people.reporting for m, each in found.items()}
         return [

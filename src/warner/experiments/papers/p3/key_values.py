@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +17,7 @@ from warner.experiments.measure import Cell
 from warner.experiments.measures import PerRun
 from warner.experiments.papers.p3.methods import em, reduction, stop
 from warner.experiments.table import Row, Table
-from warner.experiments.verdicts import Check, ratios, spread
+from warner.experiments.verdicts import Check, geometric_mean, ratios, spread
 from warner.mechanisms import KeyValue
 from warner.reports.reports import Reports
 from warner.results.from_tally import likelihood_data
@@ -141,7 +140,7 @@ def _ratio(
 
     def check(table: Table) -> Verdict:
         each = ratios(table, first, second, _CELL, **where(table))
-        middle = math.exp(float(np.mean(np.log(each))))
+        middle = geometric_mean(each)
         return Verdict(low < middle < high, f"geometric mean {middle:.3f}; {spread(each)}")
 
     return check

@@ -18,7 +18,7 @@ from warner.experiments.measures import EstimationError, Methods, People, Report
 from warner.experiments.papers.p3.data import INCOME, PAY, SFC, TAX, numbers
 from warner.experiments.papers.p3.methods import em, reduction, stop
 from warner.experiments.table import Row, Table
-from warner.experiments.verdicts import Check, ratios, spread
+from warner.experiments.verdicts import Check, geometric_mean, ratios, spread
 from warner.mechanisms import Mechanism, Piecewise, SquareWave, StochasticRounding
 from warner.mechanisms.numeric import Window
 from warner.results.estimate import Estimate
@@ -93,7 +93,7 @@ def _mean_ratio(first: str, second: str, low: float, high: float, **where: Any) 
 
     def check(table: Table) -> Verdict:
         each = ratios(table, first, second, _BY_CELL, **where)
-        middle = float(np.exp(np.mean(np.log(each))))
+        middle = geometric_mean(each)
         return Verdict(low <= middle <= high, f"geometric mean {middle:.3f}, {spread(each)}")
 
     return check

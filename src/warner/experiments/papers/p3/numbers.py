@@ -18,7 +18,7 @@ from warner.experiments.measures import EstimationError, Methods, People, Report
 from warner.experiments.papers.p3.data import PAY, TAX, numbers
 from warner.experiments.papers.p3.methods import em, reduction, stop
 from warner.experiments.table import Table
-from warner.experiments.verdicts import Check, ratios, spread
+from warner.experiments.verdicts import Check, geometric_mean, ratios, spread
 from warner.mechanisms import Laplace, Mechanism, Piecewise, SquareWave
 from warner.results.estimate import Estimate
 
@@ -85,10 +85,6 @@ _MEASURE = EstimationError(_people, _reporters, _methods, _LOSSES, sampling="eve
 _CELL = ("data", "protocol", "epsilon", "n")
 
 
-def _middle(each: list[float]) -> float:
-    return math.exp(float(np.mean(np.log(each))))
-
-
 def _by_metric(table: Table, **where: Any) -> dict[str, list[float]]:
     """MR's errors over EM's in every cell, by metric."""
     return {name: ratios(table, "MR", "EM", _CELL, metric=name, **where) for name in _LOSSES}
@@ -98,7 +94,7 @@ def _lower_by(share: float) -> Check:
     """The check that MR's error is lower by a share in the mean of cells, in three metrics."""
 
     def check(table: Table) -> Verdict:
-        middles = {name: _middle(each) for name, each in _by_metric(table).items()}
+        middles = {name: geometric_mean(each) for name, each in _by_metric(table).items()}
         count = sum(middle <= 1 - share for middle in middles.values())
         figures = ", ".join(f"{name} {middle:.3f}" for name, middle in middles.items())
         return Verdict(count >= 3, f"MR over EM: {figures}")
@@ -107,7 +103,7 @@ def _lower_by(share: float) -> Check:
 
 
 def _variance_most(table: Table) -> Verdict:
-    middles = {name: _middle(each) for name, each in _by_metric(table).items()}
+    middles = {name: geometric_mean(each) for name, each in _by_metric(table).items()}
     least = min(middles, key=lambda name: middles[name])
     holds = least == "Var" and middles[least] <= 0.9
     return Verdict(holds, f"most for {least}: {middles[least]:.3f}")
@@ -127,7 +123,7 @@ def _protocols(first: str, second: str, low: float, high: float, method: str) ->
 
 def _not_harmful(table: Table) -> Verdict:
     """Whether merging raises the error by 10 % at most, in the mean of cells, in every metric."""
-    middles = [_middle(each) for each in _by_metric(table).values()]
+    middles = [geometric_mean(each) for each in _by_metric(table).values()]
     return Verdict(max(middles) < 1.1, f"at most {max(middles):.3f} times")
 
 
@@ -195,7 +191,7 @@ FIG5 = Experiment(
 
 
 def _at(table: Table, n: int) -> float:
-    return _middle([ratio for each in _by_metric(table, n=n).values() for ratio in each])
+    return geometric_mean([ratio for each in _by_metric(table, n=n).values() for ratio in each])
 
 
 def _less_with_people(table: Table) -> Verdict:

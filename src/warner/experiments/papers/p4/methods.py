@@ -53,14 +53,10 @@ class ErrorsAndShares:
         """See :class:`Measure`."""
         people = self.of.people(cell, data)
         rows: list[Row] = []
-        for run, _, estimates in self.of.estimates(cell, runs, people):
-            found = {name: each for name, each in estimates.items() if each is not None}
-            for method, estimate in found.items():
-                for metric, loss in self.of.losses.items():
-                    value = loss(estimate, people)
-                    rows.append({"run": run, "method": method, "metric": metric, "value": value})
+        for run, estimates in self.of.estimates(cell, runs, people):
+            rows += self.of.losses_of(run, estimates, people)
             if run == 0:
-                shares = {name: each.probabilities for name, each in found.items()}
+                shares = {name: each.probabilities for name, each in estimates.items()}
                 rows += share_rows(self.labels(people), people.shares, shares)
         return rows
 

@@ -40,6 +40,7 @@ from warner.experiments.papers.p5.common import (
 )
 from warner.experiments.populations import adult_codes
 from warner.experiments.table import Row, Table
+from warner.experiments.verdicts import geometric_mean
 from warner.results.estimate import Estimate
 
 REPORTS = "reports"
@@ -195,16 +196,12 @@ def _ratios(table: Table, method: str, to: str = INVERSION) -> dict[str, float]:
     }
 
 
-def _geometric(ratios: dict[str, float]) -> float:
-    return float(np.exp(np.mean(np.log(list(ratios.values())))))
-
-
 def _never_worse(table: Table) -> Verdict:
     ratios = _ratios(table, LIKELY)
     return Verdict(
         max(ratios.values()) <= 1 + 1e-6,
-        f"{_geometric(ratios):.3f} in the geometric mean of {len(ratios)} tables, at most "
-        f"{max(ratios.values()):.6f}",
+        f"{geometric_mean([*ratios.values()]):.3f} in the geometric mean of {len(ratios)} tables, "
+        f"at most {max(ratios.values()):.6f}",
     )
 
 
@@ -224,7 +221,7 @@ def _better_outside(table: Table) -> Verdict:
 
 
 def _steps_err_less(table: Table) -> Verdict:
-    mean = _geometric(_ratios(table, STEPS, LIKELY))
+    mean = geometric_mean([*_ratios(table, STEPS, LIKELY).values()])
     worst = max(_ratios(table, STEPS).values())
     return Verdict(mean < 1, f"{mean:.2f} times; at most {worst:.3f} times the inversion's error")
 
