@@ -188,7 +188,7 @@ def _figure_5(name: str, metric: str, value: str, losses: Mapping[str, Loss]) ->
             "are very close is not confirmed: EM is the certified maximum here, which for RR at "
             "small epsilon is nearly as far from the truth as possible. P2's EM starts at emp+thr "
             "and stops early; figure 5-start shows that it stays there. emp+thr errs up to 1.3 "
-            "times as much as emp for uRAP and uRR at epsilon 1, because it spreads what is "
+            "times as much as emp for uRAP and uRR at epsilon 1, because it spreads shares "
             "below the threshold evenly over empty values too. The paper gives no number for "
             "'almost the same as no privacy'. Our first bar, 1.1 times, holds where few values are "
             "sensitive and fails in the survey, at 1.46 times; the bar of 1.5 there was set after "
