@@ -69,7 +69,6 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
@@ -80,8 +79,8 @@ from warner._core.errors import ArgumentError, StudyError, message
 from warner._core.sampling import Source
 from warner._core.text import unreadable
 from warner.app.study_groups import check_groups, group_data
-from warner.app.study_mechanisms import MECHANISMS, built, together
-from warner.app.study_schema import model
+from warner.app.study_mechanisms import MECHANISMS, built, meant, together
+from warner.app.study_schema import BY_KEY, model
 from warner.domains import Domain, Product
 from warner.io.read_answers import answer_columns
 from warner.mechanisms import Mechanism
@@ -229,7 +228,9 @@ class Study:
         }
         total = sum(written.values(), Fraction(0))
         if any(math.isinf(part.epsilon) for part in parts.values()) or total > _decimal(budget):
-            spent = str(float(total)) if float(total) > budget else f"{self.epsilon!r}"
+            spent = repr(self.epsilon)
+            if math.isfinite(self.epsilon) and float(total) > budget:
+                spent = str(float(total))
             rule = f"is exceeded: the attributes spend {spent} together"
             raise StudyError(message("budget", rule, repr(budget), "Lower an epsilon"))
         spent_exactly = sum(Fraction(part.epsilon) for part in parts.values())
@@ -448,13 +449,19 @@ def _decimal(number: float) -> Fraction:
 _RULES = {
     "missing": "is missing",
     "string_type": "must be text in quotes",
-    "int_type": "must be a number",
+    "int_type": "must be a whole number",
     "float_type": "must be a number",
     "bool_type": "must be true or false",
     "list_type": "must be a list",
     "dict_type": "must be a table",
     "model_type": "must be a table",
     "model_attributes_type": "must be a table",
+    "greater_than": "must be greater than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+    "too_short": "must have {min_length} or more entries",
+    "too_long": "must have at most {max_length} entries",
 }
 _TYPES = ("str", "int", "bool", "float")
 
@@ -466,24 +473,41 @@ def _validated(data: Mapping[str, Any]) -> Any:
     try:
         return _model().model_validate(dict(data))
     except ValidationError as error:
-        # A value that may be of several types has one problem for each of them.
+        # A value that may be of several types has one problem for each of them. Of a number, that
+        # it is no float says more than that it is no integer.
         problems: dict[str, str] = {}
         for each in error.errors():
-            place = ".".join(str(part) for part in each["loc"] if part not in _TYPES) or "study"
-            problems.setdefault(place, _problem(place, each))
+            place = _place_of(each["loc"])
+            if place not in problems or each["type"] == "float_type":
+                problems[place] = _problem(place, each)
     raise StudyError("\n".join(problems.values()))
+
+
+def _place_of(location: tuple[str | int, ...]) -> str:
+    """A place in a study file, such as ``groups[2].name``: the second table counts as 2."""
+    parts = [
+        f"[{part + 1}]" if isinstance(part, int) else f".{part}"
+        for part in location
+        if part not in _TYPES
+    ]
+    return "".join(parts).removeprefix(".") or "study"
 
 
 def _problem(place: str, error: Mapping[str, Any]) -> str:
     """One problem of a study in words."""
     if error["type"] == "extra_forbidden":
         keys = sorted(_keys(_model().model_json_schema()))
-        near = get_close_matches(place.rpartition(".")[2], keys, n=1)
-        remedy = f"Is {near[0]!r} meant?" if near else "Remove it"
+        remedy = meant(place.rpartition(".")[2], keys) or "Remove it"
         return message(place, "is not a key of a study file", None, remedy)
     rule = _RULES.get(error["type"], error["msg"].removeprefix("Value error, "))
+    rule = rule.format(**error.get("ctx", {}))
     got = None if error["type"] in ("missing", "value_error") else show(error["input"])
-    return message(place, rule, got)
+    near = None
+    if error["type"] == "value_error" and isinstance(error["input"], Mapping):
+        near = next(
+            (key for key in error["input"] if key not in BY_KEY and meant(key, BY_KEY)), None
+        )
+    return message(place, rule, got, near and f"Is a key misspelt as {near!r}?")
 
 
 def _keys(schema: Any) -> set[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
 
@@ -33,11 +34,11 @@ def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) ->
     """
     for key in ("mechanism", "epsilon"):
         if getattr(spec, key) is None:
-            raise StudyError(message(f"{place}.{key}", "Field required"))
+            raise StudyError(_missing(place, key, spec))
     cls = MECHANISMS.get(spec.mechanism)
     if cls is None:
-        rule = f"must be one of {', '.join(MECHANISMS)}"
-        raise StudyError(message(f"{place}.mechanism", rule, show(spec.mechanism)))
+        rule, remedy = f"must be one of {', '.join(MECHANISMS)}", meant(spec.mechanism, MECHANISMS)
+        raise StudyError(message(f"{place}.mechanism", rule, show(spec.mechanism), remedy))
     options = dict(spec.model_extra or {})
     keys, tags = getattr(spec, "keys", None), getattr(spec, "tags", None)
     _check_options(place, spec.mechanism, cls, options, keys, tags)
@@ -55,6 +56,28 @@ def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) ->
         )
     except (WarnerError, TypeError) as error:
         raise StudyError(f"{place}: {error}") from None
+
+
+def meant(written: str, known: Iterable[str]) -> str | None:
+    """The remedy that names the nearest known word; None where none is near.
+
+    Args:
+        written: the word of a study file that is not known.
+        known: the words that are.
+
+    >>> meant("mechnism", ["mechanism", "epsilon"])
+    "Is 'mechanism' meant?"
+    """
+    as_known = {word.casefold(): word for word in known}
+    near = get_close_matches(written.casefold(), as_known, n=1)
+    return f"Is {as_known[near[0]]!r} meant?" if near else None
+
+
+def _missing(place: str, key: str, spec: Any) -> str:
+    """The message on a key that a table needs, and on a key that may be a misspelt one."""
+    near = [word for word in spec.model_extra or {} if meant(word, [key])]
+    remedy = f"Is it misspelt as {near[0]!r}?" if near else None
+    return message(f"{place}.{key}", "is missing", None, remedy)
 
 
 def _several(mechanism: Mechanism, times: int | None) -> Mechanism:
@@ -118,7 +141,8 @@ def _check_options(
             known = [*allowed, "tags"] if cls.takes_tags else [*allowed]
             has = f"its options are {', '.join(known)}" if known else "it has no options"
             rule = f"is not an option of {name}: {has}"
-            raise StudyError(message(f"{place}.{option}", rule))
+            common = ("reports", "mechanism", "epsilon", *BY_KEY)
+            raise StudyError(message(f"{place}.{option}", rule, None, meant(option, common)))
 
 
 def _named(capability: str) -> str:

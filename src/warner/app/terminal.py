@@ -366,13 +366,17 @@ def _about_own(chosen: Mechanism, ranking: Plan) -> str:
         error = expected_loss(chosen, uniform, ranking.n, ranking.loss)
     except IdentifiabilityError:
         return f"The {name} of the study has no unbiased estimate of shares to compare."
+    if len(several := {type(single).__name__ for single in chosen.single_reports}) == 1:
+        (single,), count = several, len(chosen.single_reports)
+        if count > 1:
+            return f"The {count} reports of {single} in the study have expected error {error:.4g}."
     return f"The {name} of the study has expected error {error:.4g}."
 
 
 def _show_left_out(left_out: Mapping[str, str]) -> None:
     """Print why candidates are not in a ranking."""
     for name, reason in left_out.items():
-        console().print(f"{name} is left out: {reason}")
+        console().print(f"{name} is left out: {reason.removesuffix('.')}.")
 
 
 def show_audits(results: Mapping[str, Audit], samples: int | None) -> None:

@@ -52,8 +52,9 @@ def clusters(
     else:
         names, shape = attribute_names(data.domain), data.domain.shape
     if not names:
-        rule = "must be a tally on a Product, of several attributes"
-        raise ArgumentTypeError(message("subject", rule, None, "Tally tuples: --ways 2"))
+        rule = "must be of several attributes, on a Product"
+        remedy = "Tally the reports of PerAttribute, or of a study with warner tally --ways 2"
+        raise ArgumentTypeError(message("subject", rule, None, remedy))
 
     def dependence(i: int, j: int) -> float:
         pair = [names[i], names[j]]

@@ -48,7 +48,7 @@ class Domain(ABC):
     kind: ClassVar[str]
     study: ClassVar[StudyEntry | None] = None
     noun: ClassVar[str] = "labels of the domain"
-    remedy: ClassVar[str] = "correct them or add a catch-all value"
+    remedy: str = "correct them or add a catch-all value"
 
     is_ordered: bool = False
     is_numeric: bool = False

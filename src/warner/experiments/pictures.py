@@ -13,6 +13,7 @@ from warner.experiments.table import Table
 from warner.results.charts import require_altair
 
 _WIDTH, _HEIGHT, _CELL = 300, 220, 240
+_LETTER = 5  # the width of a letter of a label, in the unit of the width
 _DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [10, 4], [4, 1, 1, 1], [3, 5], [1, 1]]
 _SHAPES = [
     "circle",
@@ -86,7 +87,8 @@ def _x(altair: Any, picture: Picture, rows: list[dict[str, Any]]) -> Any:
         whole = all(row[picture.x] == int(row[picture.x]) for row in rows)
         axis = altair.Axis(tickMinStep=1) if whole and not picture.log_x else altair.Axis()
         return altair.X(f"{picture.x}:Q", scale=scale, title=picture.x, axis=axis)
-    return altair.X(f"{picture.x}:N", sort=None, title=picture.x, axis=altair.Axis(labelAngle=0))
+    axis = _axis_of_texts(altair, picture, rows)
+    return altair.X(f"{picture.x}:N", sort=None, title=picture.x, axis=axis)
 
 
 def _places(altair: Any, picture: Picture, rows: list[dict[str, Any]]) -> Any:
@@ -96,8 +98,15 @@ def _places(altair: Any, picture: Picture, rows: list[dict[str, Any]]) -> Any:
         f"{picture.x}:{'O' if numbers else 'N'}",
         sort="ascending" if numbers else None,
         title=picture.x,
-        axis=altair.Axis(labelAngle=0),
+        axis=_axis_of_texts(altair, picture, rows),
     )
+
+
+def _axis_of_texts(altair: Any, picture: Picture, rows: list[dict[str, Any]]) -> Any:
+    """The labels of an axis of texts; they slope where they would run into each other."""
+    texts = {str(row[picture.x]) for row in rows}
+    is_crowded = len(texts) * max(map(len, texts), default=0) * _LETTER > _WIDTH
+    return altair.Axis(labelAngle=-30 if is_crowded else 0, labelLimit=_WIDTH)
 
 
 def _log(altair: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import signal
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -88,10 +89,12 @@ def reproduce(
     """
     sets = DataFolder.from_environment() if data is None else data
     count = processes or os.cpu_count() or 1
+    wanted = list(chosen)
+    # Before any work, so that a file that is missing is not noticed after hours.
+    for name in dict.fromkeys(name for experiment in wanted for name in experiment.data):
+        sets.check(name)
     with _Workers(count) as workers:
-        for experiment in chosen:
-            for name in experiment.data:
-                sets.check(name)
+        for experiment in wanted:
             yield _run(experiment, folder, sets, quick, workers, progress)
 
 
@@ -203,7 +206,11 @@ class _Workers:
             os.environ.update(_ONE_THREAD)
             try:
                 self._pool = ProcessPoolExecutor(
-                    self._count, mp_context=multiprocessing.get_context("spawn")
+                    self._count,
+                    mp_context=multiprocessing.get_context("spawn"),
+                    # Ctrl-C ends the workers too. This process alone says so.
+                    initializer=signal.signal,
+                    initargs=(signal.SIGINT, signal.SIG_DFL),
                 )
                 for future in [self._pool.submit(os.getpid) for _ in range(self._count)]:
                     future.result()

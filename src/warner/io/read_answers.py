@@ -79,7 +79,10 @@ class _GroupNames(Categorical):
     """The names of a study's groups, as the answers of a public column."""
 
     noun = "names of groups"
-    remedy = "name each person's group as the study does"
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(names)
+        self.remedy = f"name each person's group as the study does: {', '.join(names)}"
 
 
 def read_groups(

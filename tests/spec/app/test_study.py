@@ -50,7 +50,7 @@ def test_attributes_that_differ_only_in_case_are_refused_before_anything_is_writ
             ("RandomizedResponse", "ChannelMechanism"),
             "attributes.smokes.matrix: is needed by ChannelMechanism",
         ),
-        (("epsilon = 1.0", ""), "attributes.smokes.epsilon: Field required"),
+        (("epsilon = 1.0", ""), "attributes.smokes.epsilon: is missing"),
         (
             ("RandomizedResponse", "RandomisedResponse"),
             "attributes.smokes.mechanism: must be one of RandomizedResponse",

@@ -15,7 +15,7 @@ from warner.design.audits import audit as audit_mechanism
 from warner.design.clusters import clusters as find_clusters
 from warner.design.planning import MOST_SIMULATED, Plan, can_simulate
 from warner.design.planning import plan as make_plan
-from warner.mechanisms import Mechanism
+from warner.mechanisms import Mechanism, from_header
 
 
 @click.command()
@@ -107,7 +107,7 @@ def _planned(
             runs=runs,
             also={type(mechanism).__name__: mechanism} if near else None,
         )
-    click.echo(f"{attribute} is left out: {about}", err=True)
+    click.echo(f"{attribute} is left out: {about}.", err=True)
     return None
 
 
@@ -177,10 +177,14 @@ def clusters(tally_file: str, threshold: float, largest: int, as_json: bool) -> 
         warner tally pilot.parquet --ways 2 -o pairs.json
         warner clusters pairs.json
     """
-    found = {
-        name: find_clusters(tally, threshold, largest)
-        for name, tally in read_tallies(tally_file).items()
-    }
+    tallies = read_tallies(tally_file)
+    for tally in tallies.values():
+        if not from_header(tally.header).attribute_domains:
+            rule = "has no joint reports of pairs of attributes"
+            raise ArgumentError(
+                message(tally_file, rule, None, "Make it with warner tally --ways 2")
+            )
+    found = {name: find_clusters(tally, threshold, largest) for name, tally in tallies.items()}
     if as_json:
         click.echo(to_json(found))
         return

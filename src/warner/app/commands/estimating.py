@@ -137,7 +137,7 @@ def estimate(
     if any(part.simulated for parts in found.values() for part in parts):
         warn_of_simulation(", ".join(paths))
     if len(paths) > 1:
-        show_sources(found)
+        show_sources(_chosen(found, only))
     known = backgrounds(estimates, background)
     given_back = {
         i: redistribute(result, known.get(str(result.attribute)))
@@ -162,6 +162,17 @@ def _known(parts: Sequence[Tally]) -> list[str]:
     return list(from_header(parts[0].header).attribute_domains)
 
 
+def _chosen(
+    tallies: Mapping[str, Sequence[Tally]], only: tuple[str, ...]
+) -> dict[str, Sequence[Tally]]:
+    """The tallies of the attributes that --only names, or that hold them; all without --only."""
+    return {
+        name: parts
+        for name, parts in tallies.items()
+        if not only or name in only or set(only) & set(_known(parts))
+    }
+
+
 def _asked(
     tallies: Mapping[str, Sequence[Tally]], only: tuple[str, ...], joint: tuple[str, ...]
 ) -> Iterator[tuple[str, Sequence[Tally], list[str] | None]]:
@@ -178,18 +189,22 @@ def _asked(
         raise ArgumentError(
             message("--only", f"must be one of {', '.join(names)}", ", ".join(unknown))
         )
-    chosen = {
-        name: parts
-        for name, parts in tallies.items()
-        if not only or name in only or set(only) & set(inside[name])
-    }
+    chosen = _chosen(tallies, only)
     if not joint:
         for name, parts in chosen.items():
             yield name, parts, None
     for text in joint:
         attributes = [attribute.strip() for attribute in text.split(",")]
+        if unknown := [name for name in attributes if name not in names]:
+            rule = f"must be names among {', '.join(names)}"
+            raise ArgumentError(message("--joint", rule, ", ".join(unknown)))
         # The tallies that have all of them; where none has, the first says why.
         fits = [name for name in chosen if set(attributes) <= {name, *inside[name]}]
+        if not fits and len(set(attributes)) > 1 and set(attributes) <= set(names):
+            rule = "needs attributes whose reports are counted together"
+            raise ArgumentError(
+                message("--joint", rule, text, f"Tally them with --ways {len(attributes)}")
+            )
         for name in fits or list(chosen)[:1]:
             yield " x ".join(attributes), chosen[name], attributes
 
