@@ -1,0 +1,212 @@
+"""The likelihood of reports whose answers depend on covariates, by a multinomial logit.
+
+    l(beta) = sum_i log sum_x A[y_i, x] pi_x(z_i),   pi(z) = softmax(0, beta_1 z, .., beta_E z)
+
+A is the channel, y_i the report and z_i the covariates of person i. E = K - 1 values have
+coefficients, and the reference has none. With the posterior q_ix of the values given the report,
+
+    gradient      sum_i (q_i - pi_i) z_i'
+    information   sum_i [diag(pi_i) - pi_i pi_i' - diag(q_i) + q_i q_i'] (x) z_i z_i'
+
+The first two terms are the information of the answers themselves, and the last two the information
+that the reports lack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from warner.channels import FloatArray, IntArray
+
+_BLOCK = 2**19  # elements of an array of rows of covariates by entries of a matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The different pairs of a report and covariates, and how often each occurs.
+
+    Attributes:
+        rows: (m, K) the likelihoods of the different reports, each up to a factor.
+        covariates: (g, p) the different rows of covariates.
+        report: (r,) the row of ``rows`` of each pair.
+        group: (r,) the row of ``covariates`` of each pair, increasing.
+        counts: (r,) how many people each pair has.
+    """
+
+    rows: FloatArray
+    covariates: FloatArray
+    report: IntArray
+    group: IntArray
+    counts: FloatArray
+
+    @classmethod
+    def of(cls, rows: FloatArray, report: IntArray, covariates: FloatArray) -> Pairs:
+        """The pairs of n people.
+
+        Args:
+            rows: (m, K) the likelihoods of the different reports.
+            report: (n,) each person's report, in 0..m-1.
+            covariates: (n, p).
+        """
+        group, first = _different_rows(covariates)
+        pair, counts = np.unique(group * len(rows) + report, return_counts=True)
+        return cls(
+            rows,
+            np.ascontiguousarray(covariates[first]),
+            pair % len(rows),
+            pair // len(rows),
+            counts.astype(np.float64),
+        )
+
+    def turned(self, turn: FloatArray) -> Pairs:
+        """The same pairs with covariates Z T, for T (p, p)."""
+        return replace(self, covariates=self.covariates @ turn)
+
+    @property
+    def size(self) -> int:
+        """K, the number of values."""
+        return int(self.rows.shape[1])
+
+    @cached_property
+    def people(self) -> FloatArray:
+        """(g,) the number of people with each row of covariates."""
+        return np.asarray(np.bincount(self.group, self.counts, len(self.covariates)), float)
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """(g,) the first pair of each row of covariates."""
+        return np.searchsorted(self.group, np.arange(len(self.covariates)))
+
+    def of_groups(self, numbers: FloatArray, rows: slice) -> FloatArray:
+        """Numbers (B, pairs) of the pairs of some rows of covariates, added up for each row."""
+        if len(self.group) == len(self.covariates):
+            return numbers
+        starts = self.starts[rows]
+        return np.add.reduceat(numbers, starts - starts[0], axis=1)
+
+    def at(self, beta: FloatArray) -> Point:
+        """The likelihood at coefficients beta (E, p)."""
+        pi = softmax(self.covariates @ beta.T)
+        posterior = self.rows[self.report] * pi[self.group]
+        total = posterior.sum(axis=1)
+        # A probability may be below the smallest float, if a trial step is too long.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            posterior /= total[:, None]
+            return Point(self, pi, posterior, float(self.counts @ np.log(total)))
+
+    def spread(self, weights: Callable[[slice, slice], FloatArray], count: int) -> FloatArray:
+        """Matrices sum_g W_g (x) z_g z_g' of symmetric W_g (E, E).
+
+        Only the upper triangle of W_g is used: E (E + 1) / 2 entries, in C order.
+
+        Args:
+            weights: a function of a slice of the rows of covariates and of their pairs. It
+                returns the entries of ``count`` matrices W for each row, (count, entries, rows).
+            count: the number of matrices.
+
+        Returns:
+            (count, E p, E p).
+        """
+        extra, width = self.size - 1, self.covariates.shape[1]
+        entries = extra * (extra + 1) // 2
+        total = np.zeros((count * entries, width * width))
+        ends = np.append(self.starts, len(self.group))
+        groups = len(self.covariates)
+        step = max(1, _BLOCK // max(count * entries, width * width))
+        for start in range(0, groups, step):
+            rows = slice(start, min(start + step, groups))
+            z = self.covariates[rows]
+            squares = (z[:, :, None] * z[:, None, :]).reshape(len(z), -1)
+            found = weights(rows, slice(int(ends[rows.start]), int(ends[rows.stop])))
+            total += found.reshape(count * entries, -1) @ squares
+        first, second = np.triu_indices(extra)
+        blocks = np.zeros((count, extra, extra, width, width))
+        blocks[:, first, second] = blocks[:, second, first] = total.reshape(
+            count, entries, width, width
+        )
+        return np.asarray(
+            blocks.transpose(0, 1, 3, 2, 4).reshape(count, extra * width, extra * width)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """The likelihood at some coefficients.
+
+    Attributes:
+        pairs: the reports and covariates.
+        pi: (g, K) the shares of the values at each row of covariates.
+        posterior: (r, K) the shares given the report of each pair.
+        value: l, in nats; -inf or NaN where coefficients are too large.
+    """
+
+    pairs: Pairs
+    pi: FloatArray
+    posterior: FloatArray
+    value: float
+
+    def derivatives(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The gradient of l and two matrices of information.
+
+        Returns:
+            The gradient (E p,); the observed information (E p, E p), which is the negative
+            Hessian; and the information (E p, E p) if the answers themselves were known.
+        """
+        pairs = self.pairs
+        expected = pairs.people[:, None] * self.pi[:, 1:]
+        counted = pairs.counts[:, None] * self.posterior[:, 1:]
+        seen = np.add.reduceat(counted, pairs.starts, axis=0)
+        gradient = (seen - expected).T @ pairs.covariates
+        first, second = np.triu_indices(pairs.size - 1)
+        diagonal = np.flatnonzero(first == second)
+
+        def weights(rows: slice, members: slice) -> FloatArray:
+            pi, own = self.pi[rows, 1:].T.copy(), expected[rows].T.copy()
+            complete = -own[first] * pi[second]
+            complete[diagonal] += own
+            q, weighted = self.posterior[members, 1:].T.copy(), counted[members].T.copy()
+            missing = pairs.of_groups(-weighted[first] * q[second], rows)
+            missing[diagonal] += seen[rows].T
+            return np.stack([complete - missing, complete])
+
+        observed, complete = pairs.spread(weights, 2)
+        return gradient.ravel(), observed, complete
+
+    def squared_scores(self) -> FloatArray:
+        """The sum over the people of s_i s_i', s_i the gradient of person i, (E p, E p)."""
+        pairs = self.pairs
+        first, second = np.triu_indices(pairs.size - 1)
+
+        def weights(rows: slice, members: slice) -> FloatArray:
+            scores = (self.posterior[members] - self.pi[pairs.group[members]])[:, 1:].T.copy()
+            products = pairs.counts[members] * scores[first] * scores[second]
+            return pairs.of_groups(products, rows)[None]
+
+        squares: FloatArray = pairs.spread(weights, 1)[0]
+        return squares
+
+
+def softmax(eta: FloatArray) -> FloatArray:
+    """The shares (g, E + 1) of log-odds eta (g, E) against a reference, which comes first."""
+    logs = np.concatenate([np.zeros((len(eta), 1)), eta], axis=1)
+    logs -= logs.max(axis=1, keepdims=True)
+    shares = np.exp(logs)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def _different_rows(matrix: FloatArray) -> tuple[IntArray, IntArray]:
+    """The number of each row (n,) among the different ones, and where each occurs first, (g,).
+
+    Columns are numbered one after the other, which is faster than sorting whole rows.
+    """
+    place, first = np.zeros(len(matrix), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    for column in matrix.T:
+        different, code = np.unique(column, return_inverse=True)
+        _, first, place = np.unique(
+            place * different.size + code, return_index=True, return_inverse=True
+        )
+    return place, first
