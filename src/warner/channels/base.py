@@ -142,6 +142,15 @@ class LikelihoodOperator(ABC):
             total += (block * v[rows, None]).T @ block
         return total
 
+    def gram_of(self, v: FloatArray, directions: FloatArray) -> FloatArray:
+        """U' A' diag(v) A U (P, P) of directions U (K, P) and weights v (m,).
+
+        Hadamard and projective geometry response on more than 512 values approximate it; see
+        :mod:`warner.channels.bordered`.
+        """
+        through = self.matmat(directions)
+        return np.asarray((through.T * v) @ through)
+
     def log_factors_of(self, rows: IntArray | np.ndarray) -> FloatArray | float:
         """``log_factors`` of some rows, given by number or as booleans."""
         if isinstance(self.log_factors, np.ndarray):
@@ -199,6 +208,47 @@ class LikelihoodOperator(ABC):
                 "Use the likelihood of the reports",
             )
         )
+
+    # Values in cells
+
+    def value_cells(self, most: int) -> IntArray | None:
+        """Cells of consecutive values for which :meth:`coarsened` is small; None for any cells.
+
+        Args:
+            most: the largest number of cells, but for a few at the ends.
+
+        Returns:
+            The first value of each cell, (C,), increasing from 0.
+        """
+        return None
+
+    def coarsened(
+        self, w: FloatArray, starts: IntArray
+    ) -> tuple[LikelihoodOperator, FloatArray]:
+        """The likelihood of distributions that are even within cells of consecutive values.
+
+        The share of a cell is split evenly among its values. The column of a cell is therefore the
+        mean of the columns of its values. Rows that are then proportional may be added, and rows
+        may have other factors.
+
+        Args:
+            w: (m,) report frequencies.
+            starts: (C,), the first value of each cell, increasing from 0.
+
+        Returns:
+            An operator on the shares of the C cells, and the frequencies of its rows. Of whole
+            reports of bits, it is the quasi-likelihood of the support counts.
+        """
+        from warner.channels.merged import MergedChannel
+
+        rows, weights = self.restrict_to_observed(w)
+        if rows.nearly_constant() is not None:
+            counted, shares = self.supports(w)
+            if counted.rows_are_bit_sums:
+                return counted.coarsened(shares, starts)
+        labels = np.zeros(self.shape[1], dtype=np.int64)
+        labels[starts[1:]] = 1
+        return MergedChannel(rows, np.cumsum(labels)), weights
 
     # The unbiased inverse
 

@@ -137,6 +137,26 @@ class StackedRows(LikelihoodOperator):
         # The shares do not change, because they count people and not stored rows.
         return self._map_groups(w, lambda channel, part: channel.restrict_to_observed(part))
 
+    def value_cells(self, most: int) -> IntArray | None:
+        """The cells of the first group for which only some cells are small."""
+        for channel in self.channels:
+            found = channel.value_cells(most)
+            if found is not None:
+                return found
+        return None
+
+    def coarsened(self, w: FloatArray, starts: IntArray) -> tuple[LikelihoodOperator, FloatArray]:
+        return self._map_groups(w, lambda channel, part: channel.coarsened(part, starts))
+
+    def gram_of(self, v: FloatArray, directions: FloatArray) -> FloatArray:
+        parts = zip(self.shares, self.channels, self.split(v), strict=True)
+        return np.asarray(
+            np.sum(
+                [share**2 * channel.gram_of(part, directions) for share, channel, part in parts],
+                axis=0,
+            )
+        )
+
     def _map_groups(
         self,
         w: FloatArray,
