@@ -27,7 +27,7 @@ from warner.channels.base import (
     LikelihoodOperator,
     NearlyConstantRows,
 )
-from warner.channels.dense import DenseChannel, DenseCompositeChannel
+from warner.channels.dense import DenseChannel, DenseCompositeChannel, MatrixRows, quick
 from warner.channels.descriptions import BlockMoments, HashPool, SupportLaw
 from warner.channels.geometric import GeometricChannel
 from warner.channels.hashed import HashChannel
@@ -64,6 +64,7 @@ __all__ = [
     "KhatriRaoChannel",
     "KroneckerChannel",
     "LikelihoodOperator",
+    "MatrixRows",
     "MergedChannel",
     "NearlyConstantRows",
     "PlacedChannel",
@@ -83,6 +84,7 @@ __all__ = [
     "keyed_groups",
     "kron",
     "lifted",
+    "quick",
     "rounded",
     "rounded_at",
     "spread_over",

@@ -16,6 +16,7 @@ from warner._core.errors import (
 )
 from warner.channels import (
     LikelihoodOperator,
+    quick,
     summed,
 )
 from warner.domains import Domain
@@ -191,7 +192,7 @@ class ExpectationMaximization(Estimator):
         made_of_reports = is_made_of_reports(self._start)
         source = (channel, w) if made_of_reports else (rows, weights)
         if isinstance(self.steps, str):
-            steps = chosen_steps(*source, data.n, begin)
+            steps = chosen_steps(quick(source[0]), source[1], data.n, begin)
         else:
             steps = MOST_STEPS if self.steps is None else self.steps
         theta = uniform_start(channel.shape[1]) if begin is None else begin(source[1])
@@ -203,7 +204,7 @@ class ExpectationMaximization(Estimator):
             path.append((data.n * state.value, gap_of_score(channel, state.score)))
 
         run = run_em(
-            rows,
+            quick(rows),
             weights,
             data.n,
             theta,

@@ -18,7 +18,7 @@ import numpy as np
 from warner.channels import LikelihoodOperator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.iteration import Run, iterate
-from warner.estimators.mle.objective import score_and_log_likelihood
+from warner.estimators.mle.objective import safe_divide, score_and_log_likelihood
 
 _MOST_LOST = 0.9  # the largest part of a share that a lengthened step takes
 _ROUNDING = 1e-13  # relative: rounding may lower a likelihood by this much
@@ -164,6 +164,11 @@ def run_em(
             return Status.STOPPED if steps >= most else None
         return Status.STOPPED if n * state.gain < tolerance else None
 
+    if tolerance is None and observe is None and channel.rows_per_report == 1:
+        # The likelihood decides nothing before the last state, so it is computed there alone.
+        score_at = lambda t: channel.rmatvec(safe_divide(w, channel.matvec(t)))
+        end = start_em(channel, w, warm_up(theta, score_at, most))
+        return Run(end, most, Status.STOPPED)
     start = start_em(channel, w, theta)
     return iterate(start, partial(advance, channel, w), stop, most, observe)
 
