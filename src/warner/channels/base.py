@@ -59,6 +59,8 @@ class LikelihoodOperator(ABC):
             value.
         reports_are_values: whether A = q 1' + gap I, so that a report is a value.
         rows_are_bit_sums: whether the rows are [P; 1 - P] / K with P = q 1' + diag(gap).
+        supports_overlap_alike: whether each report supports some values, and any two values share
+            nearly as many reports as any other two.
         is_keyed: whether the reports are about keys with values.
         tells_means_only: whether the reports about a key determine the mean of its values alone.
     """
@@ -75,6 +77,7 @@ class LikelihoodOperator(ABC):
     has_independent_parts: bool = False
     reports_are_values: bool = False
     rows_are_bit_sums: bool = False
+    supports_overlap_alike: bool = False
 
     @property
     def has_closed_moments(self) -> bool:

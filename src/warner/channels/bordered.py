@@ -19,7 +19,7 @@ from warner.channels.arrays import FloatArray, IntArray, weighted_counts
 from warner.channels.base import LikelihoodOperator
 
 # Fewer cells than this would not hold the shapes that reports of 10^5 people tell apart.
-_LEAST = 512
+_LEAST = 400
 # Values up to which ``gram_of`` is exact, and about the number of its rows beyond.
 EXACT_GRAM = 512
 
@@ -37,20 +37,15 @@ def block_starts(size: int, lead: int, block: int) -> IntArray:
     return np.unique(np.concatenate([[0, 1], blocks, [rest, size - 1]]))
 
 
-def cells_of_power(size: int, base: int, most: int, offset: int) -> tuple[int, IntArray] | None:
-    """Blocks of base^j values, with the least j for which there are at most about ``most`` cells.
+def power_of_block(size: int, base: int, most: int) -> int:
+    """j, the least power for which blocks of base^j values are at most about ``most``.
 
-    The values before the first block are the (base^j - 1) / offset values with fewer digits.
-
-    Returns:
-        j and the first values of the cells; None where the cells would be too few.
+    One less where they would be too few.
     """
     j = 0
     while size // base**j > most:
         j += 1
-    if size // base**j < min(_LEAST, size):
-        return None
-    return j, block_starts(size, (base**j - 1) // offset, base**j)
+    return j - 1 if j and size // base**j < _LEAST else j
 
 
 class BorderedChannel(LikelihoodOperator):

@@ -10,7 +10,7 @@ from warner._core.projective_space import ProjectiveSpace, count_points
 from warner._core.sampling import Source
 from warner.channels.arrays import FloatArray, IntArray
 from warner.channels.base import Channel, LikelihoodOperator
-from warner.channels.bordered import EXACT_GRAM, block_starts, bordered, cells_of_power
+from warner.channels.bordered import EXACT_GRAM, block_starts, bordered, power_of_block
 from warner.channels.pure import SupportInverse
 
 _PEOPLE = 2**18  # people who are simulated at a time
@@ -37,6 +37,7 @@ class ProjectiveChannel(SupportInverse, Channel):
     """
 
     has_closed_inverse = True
+    supports_overlap_alike = True
 
     def __init__(self, size: int, space: ProjectiveSpace, high: float, low: float) -> None:
         self.shape = (space.points, size)
@@ -68,11 +69,11 @@ class ProjectiveChannel(SupportInverse, Channel):
         u = (c.T / self.gap).T
         return np.asarray(self._supporting(u) - self.q @ u)
 
-    def value_cells(self, most: int) -> IntArray | None:
+    def value_cells(self, most: int) -> IntArray:
         """Points that share all digits but the last j; the ends are cells of their own."""
-        q = self.space.prime
-        found = cells_of_power(self.shape[1], q, most, q - 1)
-        return None if found is None or self.space.dimension - found[0] < 2 else found[1]
+        q, size = self.space.prime, self.shape[1]
+        j = min(power_of_block(size, q, most), self.space.dimension - 2)
+        return block_starts(size, count_points(q, j), q**j)
 
     def coarsened(self, w: FloatArray, starts: IntArray) -> tuple[LikelihoodOperator, FloatArray]:
         """The channel of PG(t-1-j, q) on the blocks of :meth:`value_cells`.

@@ -11,7 +11,7 @@ import numpy as np
 from warner.channels.arrays import FloatArray, IntArray
 from warner.channels.axes import summed
 from warner.channels.base import Channel, CompositeChannel, LikelihoodOperator
-from warner.channels.bordered import EXACT_GRAM, block_starts, bordered, cells_of_power
+from warner.channels.bordered import EXACT_GRAM, block_starts, bordered, power_of_block
 from warner.channels.descriptions import BlockMoments, SupportLaw
 from warner.channels.support_information import support_information
 
@@ -396,6 +396,7 @@ class HadamardChannel(SupportInverse, Channel):
     """
 
     has_closed_inverse = True
+    supports_overlap_alike = True
 
     def __init__(self, size: int, order: int, contrast: float) -> None:
         self.shape = (order, size)
@@ -415,10 +416,10 @@ class HadamardChannel(SupportInverse, Channel):
     def support_shares(self, w: FloatArray) -> FloatArray:
         return np.asarray((w.sum(axis=0) + walsh(w)[1 : self.shape[1] + 1]) / 2)
 
-    def value_cells(self, most: int) -> IntArray | None:
+    def value_cells(self, most: int) -> IntArray:
         """Values x with the same (x + 1) / 2^j, rounded down; the ends are cells of their own."""
-        found = cells_of_power(self.shape[1], 2, most, 1)
-        return None if found is None else found[1]
+        block = 2 ** power_of_block(self.shape[1], 2, most)
+        return block_starts(self.shape[1], block - 1, block)
 
     def coarsened(self, w: FloatArray, starts: IntArray) -> tuple[LikelihoodOperator, FloatArray]:
         """Hadamard response of order B / 2^j on the blocks of :meth:`value_cells`.

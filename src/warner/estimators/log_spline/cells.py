@@ -75,4 +75,4 @@ def cells_for(channel: LikelihoodOperator) -> Cells | None:
     if starts is None:
         inner = np.linspace(1, size - 1, MOST_CELLS - 1).round().astype(np.int64)
         starts = np.unique(np.append(0, inner))
-    return Cells(size, tuple(starts.tolist()))
+    return Cells(size, tuple(starts.tolist())) if len(starts) < size else None

@@ -137,7 +137,7 @@ class MaximumLikelihood(Estimator):
         """The solvers that fit the channel in turn, until one reaches the gap."""
         products = rows.has_fast_gram or rows.shape[0] * rows.shape[1] <= LARGEST_DENSE
         solvers: list[_Solver] = [constrained] if rows.nearly_constant() is None else [sequential]
-        if rows.shape[1] > _PROJECTED_FROM and _tells_values_apart_alike(rows):
+        if rows.shape[1] > _PROJECTED_FROM and rows.supports_overlap_alike:
             solvers.insert(0, projected)
         solvers += (
             [interior_point] if products and rows.shape[1] <= _LARGEST_NEWTON else [accelerated]
@@ -151,11 +151,6 @@ class MaximumLikelihood(Estimator):
             if reached:
                 break
         return min(found)[2], steps, reached
-
-
-def _tells_values_apart_alike(rows: LikelihoodOperator) -> bool:
-    """Whether rows of whole reports support sets of values that overlap alike."""
-    return rows.has_closed_inverse and rows.support_law() is not None and rows.rows_per_report == 1
 
 
 def _closed_form(channel: LikelihoodOperator) -> Callable[..., np.ndarray] | None:
