@@ -35,7 +35,7 @@ from warner.channels.key_value import DilutedChannel, TiedChannel, keyed_groups
 from warner.channels.khatri_rao import KhatriRaoChannel
 from warner.channels.kronecker import KroneckerChannel
 from warner.channels.marginal import SummedChannel
-from warner.channels.merged import MergedChannel
+from warner.channels.merged import MergedChannel, on_cells
 from warner.channels.planar import PlacedChannel, PlanarChannel
 from warner.channels.projective import ProjectiveChannel, hyperplane_sums
 from warner.channels.projective_blocks import ProjectiveBlocksChannel
@@ -86,6 +86,7 @@ __all__ = [
     "keyed_groups",
     "kron",
     "lifted",
+    "on_cells",
     "quick",
     "rounded",
     "rounded_at",

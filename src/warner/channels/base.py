@@ -215,7 +215,7 @@ class LikelihoodOperator(ABC):
     # Values in cells
 
     def value_cells(self, most: int) -> IntArray | None:
-        """Cells of consecutive values for which :meth:`coarsened` is small; None for any cells.
+        """Cells of consecutive values for which :meth:`coarsened` is small; None for others.
 
         Args:
             most: the largest number of cells, but for a few at the ends.
@@ -227,31 +227,17 @@ class LikelihoodOperator(ABC):
 
     def coarsened(
         self, w: FloatArray, starts: IntArray
-    ) -> tuple[LikelihoodOperator, FloatArray]:
-        """The likelihood of distributions that are even within cells of consecutive values.
-
-        The share of a cell is split evenly among its values. The column of a cell is therefore the
-        mean of the columns of its values. Rows that are then proportional may be added, and rows
-        may have other factors.
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
+        """A small operator on cells of consecutive values; see :func:`warner.channels.on_cells`.
 
         Args:
             w: (m,) report frequencies.
             starts: (C,), the first value of each cell, increasing from 0.
 
         Returns:
-            An operator on the shares of the C cells, and the frequencies of its rows. Of whole
-            reports of bits, it is the quasi-likelihood of the support counts.
+            The operator and the frequencies of its rows; None where no small one is known.
         """
-        from warner.channels.merged import MergedChannel
-
-        rows, weights = self.restrict_to_observed(w)
-        if rows.nearly_constant() is not None:
-            counted, shares = self.supports(w)
-            if counted.rows_are_bit_sums:
-                return counted.coarsened(shares, starts)
-        labels = np.zeros(self.shape[1], dtype=np.int64)
-        labels[starts[1:]] = 1
-        return MergedChannel(rows, np.cumsum(labels)), weights
+        return None
 
     # The unbiased inverse
 

@@ -92,7 +92,6 @@ class BorderedChannel(LikelihoodOperator):
         out[~self._blocks] = self._rows.T @ told + self._sums.T @ rest
         return out
 
-
     def gram_of(self, v: FloatArray, directions: FloatArray) -> FloatArray:
         even, ends = directions[self._blocks], directions[~self._blocks]
         told, rest = v[: len(self._rows)], v[len(self._rows) :]
@@ -146,6 +145,6 @@ def bordered(
     sums = np.stack(
         [weighted_counts(groups, column, count) for column in entries[others].T], axis=1
     )
-    levels = level * np.bincount(groups, minlength=count)
+    levels = np.asarray(level * np.bincount(groups, minlength=count), dtype=np.float64)
     operator = BorderedChannel(inner, factor * entries[telling], sums, levels, blocks)
     return operator, np.concatenate([w[telling], weighted_counts(groups, w[others], count)])

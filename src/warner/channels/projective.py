@@ -75,7 +75,9 @@ class ProjectiveChannel(SupportInverse, Channel):
         j = min(power_of_block(size, q, most), self.space.dimension - 2)
         return block_starts(size, count_points(q, j), q**j)
 
-    def coarsened(self, w: FloatArray, starts: IntArray) -> tuple[LikelihoodOperator, FloatArray]:
+    def coarsened(
+        self, w: FloatArray, starts: IntArray
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
         """The channel of PG(t-1-j, q) on the blocks of :meth:`value_cells`.
 
         Digits of a report that meet the last j digits of a value are its first j. If they are all
@@ -87,7 +89,7 @@ class ProjectiveChannel(SupportInverse, Channel):
         j = round(float(np.log(block) / np.log(q)))
         lead = count_points(q, j)
         if j < 1 or q**j != block or not np.array_equal(starts, block_starts(size, lead, block)):
-            return super().coarsened(w, starts)
+            return None
         smaller = ProjectiveSpace(q, space.dimension - j)
         count = int((np.diff(starts, append=size) == block).sum())
         inner = ProjectiveChannel(count, smaller, self.high, self.low)

@@ -134,10 +134,10 @@ class DirectChannel(SupportInverse, Channel):
 
     def coarsened(
         self, w: FloatArray, starts: IntArray
-    ) -> tuple[LikelihoodOperator, FloatArray]:
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
         """Randomised response on cells: rows with one q are proportional, and are added."""
         if not _is_constant_within(self.q, starts):
-            return super().coarsened(w, starts)
+            return None
         channel = DirectChannel(len(starts), np.add.reduceat(self.q, starts), self.gap[0])
         return channel, np.add.reduceat(w, starts)
 
@@ -215,13 +215,13 @@ class SupportChannel(SupportInverse, CompositeChannel):
 
     def coarsened(
         self, w: FloatArray, starts: IntArray
-    ) -> tuple[LikelihoodOperator, FloatArray]:
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
         """The bits of the h values of a cell count as h bits of one value.
 
         Each of them is 1 with probability q + gap theta / h, with theta the share of the cell.
         """
         if not (_is_constant_within(self.q, starts) and _is_constant_within(self.gap, starts)):
-            return super().coarsened(w, starts)
+            return None
         gap = self.gap[starts] / np.diff(starts, append=self._size)
         channel = SupportChannel(len(starts), self.q[starts], gap, bits=int(self.rows_per_report))
         yes, no = w[: self._size], w[self._size :]
@@ -421,7 +421,9 @@ class HadamardChannel(SupportInverse, Channel):
         block = 2 ** power_of_block(self.shape[1], 2, most)
         return block_starts(self.shape[1], block - 1, block)
 
-    def coarsened(self, w: FloatArray, starts: IntArray) -> tuple[LikelihoodOperator, FloatArray]:
+    def coarsened(
+        self, w: FloatArray, starts: IntArray
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
         """Hadamard response of order B / 2^j on the blocks of :meth:`value_cells`.
 
         Over a block of 2^j values the mean of H[y, x] is that of the smaller matrix at y / 2^j, if
@@ -429,13 +431,12 @@ class HadamardChannel(SupportInverse, Channel):
         """
         order, size = self.shape
         block = int(np.diff(starts).max(initial=1))
-        if block < 2 or block & (block - 1) or not np.array_equal(starts, block_starts(size, block - 1, block)):
-            return super().coarsened(w, starts)
+        own = block_starts(size, block - 1, block)
+        if block < 2 or block & (block - 1) or not np.array_equal(starts, own):
+            return None
         count = int((np.diff(starts, append=size) == block).sum())
         inner = HadamardChannel(count, order // block, self.contrast)
-        return bordered(
-            self, w, starts, inner, np.arange(0, order, block), float(block), 1 / order
-        )
+        return bordered(self, w, starts, inner, np.arange(0, order, block), float(block), 1 / order)
 
     def gram_of(self, v: FloatArray, directions: FloatArray) -> FloatArray:
         """From B / 2^j rows and the mean of the other v; see :mod:`warner.channels.bordered`.
@@ -459,9 +460,7 @@ class HadamardChannel(SupportInverse, Channel):
         across = -c * order / block * np.multiply.outer(totals, sums[0])
         rest += across + across.T
         rest += (order - len(sums)) * np.multiply.outer(totals, totals)
-        return np.asarray(
-            ((told.T * v[::block]) @ told + float(v[other].mean()) * rest) / order**2
-        )
+        return np.asarray(((told.T * v[::block]) @ told + float(v[other].mean()) * rest) / order**2)
 
     def influence(self, c: FloatArray) -> FloatArray:
         """g = H u / 2, u = c / gap in the rows of its values; the constants 1/2 - q cancel."""

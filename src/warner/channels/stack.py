@@ -14,6 +14,7 @@ from warner._core.errors import ArgumentError, IdentifiabilityError, message
 from warner.channels.arrays import FloatArray, IntArray
 from warner.channels.base import Channel, LikelihoodOperator
 from warner.channels.descriptions import BlockMoments
+from warner.channels.merged import on_cells
 
 _MOST_DEALT = 10**9  # people that numpy deals out without replacement
 
@@ -146,7 +147,7 @@ class StackedRows(LikelihoodOperator):
         return None
 
     def coarsened(self, w: FloatArray, starts: IntArray) -> tuple[LikelihoodOperator, FloatArray]:
-        return self._map_groups(w, lambda channel, part: channel.coarsened(part, starts))
+        return self._map_groups(w, lambda channel, part: on_cells(channel, part, starts))
 
     def gram_of(self, v: FloatArray, directions: FloatArray) -> FloatArray:
         parts = zip(self.shares, self.channels, self.split(v), strict=True)

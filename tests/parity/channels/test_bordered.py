@@ -9,22 +9,20 @@ import pytest
 
 import warner
 from warner import Integers, Interval
-from warner.channels import Channel, LikelihoodOperator, stacked
+from warner.channels import Channel, LikelihoodOperator, on_cells, stacked
 
 # Name -> epsilon and K -> channel.
 CHANNELS: dict[str, Callable[[int, float], Channel]] = {
     "direct": lambda k, e: warner.RandomizedResponse(Integers(0, k - 1), e).channel(),
-    "direct, some sensitive": lambda k, e: (
-        warner.UtilityOptimizedRR(Integers(0, k - 1), e, sensitive=[0, 5, 6]).channel()
-    ),
-    "bit sums": lambda k, e: warner.UnaryEncoding(Integers(0, k - 1), e).channel(),
-    "bit sums, some sensitive": lambda k, e: (
-        warner.UtilityOptimizedRappor(Integers(0, k - 1), e, sensitive=[0, 5, 6]).channel()
-    ),
-    "hadamard": lambda k, e: warner.HadamardResponse(Integers(0, k - 1), e).channel(),
-    "projective": lambda k, e: warner.ProjectiveGeometry(
-        Integers(0, k - 1), e, prime=3
+    "direct, some sensitive": lambda k, e: warner.UtilityOptimizedRR(
+        Integers(0, k - 1), e, sensitive=[0, 5, 6]
     ).channel(),
+    "bit sums": lambda k, e: warner.UnaryEncoding(Integers(0, k - 1), e).channel(),
+    "bit sums, some sensitive": lambda k, e: warner.UtilityOptimizedRappor(
+        Integers(0, k - 1), e, sensitive=[0, 5, 6]
+    ).channel(),
+    "hadamard": lambda k, e: warner.HadamardResponse(Integers(0, k - 1), e).channel(),
+    "projective": lambda k, e: warner.ProjectiveGeometry(Integers(0, k - 1), e, prime=3).channel(),
     "windows": lambda k, e: warner.SquareWave(Interval(0, 1, k), e, cells=128).channel(),
 }
 
@@ -54,7 +52,7 @@ def test_the_likelihood_on_cells_is_that_of_shares_that_are_even_within_cells(
     starts = _starts(channel, 1300)
     sizes = np.diff(starts, append=size)
     w = rng.dirichlet(np.ones(channel.shape[0]))
-    cells, weights = channel.coarsened(w, starts)
+    cells, weights = on_cells(channel, w, starts)
     assert cells.shape == (len(weights), len(starts)) and weights.sum() == pytest.approx(1)
     partial = sizes < sizes.max()
     partial[[0, -1]] = False
@@ -85,7 +83,7 @@ def test_cells_of_special_channels_are_few_rows(name: str) -> None:
     channel = CHANNELS[name](2047, 1.0)
     starts = channel.value_cells(1300)
     assert starts is not None
-    cells, _ = channel.coarsened(np.full(channel.shape[0], 1 / channel.shape[0]), starts)
+    cells, _ = on_cells(channel, np.full(channel.shape[0], 1 / channel.shape[0]), starts)
     assert cells.shape[0] < 0.6 * channel.shape[0] and 600 < len(starts) < 1100
 
 
@@ -102,7 +100,7 @@ def test_the_gram_product_of_directions_is_the_dense_one(name: str) -> None:
         whole = CHANNELS["hadamard"](2047, 1.0)
         starts = whole.value_cells(1100)
         assert starts is not None
-        channel = whole.coarsened(np.full(whole.shape[0], 1 / whole.shape[0]), starts)[0]
+        channel = on_cells(whole, np.full(whole.shape[0], 1 / whole.shape[0]), starts)[0]
     else:
         channel = CHANNELS[name](size, 1.0)
     rng = np.random.default_rng(7)
@@ -127,7 +125,8 @@ def test_the_gram_product_of_directions_is_the_dense_one(name: str) -> None:
     exact = dense(v)
     scale = np.sqrt(np.outer(np.diag(exact), np.diag(exact)))
     special = name in ("hadamard", "projective", "stack", "cells")
-    assert np.abs(channel.gram_of(v, directions) - exact).max() <= (
-        1e-2 if special else 1e-9
-    ) * np.abs(exact).max()
+    assert (
+        np.abs(channel.gram_of(v, directions) - exact).max()
+        <= (1e-2 if special else 1e-9) * np.abs(exact).max()
+    )
     assert (np.abs(channel.gram_of(v, directions) - exact) <= 0.1 * scale).all()

@@ -62,7 +62,7 @@ class FineColumns:
         smooth, rough, ends = phi[: order - 1], phi[order - 1 : -2], phi[-2:]
         polynomial = -self.shifts @ rough
         polynomial[1:] += smooth * np.sqrt(size)
-        out = self.splines @ (self.weights @ rough) + self.powers @ polynomial - ends.mean() * 2 / size
+        out = self.splines @ (self.weights @ rough) + self.powers @ polynomial - ends.sum() / size
         out[[0, -1]] += ends
         return np.asarray(out)
 

@@ -44,7 +44,8 @@ class Cells:
 
     @cached_property
     def log_sizes(self) -> np.ndarray:
-        return np.log(self.sizes)
+        out: np.ndarray = np.log(self.sizes)
+        return out
 
     def averages(self, columns: Any) -> np.ndarray:
         """The means over the cells of the rows of an array or a sparse matrix (K, P), (C, P)."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from warner.channels import on_cells
 from warner.estimators.base import Estimator, require_order
 from warner.estimators.fit import Fit, PosteriorFit, Status
 from warner.estimators.likelihood_data import LikelihoodData
@@ -71,7 +72,7 @@ class LogSpline(Estimator):
         if cells is None:
             rows, weights = data.channel.restrict_to_observed(data.weights)
         else:
-            rows, weights = data.channel.coarsened(data.weights, cells.index)
+            rows, weights = on_cells(data.channel, data.weights, cells.index)
         require_possible(rows, weights)
         likelihood = Likelihood(rows, weights, data.n * rows.rows_per_report)
         expand = (

@@ -27,7 +27,7 @@ class Model:
     Attributes:
         order, scale: the order p of differences and the standard deviation s.
         evidence: log Z, in nats.
-        theta, phi: the shares (C,) of the values or cells, and the coefficients (P,) at the maximum.
+        theta, phi: the shares (C,) of values or cells, and the coefficients (P,), at the maximum.
         factor: (P, P) lower triangular, with H = factor factor'.
         design: the columns X and their kinds.
         converged: whether Newton's method converged.

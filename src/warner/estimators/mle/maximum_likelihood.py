@@ -24,8 +24,8 @@ from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.closed_forms import budgets, direct, separable
 from warner.estimators.mle.newton import constrained, interior_point, sequential
 from warner.estimators.mle.objective import certify, gap, require_possible, score, zero_small_shares
-from warner.estimators.mle.squarem import accelerated
 from warner.estimators.mle.projected import projected
+from warner.estimators.mle.squarem import accelerated
 from warner.estimators.mle.uniqueness import Uniqueness, uniqueness
 
 _Solver = Callable[[Any, np.ndarray, float], tuple[np.ndarray, int, bool]]
@@ -110,9 +110,7 @@ class MaximumLikelihood(Estimator):
         require_possible(rows, weights)
         if solve is not None:
             theta = solve(channel, w)
-            reached = gap(channel, w, theta) <= max(
-                self.gap, _ROUNDING * channel.rows_per_report
-            )
+            reached = gap(channel, w, theta) <= max(self.gap, _ROUNDING * channel.rows_per_report)
             # A sum of strictly concave functions of one share each. A share of a value that was
             # not observed only lowers it.
             only = Uniqueness.UNIQUE if reached else Uniqueness.NOT_CERTIFIED
