@@ -50,12 +50,12 @@ class _Begun:
         if not stage.done or stage.total is None:
             return None
         self.first = self.first or (stage.done, now)
-        done, since = self.first
-        if stage.done > done and now - since >= _SURE:
+        done, then = self.first
+        if stage.done > done and now - then >= _SURE:
             # Without the first step, which prepares and loads.
-            seconds = (now - since) / (stage.done - done)
-        elif now - self.since >= _SURE_OF_ONE:
-            seconds = (now - self.since) / stage.done
+            seconds = (now - then) / (stage.done - done)
+        elif then - self.since >= _SURE_OF_ONE:
+            seconds = (then - self.since) / done
         else:
             return None
         return seconds * max(0, stage.total - stage.done)

@@ -246,3 +246,26 @@ def test_content_reaches_the_disk_before_the_name_does(
     write_whole("x", b"content")
     write_reports(COIN.randomize([0, 1]), "r.parquet")
     assert done == ["file", "rename", "folder"] * 2
+
+
+def test_a_writer_that_took_in_a_part_of_a_batch_writes_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that catches Ctrl-C and goes on loses no report silently."""
+
+    def stop(self: Shuffle, rows: np.ndarray) -> None:
+        raise KeyboardInterrupt
+
+    reports = {"coin": COIN.randomize([0, 1] * 5)}
+    path = tmp_path / "r.csv"
+    with (
+        pytest.raises(warner.errors.ReportError, match="has taken in a part of a batch"),
+        ReportWriter(str(path), {"coin": COIN}) as writer,
+    ):
+        writer.write(reports)
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(Shuffle, "add", stop)
+            writer.write(reports)
+        with pytest.raises(warner.errors.ReportError):
+            writer.write(reports)
+    assert list(tmp_path.iterdir()) == []
