@@ -2,7 +2,7 @@
 
 Standard output is never written to. Work of which more than ten seconds are left is announced in a
 line: before it starts where its stage states an estimate, and else as soon as its first steps allow
-one.
+one. Work of unknown length says after ten seconds how far it is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LONG = 10.0  # seconds; longer work is announced
 _SURE = 1.0  # seconds of steps after the first, from which the rest is estimated
 _SURE_OF_ONE = 4.0  # seconds of the first step alone
 _DELAY = 1.0  # seconds before bars appear
-_NEWS = 60.0  # seconds between two lines where there is no terminal
+_NEWS = 60.0  # seconds between two lines where there is no terminal, after the first
 _LEVELS = 3  # stages in a bar
 _WIDTH = 30  # characters of a bar
 
@@ -136,7 +136,8 @@ class Lines:
     def __call__(self, stages: tuple[Stage, ...]) -> None:
         text = self._notices.line(stages)
         elapsed = self._notices.elapsed()
-        if text is None and stages and elapsed - self._told >= _NEWS:
+        is_open = bool(stages) and stages[-1].total is None and not self._told
+        if text is None and stages and elapsed - self._told >= (_LONG if is_open else _NEWS):
             text = f"{', '.join(map(str, stages))}, after {duration(elapsed)}."
         if text is not None:
             click.echo(visible(text), err=True)

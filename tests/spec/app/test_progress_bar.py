@@ -62,16 +62,16 @@ def test_short_work_and_work_that_is_nearly_done_are_not_announced(
     assert capsys.readouterr() == ("", "")
 
 
-def test_work_of_unknown_length_says_each_minute_how_far_it_is(
+def test_work_of_unknown_length_says_how_far_it_is_and_then_each_minute(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     clock = Clock()
     with progress(Lines(clock)), stage("iterations") as tell:
-        for done in range(1, 14):
+        for done in range(1, 15):
             clock.now += 10.0
             tell(done)
     assert capsys.readouterr().err == (
-        "iterations: 6, after 60 s.\niterations: 12, after 2.0 min.\n"
+        "iterations: 1, after 10 s.\niterations: 7, after 70 s.\niterations: 13, after 2.2 min.\n"
     )
 
 
