@@ -43,6 +43,9 @@ class LogSpline(Estimator):
     p is uniform on {1, 2, 3}, and s is flat on a geometric grid. The number of splines is doubled
     while that raises the evidence. Values are taken as equally spaced, in their order.
 
+    Above 2048 values the likelihood is computed with shares that are even within about 2000 cells,
+    and of whole reports of bits with their sums. Prior, spline and estimate are on all values.
+
     The fit's ``posterior`` draws (count, K) distributions from the Laplace posterior. Quantiles
     over the draws give intervals for smooth functionals (mean, quantile, mass of a range). A draw
     chooses a model by its weight, and then a normal u = X (phi - phi*) with covariance X H^-1 X'.
