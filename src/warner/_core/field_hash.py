@@ -23,6 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -164,7 +165,7 @@ class FieldHash:
         order = np.argsort(distance, kind="stable")
         apart = distance[order]
         edges = np.flatnonzero(np.diff(apart, prepend=-1, append=-1))
-        for first, last in zip(edges[:-1], edges[1:], strict=True):
+        for first, last in pairwise(edges):
             group, d = order[first:last], int(apart[first])
             w = None if weight is None else weight[group]
             m = pieces[group]

@@ -29,6 +29,12 @@ from warner.channels.base import (
 )
 from warner.channels.dense import DenseChannel, DenseCompositeChannel
 from warner.channels.descriptions import BlockMoments, HashPool, SupportLaw
+from warner.channels.field_hashed import (
+    FieldHashChannel,
+    HashedReports,
+    HashedRows,
+    HashSupportChannel,
+)
 from warner.channels.geometric import GeometricChannel
 from warner.channels.hashed import HashChannel
 from warner.channels.key_value import DilutedChannel, TiedChannel, keyed_groups
@@ -55,11 +61,15 @@ __all__ = [
     "DenseCompositeChannel",
     "DilutedChannel",
     "DirectChannel",
+    "FieldHashChannel",
     "FloatArray",
     "GeometricChannel",
     "HadamardChannel",
     "HashChannel",
     "HashPool",
+    "HashSupportChannel",
+    "HashedReports",
+    "HashedRows",
     "IntArray",
     "KhatriRaoChannel",
     "KroneckerChannel",
