@@ -38,6 +38,8 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "LocalHashing binary": lambda d, e: warner.LocalHashing(
         d, e, buckets=2, seeds=max(16, 2 * d.size)
     ),
+    "LocalHashing over a field": warner.LocalHashing,
+    "LocalHashing counted by value": lambda d, e: warner.LocalHashing(d, e, whole_reports=False),
     "SubsetSelection": warner.SubsetSelection,
     "SubsetSelection of two": lambda d, e: warner.SubsetSelection(d, e, size=min(2, d.size - 1)),
     "HadamardResponse": warner.HadamardResponse,

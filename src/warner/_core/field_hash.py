@@ -63,7 +63,7 @@ class FieldHash:
         buckets: g, at least 2.
 
     >>> FieldHash(5, 4).collision, FieldHash(11, 4).collision
-    (Fraction(1, 10), Fraction(12, 55))
+    (Fraction(1, 10), Fraction(2, 11))
     """
 
     prime: int
@@ -121,6 +121,39 @@ class FieldHash:
         step = pow(self.buckets, -1, p) if p > self.buckets else 1
         a, b, bucket = (np.asarray(v).astype(np.int64) for v in (a, b, bucket))
         return a * step % p, (b - bucket) % p * step % p, self.sizes[bucket]
+
+    @cached_property
+    def window_shape(self) -> tuple[int, int, int]:
+        """How many alpha up to their sign, lengths and starts the windows of reports have.
+
+        In the order of alpha y mod p, the residues that a report supports are a window of
+        ``length`` neighbours from -beta on. The windows of -alpha are those of alpha in reverse. So
+        there are about p^2 different windows among the p (p - 1) g reports.
+        """
+        return max(self.prime // 2, 1), np.unique(self.sizes).size, self.prime
+
+    @cached_property
+    def window_members(self) -> np.ndarray:
+        """How many reports (a, b, z) have each window, floats, in C order of ``window_shape``."""
+        _, buckets = np.unique(self.sizes, return_counts=True)
+        members = buckets.astype(np.float64) * (1 if self.prime == 2 else 2)
+        return np.broadcast_to(members[:, None], self.window_shape).ravel()
+
+    def windows(self, a: np.ndarray, b: np.ndarray, bucket: np.ndarray) -> np.ndarray:
+        """The window of each of n reports, a number in C order of ``window_shape``.
+
+        >>> FieldHash(5, 4).windows(np.array([1, 4]), np.array([0, 0]), np.array([1, 1])).tolist()
+        [1, 4]
+        """
+        p = self.prime
+        alphas, kinds, _ = self.window_shape
+        alpha, beta, length = self.progression(a, b, bucket)
+        mirrored = alpha > alphas
+        # The places t + k of alpha are the places -t - k of -alpha, from -t - length + 1 on.
+        start = np.where(mirrored, beta - length + 1, -beta) % p
+        row = np.where(mirrored, p - alpha, alpha) - 1
+        kind = length - int(self.sizes[-1])  # lengths differ by one, and the last is the least
+        return np.asarray((row * kinds + kind) * p + start)
 
     def support_counts(
         self,

@@ -30,10 +30,10 @@ from warner.channels.base import (
 from warner.channels.dense import DenseChannel, DenseCompositeChannel
 from warner.channels.descriptions import BlockMoments, HashPool, SupportLaw
 from warner.channels.field_hashed import (
-    FieldHashChannel,
     HashedReports,
     HashedRows,
     HashSupportChannel,
+    WindowChannel,
 )
 from warner.channels.geometric import GeometricChannel
 from warner.channels.hashed import HashChannel
@@ -61,7 +61,6 @@ __all__ = [
     "DenseCompositeChannel",
     "DilutedChannel",
     "DirectChannel",
-    "FieldHashChannel",
     "FloatArray",
     "GeometricChannel",
     "HadamardChannel",
@@ -89,6 +88,7 @@ __all__ = [
     "SupportLaw",
     "SupportRows",
     "TiedChannel",
+    "WindowChannel",
     "hyperplane_sums",
     "keyed_groups",
     "kron",

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from warner._core.errors import ArgumentError, message
 from warner._core.field_hash import FieldHash
-from warner.channels.arrays import FloatArray, IntArray, weighted_counts
-from warner.channels.base import Channel, LikelihoodOperator, one_by_one
+from warner.channels.arrays import FloatArray, IntArray
+from warner.channels.base import Channel, LikelihoodOperator
 from warner.channels.descriptions import BlockMoments, SupportLaw
 from warner.channels.pure import SupportChannel, SupportInverse
 from warner.channels.support_reports import SupportRows
@@ -21,6 +20,7 @@ from warner.channels.support_reports import SupportRows
 _PEOPLE = 2**16  # people who are simulated at a time
 _BLOCK = 2**21  # entries of a block of rows
 _LARGEST_BITS = 2**31  # bytes of the bits of whole reports
+_INFORMATION_WORK = 2e9  # multiplications up to which the information of reports is exact
 _DRAWS = 2**24  # pairs of a person and a value for which reports are drawn one by one
 
 
@@ -96,129 +96,6 @@ class HashedReports:
         return packed
 
 
-class FieldHashChannel(SupportInverse, Channel):
-    """The channel of local hashing over a prime field, with a row for each report (a, b, z).
-
-        A = (q' + (p - q') N) / (p_F (p_F - 1)),   N = 1 where a x^3 + b is in bucket z
-
-    p_F is the prime. Rows are in C order of (a - 1, b, z). Reports with the same row of N are few
-    groups (see :class:`WindowChannel`), whose products serve this channel too.
-
-    Args:
-        reports: the law.
-
-    >>> hashes = FieldHash(5, 4)
-    >>> channel = FieldHashChannel(HashedReports(3, hashes, 0.2, 0.2))
-    >>> channel.shape, channel.matvec(np.ones(3) / 3).sum().round(12)
-    ((80, 3), np.float64(1.0))
-    """
-
-    has_closed_inverse = True
-    has_row_blocks = True
-
-    def __init__(self, reports: HashedReports) -> None:
-        self.reports = reports
-        self.shape = (reports.functions * reports.hashes.buckets, reports.size)
-        self._set_support_law(reports.size, reports.support.q, reports.support.gap)
-
-    @cached_property
-    def _windows(self) -> WindowChannel:
-        return WindowChannel(self.reports)
-
-    @property
-    def _window_of(self) -> IntArray:
-        return _window_of(self.reports.hashes)
-
-    def merge_proportional_rows(self) -> tuple[Channel, IntArray] | None:
-        return self._windows, self._window_of
-
-    def matvec(self, theta: FloatArray) -> FloatArray:
-        windows = (self._windows.matvec(theta).T / self._windows.members).T
-        return np.asarray(windows[self._window_of])
-
-    @one_by_one
-    def rmatvec(self, r: FloatArray) -> FloatArray:
-        sums = weighted_counts(self._window_of, r, self._windows.shape[0])
-        return self._windows.rmatvec((sums.T / self._windows.members).T)
-
-    @one_by_one
-    def support_shares(self, w: FloatArray) -> FloatArray:
-        return self._windows.support_shares(
-            weighted_counts(self._window_of, w, self._windows.shape[0])
-        )
-
-    def influence(self, c: FloatArray) -> FloatArray:
-        return self._windows.influence(c)[self._window_of]
-
-    def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
-        shares = self.support_shares(w)
-        weights = np.concatenate([shares, 1 - shares]) / self.shape[1]
-        return HashSupportChannel(self.reports), weights
-
-    def second_moments(self, weights: FloatArray) -> FloatArray:
-        return self.rmatvec(weights.T**2).T
-
-    def information(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return self._windows.information(theta)
-
-    def block_moments(
-        self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray
-    ) -> BlockMoments:
-        return self._windows.block_moments(
-            weighted_counts(self._window_of, w, self._windows.shape[0]), block, shape, columns
-        )
-
-    def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
-        merged = weighted_counts(self._window_of, w, self._windows.shape[0])
-        observed = np.flatnonzero(merged)
-        return WindowRows(self._windows, observed), merged[observed]
-
-    def _reports_at(self, index: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """The reports a, b, z of rows."""
-        hashes = self.reports.hashes
-        shape = (hashes.prime - 1, hashes.prime, hashes.buckets)
-        a, b, z = np.unravel_index(np.asarray(index), shape)
-        return a + 1, b, z
-
-    def rows(self, index: IntArray) -> FloatArray:
-        a, b, z = self._reports_at(index)
-        values = np.arange(self.shape[1])
-        hit = self.reports.hashes.bucket_of(a[:, None], b[:, None], values) == z[:, None]
-        return np.asarray((self.reports.q + self.reports.gap * hit) / self.reports.functions)
-
-    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
-        step = max(1, _BLOCK // self.shape[1])
-        for start in range(0, self.shape[0], step):
-            rows = slice(start, min(start + step, self.shape[0]))
-            yield rows, self.rows(np.arange(rows.start, rows.stop))
-
-    def dense(self) -> FloatArray:
-        return self.rows(np.arange(self.shape[0]))
-
-    def sample_rows(self, index: IntArray, rng: np.random.Generator) -> IntArray:
-        a, b, z = self.reports.draw(np.asarray(index), rng)
-        hashes = self.reports.hashes
-        return np.asarray(((a - 1) * hashes.prime + b) * hashes.buckets + z)
-
-    def simulate(self, theta: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
-        if n > self.shape[0]:
-            return super().simulate(theta, n, rng)
-        return self.simulate_from_values(rng.multinomial(n, theta / theta.sum()), rng)
-
-    def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Report by report, or value by value where there are many people for each value."""
-        n, (reports, size) = int(people.sum()), self.shape
-        if n > reports * size:
-            return super().simulate_from_values(people, rng)
-        total = np.zeros(reports, dtype=np.int64)
-        ends = np.cumsum(people)
-        for start in range(0, n, _PEOPLE):
-            person = np.arange(start, min(start + _PEOPLE, n))
-            values = np.searchsorted(ends, person, side="right")
-            np.add.at(total, self.sample_rows(values, rng), 1)
-        return np.asarray(total / n)
-
-
 class WindowChannel(SupportInverse, Channel):
     """Local hashing over a prime field, where reports that support the same values are one row.
 
@@ -228,10 +105,15 @@ class WindowChannel(SupportInverse, Channel):
     has the windows of alpha in reverse. So the p (p - 1) g reports have about p^2 different rows,
     and both products are sums over windows: O(p^2) for all reports together.
 
-    Rows are in C order of (alpha, L, t), alpha = 1..p // 2.
+    Rows are in C order of (alpha, L, t), alpha = 1..p // 2. A row counts ``members`` reports, which
+    are equally likely.
 
     Args:
         reports: the law.
+
+    >>> channel = WindowChannel(HashedReports(3, FieldHash(5, 4), 0.2, 0.2))
+    >>> channel.shape, channel.matvec(np.ones(3) / 3).sum().round(12)
+    ((20, 3), np.float64(1.0))
     """
 
     has_closed_inverse = True
@@ -239,12 +121,10 @@ class WindowChannel(SupportInverse, Channel):
 
     def __init__(self, reports: HashedReports) -> None:
         self.reports = reports
-        self._shape = _window_shape(reports.hashes)
-        self._lengths, counts = np.unique(reports.hashes.sizes, return_counts=True)
-        mirrored = 1 if reports.hashes.prime == 2 else 2
-        self.members = np.broadcast_to(
-            (mirrored * counts)[:, None].astype(np.float64), self._shape
-        ).ravel()
+        self._shape = reports.hashes.window_shape
+        self._length = int(reports.hashes.sizes.min())
+        self.members = reports.hashes.window_members
+        self.log_factors = -np.log(self.members)
         self.shape = (self.members.size, reports.size)
         self._set_support_law(reports.size, reports.support.q, reports.support.gap)
 
@@ -260,7 +140,7 @@ class WindowChannel(SupportInverse, Channel):
         for values, sums in zip(parts, out, strict=True):
             placed = np.zeros(half * p)
             placed[self._places] = values[:, None]
-            _window_sums(placed.reshape(half, p), self._lengths, sums)
+            _window_sums(placed.reshape(half, p), self._length, sums)
         return np.asarray(out.reshape(*theta.T.shape[:-1], -1).T)
 
     def _support_sums(self, r: FloatArray) -> FloatArray:
@@ -268,13 +148,8 @@ class WindowChannel(SupportInverse, Channel):
         half, lengths, p = self._shape
         parts = np.ascontiguousarray(r.T).reshape(-1, half, lengths, p)
         out = np.empty((len(parts), self.shape[1]))
-        sums = np.empty((half, 1, p))
         for weights, total in zip(parts, out, strict=True):
-            reached = np.zeros((half, p))
-            for i, length in enumerate(self._lengths):
-                # Place j is in the windows that start at j - k, k < L: windows in reverse.
-                _window_sums(weights[:, i, ::-1], [length], sums)
-                reached += sums[:, 0, ::-1]
+            reached = _windows_around(weights, self._length)
             total[:] = np.take(reached.ravel(), self._places).sum(axis=1)
         return np.asarray(out.reshape(*r.T.shape[:-1], -1).T)
 
@@ -298,10 +173,35 @@ class WindowChannel(SupportInverse, Channel):
     def second_moments(self, weights: FloatArray) -> FloatArray:
         return self.rmatvec(weights.T**2).T
 
+    def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
+        shares = self.support_shares(w)
+        weights = np.concatenate([shares, 1 - shares]) / self.shape[1]
+        return HashSupportChannel(self.reports), weights
+
+    def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
+        observed = np.flatnonzero(w)
+        return WindowRows(self, observed), w[observed]
+
+    def sample_rows(self, index: IntArray, rng: np.random.Generator) -> IntArray:
+        return self.reports.hashes.windows(*self.reports.draw(np.asarray(index), rng))
+
+    def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Report by report, or value by value where there are many people for each value."""
+        n, (rows, size) = int(people.sum()), self.shape
+        if n > rows * size:
+            return super().simulate_from_values(people, rng)
+        total = np.zeros(rows, dtype=np.int64)
+        ends = np.cumsum(people)
+        for start in range(0, n, _PEOPLE):
+            person = np.arange(start, min(start + _PEOPLE, n))
+            values = np.searchsorted(ends, person, side="right")
+            np.add.at(total, self.sample_rows(values, rng), 1)
+        return np.asarray(total / n)
+
     def bits(self, index: IntArray) -> NDArray[np.uint8]:
         """The values that rows support, as packed bits."""
         half, kind, t = np.unravel_index(np.asarray(index), self._shape)
-        length, p = self._lengths[kind], self.reports.hashes.prime
+        length, p = self._length + kind, self.reports.hashes.prime
         out = np.empty((len(half), -(-self.shape[1] // 8)), dtype=np.uint8)
         step = max(1, _BLOCK // self.shape[1])
         for start in range(0, len(out), step):
@@ -355,7 +255,13 @@ class WindowRows(SupportRows):
         scale = windows.members[index] / windows.reports.functions
         law = windows.reports
         super().__init__(
-            windows.bits(index), law.size, law.q * scale, law.gap * scale, windows.q, windows.gap
+            windows.bits(index),
+            law.size,
+            law.q * scale,
+            law.gap * scale,
+            windows.q,
+            windows.gap,
+            log_factors=windows.log_factors_of(index),
         )
         self._windows, self._index = windows, index
         # A sum over windows costs about as much as four bytes of bits.
@@ -424,6 +330,15 @@ class HashSupportChannel(SupportChannel):
         square += (rest**2 - rest_squares) * others
         return np.asarray(np.maximum(square + 2 * c * mean + c**2, 0.0))
 
+    def information(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """That of whole reports: exact where it is affordable, else that of independent bits.
+
+        With p residues the difference is about 1 / p of the information (METHODS 10.1).
+        """
+        if (self.reports.hashes.prime * self._size) ** 2 <= _INFORMATION_WORK:
+            return WindowChannel(self.reports).information(theta)
+        return super().information(theta)
+
     def _cross_moments(self, columns: FloatArray, members: slice) -> FloatArray:
         shares, with_value, others = columns[members], *self.reports.pairs
         low, gap = float(self.q[0]), float(self.gap[0])
@@ -473,52 +388,53 @@ class HashSupportChannel(SupportChannel):
         return np.concatenate([bits, ~bits], axis=1).astype(np.float64)
 
 
-def _window_shape(hashes: FieldHash) -> tuple[int, int, int]:
-    """The number of multipliers alpha up to their sign, of lengths, and of starts."""
-    p = hashes.prime
-    return max(p // 2, 1), np.unique(hashes.sizes).size, p
-
-
-@lru_cache(maxsize=4)
-def _window_of(hashes: FieldHash) -> IntArray:
-    """The window of every report (a, b, z), as a row of :class:`WindowChannel`."""
-    p, g = hashes.prime, hashes.buckets
-    shape = _window_shape(hashes)
-    b, z = np.divmod(np.arange(p * g), g)
-    _, kinds = np.unique(hashes.sizes, return_inverse=True)
-    out = np.empty((p - 1, p * g), dtype=np.int64)
-    for row, a in zip(out, range(1, p), strict=True):
-        alpha, beta, length = hashes.progression(np.array(a), b, z)
-        mirrored = int(alpha) > shape[0]
-        # The places t + k of alpha are the places -t - k of -alpha, from -t - L + 1 on.
-        t = (beta - length + 1 if mirrored else -beta) % p
-        half = (p - int(alpha) if mirrored else int(alpha)) - 1
-        row[:] = (half * shape[1] + kinds[z]) * p + t
-    out.setflags(write=False)
-    return out.ravel()
-
-
 @lru_cache(maxsize=4)
 def _places(hashes: FieldHash, size: int) -> IntArray:
     """Where alpha y mod p of each value stands in a table (alphas, p), flat indices (K, alphas)."""
-    p, alphas = hashes.prime, _window_shape(hashes)[0]
+    p, alphas = hashes.prime, hashes.window_shape[0]
     found = hashes.points(np.arange(size))[:, None] * np.arange(1, alphas + 1) % p
     found += np.arange(alphas) * p
     found.setflags(write=False)
     return found
 
 
-def _window_sums(values: FloatArray, lengths: Any, out: FloatArray) -> None:
-    """The sums of ``values`` (alphas, p) over windows of each length around the circle.
+def _window_sums(values: FloatArray, length: int, out: FloatArray) -> None:
+    """Sums of ``values`` (alphas, p) over windows around the circle, and over one place more.
 
     Args:
         values: (alphas, p).
-        lengths: the lengths, at most p.
-        out: (alphas, len(lengths), p), written: entry t is the sum over t, t + 1, .., t + L - 1.
+        length: L, below p.
+        out: (alphas, kinds, p), written. Entry t is the sum over t, .., t + L - 1, and of a second
+            kind over t, .., t + L.
     """
-    alphas, p = values.shape
-    sums = np.zeros((alphas, 2 * p))
-    np.cumsum(values, axis=1, out=sums[:, 1 : p + 1])
-    sums[:, p + 1 :] = sums[:, 1:p] + sums[:, p : p + 1]
-    for i, length in enumerate(lengths):
-        np.subtract(sums[:, length : length + p], sums[:, :p], out=out[:, i])
+    p = values.shape[1]
+    sums = np.zeros((len(values), p + 1))
+    np.cumsum(values, axis=1, out=sums[:, 1:])
+    inside = min(p - length + 1, p)
+    np.subtract(sums[:, length : length + inside], sums[:, :inside], out=out[:, 0, :inside])
+    np.subtract(sums[:, p:], sums[:, inside:p], out=out[:, 0, inside:])
+    out[:, 0, inside:] += sums[:, 1:length]
+    if out.shape[1] > 1:
+        np.add(out[:, 0, : p - length], values[:, length:], out=out[:, 1, : p - length])
+        np.add(out[:, 0, p - length :], values[:, :length], out=out[:, 1, p - length :])
+
+
+def _windows_around(weights: FloatArray, length: int) -> FloatArray:
+    """The sum of the weights of the windows that hold each place, the adjoint of the sums.
+
+    Args:
+        weights: (alphas, kinds, p).
+        length: L, below p.
+
+    Returns:
+        (alphas, p).
+    """
+    p = weights.shape[2]
+    # Place j is in the windows of length L that start at j - L + 1, .., j.
+    sums = np.empty((len(weights), 1, p))
+    _window_sums(weights.sum(axis=1), length, sums)
+    out = np.roll(sums[:, 0], length - 1, axis=1)
+    if weights.shape[1] > 1:
+        out[:, length:] += weights[:, 1, : p - length]
+        out[:, :length] += weights[:, 1, p - length :]
+    return np.asarray(out)

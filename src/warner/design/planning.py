@@ -34,9 +34,7 @@ from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.results.recommend import recommended
 
-_LARGEST_HASHED = 1024  # values; beyond, the exact variance of a hash pool takes minutes
 MOST_SIMULATED = 1024  # values; beyond, one fit takes seconds
-_LARGEST_HASHED_SIMULATED = 64  # values; beyond, one fit of a hash pool takes seconds
 LOSS_NAMES = {
     "l1": "sum of absolute errors",
     "l2": "sum of squared errors",
@@ -188,13 +186,6 @@ def plan(
         # A name that is taken is that of another variant.
         makers[f"{name}, as given" if name in makers else name] = partial(_given, mechanism)
     for name, make in makers.items():
-        most = _LARGEST_HASHED_SIMULATED if loss == "w1" else _LARGEST_HASHED
-        if name == "LocalHashing" and domain.size > most:
-            left_out[name] = (
-                f"its {'error' if loss == 'w1' else 'exact error'} is computed up to {most} "
-                "values; UnaryEncoding optimized has about the same"
-            )
-            continue
         try:
             made = make(domain, epsilon)
             known = [r.mechanism.header for r in results if r.mechanism is not None]

@@ -18,25 +18,26 @@ from warner._core.hash_family import FAMILY, LARGEST_BUCKETS, buckets
 from warner._core.sampling import Source
 from warner.channels import (
     Channel,
-    FieldHashChannel,
     HashChannel,
     HashedReports,
     HashedRows,
     HashSupportChannel,
     LikelihoodOperator,
+    WindowChannel,
 )
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.direct import direct_law, direct_sample, direct_widths
 from warner.privacy.report_laws import TwoLevel
 from warner.reports.counting import unique_rows
-from warner.reports.hashed_schema import SupportCounts, hashed_columns
+from warner.reports.hashed_schema import SupportCounts, WindowCounts
 from warner.reports.schema import IntegerColumns
 
 _LARGEST_TABLE = 2**26  # counts of a tally, seeds * buckets
-# Counts of a tally of whole reports, up to which it is the default: 32 MB. With 2^22 counts, from
-# p = 1000 on, whole reports say hardly more than the support counts, and estimates take longer.
-_LARGEST_HISTOGRAM = 2**22
+# Counts of a tally of whole reports, up to which it is the default: 8 MB. It reaches 1000 values.
+# Beyond, whole reports say hardly more than the support counts, and estimates take longer.
+_LARGEST_WINDOWS = 2**20
+_MOST_WINDOWS = 2**24  # counts that can be asked for
 _LARGEST_PRIME = 2**27  # the products of two residues stay below 2^63
 
 
@@ -67,9 +68,10 @@ class LocalHashing(Mechanism):
             functions, from which one is drawn uniformly; a report is then a seed and a bucket, and
             estimates use the collisions of the pool, a matrix (K, K).
         prime: p, at least K and not 1 modulo 3; None for the smallest one.
-        whole_reports: whether a tally counts whole reports, p (p - 1) g counts, which say the most.
-            Otherwise it has K counts, of the reports that support each value. None for whole
-            reports up to 2^22 counts.
+        whole_reports: whether a tally counts whole reports, which say the most: about p^2 counts,
+            for reports that support the same values are counted together. Otherwise it has K
+            counts, of the reports that support each value. None for whole reports up to 2^20
+            counts, which is up to 1000 values.
 
     Attributes:
         buckets: g.
@@ -235,7 +237,7 @@ class _FieldFunctions(_Functions):
         self.prime = hashes.prime
         self.number = hashes.prime * (hashes.prime - 1)
         self._whole = whole_reports
-        self.schema = hashed_columns(hashes) if whole_reports else SupportCounts.of(hashes, size)
+        self.schema = (WindowCounts if whole_reports else SupportCounts).of(hashes, size)
 
     @classmethod
     def of(
@@ -243,19 +245,20 @@ class _FieldFunctions(_Functions):
     ) -> _FieldFunctions:
         """The functions for K values and g buckets; None for the defaults."""
         p = next_suitable(size) if prime is None else _checked_prime(prime, size)
-        counts = p * (p - 1) * count
+        hashes = FieldHash(p, count)
+        counts = math.prod(hashes.window_shape)
         if whole_reports is None:
-            whole = counts <= _LARGEST_HISTOGRAM
+            whole = counts <= _LARGEST_WINDOWS
         else:
             whole = whole_reports
             if not isinstance(whole, bool):
                 rule = "must be True, False or None"
                 raise ArgumentTypeError(message("whole_reports", rule, kind(whole)))
-        if whole and counts > _LARGEST_TABLE:
-            rule = f"need {counts} counts, and a tally has at most {_LARGEST_TABLE}"
+        if whole and counts > _MOST_WINDOWS:
+            rule = f"need {counts} counts, and a tally has at most {_MOST_WINDOWS}"
             remedy = "Leave it out, and tally with keep_reports=True to keep the reports"
             raise ArgumentError(message("whole_reports", rule, f"{size} values", remedy))
-        return cls(size, FieldHash(p, count), whole)
+        return cls(size, hashes, whole)
 
     def parameters(self) -> dict[str, Any]:
         return {"prime": self.prime, "whole_reports": self._whole}
@@ -268,7 +271,7 @@ class _FieldFunctions(_Functions):
 
     def channel(self, q: float, gap: float) -> Channel:
         law = HashedReports(self._size, self._hashes, q, gap)
-        return FieldHashChannel(law) if self._whole else HashSupportChannel(law)
+        return WindowChannel(law) if self._whole else HashSupportChannel(law)
 
     def supported(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         found = self._hashes.bucket_of(

@@ -1,42 +1,85 @@
-"""The schema of hashed reports that are counted by the values that they support."""
+"""The schemas of hashed reports over a prime field, whose counts are not those of whole columns."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
 from warner._core.field_hash import FieldHash
-from warner.reports.counting import count_rows
+from warner.reports.counting import count_rows, count_values
 from warner.reports.schema import IntegerColumns, refuse_reports, total_reports
-from warner.reports.tally_kinds import BitSums, Counted, DistinctReports
+from warner.reports.tally_kinds import BitSums, Counted, DistinctReports, Histogram
 
 COLUMNS = ("multiplier", "shift", "bucket")
 
 
-def hashed_columns(hashes: FieldHash) -> IntegerColumns:
-    """The schema of whole reports (a - 1, b, z), whose tally is their histogram."""
-    return IntegerColumns(COLUMNS, _sizes(hashes))
-
-
-def _sizes(hashes: FieldHash) -> tuple[int, int, int]:
-    return hashes.prime - 1, hashes.prime, hashes.buckets
-
-
 @dataclass(frozen=True)
-class SupportCounts(IntegerColumns):
-    """A schema of reports (a - 1, b, z) of local hashing, counted by the values they support.
-
-    A tally has one count for each value: the number of reports whose bucket z is that of the value
-    under (a, b). It adds up over batches, and does not grow with the number of reports. With
-    ``keep_reports`` a tally keeps the distinct reports.
+class HashedColumns(IntegerColumns):
+    """A schema of reports (a - 1, b, z) of local hashing over a prime field. Abstract.
 
     Attributes:
         names, sizes: as in :class:`IntegerColumns`.
         hashes: the hash functions.
         width: K, the number of values.
+    """
+
+    hashes: FieldHash
+    width: int
+
+    group_bys = 0
+
+    @classmethod
+    def of(cls, hashes: FieldHash, width: int) -> Self:
+        """The schema for hash functions and a number of values."""
+        return cls(COLUMNS, (hashes.prime - 1, hashes.prime, hashes.buckets), hashes, width)
+
+    def parts(self, columns: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """a, b and z of reports, int64 (n,)."""
+        a, b, z = (columns[name].astype(np.int64) for name in self.names)
+        return a + 1, b, z
+
+
+@dataclass(frozen=True)
+class WindowCounts(HashedColumns):
+    """A schema of hashed reports, counted as whole reports.
+
+    Reports that support the same residues are counted together, which loses nothing (see
+    :attr:`FieldHash.window_shape <warner._core.field_hash.FieldHash.window_shape>`). The tally has
+    about p^2 counts, instead of p (p - 1) g.
+
+    >>> schema = WindowCounts.of(FieldHash(5, 4), 3)
+    >>> schema.rows, schema.n_reports
+    (20, 80)
+    """
+
+    @property
+    def rows(self) -> int:
+        return math.prod(self.hashes.window_shape)
+
+    def index(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The window of every report, (n,) in 0..rows-1."""
+        return self.hashes.windows(*self.parts(columns))
+
+    def count(
+        self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None = None
+    ) -> Counted:
+        """How many reports have each window, (rows,)."""
+        counts = count_values(self.index(columns), self.rows, repeats)
+        return Counted(Histogram(), counts, total_reports(columns, repeats))
+
+
+@dataclass(frozen=True)
+class SupportCounts(HashedColumns):
+    """A schema of hashed reports, counted by the values they support.
+
+    A tally has one count for each value: the number of reports whose bucket z is that of the value
+    under (a, b). It adds up over batches, and does not grow with the number of reports. With
+    ``keep_reports`` a tally keeps the distinct reports.
 
     >>> schema = SupportCounts.of(FieldHash(5, 2), 3)
     >>> columns = schema.parse({"multiplier": [0, 0], "shift": [0, 1], "bucket": [1, 1]})
@@ -44,17 +87,8 @@ class SupportCounts(IntegerColumns):
     [1, 1, 1]
     """
 
-    hashes: FieldHash
-    width: int
-
     rows_are_reports = False
     can_keep_reports = True
-    group_bys = 0
-
-    @classmethod
-    def of(cls, hashes: FieldHash, width: int) -> SupportCounts:
-        """The schema for hash functions and a number of values."""
-        return cls(COLUMNS, _sizes(hashes), hashes, width)
 
     @property
     def rows(self) -> int:
@@ -89,11 +123,6 @@ class SupportCounts(IntegerColumns):
         packed = self.pack(columns)
         rows, counts = count_rows(packed, np.ones(len(packed), dtype=np.int64))
         return Counted(DistinctReports(), counts, len(packed), rows)
-
-    def parts(self, columns: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """a, b and z of reports, int64 (n,)."""
-        a, b, z = (columns[name].astype(np.int64) for name in self.names)
-        return a + 1, b, z
 
     def pack(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """Reports as bytes, one after the other with the highest byte first, uint8 (n, bytes)."""

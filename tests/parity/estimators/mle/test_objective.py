@@ -14,7 +14,6 @@ from warner._core.sampling import Source
 from warner.channels import SupportChannel
 from warner.estimators.mle.objective import log_likelihood
 from warner.mechanisms import Mechanism
-from warner.reports.schema import BitVector
 from warner.results.from_tally import likelihood_data
 
 PEOPLE = 40
@@ -35,7 +34,7 @@ def _of_bits(mechanism: Mechanism, reports: Reports, theta: np.ndarray) -> float
     channel = mechanism.channel()
     assert isinstance(channel, SupportChannel)
     mean = channel.q + channel.gap * theta
-    bits = np.unpackbits(reports.columns["bits"], axis=1)[:, : theta.size]
+    bits = mechanism.schema.indicators(reports.columns)[:, : theta.size]
     return float(np.where(bits == 1, np.log(mean), np.log1p(-mean)).sum())
 
 
@@ -55,7 +54,7 @@ def test_the_log_likelihood_is_the_sum_of_the_logarithms_of_all_reports(name: st
     mechanism = smallest(name)
     reports, theta = _drawn(mechanism)
     whole = _sum_of_logs(mechanism, reports, theta)
-    bits = isinstance(mechanism.schema, BitVector)
+    bits = mechanism.schema.can_keep_reports
     for keep in (False, True) if bits else (False,):
         data = likelihood_data(mechanism.tally(reports, keep_reports=keep))
         expected = _of_bits(mechanism, reports, theta) if bits and not keep else whole
