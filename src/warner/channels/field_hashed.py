@@ -61,7 +61,7 @@ class HashedReports:
         Pr(x and v) = p c. Pr(u and v) = q' c + (p - q') c_3 for other values, where c_3 is the
         probability that u, v and x share a bucket. c_3 is an average over triples of residues. That
         of a single triple differs, because (a, b) has two numbers; the cubes spread triples, so
-        sums over many values have the average (METHODS 10.1).
+        sums over many values have the average (METHODS 1).
         """
         c, triple = float(self.hashes.collision), float(self.hashes.triple_collision)
         return (self.q + self.gap) * c, self.q * c + self.gap * triple
@@ -333,7 +333,7 @@ class HashSupportChannel(SupportChannel):
     def information(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """That of whole reports: exact where it is affordable, else that of independent bits.
 
-        With p residues the difference is about 1 / p of the information (METHODS 10.1).
+        With p residues the difference is about 1 / p of the information (METHODS 1).
         """
         if (self.reports.hashes.prime * self._size) ** 2 <= _INFORMATION_WORK:
             return WindowChannel(self.reports).information(theta)
@@ -353,8 +353,8 @@ class HashSupportChannel(SupportChannel):
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
         """Report by report where that is little work.
 
-        Otherwise bits are drawn as independent given the value. Then the deviation of their sum
-        over all values, divided among the values, is scaled to have its own variance.
+        Otherwise bits are drawn as independent given the value. Then ones are taken away or added
+        at random values, so that the number of all ones has its own variance.
         """
         n, size = int(people.sum()), self._size
         if n * size <= _DRAWS:
@@ -366,8 +366,9 @@ class HashSupportChannel(SupportChannel):
             sums = truthful + rng.binomial(n - people, self.q)
             mean = n * self.q + people * self.gap
             spread = self._variance_of_number() / self._variance_if_independent()
-            moved = (1 - np.sqrt(max(spread, 0.0))) * float((sums - mean).sum()) / size
-            sums = np.clip(np.rint(sums - moved), 0, n).astype(np.int64)
+            excess = float((sums - mean).sum()) * (1 - np.sqrt(max(spread, 0.0)))
+            moved = rng.multinomial(round(abs(excess)), np.full(size, 1 / size))
+            sums = np.clip(sums - (moved if excess > 0 else -moved), 0, n)
         return np.concatenate([sums, n - sums]) / (n * size)
 
     def _variance_if_independent(self) -> float:

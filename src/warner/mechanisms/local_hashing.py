@@ -85,7 +85,7 @@ class LocalHashing(Mechanism):
         BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: Wang et al. (2017); [P3 sec II]. Carter and Wegman (1979) for hashing over a field;
-    METHODS 10.1.
+    METHODS 1.
 
     >>> from warner import Integers
     >>> olh = LocalHashing(Integers(0, 999), 1.0)

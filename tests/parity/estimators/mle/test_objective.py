@@ -125,7 +125,7 @@ def test_several_mechanisms_add_up(kind: str) -> None:
         mechanism = MECHANISMS[name](Integers(0, 3), epsilon)
         reports, _ = _drawn(mechanism, i)
         tallies.append(mechanism.tally(reports, keep_reports=keep))
-        of = _of_bits if isinstance(mechanism.schema, BitVector) and not keep else _sum_of_logs
+        of = _of_bits if mechanism.schema.can_keep_reports and not keep else _sum_of_logs
         total += of(mechanism, reports, theta)
     data = likelihood_data(tallies)
     assert data.n * log_likelihood(data.channel, data.weights, theta) == pytest.approx(
