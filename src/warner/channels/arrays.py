@@ -1,7 +1,8 @@
-"""Names of array types."""
+"""Names of array types, and small functions of arrays."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -32,3 +33,26 @@ def weighted_counts(index: IntArray, weights: FloatArray, size: int) -> FloatArr
     """
     counts: FloatArray = np.asarray(np.bincount(index, weights, size), dtype=np.float64)
     return counts
+
+
+def joint_log_factors(
+    factors: Sequence[FloatArray | float], rows: Sequence[int]
+) -> FloatArray | float:
+    """The ``log_factors`` of tuples of reports in C order, the sums of those of their parts.
+
+    Args:
+        factors: of each part, (m_k,) or one number.
+        rows: the numbers m_k of rows.
+
+    Returns:
+        One number if each of ``factors`` is one, else (product of m_k,).
+
+    >>> joint_log_factors([np.array([1.0, 2.0]), 0.5], [2, 2])
+    array([1.5, 1.5, 2.5, 2.5])
+    """
+    if all(np.ndim(part) == 0 for part in factors):
+        return float(sum(float(part) for part in factors))
+    total = np.zeros(1)
+    for part, m in zip(factors, rows, strict=True):
+        total = np.add.outer(total, np.broadcast_to(part, (m,))).ravel()
+    return total

@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from warner.channels.arrays import FloatArray, IntArray, kron
+from warner.channels.arrays import FloatArray, IntArray, joint_log_factors, kron
 from warner.channels.axes import summed
 from warner.channels.base import Channel, LikelihoodOperator
 from warner.channels.descriptions import BlockMoments
@@ -41,6 +41,9 @@ class KroneckerChannel(Channel):
         self.channels = tuple(channels)
         self.shape = (prod(c.shape[0] for c in channels), prod(c.shape[1] for c in channels))
         self.rows_per_report = prod(c.rows_per_report for c in channels)
+        self.log_factors = joint_log_factors(
+            [c.log_factors for c in channels], [c.shape[0] for c in channels]
+        )
 
     def _along(
         self,

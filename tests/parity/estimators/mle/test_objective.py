@@ -64,7 +64,15 @@ def test_the_log_likelihood_is_the_sum_of_the_logarithms_of_all_reports(name: st
 
 
 @pytest.mark.parametrize(
-    "name", [*REPEATED, "RR x SquareWave", "uRR x RR", "geometric x RR", "RR alone"]
+    "name",
+    [
+        *REPEATED,
+        "RR x SquareWave",
+        "uRR x RR",
+        "geometric x RR",
+        "RR x hashes of a field",
+        "RR alone",
+    ],
 )
 def test_reports_of_one_person_count_with_their_product(name: str) -> None:
     mechanism = COMBINED[name](1.0)
