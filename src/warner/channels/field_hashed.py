@@ -124,7 +124,8 @@ class WindowChannel(SupportInverse, Channel):
         self._shape = reports.hashes.window_shape
         self._length = int(reports.hashes.sizes.min())
         self.members = reports.hashes.window_members
-        self.log_factors = -np.log(self.members)
+        each = -np.log(self.members.reshape(self._shape)[0])  # two numbers, for all rows
+        self.log_factors = np.broadcast_to(each[:, :1], self._shape).ravel()
         self.shape = (self.members.size, reports.size)
         self._set_support_law(reports.size, reports.support.q, reports.support.gap)
 
