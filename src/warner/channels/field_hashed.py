@@ -318,6 +318,9 @@ class HashSupportChannel(SupportChannel):
         super().__init__(reports.size, law.q, law.gap)
         self.reports = reports
 
+    def support_law(self) -> SupportLaw:
+        return SupportLaw(self.q, self.gap, pairs=self.reports.pairs)
+
     def second_moments(self, weights: FloatArray) -> FloatArray:
         """As :meth:`SupportChannel.second_moments`, with the probabilities of pairs of bits."""
         yes, no = weights[:, : self._size], weights[:, self._size :]

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from warner._core.field_hash import FieldHash
-from warner.channels import HashedReports, HashedRows, HashSupportChannel, WindowChannel
+from warner.channels import (
+    HashedReports,
+    HashedRows,
+    HashSupportChannel,
+    SummedChannel,
+    WindowChannel,
+    lifted,
+    summed,
+)
 from warner.channels.field_hashed import WindowRows
 from warner.channels.pure import SupportChannel
 
@@ -115,6 +123,17 @@ def test_cross_moments_of_a_block_are_those_of_the_sum() -> None:
     inside[0, 4:8] = 1 / channel.gap[4:8]
     rows = np.concatenate([(1 - channel.q) * inside, -channel.q * inside], axis=1)
     assert moments.block_squares[0] == pytest.approx(channel.second_moments(rows)[0] @ columns)
+
+
+@pytest.mark.parametrize("keep", [[0], [1]])
+def test_the_variance_of_a_marginal_is_that_of_the_sums(keep: list[int]) -> None:
+    law = _law(12, 17, 4)
+    channel, theta = HashSupportChannel(law), np.random.default_rng(5).dirichlet(np.ones(12))
+    marginal = SummedChannel(channel, [3, 4], keep, theta)
+    part = summed(theta, [3, 4], keep)
+    inside = lifted(np.eye(part.size), [3, 4], keep).T / channel.gap
+    rows = np.concatenate([(1 - channel.q) * inside, -channel.q * inside], axis=1)
+    assert marginal.inverse_moments(part)[0] == pytest.approx(channel.second_moments(rows) @ theta)
 
 
 def test_block_moments_of_windows_are_sums_over_reports() -> None:
