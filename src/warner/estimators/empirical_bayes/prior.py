@@ -13,17 +13,22 @@ facts:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from warner.estimators.empirical_bayes.settings import SETTINGS
 
 _TINY = 1e-300
+_BLOCK = 2**17  # numbers of a block of rows
+# Factors exp(lambda a) within e^500 of each other do not underflow where they matter.
+_SAFE_EXPONENT = 500.0
 
 
 def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
-    """Find the law h with a given mean that is nearest to the law g in likelihood.
+    """Find the laws h with a given mean that are nearest to laws g in likelihood.
 
         h_j = g_j / (1 + lambda d_j),   d_j = a_j - mean
 
@@ -32,33 +37,36 @@ def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
     g is on one side of the mean; g is then returned.
 
     Args:
-        g: (J,) a law on the atoms.
+        g: (J,) a law on the atoms, or (F, J) several.
         atoms: a (J,), in shares.
         mean: the mean of the result, in shares.
 
     Returns:
-        h (J,).
+        h, (J,) or (F, J).
     """
+    laws = np.atleast_2d(g)
     d = atoms - mean
-    support = d[g > 0]
-    if not support.size or support.max() <= 0 or support.min() >= 0:
-        out: np.ndarray = g / g.sum()
-        return out
-    low, high = -(1 - 1e-12) / support.max(), -(1 - 1e-12) / support.min()
-    multiplier = 0.0
+    largest = np.where(laws > 0, d, -np.inf).max(axis=1)
+    least = np.where(laws > 0, d, np.inf).min(axis=1)
+    open_ = np.flatnonzero((largest > 0) & (least < 0))
+    multiplier = np.zeros(len(laws))
+    low, high = np.zeros(len(laws)), np.zeros(len(laws))
+    low[open_], high[open_] = -(1 - 1e-12) / largest[open_], -(1 - 1e-12) / least[open_]
     for _ in range(60):
-        ratio = d / (1 + multiplier * d)
-        value, slope = float(g @ ratio), float(g @ ratio**2)
-        low, high = (multiplier, high) if value > 0 else (low, multiplier)
-        step = multiplier + value / max(slope, _TINY)
-        step = step if low < step < high else (low + high) / 2
-        done = abs(step - multiplier) <= 1e-12 * max(1.0, abs(step))
-        multiplier = step
-        if done:
+        if not open_.size:
             break
-    h = g / (1 + multiplier * d)
-    law: np.ndarray = h / h.sum()
-    return law
+        now, some = multiplier[open_], laws[open_]
+        ratio = d / (1 + now[:, None] * d)
+        value, slope = (some * ratio).sum(axis=1), (some * ratio**2).sum(axis=1)
+        low[open_] = np.where(value > 0, now, low[open_])
+        high[open_] = np.where(value > 0, high[open_], now)
+        step = now + value / np.maximum(slope, _TINY)
+        inside = (low[open_] < step) & (step < high[open_])
+        step = np.where(inside, step, (low[open_] + high[open_]) / 2)
+        multiplier[open_] = step
+        open_ = open_[np.abs(step - now) > 1e-12 * np.maximum(1.0, np.abs(step))]
+    h = laws / (1 + multiplier[:, None] * d)
+    return np.asarray((h / h.sum(axis=1, keepdims=True)).reshape(g.shape))
 
 
 def candidate_priors(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
@@ -112,7 +120,7 @@ def candidate_priors(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.nda
     weights = np.where(
         plain, 0.5 / np.count_nonzero(plain), 0.5 / max(1, int(np.count_nonzero(~plain)))
     )
-    return np.array([with_mean(g, atoms, mean) for g in laws]), weights
+    return with_mean(np.array(laws), atoms, mean), weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,13 +147,24 @@ class LearnedPrior:
             (K, J).
         """
         total = np.zeros(likelihood.shape)
-        for weight, concentration, fitted, together, correction in self.parts:
-            if concentration == np.inf:
-                total += weight * _normalized(likelihood * self.base)
-            else:
-                others = np.maximum(together - fitted, 0.0) + concentration * self.base
-                total += weight * _normalized(likelihood * (others * correction)[rows])
+        for weight, prior in self._priors:
+            part = likelihood * (prior if prior.ndim == 1 else np.take(prior, rows, axis=0))
+            part *= weight / np.maximum(part.sum(axis=1, keepdims=True), _TINY)
+            total += part
         return total
+
+    @cached_property
+    def _priors(self) -> list[tuple[float, np.ndarray]]:
+        """The weight of each part, and its prior: (J,), or (R, J) without each row's values."""
+        return [
+            (weight, self.base)
+            if concentration == np.inf
+            else (
+                weight,
+                (np.maximum(together - fitted, 0.0) + concentration * self.base) * correction,
+            )
+            for weight, concentration, fitted, together, correction in self.parts
+        ]
 
 
 def fit_prior(
@@ -250,7 +269,7 @@ def tilt_to_sum(
     means move by lambda times their variances, and the sum of these moves is taken from the target.
 
     Args:
-        posteriors: (K, J), the posterior of each value over the atoms.
+        posteriors: (K, J), the posterior of each value over the atoms. The result is written here.
         atoms: a (J,), in shares.
         target: the sum of the means of these values if the values held apart did not move.
         noise: (L,), the variances of the L values held apart.
@@ -260,22 +279,54 @@ def tilt_to_sum(
         The tilted posteriors (K, J).
     """
     times = np.ones(len(posteriors)) if alike is None else alike.astype(np.float64)
-    with np.errstate(divide="ignore"):
-        logs = np.log(posteriors)
     apart = float(noise.sum())
-    multiplier, current = 0.0, posteriors
+    multiplier = 0.0
     for _ in range(60):
-        means = current @ atoms
-        variances = np.maximum(current @ atoms**2 - means**2, 0.0)
+        means, variances = _tilted_moments(posteriors, atoms, multiplier)
         excess = float(times @ means) + multiplier * apart - target
         spread = float(times @ variances) + apart
         if abs(excess) < 1e-10 or spread <= 0:
             break
         longest = 2 / np.sqrt(max(float(variances.max()), _TINY))
         multiplier -= float(np.clip(excess / spread, -longest, longest))
-        exponent = logs + multiplier * atoms
-        current = _normalized(np.exp(exponent - exponent.max(axis=1, keepdims=True)))
-    return current
+    for rows in blocks(*posteriors.shape):
+        posteriors[rows] = _tilted(posteriors[rows], atoms, multiplier)
+    return posteriors
+
+
+def _tilted_moments(
+    posteriors: np.ndarray, atoms: np.ndarray, multiplier: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means (K,) and variances (K,) of the posteriors times exp(multiplier a)."""
+    powers = np.stack([np.ones(atoms.size), atoms, atoms**2], axis=1)
+    sums = np.empty((len(posteriors), 3))
+    exponent = multiplier * atoms
+    if float(np.ptp(exponent)) < _SAFE_EXPONENT:
+        np.matmul(posteriors, np.exp(exponent - exponent.max())[:, None] * powers, out=sums)
+    else:
+        for rows in blocks(*posteriors.shape):
+            sums[rows] = _tilted(posteriors[rows], atoms, multiplier) @ powers
+    means = sums[:, 1] / np.maximum(sums[:, 0], _TINY)
+    return means, np.maximum(sums[:, 2] / np.maximum(sums[:, 0], _TINY) - means**2, 0.0)
+
+
+def _tilted(posteriors: np.ndarray, atoms: np.ndarray, multiplier: float) -> np.ndarray:
+    """The posteriors (K, J) times exp(multiplier a), normalised."""
+    if multiplier == 0:
+        return posteriors
+    exponent = multiplier * atoms
+    if float(np.ptp(exponent)) < _SAFE_EXPONENT:
+        return _normalized(posteriors * np.exp(exponent - exponent.max()))
+    with np.errstate(divide="ignore"):
+        logs = np.log(posteriors) + exponent
+    return _normalized(np.exp(logs - logs.max(axis=1, keepdims=True)))
+
+
+def blocks(rows: int, columns: int) -> Iterator[slice]:
+    """Blocks of the rows of an array that fit the cache."""
+    step = max(1, _BLOCK // columns)
+    for start in range(0, rows, step):
+        yield slice(start, start + step)
 
 
 def _sum_score(total: np.ndarray, variance: np.ndarray, target: float) -> np.ndarray:
@@ -291,5 +342,6 @@ def _shares(scores: np.ndarray) -> np.ndarray:
 
 
 def _normalized(rows: np.ndarray) -> np.ndarray:
-    out: np.ndarray = rows / np.maximum(rows.sum(axis=1, keepdims=True), _TINY)
-    return out
+    """Rows divided by their sums, in place."""
+    rows /= np.maximum(rows.sum(axis=1, keepdims=True), _TINY)
+    return rows
