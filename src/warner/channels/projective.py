@@ -13,6 +13,7 @@ from warner.channels.base import Channel
 from warner.channels.pure import SupportInverse
 
 _PEOPLE = 2**18  # people who are simulated at a time
+_NUMBERS = 2**17  # numbers that are transformed at a time
 
 
 class ProjectiveChannel(SupportInverse, Channel):
@@ -123,9 +124,12 @@ def hyperplane_sums(f: FloatArray, space: ProjectiveSpace) -> FloatArray:
     """
     # Points stand last, so that the transforms run along neighbouring numbers.
     parts = np.ascontiguousarray(f.T).reshape(-1, space.points)
-    return np.asarray(
-        _sums(parts, space, _lines(space.prime, space.dimension)).reshape(f.T.shape).T
-    )
+    lines = _lines(space.prime, space.dimension)
+    step = max(1, _NUMBERS // space.points)
+    out = np.empty_like(parts)
+    for start in range(0, len(parts), step):
+        out[start : start + step] = _sums(parts[start : start + step], space, lines)
+    return np.asarray(out.reshape(f.T.shape).T)
 
 
 def _sums(f: FloatArray, space: ProjectiveSpace, lines: dict[int, IntArray]) -> FloatArray:

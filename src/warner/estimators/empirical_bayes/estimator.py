@@ -14,9 +14,9 @@ from warner.estimators.empirical_bayes.noise import EstimateNoise, move_to_sum, 
 from warner.estimators.empirical_bayes.prior import blocks, fit_prior, tilt_to_sum
 from warner.estimators.empirical_bayes.settings import SETTINGS
 from warner.estimators.empirical_bayes.small_domain import SmallDomainPosterior, lattice
+from warner.estimators.empirical_bayes.whole_reports import with_whole_reports
 from warner.estimators.fit import Fit, PosteriorFit, Status
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import safe_divide
 from warner.metrics.simplex import project
 
 _TINY = 1e-300
@@ -90,7 +90,7 @@ class EmpiricalBayes(Estimator):
         clearer = _without_collisions(data, noise, posterior)
         if clearer is not None:
             noise, posterior = clearer, self._posterior(clearer)
-        sharper = _with_whole_reports(data, noise, posterior.shares)
+        sharper = with_whole_reports(data, noise, posterior.shares)
         if sharper is not None:
             posterior = self._posterior(sharper)
         return Fit(posterior.shares, Status.COMPLETED, posterior=PosteriorFit(posterior.draws))
@@ -228,50 +228,6 @@ def _without_collisions(
         return None
     y = theta + channel.support_shares(data.weights - channel.matvec(theta)) / noise.gap
     return replace(noise, n=data.n * worth, y=y).balanced()
-
-
-def _with_whole_reports(
-    data: LikelihoodData, noise: EstimateNoise, theta: np.ndarray
-) -> EstimateNoise | None:
-    """Estimates from whole reports, by one Newton step of their likelihood from ``theta`` (K,).
-
-    A report that supports a common value says less of the others that it supports. Support counts
-    do not know this. With s the score and I = A' diag(w / d^2) A at theta, let B be the inverse of
-    I on vectors that sum to 0. Then y = theta + B (s - 1) is efficient, with variances diag(B) / n.
-    Taken as independent given the sum, the variances are K / (K - 1) times as large. Their mean
-    says how many reports of the old kind the new estimates are worth.
-
-    Returns:
-        The new estimates, or None where whole reports say nothing new or cost too much.
-    """
-    channel, size = data.channel, theta.size
-    if noise.q is None or noise.direct or channel.rows_per_report != 1 or size < 2:
-        return None
-    observed = int(np.count_nonzero(data.weights))
-    if (
-        data.n < SETTINGS.reports_per_value * size
-        or observed < size
-        or observed * size**2 > SETTINGS.whole_report_work
-    ):
-        return None
-    rows, w = channel.restrict_to_observed(data.weights)
-    d = rows.matvec(theta)
-    score = rows.rmatvec(safe_divide(w, d))
-    information = rows.gram(safe_divide(w, d**2))
-    # On vectors that sum to 0 a constant added to I changes nothing, and it makes I invertible.
-    information += float(information.diagonal().mean())
-    basis = np.linalg.pinv(information, hermitian=True)
-    ones = basis.sum(axis=1)
-    basis -= np.outer(ones, ones) / ones.sum()
-    worth = (
-        float(noise.variance(theta).sum())
-        * noise.n
-        * (size - 1)
-        / (size * float(basis.diagonal().sum()))
-    )
-    if not np.isfinite(worth) or worth * data.n <= noise.n:
-        return None
-    return replace(noise, n=data.n * worth, y=theta + basis @ (score - 1))
 
 
 def _cells(atoms: np.ndarray) -> np.ndarray:
