@@ -15,6 +15,7 @@ from warner.channels.base import Channel, CompositeChannel, LikelihoodOperator
 from warner.channels.descriptions import BlockMoments, SupportLaw
 from warner.channels.support_information import support_information
 
+_PEOPLE = 2**18  # people who are simulated at a time
 _RADIX = 32  # order of the matrices of a fast Hadamard transform
 _DRAWS = 2**19  # random numbers for which subsets are drawn one by one
 
@@ -376,15 +377,35 @@ class HadamardChannel(SupportInverse, Channel):
         return out
 
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
-        """With probability p a report is one of the B/2 that support x, else one of the others."""
-        order = self.shape[0]
+        """With probability p a report is one of the B/2 that support x, else one of the others.
+
+        Report by report, or value by value where there are many people for each value.
+        """
+        n, order, held = int(people.sum()), self.shape[0], np.flatnonzero(people)
         total = np.zeros(order, dtype=np.int64)
-        for x in np.flatnonzero(people):
-            sign = np.bitwise_count(np.arange(order) & (x + 1)) & 1
-            supporting = rng.binomial(people[x], (1 + self.contrast) / 2)
-            for count, side in ((supporting, sign == 0), (people[x] - supporting, sign == 1)):
-                total[side] += rng.multinomial(count, np.full(order // 2, 2 / order))
-        return np.asarray(total / people.sum())
+        if n > order * held.size:
+            for x in held:
+                sign = np.bitwise_count(np.arange(order) & (x + 1)) & 1
+                supporting = rng.binomial(people[x], (1 + self.contrast) / 2)
+                for count, side in ((supporting, sign == 0), (people[x] - supporting, sign == 1)):
+                    total[side] += rng.multinomial(count, np.full(order // 2, 2 / order))
+            return np.asarray(total / n)
+        ends = np.cumsum(people)
+        for start in range(0, n, _PEOPLE):
+            person = np.arange(start, min(start + _PEOPLE, n))
+            values = np.searchsorted(ends, person, side="right")
+            total += np.bincount(self.sample_rows(values, rng), minlength=order)
+        return np.asarray(total / n)
+
+    def sample_rows(self, index: IntArray, rng: np.random.Generator) -> IntArray:
+        """A uniform report, whose lowest bit that row x + 1 selects is flipped if the sign is not
+        the wanted one. That maps either half of the reports onto the other one to one.
+        """
+        row = np.asarray(index, dtype=np.int64) + 1
+        report = rng.integers(0, self.shape[0], len(row))
+        agrees = np.bitwise_count(report & row) & 1 == 0
+        wanted = rng.random(len(row)) < (1 + self.contrast) / 2
+        return np.asarray(np.where(agrees != wanted, report ^ (row & -row), report))
 
 
 def walsh(values: FloatArray) -> FloatArray:

@@ -32,16 +32,17 @@ class Settings:
     # Whole reports are used from this many reports per value on. With fewer, one Newton step is
     # far from efficient. Tuned.
     reports_per_value: float = 10
-    # Largest number of multiplications for whole reports that are
-    # not all listed: some seconds of one core.
+    # Largest number of multiplications for whole reports: some seconds of one
+    # core.
     whole_report_work: float = 1e10
     # Gain in variance for which reports that are all listed are weighted by their probabilities.
     # Up to a gain of 0.04 on paper, errors were within 0.3 % of those without (Hadamard response
     # of 260 to 1000 values, 25 runs each), and the second pass doubles the time.
     gain_of_weights: float = 0.05
-    # Random signs in the vectors that estimate a trace. With the largest share 1/2 at epsilon 2
-    # the number of reports that estimates are worth is then known within 1 %.
+    # Random signs in the vectors that estimate a trace, and the number of the most common values,
+    # whose part of it is exact. tests/parity, test_whole_reports.py: it is then within 1 %.
     trace_numbers: int = 4096
+    trace_values: int = 8
     # Residual of the conjugate gradients, relative to that of no step. The step is about as large
     # as the noise, so the rest is far below it.
     step_precision: float = 1e-8

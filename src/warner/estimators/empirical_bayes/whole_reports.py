@@ -7,6 +7,7 @@ not know this. One step from consistent shares gives estimates that are efficien
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from warner.estimators.empirical_bayes.noise import EstimateNoise
 from warner.estimators.empirical_bayes.settings import SETTINGS
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import safe_divide
+
+# y (K,), the trace of B, the indices of some values, and the diagonal of B at these.
+_Step: TypeAlias = tuple[np.ndarray, float, np.ndarray, np.ndarray]
 
 
 def with_whole_reports(
@@ -39,24 +43,26 @@ def with_whole_reports(
     if noise.q is None or noise.direct or channel.rows_per_report != 1 or size < 2:
         return None
     observed = int(np.count_nonzero(data.weights))
-    if data.n < SETTINGS.reports_per_value * size or observed < size:
+    if (
+        data.n < SETTINGS.reports_per_value * size
+        or observed < size
+        or observed * size**2 > SETTINGS.whole_report_work
+    ):
         return None
-    if channel.has_closed_inverse and channel.lists_all_reports:
-        found = _scoring_step(data, theta)
-    elif observed * size**2 <= SETTINGS.whole_report_work:
-        found = _newton_step(data, theta)
-    else:
-        return None
+    all_listed = channel.has_closed_inverse and channel.lists_all_reports
+    found = _scoring_step(data, theta) if all_listed else _newton_step(data, theta)
     if found is None:
         return None
-    y, trace = found
-    worth = float(noise.variance(theta).sum()) * noise.n * (size - 1) / (size * trace)
+    y, trace, common, diagonal = found
+    variance = noise.variance(theta) * noise.n * (size - 1) / size
+    # A common value may gain less than the others. It then is no better known than it is.
+    worth = min([float(variance.sum()) / trace, *(variance[common] / diagonal)])
     if not np.isfinite(worth) or worth * data.n <= noise.n:
         return None
     return replace(noise, n=data.n * worth, y=y)
 
 
-def _newton_step(data: LikelihoodData, theta: np.ndarray) -> tuple[np.ndarray, float]:
+def _newton_step(data: LikelihoodData, theta: np.ndarray) -> _Step:
     """y (K,) and the trace of B, with the observed information I = A' diag(w / d^2) A."""
     rows, w = data.channel.restrict_to_observed(data.weights)
     d = rows.matvec(theta)
@@ -67,16 +73,18 @@ def _newton_step(data: LikelihoodData, theta: np.ndarray) -> tuple[np.ndarray, f
     basis = np.linalg.pinv(information, hermitian=True)
     ones = basis.sum(axis=1)
     basis -= np.outer(ones, ones) / ones.sum()
-    return theta + basis @ (score - 1), float(basis.diagonal().sum())
+    none = np.zeros(0, dtype=np.int64)
+    return theta + basis @ (score - 1), float(basis.diagonal().sum()), none, np.zeros(0)
 
 
-def _scoring_step(data: LikelihoodData, theta: np.ndarray) -> tuple[np.ndarray, float] | None:
+def _scoring_step(data: LikelihoodData, theta: np.ndarray) -> _Step | None:
     """y (K,) and the trace of B, with the expected information I = A' diag(1 / d) A.
 
     All reports are rows here, and products are fast, so B is not formed: conjugate gradients solve
-    for its products. The trace is the mean of z'B z over vectors z of random signs, the same at
-    every call. With T of them its standard error is sqrt(2 / T) times the root of the sum of the
-    squared entries of B off the diagonal. For few values z are the unit vectors, and it is exact.
+    for its products. The trace is the sum of z'B z over the unit vectors z of the most common
+    values, and its mean over vectors z of random signs at the other values, the same at every call.
+    With T of these its standard error is sqrt(2 / T) times the root of the sum of their squared
+    entries of B off the diagonal. For few values all z are unit vectors, and it is exact.
 
     The inversion is the estimate of least squares with equal weights, and y has the weights 1 / d.
     With c the coefficient of variation of d, y has about c^2 (1 - K / m) less variance, for
@@ -93,15 +101,19 @@ def _scoring_step(data: LikelihoodData, theta: np.ndarray) -> tuple[np.ndarray, 
         return None
     score = channel.rmatvec(data.weights / d)
     probes = SETTINGS.trace_numbers // size + 1
-    if probes >= size:
-        z = np.eye(size)
-    else:
-        signs = np.random.default_rng(size).integers(0, 2, (size, probes), dtype=np.int8)
-        z = 2.0 * signs - 1.0
+    common = np.argsort(-theta, kind="stable")[: SETTINGS.trace_values if probes < size else size]
+    units = np.zeros((size, common.size))
+    units[common, np.arange(common.size)] = 1.0
+    signs = np.random.default_rng(size).integers(0, 2, (size, probes), dtype=np.int8) * 2.0 - 1.0
+    signs[common] = 0.0
+    z = np.column_stack([units, signs])
     solved = _inverse_products(channel, d, np.column_stack([score, z]))
     if solved is None:
         return None
-    return theta + solved[:, 0], float((z * solved[:, 1:]).sum() * size / (z**2).sum())
+    forms = (z * solved[:, 1:]).sum(axis=0)
+    exact, rest = forms[: common.size], forms[common.size :]
+    trace, few = float(exact.sum() + rest.mean()), slice(SETTINGS.trace_values)
+    return theta + solved[:, 0], trace, common[few], exact[few]
 
 
 def _inverse_products(
@@ -125,7 +137,7 @@ def _inverse_products(
         residual -= length * image
         before, power = power, (residual**2).sum(axis=0)
         if (power <= enough).all():
-            return found
+            return np.asarray(found)
         direction *= np.divide(power, before, out=np.zeros_like(power), where=before > 0)
         direction += residual
     return None
