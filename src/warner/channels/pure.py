@@ -435,6 +435,6 @@ def walsh(values: FloatArray) -> FloatArray:
 def _signs(order: int) -> FloatArray:
     """The Hadamard matrix (-1)^popcount(x & y), (order, order)."""
     each = np.arange(order)
-    signs = 1.0 - 2.0 * (np.bitwise_count(each[:, None] & each) & 1)
+    signs = np.asarray(1.0 - 2.0 * (np.bitwise_count(each[:, None] & each) & 1))
     signs.setflags(write=False)
     return signs
