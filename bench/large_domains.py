@@ -11,8 +11,9 @@ held before the first phase. The squared error of the inversion is divided by th
 sum_x V_x / n; its own standard deviation is about sqrt(2 / K) of that. People with labels have
 Zipf shares in chance order. Integers have a smooth distribution of two humps.
 
-- The phases of a cell with n = 10^5 labels take at most 30 s together. Unary encoding is left out,
-  since its reports are n K bits by nature, and so is local hashing, which hashes n K pairs.
+- The phases of a cell with n = 10^5 labels take at most 30 s together. Unary encoding and subset
+  selection are left out beyond 10^5 values, since their reports are n K bits by nature, and so is
+  local hashing, which hashes n K pairs.
 - The default estimate of labels takes less than 50 ms for K = 10^3, 5 s for K = 10^5, and for
   K = 10^6 30 s with k-RR, Hadamard and projective.
 - The squared error of every inversion of at least 10^4 values is within 10 % of the theory's.
@@ -67,8 +68,9 @@ MAKERS: dict[str, Callable[[Domain], Mechanism]] = {
     "OLH": lambda d: LocalHashing(d, EPSILON),
     "BLH": lambda d: LocalHashing(d, EPSILON, buckets=2),
 }
-# Mechanisms whose reports, or whose counting, take n K steps by nature.
-BY_NATURE = ("OUE", "OLH", "BLH")
+# Mechanisms whose reports, or whose counting, take n K steps by nature; and the values up to which
+# that is no excuse.
+BY_NATURE, NO_EXCUSE = ("subset", "OUE", "OLH", "BLH"), 10**5
 AT_A_MILLION = ("k-RR", "Hadamard", "projective")
 SIZES = tuple(10**k for k in range(2, 7))
 PEOPLE = (10**5, 10**6)
@@ -201,7 +203,7 @@ def claims(lines: list[dict[str, Any]]) -> None:
         for line in whole
         if line["cell"][2] == 10**5
         and line["cell"][3] == "labels"
-        and line["cell"][0] not in BY_NATURE
+        and (line["cell"][0] not in BY_NATURE or line["cell"][1] <= NO_EXCUSE)
     }
     if sums:
         worst = max(sums, key=lambda cell: sums[cell])

@@ -9,10 +9,9 @@ import numpy as np
 from warner._core.projective_space import ProjectiveSpace
 from warner._core.sampling import Source
 from warner.channels.arrays import FloatArray, IntArray
-from warner.channels.base import Channel
+from warner.channels.base import Channel, simulate_reports
 from warner.channels.pure import SupportInverse
 
-_PEOPLE = 2**18  # people who are simulated at a time
 _NUMBERS = 2**17  # numbers that are transformed at a time
 
 
@@ -86,23 +85,6 @@ class ProjectiveChannel(SupportInverse, Channel):
         if int(people.sum()) > self.shape[0] * self.shape[1]:
             return super().simulate_from_values(people, rng)
         return simulate_reports(self, people, rng)
-
-
-def simulate_reports(channel: Channel, people: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Simulated report frequencies (m,) of people[x] people with value x, report by report.
-
-    Args:
-        channel: a channel whose ``sample_rows`` is fast.
-        people: (K,) the people with each value.
-        rng: the randomness.
-    """
-    n, ends = int(people.sum()), np.cumsum(people)
-    total = np.zeros(channel.shape[0], dtype=np.int64)
-    for start in range(0, n, _PEOPLE):
-        person = np.arange(start, min(start + _PEOPLE, n))
-        values = np.searchsorted(ends, person, side="right")
-        total += np.bincount(channel.sample_rows(values, rng), minlength=channel.shape[0])
-    return np.asarray(total / n)
 
 
 def hyperplane_sums(f: FloatArray, space: ProjectiveSpace) -> FloatArray:

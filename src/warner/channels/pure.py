@@ -11,11 +11,15 @@ import numpy as np
 
 from warner.channels.arrays import FloatArray, IntArray
 from warner.channels.axes import summed
-from warner.channels.base import Channel, CompositeChannel, LikelihoodOperator
+from warner.channels.base import (
+    Channel,
+    CompositeChannel,
+    LikelihoodOperator,
+    simulate_reports,
+)
 from warner.channels.descriptions import BlockMoments, SupportLaw
 from warner.channels.support_information import support_information
 
-_PEOPLE = 2**18  # people who are simulated at a time
 _RADIX = 32  # order of the matrices of a fast Hadamard transform
 _DRAWS = 2**19  # random numbers for which subsets are drawn one by one
 
@@ -382,19 +386,14 @@ class HadamardChannel(SupportInverse, Channel):
         Report by report, or value by value where there are many people for each value.
         """
         n, order, held = int(people.sum()), self.shape[0], np.flatnonzero(people)
+        if n <= order * held.size:
+            return simulate_reports(self, people, rng)
         total = np.zeros(order, dtype=np.int64)
-        if n > order * held.size:
-            for x in held:
-                sign = np.bitwise_count(np.arange(order) & (x + 1)) & 1
-                supporting = rng.binomial(people[x], (1 + self.contrast) / 2)
-                for count, side in ((supporting, sign == 0), (people[x] - supporting, sign == 1)):
-                    total[side] += rng.multinomial(count, np.full(order // 2, 2 / order))
-            return np.asarray(total / n)
-        ends = np.cumsum(people)
-        for start in range(0, n, _PEOPLE):
-            person = np.arange(start, min(start + _PEOPLE, n))
-            values = np.searchsorted(ends, person, side="right")
-            total += np.bincount(self.sample_rows(values, rng), minlength=order)
+        for x in held:
+            sign = np.bitwise_count(np.arange(order) & (x + 1)) & 1
+            supporting = rng.binomial(people[x], (1 + self.contrast) / 2)
+            for count, side in ((supporting, sign == 0), (people[x] - supporting, sign == 1)):
+                total[side] += rng.multinomial(count, np.full(order // 2, 2 / order))
         return np.asarray(total / n)
 
     def sample_rows(self, index: IntArray, rng: np.random.Generator) -> IntArray:

@@ -28,7 +28,7 @@ _SAFE_EXPONENT = 500.0
 
 
 def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
-    """Find the laws h with a given mean that are nearest to laws g in likelihood.
+    """Find the law h with a given mean that is nearest to the law g in likelihood.
 
         h_j = g_j / (1 + lambda d_j),   d_j = a_j - mean
 
@@ -37,36 +37,33 @@ def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
     g is on one side of the mean; g is then returned.
 
     Args:
-        g: (J,) a law on the atoms, or (F, J) several.
+        g: (J,) a law on the atoms.
         atoms: a (J,), in shares.
         mean: the mean of the result, in shares.
 
     Returns:
-        h, (J,) or (F, J).
+        h (J,).
     """
-    laws = np.atleast_2d(g)
     d = atoms - mean
-    largest = np.where(laws > 0, d, -np.inf).max(axis=1)
-    least = np.where(laws > 0, d, np.inf).min(axis=1)
-    open_ = np.flatnonzero((largest > 0) & (least < 0))
-    multiplier = np.zeros(len(laws))
-    low, high = np.zeros(len(laws)), np.zeros(len(laws))
-    low[open_], high[open_] = -(1 - 1e-12) / largest[open_], -(1 - 1e-12) / least[open_]
+    support = d[g > 0]
+    if not support.size or support.max() <= 0 or support.min() >= 0:
+        out: np.ndarray = g / g.sum()
+        return out
+    low, high = -(1 - 1e-12) / support.max(), -(1 - 1e-12) / support.min()
+    multiplier = 0.0
     for _ in range(60):
-        if not open_.size:
+        ratio = d / (1 + multiplier * d)
+        value, slope = float(g @ ratio), float(g @ ratio**2)
+        low, high = (multiplier, high) if value > 0 else (low, multiplier)
+        step = multiplier + value / max(slope, _TINY)
+        step = step if low < step < high else (low + high) / 2
+        done = abs(step - multiplier) <= 1e-12 * max(1.0, abs(step))
+        multiplier = step
+        if done:
             break
-        now, some = multiplier[open_], laws[open_]
-        ratio = d / (1 + now[:, None] * d)
-        value, slope = (some * ratio).sum(axis=1), (some * ratio**2).sum(axis=1)
-        low[open_] = np.where(value > 0, now, low[open_])
-        high[open_] = np.where(value > 0, high[open_], now)
-        step = now + value / np.maximum(slope, _TINY)
-        inside = (low[open_] < step) & (step < high[open_])
-        step = np.where(inside, step, (low[open_] + high[open_]) / 2)
-        multiplier[open_] = step
-        open_ = open_[np.abs(step - now) > 1e-12 * np.maximum(1.0, np.abs(step))]
-    h = laws / (1 + multiplier[:, None] * d)
-    return np.asarray((h / h.sum(axis=1, keepdims=True)).reshape(g.shape))
+    h = g / (1 + multiplier * d)
+    law: np.ndarray = h / h.sum()
+    return law
 
 
 def candidate_priors(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
@@ -120,7 +117,7 @@ def candidate_priors(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.nda
     weights = np.where(
         plain, 0.5 / np.count_nonzero(plain), 0.5 / max(1, int(np.count_nonzero(~plain)))
     )
-    return with_mean(np.array(laws), atoms, mean), weights
+    return np.array([with_mean(g, atoms, mean) for g in laws]), weights
 
 
 @dataclass(frozen=True, eq=False)
