@@ -25,6 +25,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     message,
 )
+from warner._core.progress import steps
 from warner.design.candidates import candidates
 from warner.design.ranked_results import Ranking, to_nine_digits
 from warner.design.report_weight import report_weight
@@ -187,7 +188,7 @@ def plan(
     for name, mechanism in (also or {}).items():
         # A name that is taken is that of another variant.
         makers[f"{name}, as given" if name in makers else name] = partial(_given, mechanism)
-    for name, make in makers.items():
+    for name, make in steps(makers.items(), "comparing mechanisms"):
         most = _LARGEST_HASHED_SIMULATED if loss == "w1" else _LARGEST_HASHED
         if name == "LocalHashing" and domain.size > most:
             left_out[name] = (
@@ -292,7 +293,7 @@ def _simulated(
         channel = mechanism.channel()
         method = recommended(domain, channel)
         fits = []
-        for _ in range(runs):
+        for _ in steps(range(runs), "simulating"):
             operator, weights = channel.simulate_tally(theta, n, rng)
             fits.append(method.fit(LikelihoodData(operator, weights, n, domain)))
         estimates, judged = (

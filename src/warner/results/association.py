@@ -23,6 +23,7 @@ import numpy as np
 
 from warner._core.checks import choice, integer, probability
 from warner._core.errors import ArgumentError, EmptyError, message
+from warner._core.progress import steps
 from warner.channels import LARGEST_DENSE, FloatArray, LikelihoodOperator, SummedChannel, kron
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import cramers_v as plain
@@ -97,8 +98,8 @@ class Association(float):
         # Search from outside the interval: starting at V would stall when noise makes the corrected
         # V^2 negative.
         outside = ((1 - alpha / 2, estimate - reach), (alpha / 2, max(0.0, estimate) + reach))
-        for q, square in outside:
-            for rounds_left in reversed(range(_ROUNDS)):
+        for q, square in steps(outside, "finding the ends of the interval"):
+            for rounds_left in steps(range(_ROUNDS)[::-1], "rounds"):
                 # A rough end is enough before the last round.
                 errors = self._pair.errors(
                     float(np.sqrt(np.clip(square, 0.0, 1.0))),
@@ -184,7 +185,7 @@ class Pair:
         centre = self._distribution_with(v)
         true = plain(centre) ** 2
         squares = []
-        for _ in range(replicates):
+        for _ in steps(range(replicates), "simulating"):
             channel, weights = self.channel.simulate_tally(centre.ravel(), self.n, rng)
             squares.append(Pair(channel, weights, self.n, self.shape).square(weights) - true)
         return np.array(squares)

@@ -22,6 +22,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     message,
 )
+from warner._core.progress import steps
 from warner.estimators.base import threads_for
 from warner.estimators.fit import Status
 from warner.estimators.likelihood_data import LikelihoodData
@@ -231,7 +232,7 @@ def bootstrap(
     middle = function(centre)
     errors = np.empty((replicates, middle.size))
     with threads_for(data):
-        for row in errors:
+        for row in steps(errors, "bootstrap"):
             people = rng.multinomial(data.n, chances) if respondents else None
             if respondents or data.reports_per_person == 1:
                 channel, drawn = data.channel.simulate_tally(chances, data.n, rng, people)
