@@ -42,8 +42,7 @@ Two passes may follow, each only where it gains more than it loses, measured in 
 
 ``whole_reports``
     A report that supports a common value says less about the other values that it supports. Support
-    counts do not contain this information. One Newton step of the likelihood of whole reports adds
-    it.
+    counts do not contain this information. One step of the likelihood of whole reports adds it.
 
 All constants are in ``settings.Settings``, each with its reason. The tests
 in ``tests/statistical/estimators/empirical_bayes`` remove parts one by one and show that the method
