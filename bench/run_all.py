@@ -33,6 +33,7 @@ SCRIPTS = {
     "all_pairs_of_nltcs": ALL,
     "several_reports_of_one_value": ALL,
     "joint_of_a_million_cells": ONE,
+    "large_domains": ONE,
 }
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 

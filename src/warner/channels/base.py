@@ -14,6 +14,7 @@ from warner.channels.arrays import FloatArray, IntArray, weighted_counts
 from warner.channels.descriptions import BlockMoments, HashPool, SupportLaw
 
 _BLOCK = 2**22  # elements of an array of unit vectors
+_PEOPLE = 2**18  # people who are simulated at a time
 LARGEST_DENSE = 2**26  # entries of an operator that is made a matrix
 _LARGEST_INVERSE = 2**18  # entries of an inverse that is formed for its extremes
 
@@ -689,6 +690,23 @@ class CompositeChannel(Channel):
 
     def simulate(self, theta: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return self.simulate_from_values(rng.multinomial(n, theta / theta.sum()), rng)
+
+
+def simulate_reports(channel: Channel, people: IntArray, rng: np.random.Generator) -> FloatArray:
+    """Simulated report frequencies (m,) of people[x] people with value x, report by report.
+
+    Args:
+        channel: a channel whose ``sample_rows`` is fast.
+        people: (K,) the people with each value.
+        rng: the randomness.
+    """
+    n, ends = int(people.sum()), np.cumsum(people)
+    total = np.zeros(channel.shape[0], dtype=np.int64)
+    for start in range(0, n, _PEOPLE):
+        person = np.arange(start, min(start + _PEOPLE, n))
+        values = np.searchsorted(ends, person, side="right")
+        total += np.bincount(channel.sample_rows(values, rng), minlength=channel.shape[0])
+    return np.asarray(total / n)
 
 
 def extremes(inverse: FloatArray) -> tuple[FloatArray, FloatArray]:

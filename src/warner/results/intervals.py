@@ -460,6 +460,8 @@ def _function(weights: Weights, size: int) -> tuple[Callable[[np.ndarray], np.nd
     if callable(weights):
         lowest, highest = getattr(weights, "limits", (-np.inf, np.inf))
         return (lambda theta: _vector(weights(theta))), lowest, highest
+    if weights is None:
+        return (lambda theta: theta), 0.0, 1.0
     matrix = _functions(weights, size)
     return (lambda theta: matrix @ theta), matrix.min(axis=1), matrix.max(axis=1)
 
