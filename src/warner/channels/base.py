@@ -47,6 +47,7 @@ class LikelihoodOperator(ABC):
             log Pr(report | value) = log(rows_per_report A) + log_factors. It is 0 where a row times
             ``rows_per_report`` is a probability.
         has_fast_gram: whether :meth:`gram` avoids the loop over all rows.
+        has_fast_gram_among: whether :meth:`gram_among` avoids forming columns.
         has_row_blocks: whether :meth:`blocks` avoids forming the whole matrix.
         has_closed_inverse: whether the inverse is a closed form with the precision of the
             likelihood or nearly so.
@@ -83,6 +84,10 @@ class LikelihoodOperator(ABC):
     @property
     def has_moments(self) -> bool:
         return True
+
+    @property
+    def has_fast_gram_among(self) -> bool:
+        return False
 
     @property
     def is_keyed(self) -> bool:
@@ -141,6 +146,34 @@ class LikelihoodOperator(ABC):
         for rows, block in self.blocks():
             total += (block * v[rows, None]).T @ block
         return total
+
+    def gram_among(self, index: IntArray, v: FloatArray) -> FloatArray:
+        """:meth:`gram` of the columns of some values.
+
+        Args:
+            index: (U,), the values.
+            v: (m,), the weights.
+
+        Returns:
+            (U, U).
+        """
+        columns = self.columns(index)
+        products: FloatArray = (columns * v[:, None]).T @ columns
+        return products
+
+    def pair_products(self, index: IntArray, r: FloatArray) -> FloatArray:
+        """sum_y A[y, x] A[y, z] r[y] for every pair of values x <= z at ``index``.
+
+        Args:
+            index: (U,), the values, increasing.
+            r: (m, B).
+
+        Returns:
+            (U (U + 1) / 2, B), the pairs in the order of ``numpy.triu_indices``.
+        """
+        left, right = np.triu_indices(len(index))
+        columns = self.columns(index)
+        return (columns[:, left] * columns[:, right]).T @ r
 
     def log_factors_of(self, rows: IntArray | np.ndarray) -> FloatArray | float:
         """``log_factors`` of some rows, given by number or as booleans."""

@@ -15,6 +15,7 @@ from warner.channels.base import Channel, LikelihoodOperator
 from warner.channels.descriptions import BlockMoments
 from warner.channels.simulated_tables import marked_table, whole_table
 
+_PAIRS = 2**25  # products of pairs of values up to which they are formed for a Gram product
 _SMALL = 2**10  # entries up to which the product of the factors is formed
 
 
@@ -85,6 +86,33 @@ class KroneckerChannel(Channel):
         if self._small is not None:
             return self._small.T @ r
         return self._along(r, self._reports, [c.rmatvec for c in self.channels])
+
+    @property
+    def has_fast_gram_among(self) -> bool:
+        return prod(size * (size + 1) // 2 for size in self._values) <= _PAIRS
+
+    def gram_among(self, index: IntArray, v: FloatArray) -> FloatArray:
+        """The products of columns, from products of pairs of columns of each factor.
+
+            G[x, z] = sum_y v_y prod_i A_i[y_i, x_i] A_i[y_i, z_i]
+
+        The sum is computed along one axis after another, for all pairs of values that occur in
+        ``index``. Then each entry of G is one entry of the result.
+        """
+        parts = np.unravel_index(index, self._values)
+        places: IntArray = np.zeros((index.size, index.size), dtype=np.int64)
+        total = v
+        for part, channel in zip(parts, self.channels, strict=True):
+            used, own = np.unique(part, return_inverse=True)
+            left, right = np.triu_indices(used.size)
+            number = np.empty((used.size, used.size), dtype=np.int64)
+            number[left, right] = number[right, left] = np.arange(left.size)
+            places *= left.size
+            places += number[np.ix_(own, own)]
+            # The axis in front is summed over, and its pairs become the last axis.
+            front = total.reshape(channel.shape[0], -1)
+            total = np.ascontiguousarray(channel.pair_products(used, front).T)
+        return np.asarray(total.ravel()[places])
 
     def invert(self, w: FloatArray) -> FloatArray:
         return self._along(w, self._reports, [c.invert for c in self.channels])
