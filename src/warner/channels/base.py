@@ -415,6 +415,21 @@ class LikelihoodOperator(ABC):
             )
         )
 
+    def simulate_tallies(
+        self, theta: FloatArray, n: int, rng: np.random.Generator, count: int
+    ) -> list[tuple[LikelihoodOperator, FloatArray]]:
+        """Several tallies as :meth:`simulate_tally` draws them one after another.
+
+        Args:
+            theta: (K,) the distribution from which the people's values are drawn.
+            n: number of reports of each tally.
+            count: the number of tallies.
+
+        Returns:
+            For each tally an operator and the frequencies of its rows.
+        """
+        return [self.simulate_tally(theta, n, rng) for _ in range(count)]
+
     def simulate_people(
         self, theta: FloatArray, n: int, per_person: int, rng: np.random.Generator
     ) -> tuple[LikelihoodOperator, FloatArray]:
@@ -690,6 +705,19 @@ class Channel(LikelihoodOperator):
         if values is None:
             return self, self.simulate(theta, n, rng)
         return self, self.simulate_from_values(values, rng)
+
+    def simulate_tallies(
+        self, theta: FloatArray, n: int, rng: np.random.Generator, count: int
+    ) -> list[tuple[LikelihoodOperator, FloatArray]]:
+        if not self.draws_reports_alone:
+            return super().simulate_tallies(theta, n, rng, count)
+        d = np.maximum(self.matvec(theta), 0.0)
+        return [(self, w) for w in rng.multinomial(n, d / d.sum(), count) / n]
+
+    @property
+    def draws_reports_alone(self) -> bool:
+        """Whether :meth:`simulate` draws whole reports from A theta, and no values before them."""
+        return self.rows_per_report == 1
 
     def sample_rows(self, index: IntArray, rng: np.random.Generator) -> IntArray:
         """The row numbers (n,) of the reports of n people with the values at ``index`` (n,)."""
