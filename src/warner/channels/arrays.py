@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -32,3 +33,25 @@ def weighted_counts(index: IntArray, weights: FloatArray, size: int) -> FloatArr
     """
     counts: FloatArray = np.asarray(np.bincount(index, weights, size), dtype=np.float64)
     return counts
+
+
+@lru_cache(maxsize=16)
+def numbered_pairs(size: int) -> tuple[IntArray, IntArray, IntArray]:
+    """The pairs x <= z of ``size`` values, and the number of each pair.
+
+    Args:
+        size: U.
+
+    Returns:
+        x and z (U (U + 1) / 2,) in the order of ``numpy.triu_indices``, and a matrix (U, U), the
+        number of the pair in this order. The arrays are kept, so they are read-only.
+
+    >>> numbered_pairs(2)[2].tolist()
+    [[0, 1], [1, 2]]
+    """
+    left, right = np.triu_indices(size)
+    number = np.empty((size, size), dtype=np.int64)
+    number[left, right] = number[right, left] = np.arange(left.size)
+    for array in (left, right, number):
+        array.setflags(write=False)
+    return left, right, number

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.errors import ArgumentError, IdentifiabilityError, message
-from warner.channels.arrays import FloatArray, IntArray, weighted_counts
+from warner.channels.arrays import FloatArray, IntArray, numbered_pairs, weighted_counts
 from warner.channels.descriptions import BlockMoments, HashPool, SupportLaw
 
 _BLOCK = 2**22  # elements of an array of unit vectors
@@ -171,7 +171,7 @@ class LikelihoodOperator(ABC):
         Returns:
             (U (U + 1) / 2, B), the pairs in the order of ``numpy.triu_indices``.
         """
-        left, right = np.triu_indices(len(index))
+        left, right, _ = numbered_pairs(len(index))
         columns = self.columns(index)
         return (columns[:, left] * columns[:, right]).T @ r
 
@@ -198,6 +198,13 @@ class LikelihoodOperator(ABC):
             return self, w
         operator, new_rows = merged
         return operator, weighted_counts(new_rows, w, operator.shape[0])
+
+    def seen_rows(self) -> tuple[LikelihoodOperator, IntArray] | None:
+        """This operator without rows that are left out as 0, and the numbers of its rows.
+
+        None where no rows were left out.
+        """
+        return None
 
     def merge_proportional_rows(self) -> tuple[Channel, IntArray] | None:
         """A channel with fewer rows and the same information: proportional rows are added.

@@ -9,14 +9,14 @@ from math import prod
 
 import numpy as np
 
-from warner.channels.arrays import FloatArray, IntArray, kron
+from warner.channels.arrays import FloatArray, IntArray, kron, numbered_pairs
 from warner.channels.axes import summed
 from warner.channels.base import Channel, LikelihoodOperator
 from warner.channels.descriptions import BlockMoments
 from warner.channels.simulated_tables import marked_table, whole_table
 
 _PAIRS = 2**25  # products of pairs of values up to which they are formed for a Gram product
-_SMALL = 2**10  # entries up to which the product of the factors is formed
+_SMALL = 2**18  # entries up to which the product of the factors is formed
 
 
 class KroneckerChannel(Channel):
@@ -103,12 +103,11 @@ class KroneckerChannel(Channel):
         places: IntArray = np.zeros((index.size, index.size), dtype=np.int64)
         total = v
         for part, channel in zip(parts, self.channels, strict=True):
-            used, own = np.unique(part, return_inverse=True)
-            left, right = np.triu_indices(used.size)
-            number = np.empty((used.size, used.size), dtype=np.int64)
-            number[left, right] = number[right, left] = np.arange(left.size)
-            places *= left.size
-            places += number[np.ix_(own, own)]
+            occurs = np.zeros(channel.shape[1], dtype=bool)
+            occurs[part] = True
+            used, own = np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[part]
+            places *= used.size * (used.size + 1) // 2
+            places += numbered_pairs(used.size)[2][own[:, None], own]
             # The axis in front is summed over, and its pairs become the last axis.
             front = total.reshape(channel.shape[0], -1)
             total = np.ascontiguousarray(channel.pair_products(used, front).T)

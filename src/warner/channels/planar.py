@@ -228,11 +228,15 @@ class ObservedPlaces(LikelihoodOperator):
         inner: the channel on the rectangle, whose M cells are the reports.
         places: (K,) the cells that are values.
         observed: (U,) the cells that were reported, increasing.
+        alone: whether the rows are those of the observed cells alone.
     """
 
-    def __init__(self, inner: PlanarChannel, places: IntArray, observed: IntArray) -> None:
+    def __init__(
+        self, inner: PlanarChannel, places: IntArray, observed: IntArray, alone: bool = False
+    ) -> None:
         self.inner, self._places, self._observed = inner, places, observed
-        self.shape = (inner.shape[0], len(places))
+        self._alone = alone
+        self.shape = (len(observed) if alone else inner.shape[0], len(places))
         height, width = inner.grid
         y, x = np.divmod(observed, width)
         i, j = np.divmod(places, width)
@@ -243,8 +247,9 @@ class ObservedPlaces(LikelihoodOperator):
             beyond[(at == 0) | (at == last)] = max(height, width)
         reach = _least_work(beyond, ends, len(places), (height, width))
         far = beyond > reach
-        self._far, self._near = observed[far], observed[~far]
-        self._rows = inner.probabilities(self._far, places)
+        row = np.arange(len(observed)) if alone else observed
+        self._row, self._far, self._near = row, row[far], row[~far]
+        self._rows = inner.probabilities(observed[far], places)
         if reach < 0:
             return
         # The cells within reach of the values' rectangle, and the same for columns.
@@ -252,9 +257,7 @@ class ObservedPlaces(LikelihoodOperator):
         high = [min(last + reach, n - 1) for (_, last), n in zip(ends, inner.grid, strict=True)]
         outputs = [b - a + 1 for a, b in zip(low, high, strict=True)]
         inputs = [last - first + 1 for first, last in ends]
-        self._sizes = tuple(
-            _fast_length(o + n - 1) for o, n in zip(outputs, inputs, strict=True)
-        )
+        self._sizes = tuple(_fast_length(o + n - 1) for o, n in zip(outputs, inputs, strict=True))
         moves = []
         for size, count, first, (start, _) in zip(self._sizes, outputs, low, ends, strict=True):
             step = np.arange(size)
@@ -263,7 +266,7 @@ class ObservedPlaces(LikelihoodOperator):
         most = [np.minimum(np.abs(move), n - 1) for move, n in zip(moves, inner.grid, strict=True)]
         self._kernel = np.fft.rfft2(inner.kernel(*most))
         self._outputs, self._inputs = outputs, inputs
-        near_y, near_x = np.divmod(self._near, width)
+        near_y, near_x = np.divmod(observed[~far], width)
         self._near_at = (near_y - low[0], near_x - low[1])
         self._places_at = (i - ends[0][0], j - ends[1][0])
 
@@ -290,8 +293,13 @@ class ObservedPlaces(LikelihoodOperator):
 
     def columns(self, index: IntArray) -> FloatArray:
         out = np.zeros((self.shape[0], len(index)))
-        out[self._observed] = self.inner.probabilities(self._observed, self._places[index])
+        out[self._row] = self.inner.probabilities(self._observed, self._places[index])
         return out
+
+    def seen_rows(self) -> tuple[LikelihoodOperator, IntArray] | None:
+        if self._alone:
+            return None
+        return ObservedPlaces(self.inner, self._places, self._observed, True), self._observed
 
     def gram(self, v: FloatArray) -> FloatArray:
         total = np.zeros((self.shape[1],) * 2)
@@ -299,7 +307,7 @@ class ObservedPlaces(LikelihoodOperator):
         for at in range(0, len(self._observed), step):
             cells = self._observed[at : at + step]
             block = self.inner.probabilities(cells, self._places)
-            total += (block * v[cells, None]).T @ block
+            total += (block * v[self._row[at : at + step], None]).T @ block
         return total
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from warner.channels.arrays import FloatArray, IntArray
+from warner.channels.arrays import FloatArray, IntArray, numbered_pairs
 from warner.channels.axes import summed
 from warner.channels.base import Channel, CompositeChannel, LikelihoodOperator
 from warner.channels.descriptions import BlockMoments, SupportLaw
@@ -60,11 +60,11 @@ def two_level_pairs(all_rows: FloatArray, one: FloatArray, both: FloatArray) -> 
     Returns:
         (U (U + 1) / 2, B), in the order of ``numpy.triu_indices``.
     """
-    left, right = np.triu_indices(len(one))
+    left, right, number = numbered_pairs(len(one))
     out = one[left]
     out += one[right]
     out += all_rows
-    out[left == right] += both
+    out[number.diagonal()] += both
     return out
 
 

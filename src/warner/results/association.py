@@ -250,7 +250,9 @@ class Pair:
         drawn = self.channel.simulate_tallies(centre.ravel(), self.n, rng, replicates)
         if all(channel is self.channel for channel, _ in drawn):
             return self.squares(np.stack([weights for _, weights in drawn], axis=1)) - true
-        pairs = [(Pair(channel, weights, self.n, self.shape), weights) for channel, weights in drawn]
+        pairs = [
+            (Pair(channel, weights, self.n, self.shape), weights) for channel, weights in drawn
+        ]
         return np.array([pair.square(weights) for pair, weights in pairs]) - true
 
     def _distribution_with(self, v: float) -> FloatArray:

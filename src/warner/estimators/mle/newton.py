@@ -237,9 +237,7 @@ class _Products:
         used: (U,), the values in use.
     """
 
-    def __init__(
-        self, channel: LikelihoodOperator, observed: np.ndarray, used: np.ndarray
-    ) -> None:
+    def __init__(self, channel: LikelihoodOperator, observed: np.ndarray, used: np.ndarray) -> None:
         self.channel, self.observed, self.used = channel, observed, used
 
     def _at_rows(self, r: np.ndarray) -> np.ndarray:
@@ -294,11 +292,23 @@ class _Constrained:
             _Products if channel.has_fast_gram_among else _Columns
         )
         rows = 1 if channel.has_fast_gram_among else channel.shape[0]
+        self.few = True  # whether a step takes only the peaks of the score
         self.most = max(1, min(_ENTRIES // rows, math.isqrt(_ENTRIES)))
 
-    def start(self) -> _Active | None:
-        """A few values evenly spaced, or all; None where their columns are too many to form."""
+    def start(self, near: np.ndarray | None) -> _Active | None:
+        """A few values evenly spaced, or all, or those of an earlier maximum.
+
+        None where their columns are too many to form.
+        """
         size = self.channel.shape[1]
+        if near is not None:
+            # Newton's method ends sooner with all values that could have a share.
+            self.few = size > _START_ALL
+            used = np.flatnonzero(near > 0)
+            if used.size <= self.most:
+                columns = self.view(self.channel, self.observed, used)
+                if (columns.times(near[used]) > 0).all():
+                    return self.at(columns, near[used] / near.sum())
         every = np.arange(size)
         spaced = np.unique(np.linspace(0, size - 1, _START).astype(np.int64))
         for used in (spaced, every) if size > _START_ALL else (every,):
@@ -345,7 +355,8 @@ class _Constrained:
     def _with_peaks(self, state: _Active) -> tuple[_Columns | _Products, np.ndarray] | None:
         """Values in use with the peaks of the score, and their shares; None for too many."""
         columns, x = state.columns, state.x
-        fresh = np.setdiff1d(_peaks(state.score), columns.used)
+        fresh = _peaks(state.score) if self.few else np.flatnonzero(state.score > 1)
+        fresh = np.setdiff1d(fresh, columns.used, assume_unique=True)
         if x.size + fresh.size > self.most:
             return None
         if fresh.size:
@@ -357,7 +368,10 @@ class _Constrained:
 
 
 def constrained(
-    channel: LikelihoodOperator, w: np.ndarray, target: float
+    channel: LikelihoodOperator,
+    w: np.ndarray,
+    target: float,
+    near: np.ndarray | None = None,
 ) -> tuple[np.ndarray, int, bool]:
     """Maximise the likelihood of any channel by Newton's steps on the shares above 0.
 
@@ -372,13 +386,14 @@ def constrained(
         channel: A (m, K).
         w: frequencies (m,) of the rows.
         target: the gap to reach, nats per report.
+        near: (K,) shares at which to start, >= 0; None where nothing is known.
 
     Returns:
         (theta (K,), steps, whether the gap was reached).
     """
     size = channel.shape[1]
     method = _Constrained(channel, w)
-    start = method.start()
+    start = method.start(near)
     if start is None:
         return np.full(size, 1 / size), 0, False
 
@@ -435,7 +450,7 @@ def nonnegative_quadratic(
     Returns:
         x (U,), or None where H has no factor or the pivots do not end.
     """
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+    from scipy.linalg.lapack import dposv
 
     size = linear.size
     free, fewest, patience = start.copy(), size + 1, 3
@@ -444,13 +459,10 @@ def nonnegative_quadratic(
         index = np.flatnonzero(free)
         x = np.zeros(size)
         if index.size:
-            try:
-                x[index] = cho_solve(
-                    cho_factor(hessian[np.ix_(index, index)], check_finite=False),
-                    -linear[index],
-                    check_finite=False,
-                )
-            except LinAlgError:
+            # The matrix is symmetric, so its transpose has the order of memory that LAPACK reads.
+            inner = hessian[np.ix_(index, index)].T
+            _, x[index], failed = dposv(inner, -linear[index], overwrite_a=True)
+            if failed:
                 return None
         slack = hessian @ x + linear
         wrong = np.where(free, x < 0, slack < -1e-15 * scale)
