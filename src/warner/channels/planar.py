@@ -242,8 +242,8 @@ class ObservedPlaces(LikelihoodOperator):
         i, j = np.divmod(places, width)
         ends = (int(i.min()), int(i.max())), (int(j.min()), int(j.max()))
         beyond = np.zeros(len(observed), dtype=np.int64)
-        for at, (low, high), last in zip((y, x), ends, (height - 1, width - 1), strict=True):
-            beyond = np.maximum(beyond, np.maximum(low - at, at - high))
+        for at, (first, final), last in zip((y, x), ends, (height - 1, width - 1), strict=True):
+            beyond = np.maximum(beyond, np.maximum(first - at, at - final))
             beyond[(at == 0) | (at == last)] = max(height, width)
         reach = _least_work(beyond, ends, len(places), (height, width))
         far = beyond > reach
@@ -254,16 +254,16 @@ class ObservedPlaces(LikelihoodOperator):
             return
         # The cells within reach of the values' rectangle, and the same for columns.
         low = [max(first - reach, 0) for first, _ in ends]
-        high = [min(last + reach, n - 1) for (_, last), n in zip(ends, inner.grid, strict=True)]
-        outputs = [b - a + 1 for a, b in zip(low, high, strict=True)]
+        high = [min(ends[k][1] + reach, inner.grid[k] - 1) for k in (0, 1)]
+        outputs = [high[k] - low[k] + 1 for k in (0, 1)]
         inputs = [last - first + 1 for first, last in ends]
-        self._sizes = tuple(_fast_length(o + n - 1) for o, n in zip(outputs, inputs, strict=True))
-        moves = []
-        for size, count, first, (start, _) in zip(self._sizes, outputs, low, ends, strict=True):
-            step = np.arange(size)
-            moves.append(np.where(step < count, step, step - size) + first - start)
-        # Entries that no cell and value have in common may hold anything: they are never used.
-        most = [np.minimum(np.abs(move), n - 1) for move, n in zip(moves, inner.grid, strict=True)]
+        self._sizes = [_fast_length(outputs[k] + inputs[k] - 1) for k in (0, 1)]
+        most = []
+        for k, (first, _) in enumerate(ends):
+            step = np.arange(self._sizes[k])
+            move = np.where(step < outputs[k], step, step - self._sizes[k]) + low[k] - first
+            # Entries that no cell and value have in common may hold anything: they are not used.
+            most.append(np.minimum(np.abs(move), inner.grid[k] - 1))
         self._kernel = np.fft.rfft2(inner.kernel(*most))
         self._outputs, self._inputs = outputs, inputs
         near_y, near_x = np.divmod(observed[~far], width)

@@ -25,7 +25,7 @@ import numpy as np
 
 from warner._core.checks import choice, integer, probability
 from warner._core.errors import ArgumentError, EmptyError, message
-from warner.channels import LARGEST_DENSE, FloatArray, LikelihoodOperator, SummedChannel, kron
+from warner.channels import LARGEST_DENSE, FloatArray, LikelihoodOperator, SummedChannel
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import cramers_v as plain
 from warner.metrics.simplex import project

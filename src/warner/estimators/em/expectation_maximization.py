@@ -238,7 +238,7 @@ class ExpectationMaximization(Estimator):
         if weights is not total:
             return super().refit_all(several, near)
         require_possible(rows, total)
-        block = max(1, _TOGETHER // np.count_nonzero(total))
+        block = max(1, _TOGETHER // int(np.count_nonzero(total)))
         found: list[np.ndarray] = []
         for at in range(0, len(several), block):
             part = np.ascontiguousarray(w[:, at : at + block])

@@ -191,7 +191,7 @@ def em_of_each(channel: LikelihoodOperator, w: np.ndarray, steps: np.ndarray) ->
             out[:, left[done]] = thetas[:, done]
             left = left[~done]
             thetas, weights = (np.ascontiguousarray(v[:, ~done]) for v in (thetas, weights))
-    return out / out.sum(axis=0)
+    return np.asarray(out / out.sum(axis=0))
 
 
 def moved_or_not(fit: Fit, start: np.ndarray, n: int, least: float) -> Fit:

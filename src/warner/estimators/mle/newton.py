@@ -249,10 +249,10 @@ class _Products:
     def times(self, x: np.ndarray) -> np.ndarray:
         theta = np.zeros(self.channel.shape[1])
         theta[self.used] = x
-        return self.channel.matvec(theta)[self.observed]
+        return np.asarray(self.channel.matvec(theta)[self.observed])
 
     def back(self, r: np.ndarray) -> np.ndarray:
-        return self.channel.rmatvec(self._at_rows(r))[self.used]
+        return np.asarray(self.channel.rmatvec(self._at_rows(r))[self.used])
 
     def gram(self, v: np.ndarray) -> np.ndarray:
         return self.channel.gram_among(self.used, self._at_rows(v))
