@@ -119,7 +119,7 @@ def bootstrap(text: str, bar: float, mechanism: Mechanism, method: Estimator) ->
 
     def fast() -> None:
         with threads_for(first):
-            found["fast"] = np.array(method.refit_all(several, near))
+            found["fast"] = np.array(list(method.refit_all(several, near)))
 
     def slow() -> None:
         with threads_for(first):

@@ -27,6 +27,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     message,
 )
+from warner._core.progress import steps
 from warner.design.candidates import candidates
 from warner.design.ranked_results import Ranking, to_nine_digits
 from warner.design.report_weight import report_weight
@@ -190,7 +191,7 @@ def plan(
     for name, mechanism in (also or {}).items():
         # A name that is taken is that of another variant.
         makers[f"{name}, as given" if name in makers else name] = partial(_given, mechanism)
-    for name, make in makers.items():
+    for name, make in steps(makers.items(), "comparing mechanisms"):
         most = _LARGEST_HASHED_SIMULATED if loss == "w1" else _LARGEST_HASHED
         if name == "LocalHashing" and domain.size > most:
             left_out[name] = (
@@ -309,7 +310,8 @@ def _simulated_again(header: str, theta: bytes, n: int, runs: int) -> tuple[floa
     method = recommended(domain, channel)
     drawn = channel.simulate_tallies(shares, n, np.random.default_rng(0), runs)
     several = [LikelihoodData(operator, w, n, domain) for operator, w in drawn]
-    estimates = np.array(method.refit_all(several, shares))
+    refits = steps(method.refit_all(several, shares), "simulating", runs)
+    estimates = np.array(list(refits))
     judged = f"{method!r}, {runs} simulated tallies"
     return *_mean_distance(estimates, shares, domain), judged
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, fields, replace
 from time import perf_counter
@@ -66,7 +66,9 @@ class Estimator(ABC):
         """
         return self._fit(data).shares
 
-    def refit_all(self, several: Sequence[LikelihoodData], near: np.ndarray) -> list[np.ndarray]:
+    def refit_all(
+        self, several: Sequence[LikelihoodData], near: np.ndarray
+    ) -> Iterator[np.ndarray]:
         """:meth:`refit` of several sets of reports of one mechanism, from the first to the last.
 
         A method whose steps are products with the channel may take them for all sets together.
@@ -75,10 +77,11 @@ class Estimator(ABC):
             several: the sets of reports.
             near: (K,) the distribution that the reports were simulated from.
 
-        Returns:
+        Yields:
             (K,) shares for each set.
         """
-        return [self.refit(data, near) for data in several]
+        for data in several:
+            yield self.refit(data, near)
 
     @abstractmethod
     def _fit(self, data: LikelihoodData) -> Fit:

@@ -25,6 +25,7 @@ import numpy as np
 
 from warner._core.checks import choice, integer, probability
 from warner._core.errors import ArgumentError, EmptyError, message
+from warner._core.progress import steps
 from warner.channels import LARGEST_DENSE, FloatArray, LikelihoodOperator, SummedChannel
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import cramers_v as plain
@@ -101,8 +102,8 @@ class Association(float):
         # Search from outside the interval: starting at V would stall when noise makes the corrected
         # V^2 negative.
         outside = ((1 - alpha / 2, estimate - reach), (alpha / 2, max(0.0, estimate) + reach))
-        for q, square in outside:
-            for rounds_left in reversed(range(_ROUNDS)):
+        for q, square in steps(outside, "finding the ends of the interval"):
+            for rounds_left in steps(range(_ROUNDS)[::-1], "rounds"):
                 # A rough end is enough before the last round.
                 errors = self._pair.errors(
                     float(np.sqrt(np.clip(square, 0.0, 1.0))),

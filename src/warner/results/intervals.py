@@ -22,6 +22,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     message,
 )
+from warner._core.progress import stage
 from warner.estimators.base import threads_for
 from warner.estimators.fit import Status
 from warner.estimators.likelihood_data import LikelihoodData
@@ -232,13 +233,14 @@ def bootstrap(
     middle = function(centre)
     errors = np.empty((replicates, middle.size))
     block = max(1, _AT_A_TIME // data.channel.shape[0])
-    with threads_for(data):
+    with threads_for(data), stage("bootstrap", replicates) as tell:
         for first in range(0, replicates, block):
             count = min(block, replicates - first)
             several, truths = _simulated(data, chances, respondents, count, rng)
             found = solution.estimator.refit_all(several, chances)
             for at, (shares, truth) in enumerate(zip(found, truths, strict=True)):
                 errors[first + at] = function(shares) - function(truth)
+                tell(first + at + 1)
     # The k-th smallest of R errors is the k / (R + 1) quantile. With k / R, few replicates would
     # make narrow intervals.
     low, high = np.quantile(errors, [alpha / 2, 1 - alpha / 2], axis=0, method="weibull")

@@ -49,7 +49,7 @@ def test_em_of_several_sets_of_reports_is_em_of_each(steps: int | str, truncated
     drawn = channel.simulate_tallies(theta, 300, np.random.default_rng(1), 4)
     several = [LikelihoodData(of, w, 300, grid) for of, w in drawn]
     method = ExpectationMaximization(steps)  # type: ignore[arg-type]
-    found = method.refit_all(several, theta)
+    found = list(method.refit_all(several, theta))
     each = [method.fit(data) for data in several]
     if steps == "auto":
         assert len({fit.iterations for fit in each}) > 1
@@ -62,6 +62,6 @@ def test_em_of_bit_sums_and_of_other_starts_is_fitted_one_by_one(start: str) -> 
     channel = SupportChannel(6, 0.2, 0.4)
     several = _several(channel, np.full(6, 1 / 6), 500, 3)
     method = ExpectationMaximization(5, start=start)  # type: ignore[arg-type]
-    found = method.refit_all(several, np.full(6, 1 / 6))
+    found = list(method.refit_all(several, np.full(6, 1 / 6)))
     for shares, data in zip(found, several, strict=True):
         assert (shares == method.fit(data).shares).all()

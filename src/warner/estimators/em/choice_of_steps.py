@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from warner._core.progress import steps as progress_of
 from warner.channels import LikelihoodOperator
 from warner.estimators.em.step import em_step
 from warner.estimators.fit import Status
@@ -179,7 +180,7 @@ def chosen_steps_of_each(channel: LikelihoodOperator, w: np.ndarray, n: int) -> 
         for b, at in zip(live, starts, strict=True)
     }
     steady = np.zeros(len(live), dtype=bool)
-    for step in range(_MOST + 1):
+    for step in progress_of(range(_MOST + 1), "iterations"):
         due = [at for at, b in enumerate(live) if steady[at] or searches[b].is_due(step)]
         ended = set()
         for at in due:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
@@ -224,22 +224,25 @@ class ExpectationMaximization(Estimator):
         shifted = [(value + shift, missing) for value, missing in path[:-1]]
         return replace(fit, path=np.array([*shifted, (fit.log_likelihood, fit.gap)]))
 
-    def refit_all(self, several: Sequence[LikelihoodData], near: np.ndarray) -> list[np.ndarray]:
+    def refit_all(
+        self, several: Sequence[LikelihoodData], near: np.ndarray
+    ) -> Iterator[np.ndarray]:
         """The steps from the uniform start for all sets of reports together, in blocks."""
         channel = several[0].channel
         plain = self._start == "uniform" and self.tolerance is None and self.steps is not None
         alike = all(data.channel is channel for data in several)
         if not plain or not alike or channel.rows_per_report != 1:
-            return super().refit_all(several, near)
+            yield from super().refit_all(several, near)
+            return
         # One operator for the rows that were observed in any set.
         w = np.stack([data.weights for data in several], axis=1)
         total = w.mean(axis=1)
         rows, weights = channel.restrict_to_observed(total)
         if weights is not total:
-            return super().refit_all(several, near)
+            yield from super().refit_all(several, near)
+            return
         require_possible(rows, total)
         block = max(1, _TOGETHER // int(np.count_nonzero(total)))
-        found: list[np.ndarray] = []
         for at in range(0, len(several), block):
             part = np.ascontiguousarray(w[:, at : at + block])
             if isinstance(self.steps, str):
@@ -248,8 +251,7 @@ class ExpectationMaximization(Estimator):
                 steps = np.full(part.shape[1], self.steps)
             seen = rows.seen_rows()
             used = (rows, part) if seen is None else (seen[0], part[seen[1]])
-            found += list(em_of_each(*used, steps).T)
-        return found
+            yield from em_of_each(*used, steps).T
 
     def _begin(
         self, data: LikelihoodData, rows: LikelihoodOperator, weights: np.ndarray
