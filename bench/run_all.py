@@ -16,6 +16,7 @@ ONE, ALL = True, False
 # their peers may. A test compares the names with the folder.
 SCRIPTS = {
     "import_time": ALL,
+    "slow_places": ONE,
     "clients_outrun_peers": ALL,
     "collectors_outrun_peers": ALL,
     "exact_likelihood_of_randomized_response": ONE,

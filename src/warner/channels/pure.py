@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from warner.channels.arrays import FloatArray, IntArray
+from warner.channels.arrays import FloatArray, IntArray, numbered_pairs
 from warner.channels.axes import summed
 from warner.channels.base import (
     Channel,
@@ -51,6 +51,28 @@ def support_moments(
         support_probabilities(theta, q, gap).T * (1 - 2 * q) + q**2 * t.sum(axis=-1, keepdims=True)
     ) / gap**2
     return total.T, ((q + gap) * (1 - 2 * q) + q**2) / gap**2
+
+
+def two_level_pairs(all_rows: FloatArray, one: FloatArray, both: FloatArray) -> FloatArray:
+    """``pair_products`` of columns that are a common vector, except in the value's own rows.
+
+    With rows a_y + b_y [y belongs to x], A[y, x] A[y, z] is a_y^2, and a_y b_y more in the rows of
+    x and in those of z. Where x = z it is b_y^2 more in the rows of x.
+
+    Args:
+        all_rows: (B,), sum_y a_y^2 r_y.
+        one: (U, B), sum a_y b_y r_y over the rows of each value.
+        both: (U, B), sum b_y^2 r_y over the rows of each value.
+
+    Returns:
+        (U (U + 1) / 2, B), in the order of ``numpy.triu_indices``.
+    """
+    left, right, number = numbered_pairs(len(one))
+    out = one[left]
+    out += one[right]
+    out += all_rows
+    out[number.diagonal()] += both
+    return out
 
 
 class SupportInverse(LikelihoodOperator):
@@ -127,6 +149,10 @@ class DirectChannel(SupportInverse, Channel):
         t = r.T
         return ((t @ self.q)[..., None] + self.gap * t).T
 
+    def pair_products(self, index: IntArray, r: FloatArray) -> FloatArray:
+        q, gap, own = self.q[index, None], self.gap[index, None], r[index]
+        return two_level_pairs(self.q**2 @ r, q * gap * own, gap**2 * own)
+
     def support_shares(self, w: FloatArray) -> FloatArray:
         return w.copy()
 
@@ -190,6 +216,15 @@ class SupportChannel(SupportInverse, CompositeChannel):
         yes, no = r[: self._size].T, r[self._size :].T
         level = yes @ self.q + no @ (1 - self.q)
         return (level[..., None] + self.gap * (yes - no)).T / self.rows_per_report
+
+    def pair_products(self, index: IntArray, r: FloatArray) -> FloatArray:
+        yes, no = r[: self._size] / self._size**2, r[self._size :] / self._size**2
+        q, gap = self.q[index, None], self.gap[index, None]
+        return two_level_pairs(
+            self.q**2 @ yes + (1 - self.q) ** 2 @ no,
+            gap * (q * yes[index] - (1 - q) * no[index]),
+            gap**2 * (yes[index] + no[index]),
+        )
 
     def support_shares(self, w: FloatArray) -> FloatArray:
         return w[: self._size] * self.rows_per_report
