@@ -29,6 +29,12 @@ from warner.channels.base import (
 )
 from warner.channels.dense import DenseChannel, DenseCompositeChannel, MatrixRows, quick
 from warner.channels.descriptions import BlockMoments, HashPool, SupportLaw
+from warner.channels.field_hashed import (
+    HashedReports,
+    HashedRows,
+    HashSupportChannel,
+    WindowChannel,
+)
 from warner.channels.geometric import GeometricChannel
 from warner.channels.hashed import HashChannel
 from warner.channels.key_value import DilutedChannel, TiedChannel, keyed_groups
@@ -61,6 +67,9 @@ __all__ = [
     "HadamardChannel",
     "HashChannel",
     "HashPool",
+    "HashSupportChannel",
+    "HashedReports",
+    "HashedRows",
     "IntArray",
     "KhatriRaoChannel",
     "KroneckerChannel",
@@ -82,6 +91,7 @@ __all__ = [
     "SupportLaw",
     "SupportRows",
     "TiedChannel",
+    "WindowChannel",
     "hyperplane_sums",
     "keyed_groups",
     "kron",

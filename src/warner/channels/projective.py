@@ -9,11 +9,11 @@ import numpy as np
 from warner._core.projective_space import ProjectiveSpace, count_points
 from warner._core.sampling import Source
 from warner.channels.arrays import FloatArray, IntArray
-from warner.channels.base import Channel, LikelihoodOperator
+from warner.channels.base import Channel, LikelihoodOperator, simulate_reports
 from warner.channels.bordered import EXACT_GRAM, block_starts, bordered, power_of_block
 from warner.channels.pure import SupportInverse
 
-_PEOPLE = 2**18  # people who are simulated at a time
+_NUMBERS = 2**17  # numbers that are transformed at a time
 
 
 class ProjectiveChannel(SupportInverse, Channel):
@@ -147,23 +147,6 @@ class ProjectiveChannel(SupportInverse, Channel):
         return simulate_reports(self, people, rng)
 
 
-def simulate_reports(channel: Channel, people: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Simulated report frequencies (m,) of people[x] people with value x, report by report.
-
-    Args:
-        channel: a channel whose ``sample_rows`` is fast.
-        people: (K,) the people with each value.
-        rng: the randomness.
-    """
-    n, ends = int(people.sum()), np.cumsum(people)
-    total = np.zeros(channel.shape[0], dtype=np.int64)
-    for start in range(0, n, _PEOPLE):
-        person = np.arange(start, min(start + _PEOPLE, n))
-        values = np.searchsorted(ends, person, side="right")
-        total += np.bincount(channel.sample_rows(values, rng), minlength=channel.shape[0])
-    return np.asarray(total / n)
-
-
 def hyperplane_sums(f: FloatArray, space: ProjectiveSpace) -> FloatArray:
     """The sum of f over the points that are orthogonal to each point.
 
@@ -193,9 +176,12 @@ def hyperplane_sums(f: FloatArray, space: ProjectiveSpace) -> FloatArray:
     """
     # Points stand last, so that the transforms run along neighbouring numbers.
     parts = np.ascontiguousarray(f.T).reshape(-1, space.points)
-    return np.asarray(
-        _sums(parts, space, _lines(space.prime, space.dimension)).reshape(f.T.shape).T
-    )
+    lines = _lines(space.prime, space.dimension)
+    step = max(1, _NUMBERS // space.points)
+    out = np.empty_like(parts)
+    for start in range(0, len(parts), step):
+        out[start : start + step] = _sums(parts[start : start + step], space, lines)
+    return np.asarray(out.reshape(f.T.shape).T)
 
 
 def _sums(f: FloatArray, space: ProjectiveSpace, lines: dict[int, IntArray]) -> FloatArray:

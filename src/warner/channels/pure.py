@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import TypeAlias
 
 import numpy as np
 
-from warner.channels.arrays import FloatArray, IntArray
+from warner.channels.arrays import FloatArray, IntArray, numbered_pairs
 from warner.channels.axes import summed
-from warner.channels.base import Channel, CompositeChannel, LikelihoodOperator
+from warner.channels.base import (
+    Channel,
+    CompositeChannel,
+    LikelihoodOperator,
+    simulate_reports,
+)
 from warner.channels.bordered import EXACT_GRAM, block_starts, bordered, power_of_block
 from warner.channels.descriptions import BlockMoments, SupportLaw
 from warner.channels.support_information import support_information
 
+_RADIX = 32  # order of the matrices of a fast Hadamard transform
 _DRAWS = 2**19  # random numbers for which subsets are drawn one by one
 
 Levels: TypeAlias = FloatArray | float
@@ -45,6 +52,28 @@ def support_moments(
         support_probabilities(theta, q, gap).T * (1 - 2 * q) + q**2 * t.sum(axis=-1, keepdims=True)
     ) / gap**2
     return total.T, ((q + gap) * (1 - 2 * q) + q**2) / gap**2
+
+
+def two_level_pairs(all_rows: FloatArray, one: FloatArray, both: FloatArray) -> FloatArray:
+    """``pair_products`` of columns that are a common vector, except in the value's own rows.
+
+    With rows a_y + b_y [y belongs to x], A[y, x] A[y, z] is a_y^2, and a_y b_y more in the rows of
+    x and in those of z. Where x = z it is b_y^2 more in the rows of x.
+
+    Args:
+        all_rows: (B,), sum_y a_y^2 r_y.
+        one: (U, B), sum a_y b_y r_y over the rows of each value.
+        both: (U, B), sum b_y^2 r_y over the rows of each value.
+
+    Returns:
+        (U (U + 1) / 2, B), in the order of ``numpy.triu_indices``.
+    """
+    left, right, number = numbered_pairs(len(one))
+    out = one[left]
+    out += one[right]
+    out += all_rows
+    out[number.diagonal()] += both
+    return out
 
 
 class SupportInverse(LikelihoodOperator):
@@ -120,6 +149,10 @@ class DirectChannel(SupportInverse, Channel):
     def rmatvec(self, r: FloatArray) -> FloatArray:
         t = r.T
         return ((t @ self.q)[..., None] + self.gap * t).T
+
+    def pair_products(self, index: IntArray, r: FloatArray) -> FloatArray:
+        q, gap, own = self.q[index, None], self.gap[index, None], r[index]
+        return two_level_pairs(self.q**2 @ r, q * gap * own, gap**2 * own)
 
     def support_shares(self, w: FloatArray) -> FloatArray:
         return w.copy()
@@ -206,6 +239,15 @@ class SupportChannel(SupportInverse, CompositeChannel):
         yes, no = r[: self._size].T, r[self._size :].T
         level = yes @ self.q + no @ (1 - self.q)
         return (level[..., None] + self.gap * (yes - no)).T / self.rows_per_report
+
+    def pair_products(self, index: IntArray, r: FloatArray) -> FloatArray:
+        yes, no = r[: self._size] / self._size**2, r[self._size :] / self._size**2
+        q, gap = self.q[index, None], self.gap[index, None]
+        return two_level_pairs(
+            self.q**2 @ yes + (1 - self.q) ** 2 @ no,
+            gap * (q * yes[index] - (1 - q) * no[index]),
+            gap**2 * (yes[index] + no[index]),
+        )
 
     def support_shares(self, w: FloatArray) -> FloatArray:
         return w[: self._size] * self.rows_per_report
@@ -404,17 +446,32 @@ class HadamardChannel(SupportInverse, Channel):
         self._set_support_law(size, 0.5, contrast / 2)
 
     def matvec(self, theta: FloatArray) -> FloatArray:
+        out = self._signed_sums(theta)
+        out *= self.contrast
+        out += theta.sum(axis=0)
+        out /= self.shape[0]
+        return out
+
+    def _signed_sums(self, theta: FloatArray) -> FloatArray:
+        """H theta (B,) or (B, C), theta in the rows of its values."""
         order, size = self.shape
         padded = np.zeros((order, *theta.shape[1:]))
         padded[1 : size + 1] = theta
-        return np.asarray((theta.sum(axis=0) + self.contrast * walsh(padded)) / order)
+        return walsh(padded)
 
     def rmatvec(self, r: FloatArray) -> FloatArray:
         order, size = self.shape
-        return np.asarray((r.sum(axis=0) + self.contrast * walsh(r)[1 : size + 1]) / order)
+        out = walsh(r)[1 : size + 1]
+        out *= self.contrast
+        out += r.sum(axis=0)
+        out /= order
+        return out
 
     def support_shares(self, w: FloatArray) -> FloatArray:
-        return np.asarray((w.sum(axis=0) + walsh(w)[1 : self.shape[1] + 1]) / 2)
+        out = walsh(w)[1 : self.shape[1] + 1]
+        out += w.sum(axis=0)
+        out /= 2
+        return out
 
     def value_cells(self, most: int) -> IntArray:
         """Values x with the same (x + 1) / 2^j, rounded down; the ends are cells of their own."""
@@ -464,21 +521,35 @@ class HadamardChannel(SupportInverse, Channel):
 
     def influence(self, c: FloatArray) -> FloatArray:
         """g = H u / 2, u = c / gap in the rows of its values; the constants 1/2 - q cancel."""
-        order, size = self.shape
-        padded = np.zeros((order, *c.shape[1:]))
-        padded[1 : size + 1] = (c.T / self.gap).T
-        return walsh(padded) / 2
+        out = self._signed_sums((c.T / self.gap).T)
+        out /= 2
+        return out
 
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
-        """With probability p a report is one of the B/2 that support x, else one of the others."""
-        order = self.shape[0]
+        """With probability p a report is one of the B/2 that support x, else one of the others.
+
+        Report by report, or value by value where there are many people for each value.
+        """
+        n, order, held = int(people.sum()), self.shape[0], np.flatnonzero(people)
+        if n <= order * held.size:
+            return simulate_reports(self, people, rng)
         total = np.zeros(order, dtype=np.int64)
-        for x in np.flatnonzero(people):
+        for x in held:
             sign = np.bitwise_count(np.arange(order) & (x + 1)) & 1
             supporting = rng.binomial(people[x], (1 + self.contrast) / 2)
             for count, side in ((supporting, sign == 0), (people[x] - supporting, sign == 1)):
                 total[side] += rng.multinomial(count, np.full(order // 2, 2 / order))
-        return np.asarray(total / people.sum())
+        return np.asarray(total / n)
+
+    def sample_rows(self, index: IntArray, rng: np.random.Generator) -> IntArray:
+        """A uniform report, whose lowest bit that row x + 1 selects is flipped if the sign is not
+        the wanted one. That maps either half of the reports onto the other one to one.
+        """
+        row = np.asarray(index, dtype=np.int64) + 1
+        report = rng.integers(0, self.shape[0], len(row))
+        agrees = np.bitwise_count(report & row) & 1 == 0
+        wanted = rng.random(len(row)) < (1 + self.contrast) / 2
+        return np.asarray(np.where(agrees != wanted, report ^ (row & -row), report))
 
 
 def walsh(values: FloatArray) -> FloatArray:
@@ -490,12 +561,24 @@ def walsh(values: FloatArray) -> FloatArray:
     >>> walsh(np.array([1.0, 0.0, 0.0, 2.0])).tolist()
     [3.0, -1.0, -1.0, 3.0]
     """
-    out = np.array(values, dtype=np.float64)
+    order = len(values)
+    # Entries along the transform stand last, and 32 of them are transformed by one product.
+    out = np.array(np.asarray(values).T, dtype=np.float64, order="C")
     shape, half = out.shape, 1
-    while half < shape[0]:
-        pairs = out.reshape(-1, 2, half, *shape[1:])
-        out = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(
-            shape
-        )
-        half *= 2
-    return out
+    while half < order:
+        signs = _signs(min(_RADIX, order // half))
+        if half == 1:
+            out = out.reshape(-1, len(signs)) @ signs
+        else:
+            out = np.matmul(signs, out.reshape(-1, len(signs), half))
+        half *= len(signs)
+    return np.asarray(out.reshape(shape).T)
+
+
+@lru_cache(maxsize=8)
+def _signs(order: int) -> FloatArray:
+    """The Hadamard matrix (-1)^popcount(x & y), (order, order)."""
+    each = np.arange(order)
+    signs = np.asarray(1.0 - 2.0 * (np.bitwise_count(each[:, None] & each) & 1))
+    signs.setflags(write=False)
+    return signs

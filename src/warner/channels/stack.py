@@ -442,6 +442,11 @@ class StackChannel(StackedRows, Channel):
     def _complete_stack(self) -> StackChannel:
         return self
 
+    @property
+    def draws_reports_alone(self) -> bool:
+        """False: each group's number of people is fixed."""
+        return False
+
     def simulate(self, theta: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return self.stack(
             [

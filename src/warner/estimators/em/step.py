@@ -173,6 +173,32 @@ def run_em(
     return iterate(start, partial(advance, channel, w), stop, most, observe)
 
 
+def em_of_each(channel: LikelihoodOperator, w: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Take EM steps from the uniform start for several sets of reports together.
+
+    Args:
+        channel: A (m, K), with one row for each report.
+        w: frequencies (m, B) of the rows in each set.
+        steps: (B,), the number of steps of each set.
+
+    Returns:
+        The shares (K, B).
+    """
+    size = channel.shape[1]
+    out = np.full((size, len(steps)), 1 / size)
+    left = np.flatnonzero(steps > 0)
+    thetas, weights = out[:, left], w[:, left]
+    for taken in range(int(steps.max(initial=0))):
+        s = channel.rmatvec(safe_divide(weights, channel.matvec(thetas)))
+        thetas = em_step(thetas, s)
+        done = steps[left] == taken + 1
+        if done.any():
+            out[:, left[done]] = thetas[:, done]
+            left = left[~done]
+            thetas, weights = (np.ascontiguousarray(v[:, ~done]) for v in (thetas, weights))
+    return np.asarray(out / out.sum(axis=0))
+
+
 def moved_or_not(fit: Fit, start: np.ndarray, n: int, least: float) -> Fit:
     """Give a fit the status ``NOT_MOVED`` if it stayed at a start that is no maximum.
 

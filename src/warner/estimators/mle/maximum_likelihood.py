@@ -129,6 +129,17 @@ class MaximumLikelihood(Estimator):
         fit = certify(data, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)
         return replace(fit, unique=only.value)
 
+    def refit(self, data: LikelihoodData, near: np.ndarray) -> np.ndarray:
+        """The shares, by Newton's steps from ``near`` where the constrained method applies."""
+        channel, w = data.channel, data.weights
+        if self.likelihood == "fullest" and _closed_form(channel) is None:
+            rows, weights = channel.restrict_to_observed(w)
+            if rows.nearly_constant() is None and rows.merge_unsupported_values(weights) is None:
+                theta, _, reached = constrained(rows, weights, self.gap, near)
+                if reached:
+                    return theta
+        return super().refit(data, near)
+
     def _iterate(
         self, rows: LikelihoodOperator, weights: np.ndarray
     ) -> tuple[np.ndarray, int, bool]:
