@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -215,11 +215,7 @@ def plan(
             expected = expected_loss(domain if mechanism is None else mechanism, guess, n, loss)
             margin, judged = 0.0, _CLOSED_FORM
         people = None if error is None else _people(name, expected, n, error, loss)
-        detected = None
-        if wanted is not None:
-            subject = domain if mechanism is None else mechanism
-            people, detected = wanted.people(subject, guess), wanted.power_with(n, subject, guess)
-        return RankedMechanism(name, mechanism, expected, people, weight, margin, judged, detected)
+        return RankedMechanism(name, mechanism, expected, people, weight, margin, judged)
 
     results: list[RankedMechanism] = []
     left_out: dict[str, str] = {}
@@ -254,12 +250,26 @@ def plan(
             message("epsilon", "suits no mechanism on this domain", repr(epsilon), reason)
         )
     results.sort(key=lambda result: to_nine_digits(result.error))
-    without = ranked("no protection", None)
+    found = Plan(tuple(results), loss, n, left_out, ranked("no protection", None))
     if wanted is None:
-        return Plan(tuple(results), loss, n, left_out, without)
-    results.sort(key=lambda result: result.people or 0)
+        return found
     bought = what_epsilon_buys(domain, epsilon, makers, lambda m: wanted.people(m, guess))
-    return Plan(tuple(results), loss, n, left_out, without, wanted, bought)
+    return _for_difference(replace(found, wanted=wanted, by_epsilon=bought), wanted, domain, guess)
+
+
+def _for_difference(
+    ranking: Plan, wanted: WantedDifference, domain: Domain, guess: np.ndarray
+) -> Plan:
+    """A plan with the people and the power of a wanted difference, sorted by people."""
+
+    def completed(result: RankedMechanism) -> RankedMechanism:
+        subject = domain if result.mechanism is None else result.mechanism
+        people, power = wanted.people(subject, guess), wanted.power_with(ranking.n, subject, guess)
+        return replace(result, people=people, power=power)
+
+    results = sorted(map(completed, ranking.results), key=lambda result: result.people or 0)
+    without = completed(ranking.no_protection)
+    return replace(ranking, results=tuple(results), no_protection=without)
 
 
 def _given(mechanism: Mechanism, domain: Domain, epsilon: float) -> Mechanism:
