@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import kind
+from warner._core.checks import as_float, kind
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -240,6 +240,8 @@ def _of_array(values: Any) -> dict[str, Column]:
         array = np.asarray(values)
     except ValueError:
         array = np.asarray(None)
+    if np.ma.is_masked(values):
+        raise ArgumentError(message("covariates", "must have no masked entries", None, _MISSING))
     if array.ndim not in (1, 2):
         rule = "must be a frame, a mapping of columns, or an array (n,) or (n, p)"
         raise ArgumentTypeError(message("covariates", rule, f"shape {array.shape}"))
@@ -261,7 +263,7 @@ def _of_frame(data: Any) -> dict[str, Column]:
         series = frame[name]
         missing = int(series.null_count())
         if missing:
-            raise _without_values(name, missing)
+            raise _without_values(name, missing, len(series))
         dtype = series.dtype
         if dtype.is_numeric() or dtype == nw.Boolean:
             found[name] = _checked(name, series.cast(nw.Float64).to_numpy())
@@ -289,10 +291,11 @@ def _checked(name: str, values: Any) -> Column:
         return array
     column = array.astype(np.float64)
     if missing := int(np.isnan(column).sum()):
-        raise _without_values(name, missing)
+        raise _without_values(name, missing, len(column))
     if infinite := int(np.isinf(column).sum()):
         rule = f"column {name!r} must hold finite numbers"
-        raise ArgumentError(message("covariates", rule, f"{infinite} rows that are infinite"))
+        got = f"others in {infinite} of {len(column)} rows"
+        raise ArgumentError(message("covariates", rule, got))
     return column
 
 
@@ -300,17 +303,18 @@ def _of_objects(name: str, array: np.ndarray) -> np.ndarray:
     """A column of Python objects as numbers or as text."""
     missing = [value is None or value != value for value in array]
     if any(missing):
-        raise _without_values(name, sum(missing))
+        raise _without_values(name, sum(missing), len(array))
     if all(isinstance(value, str) for value in array):
         return array.astype(str)
     if all(isinstance(value, numbers.Real | bool | np.bool_) for value in array):
-        return array.astype(np.float64)
+        return np.array([as_float(value) for value in array])
     raise _neither(name)
 
 
-def _without_values(name: str, missing: int) -> WarnerError:
+def _without_values(name: str, missing: int, rows: int) -> WarnerError:
     rule = f"column {name!r} must have a value in every row"
-    return ArgumentError(message("covariates", rule, f"{missing} rows without one", _MISSING))
+    got = f"none in {missing} of {rows} rows"
+    return ArgumentError(message("covariates", rule, got, _MISSING))
 
 
 def _neither(name: str) -> WarnerError:

@@ -71,6 +71,11 @@ class Pairs:
         """K, the number of values."""
         return int(self.rows.shape[1])
 
+    @property
+    def are_known(self) -> bool:
+        """Whether every report tells the answer."""
+        return bool((np.count_nonzero(self.rows, axis=1) == 1).all())
+
     @cached_property
     def people(self) -> FloatArray:
         """(g,) the number of people with each row of covariates."""

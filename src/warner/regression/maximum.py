@@ -19,6 +19,12 @@ _LONG_STEP = 0.5  # in log-odds
 _HALVINGS = 40
 # In log-odds. A longer step may end where all derivatives are 0, unless log-odds are large already.
 _LONGEST_STEP = 5.0
+_STARTS = 20  # beside the one at 0
+_FEW_STARTS = 6  # where a step takes long
+_LONG = 2**17  # pairs times coefficients
+_RIDGE = 1e-12  # of the information of one log-odds, which is at most a quarter of the people
+_SPREAD = 1.5  # standard deviation of the log-odds of a random start
+_LARGE_ERROR = 0.25  # in log-odds: the logit is curved at this scale
 _FLAT = 1e-9  # of the information of the answers themselves: below it, rounding
 _ROUNDING = 1e-13  # of the log-likelihood
 
@@ -92,8 +98,8 @@ class _State:
         from scipy import linalg
 
         gradient, observed, complete = point.derivatives()
-        # The information of the answers is singular in floats where shares are nearly 0.
-        ridge = 1e-12 * max(float(np.trace(complete)) / len(complete), 1e-300)
+        # The information of the answers is singular in floats where shares are nearly 0 or 1.
+        ridge = _RIDGE * float(point.pairs.counts.sum())
         scale, vectors = linalg.eigh(observed, complete + ridge * np.eye(len(complete)))
         steepness = np.maximum(np.abs(scale), _FLAT)
         step = vectors @ ((vectors.T @ gradient) / steepness)
@@ -122,7 +128,58 @@ class _State:
 
 
 def maximize(pairs: Pairs) -> Maximum:
-    """Maximise the log-likelihood of coefficients, from 0.
+    """The largest maximum of the log-likelihood that is found.
+
+    The search starts at 0. The log-likelihood is not concave where reports are noisy. If some
+    standard error is above 0.25, it is far from a parabola, and the search also starts at random
+    places, the same ones each time: 20, or 6 where the data are large. The best end is taken.
+
+    Args:
+        pairs: the reports and covariates. The covariates should be orthogonal columns of length
+            sqrt(n) or nearly so.
+    """
+    shape = (pairs.size - 1, pairs.covariates.shape[1])
+    first = _ascend(pairs, np.zeros(shape))
+    if not first.is_doubtful:
+        return first.maximum()
+    rng = np.random.default_rng(0)
+    count = _STARTS if len(pairs.group) * np.prod(shape) <= _LONG else _FEW_STARTS
+    starts = [rng.normal(scale=_SPREAD, size=shape) for _ in range(count)]
+    others = [_ascend(pairs, start) for start in starts if np.isfinite(pairs.at(start).value)]
+    best = max([first, *others], key=lambda end: end.state.point.value)
+    is_better = best.state.point.value > first.state.point.value + _SMALL_GAIN
+    return (best if is_better else first).maximum()
+
+
+@dataclass(frozen=True, eq=False)
+class _End:
+    """The end of one search."""
+
+    state: _State
+    steps: int
+    is_limited: bool
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether another search may end at a larger maximum."""
+        if self.state.point.pairs.are_known:
+            return False  # the log-likelihood is concave
+        errors = np.sqrt(self._covariance().diagonal())
+        return self.is_limited or bool(errors.max() > _LARGE_ERROR)
+
+    def _covariance(self) -> FloatArray:
+        state = self.state
+        return np.asarray((state.vectors / np.maximum(state.scale, _FLAT)) @ state.vectors.T)
+
+    def maximum(self) -> Maximum:
+        """The result of the search."""
+        state = self.state
+        ending = Ending.STEP_LIMIT if self.is_limited else state.ending()
+        return Maximum(state.beta, state.point, self._covariance(), ending, self.steps)
+
+
+def _ascend(pairs: Pairs, start: FloatArray) -> _End:
+    """The end of Newton's method from a start (E, p).
 
     A step is H^-1 times the gradient, with H the observed information. Where H is not positive, its
     eigenvalues in the metric of the information of the answers are made positive, which still gives
@@ -131,10 +188,6 @@ def maximize(pairs: Pairs) -> Maximum:
     The search also ends where a step changes log-odds by more than 0.5 and gains less than 1e-4
     nats. Then the standard error along it is above 35 in log-odds, and the maximum is at infinity
     or nearly so.
-
-    Args:
-        pairs: the reports and covariates. The covariates should be orthogonal columns or nearly
-            so, for the sake of rounding.
     """
 
     def stop(here: _State, steps: int) -> Status | None:
@@ -154,9 +207,5 @@ def maximize(pairs: Pairs) -> Maximum:
             size /= 2
         return None
 
-    start = np.zeros((pairs.size - 1, pairs.covariates.shape[1]))
     run = iterate(_State.of(start, pairs.at(start)), step, stop, _MOST_STEPS)
-    end = run.state
-    covariance = (end.vectors / np.maximum(end.scale, _FLAT)) @ end.vectors.T
-    ending = Ending.STEP_LIMIT if run.status is Status.STEP_LIMIT else end.ending()
-    return Maximum(end.beta, end.point, covariance, ending, run.steps)
+    return _End(run.state, run.steps, run.status is Status.STEP_LIMIT)

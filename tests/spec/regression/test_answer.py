@@ -149,6 +149,8 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     ({}, {}, ArgumentError, "at least one column"),
     ({"day": np.array(["2020-01-01"] * N, dtype="M8[D]")}, {}, ArgumentTypeError, "numbers or tex"),
     (np.zeros((2, 2, 2)), {}, ArgumentTypeError, "must be a frame"),
+    ({"age": [10**400, *AGE[1:]]}, {}, ArgumentError, "others in 1 of 600 rows"),
+    (np.ma.masked_less(AGE, 40), {}, ArgumentError, "must have no masked entries"),
     (7, {}, ArgumentTypeError, "must be a frame"),
     (PEOPLE, {"reference": "daily"}, ArgumentError, "reference: must be a value of the domain"),
     (PEOPLE, {"errors": "robust"}, ArgumentError, "errors: must be one of"),
@@ -170,7 +172,9 @@ def test_missing_values_of_frames_are_named() -> None:
         pl.DataFrame({"ward": [None, *PEOPLE["ward"][1:].tolist()]}),
         pd.DataFrame({"age": [None, *AGE[1:]]}),
     ):
-        with pytest.raises(ArgumentError, match="must have a value in every row; got 1 rows"):
+        with pytest.raises(
+            ArgumentError, match="must have a value in every row; got none in 1 of 600 rows"
+        ):
             regress(REPORTS, frame)
 
 
