@@ -202,8 +202,9 @@ class Coefficients:
             if self.errors == "observed"
             else "the sandwich formula, which holds also where the model is wrong"
         )
+        simulated = " They are simulated." if self.simulated else ""
         return [
-            f"{self.n:,} reports. Errors are from {source}. "
+            f"{self.n:,} reports.{simulated} Errors are from {source}. "
             f"The {100 * level:.4g} % intervals hold for each coefficient by itself."
         ]
 
@@ -222,7 +223,8 @@ def rows_to_frame(rows: list[dict[str, Any]], backend: str) -> Any:
     """
     columns = {key: [row[key] for row in rows] for key in rows[0]}
     for key, column in columns.items():
-        if not all(isinstance(entry, str | int | float | bool) for entry in column):
+        kinds = {type(entry) for entry in column}
+        if len(kinds) > 1 or not kinds <= {str, int, float, bool}:
             columns[key] = [json.dumps(entry) for entry in column]
     return frame(columns, backend)
 

@@ -251,3 +251,19 @@ def test_new_people_must_fit_the_design() -> None:
         found.predict({"age": [50.0], "ward": [3]})
     with pytest.raises(ArgumentError, match="must hold numbers"):
         found.predict({"age": ["old"], "ward": ["east"]})
+
+
+def test_answers_of_several_attributes_and_mixed_labels() -> None:
+    rng = np.random.default_rng(3)
+    both = Product(sex=Categorical(["f", "m"]), old=Categorical([False, True]))
+    reports = RandomizedResponse(both, 4.0).randomize(
+        {"sex": rng.choice(["f", "m"], 500).tolist(), "old": (rng.random(500) < 0.5).tolist()},
+        rng=rng,
+    )
+    found = regress(reports, rng.normal(size=500), reference=both.labels[2])
+    assert found.outcomes == tuple(both.labels[i] for i in (0, 1, 3))
+    assert found.predict([0.0]).shares[0] == pytest.approx([0.25] * 4, abs=0.1)
+    assert found.predict([0.0]).to_frame().num_rows == 4 and "simulated" in found.to_text()
+    mixed = RandomizedResponse(Categorical(["a", 1]), 4.0).randomize(["a", 1] * 50)
+    table = regress(mixed, np.arange(100.0)).predict([1.0]).to_frame()
+    assert table.column("value").to_pylist() == ['"a"', "1"]
