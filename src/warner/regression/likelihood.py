@@ -14,7 +14,6 @@ that the reports lack.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -86,13 +85,6 @@ class Pairs:
         """(g,) the first pair of each row of covariates."""
         return np.searchsorted(self.group, np.arange(len(self.covariates)))
 
-    def of_groups(self, numbers: FloatArray, rows: slice) -> FloatArray:
-        """Numbers (B, pairs) of the pairs of some rows of covariates, added up for each row."""
-        if len(self.group) == len(self.covariates):
-            return numbers
-        starts = self.starts[rows]
-        return np.add.reduceat(numbers, starts - starts[0], axis=1)
-
     def at(self, beta: FloatArray) -> Point:
         """The likelihood at coefficients beta (E, p)."""
         pi = softmax(self.covariates @ beta.T)
@@ -103,39 +95,49 @@ class Pairs:
             posterior /= total[:, None]
             return Point(self, pi, posterior, float(self.counts @ np.log(total)))
 
-    def spread(self, weights: Callable[[slice, slice], FloatArray], count: int) -> FloatArray:
-        """Matrices sum_g W_g (x) z_g z_g' of symmetric W_g (E, E).
+    def outer(self, factors: FloatArray, group: IntArray) -> FloatArray:
+        """sum_i f_i f_i' (x) z_i z_i', (E p, E p), in blocks of i.
 
-        Only the upper triangle of W_g is used: E (E + 1) / 2 entries, in C order.
+        Few factors are multiplied with each other, and then with the products of covariates. Many
+        factors are multiplied with the covariates, and then with each other.
 
         Args:
-            weights: a function of a slice of the rows of covariates and of their pairs. It
-                returns the entries of ``count`` matrices W for each row, (count, entries, rows).
-            count: the number of matrices.
-
-        Returns:
-            (count, E p, E p).
+            factors: f (r, E).
+            group: (r,) the row of ``covariates`` of each i.
         """
-        extra, width = self.size - 1, self.covariates.shape[1]
-        entries = extra * (extra + 1) // 2
-        total = np.zeros((count * entries, width * width))
-        ends = np.append(self.starts, len(self.group))
-        groups = len(self.covariates)
-        step = max(1, _BLOCK // max(count * entries, width * width))
-        for start in range(0, groups, step):
-            rows = slice(start, min(start + step, groups))
-            z = self.covariates[rows]
-            squares = (z[:, :, None] * z[:, None, :]).reshape(len(z), -1)
-            found = weights(rows, slice(int(ends[rows.start]), int(ends[rows.stop])))
-            total += found.reshape(count * entries, -1) @ squares
+        extra, width = factors.shape[1], self.covariates.shape[1]
+        size = extra * width
         first, second = np.triu_indices(extra)
-        blocks = np.zeros((count, extra, extra, width, width))
-        blocks[:, first, second] = blocks[:, second, first] = total.reshape(
-            count, entries, width, width
-        )
-        return np.asarray(
-            blocks.transpose(0, 1, 3, 2, 4).reshape(count, extra * width, extra * width)
-        )
+        has_few = extra + 1 <= 2 * width
+        total = np.zeros((len(first), width * width) if has_few else (size, size))
+        step = max(1, _BLOCK // max(size, width * width))
+        for start in range(0, len(factors), step):
+            f = factors[start : start + step]
+            z = self.covariates[group[start : start + step]]
+            if has_few:
+                columns = np.ascontiguousarray(f.T)
+                total += (columns[first] * columns[second]) @ _products(z, z)
+            else:
+                products = _products(f, z)
+                total += products.T @ products
+        if not has_few:
+            return total
+        blocks = np.empty((extra, extra, width, width))
+        blocks[first, second] = blocks[second, first] = total.reshape(-1, width, width)
+        return np.asarray(blocks.transpose(0, 2, 1, 3).reshape(size, size))
+
+    def diagonal_blocks(self, weights: FloatArray) -> FloatArray:
+        """The block-diagonal matrix of sum_g w_ge z_g z_g', (E p, E p), for weights w (g, E)."""
+        extra, width = weights.shape[1], self.covariates.shape[1]
+        total = np.zeros((extra, width * width))
+        step = max(1, _BLOCK // width**2)
+        for start in range(0, len(weights), step):
+            z = self.covariates[start : start + step]
+            total += weights[start : start + step].T @ _products(z, z)
+        found = np.zeros((extra, width, extra, width))
+        each = np.arange(extra)
+        found[each, :, each, :] = total.reshape(extra, width, width)
+        return found.reshape(extra * width, extra * width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,37 +164,31 @@ class Point:
             Hessian; and the information (E p, E p) if the answers themselves were known.
         """
         pairs = self.pairs
-        expected = pairs.people[:, None] * self.pi[:, 1:]
-        counted = pairs.counts[:, None] * self.posterior[:, 1:]
+        expected = pairs.people[:, None] * self.pi
+        counted = pairs.counts[:, None] * self.posterior
         seen = np.add.reduceat(counted, pairs.starts, axis=0)
-        gradient = (seen - expected).T @ pairs.covariates
-        first, second = np.triu_indices(pairs.size - 1)
-        diagonal = np.flatnonzero(first == second)
-
-        def weights(rows: slice, members: slice) -> FloatArray:
-            pi, own = self.pi[rows, 1:].T.copy(), expected[rows].T.copy()
-            complete = -own[first] * pi[second]
-            complete[diagonal] += own
-            q, weighted = self.posterior[members, 1:].T.copy(), counted[members].T.copy()
-            missing = pairs.of_groups(-weighted[first] * q[second], rows)
-            missing[diagonal] += seen[rows].T
-            return np.stack([complete - missing, complete])
-
-        observed, complete = pairs.spread(weights, 2)
-        return gradient.ravel(), observed, complete
+        gradient = (seen - expected)[:, 1:].T @ pairs.covariates
+        each = np.arange(len(self.pi))
+        complete, missing = (
+            pairs.diagonal_blocks(total[:, 1:])
+            - pairs.outer(np.sqrt(counts)[:, None] * shares[:, 1:], group)
+            for total, shares, counts, group in (
+                (expected, self.pi, pairs.people, each),
+                (seen, self.posterior, pairs.counts, pairs.group),
+            )
+        )
+        return gradient.ravel(), complete - missing, complete
 
     def squared_scores(self) -> FloatArray:
         """The sum over the people of s_i s_i', s_i the gradient of person i, (E p, E p)."""
         pairs = self.pairs
-        first, second = np.triu_indices(pairs.size - 1)
+        scores = (self.posterior - self.pi[pairs.group])[:, 1:]
+        return pairs.outer(np.sqrt(pairs.counts)[:, None] * scores, pairs.group)
 
-        def weights(rows: slice, members: slice) -> FloatArray:
-            scores = (self.posterior[members] - self.pi[pairs.group[members]])[:, 1:].T.copy()
-            products = pairs.counts[members] * scores[first] * scores[second]
-            return pairs.of_groups(products, rows)[None]
 
-        squares: FloatArray = pairs.spread(weights, 1)[0]
-        return squares
+def _products(one: FloatArray, other: FloatArray) -> FloatArray:
+    """The products of the entries of rows: (s, a) and (s, b) -> (s, a b)."""
+    return np.asarray((one[:, :, None] * other[:, None, :]).reshape(len(one), -1))
 
 
 def softmax(eta: FloatArray) -> FloatArray:

@@ -21,7 +21,7 @@ _HALVINGS = 40
 _LONGEST_STEP = 5.0
 _STARTS = 20  # beside the one at 0
 _FEW_STARTS = 6  # where a step takes long
-_LONG = 2**17  # pairs times coefficients
+_LONG, _VERY_LONG = 2**17, 2**19  # pairs times coefficients
 _RIDGE = 1e-12  # of the information of one log-odds, which is at most a quarter of the people
 _SPREAD = 1.5  # standard deviation of the log-odds of a random start
 _LARGE_ERROR = 0.25  # in log-odds: the logit is curved at this scale
@@ -132,7 +132,8 @@ def maximize(pairs: Pairs) -> Maximum:
 
     The search starts at 0. The log-likelihood is not concave where reports are noisy. If some
     standard error is above 0.25, it is far from a parabola, and the search also starts at random
-    places, the same ones each time: 20, or 6 where the data are large. The best end is taken.
+    places, the same ones each time: 20, 6 where a step takes long, and none where it takes longer still.
+    The best end is taken.
 
     Args:
         pairs: the reports and covariates. The covariates should be orthogonal columns of length
@@ -143,7 +144,8 @@ def maximize(pairs: Pairs) -> Maximum:
     if not first.is_doubtful:
         return first.maximum()
     rng = np.random.default_rng(0)
-    count = _STARTS if len(pairs.group) * np.prod(shape) <= _LONG else _FEW_STARTS
+    work = len(pairs.group) * int(np.prod(shape))
+    count = _STARTS if work <= _LONG else _FEW_STARTS if work <= _VERY_LONG else 0
     starts = [rng.normal(scale=_SPREAD, size=shape) for _ in range(count)]
     others = [_ascend(pairs, start) for start in starts if np.isfinite(pairs.at(start).value)]
     best = max([first, *others], key=lambda end: end.state.point.value)
