@@ -15,19 +15,15 @@ from warner._core.errors import (
     ArgumentTypeError,
     message,
 )
-from warner.estimators import Estimator, LogSpline, MaximumLikelihood
-from warner.estimators.fit import Fit
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators import Estimator
 from warner.estimators.mle.objective import log_likelihood_at
 from warner.reports.tally import Tally
 from warner.results import charts, conditional, intervals, marginals, summaries, tables
 from warner.results.association import Association, cramers_v
 from warner.results.from_tally import likelihood_data, possible_values
-from warner.results.recommend import recommended, rules_out
+from warner.results.recommend import recommended_fit
 from warner.results.solution import Solution, Weights
 from warner.results.summaries import Quantity
-
-_MOST_VALUES = 2**20  # the recommended methods need about a kilobyte of memory for each value
 
 
 @dataclass(frozen=True, eq=False)
@@ -495,28 +491,5 @@ def estimate(
     data = likelihood_data(tally, attributes)
     if values is not None:
         data = data.restricted(possible_values(data, values))
-    chosen, fit = _recommended_fit(data) if method is None else (method, method.fit(data))
+    chosen, fit = recommended_fit(data) if method is None else (method, method.fit(data))
     return Estimate(fit, data, chosen)
-
-
-def _recommended_fit(data: LikelihoodData) -> tuple[Estimator, Fit]:
-    """The recommended estimator for the data, and its fit."""
-    if data.domain.size > _MOST_VALUES:
-        raise ArgumentError(
-            message(
-                "domain",
-                f"must have at most {_MOST_VALUES} values for the recommended method",
-                str(data.domain.size),
-                "Name a method: Inversion('project'), -m project",
-            )
-        )
-    smooth = recommended(data.domain, data.channel)
-    fit = smooth.fit(data)
-    if smooth == LogSpline():
-        # Some counts are not smooth, such as ages that people round to tens. Where the likelihood
-        # rules smoothness out, its maximum is the estimate.
-        sharp = MaximumLikelihood()
-        best = sharp.fit(data)
-        if rules_out(fit, best):
-            return sharp, best
-    return smooth, fit

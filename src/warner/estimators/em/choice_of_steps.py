@@ -121,7 +121,7 @@ def chosen_steps(
         The number of steps. It is at least 1 from the uniform start.
     """
     uniform = start_from is None
-    folds, rest = _split(np.rint(w * (n * channel.rows_per_report)).astype(np.int64))
+    folds, rest = split_into_folds(np.rint(w * (n * channel.rows_per_report)).astype(np.int64))
     if not folds.shape[1]:
         return int(uniform)
     size = channel.shape[1]
@@ -142,7 +142,7 @@ def chosen_steps(
     return search.best if search.clear else 1
 
 
-def _split(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def split_into_folds(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Counts (m, F) of the folds that are used, and frequencies (m, F) of the rest of each."""
     seed = np.frombuffer(hashlib.sha256(counts.tobytes()).digest(), dtype=np.uint32)
     rng = np.random.default_rng(seed)

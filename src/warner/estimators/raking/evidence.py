@@ -1,0 +1,94 @@
+"""How much of the dependence of attributes the reports support.
+
+At independent attributes the score of the likelihood, s = A' (w / A theta), has an interaction
+
+    Q = sum_x theta_x s_S(x)^2
+
+s_S is the part of s that no smaller set of attributes explains: from s the mean over each attribute
+of S is removed, with weights theta. If the attributes are independent, only noise is left. Its
+energy is known. With one report y_a for each attribute a,
+
+    E Q = (1/n) sum_y w_y prod_a q_a(y_a),   q_a(y) = sum_x theta_a(x) (A_a[y, x] / d_a[y] - 1)^2
+
+where d_a = A_a theta_a. For k-RR and a uniform theta, Q is a multiple of the squared interaction of
+the inversion, and its noise is that of METHODS 10.3. The score does not need an inverse, so the
+rule holds where the inverse is badly conditioned, as for numbers with noise.
+
+The supported part is the positive-part shrinkage factor of James and Stein,
+
+    c = max(0, 1 - f E Q / Q),   f = p / (p + 1)
+
+with p the degrees of freedom. For p = 1, where no shrinkage is better everywhere, f = 1/2 keeps the
+risk below 1.22 times that of no shrinkage, and halves it where there is no dependence. f = 1 would
+reach 1.44. For p = 2 the largest risk is 1.07, and from p = 4 on it is below 1 (normal means,
+20,000 draws for each of ten distances from 0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from warner.channels import Channel, LikelihoodOperator
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.mle.objective import safe_divide
+from warner.estimators.raking.tables import product_of, spread
+
+# Entries of a matrix that is formed where attributes were not randomised separately.
+_LARGEST = 2**24
+
+
+def supported_part(data: LikelihoodData, parts: Sequence[np.ndarray]) -> float:
+    """The factor c in [0, 1] by which the interaction of all attributes is multiplied.
+
+    Args:
+        data: reports on some attributes.
+        parts: the distribution (K_a,) of each of them, all shares positive.
+
+    Returns:
+        c; 1 where the noise of the score is not known.
+    """
+    shape = [part.size for part in parts]
+    theta = product_of(parts)
+    channel, w = data.channel, data.weights
+    score = channel.rmatvec(safe_divide(w, channel.matvec(theta.ravel()))).reshape(shape)
+    for axis, part in enumerate(parts):
+        weights = spread(part, (axis,), len(parts))
+        score = score - (score * weights).sum(axis=axis, keepdims=True)
+    energy = float((theta * score**2).sum())
+    noise = 0.0
+    for group, weights, people in channel.split_groups(w, data.n):
+        found = _noise(group, weights, parts)
+        if found is None:
+            return 1.0
+        # The score is the sum of the groups' scores, each weighted by its share of the rows.
+        rows = people * group.rows_per_report
+        noise += rows / (data.n * channel.rows_per_report) ** 2 * found
+    freedom = prod(size - 1 for size in shape)
+    return max(0.0, 1 - freedom / (freedom + 1) * noise / energy) if energy > 0 else 0.0
+
+
+def _noise(channel: LikelihoodOperator, w: np.ndarray, parts: Sequence[np.ndarray]) -> float | None:
+    """E Q for one observation of a row; None where it cannot be computed."""
+    shape = [part.size for part in parts]
+    factors = channel.factors(shape)
+    if factors is not None:
+        squares = [_squares(f, part) for f, part in zip(factors, parts, strict=True)]
+        return float(w @ product_of(squares).ravel())
+    rows, size = channel.shape
+    if rows * size > _LARGEST or not isinstance(channel, LikelihoodOperator):
+        return None
+    # The score's noise, taken as even over the K - 1 contrasts, of which these are the interaction.
+    freedom = prod(length - 1 for length in shape)
+    return float(w @ _squares(channel, product_of(parts).ravel())) * freedom / max(size - 1, 1)
+
+
+def _squares(channel: LikelihoodOperator | Channel, theta: np.ndarray) -> np.ndarray:
+    """q (m,): sum_x theta_x (A[y, x] / (A theta)_y - 1)^2."""
+    d = channel.matvec(theta)
+    second = np.empty_like(d)
+    for rows, block in channel.blocks():
+        second[rows] = block**2 @ theta
+    return np.divide(second, d**2, out=np.ones_like(d), where=d > 0) - 1
