@@ -31,6 +31,7 @@ SCRIPTS = {
     "accuracy": ONE,
     "all_pairs_of_nltcs": ALL,
     "several_reports_of_one_value": ALL,
+    "joint_margins": ONE,
     "joint_of_a_million_cells": ONE,
 }
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

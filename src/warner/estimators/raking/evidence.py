@@ -50,6 +50,26 @@ def supported_part(data: LikelihoodData, parts: Sequence[np.ndarray]) -> float:
     Returns:
         c; 1 where the noise of the score is not known.
     """
+    energy, noise = energy_and_noise(data, parts)
+    if noise is None:
+        return 1.0
+    freedom = prod(part.size - 1 for part in parts)
+    return max(0.0, 1 - freedom / (freedom + 1) * noise / energy) if energy > 0 else 0.0
+
+
+def energy_and_noise(
+    data: LikelihoodData, parts: Sequence[np.ndarray]
+) -> tuple[float, float | None]:
+    """The energy Q of the score's interaction, and its mean E Q where attributes are independent.
+
+    Args:
+        data: reports on some attributes.
+        parts: the distribution (K_a,) of each of them, all shares positive.
+
+    Returns:
+        Q and E Q; None for E Q where attributes were not randomised separately and there are more
+        than 2^24 pairs of a row and a value.
+    """
     shape = [part.size for part in parts]
     theta = product_of(parts)
     channel, w = data.channel, data.weights
@@ -62,12 +82,11 @@ def supported_part(data: LikelihoodData, parts: Sequence[np.ndarray]) -> float:
     for group, weights, people in channel.split_groups(w, data.n):
         found = _noise(group, weights, parts)
         if found is None:
-            return 1.0
+            return energy, None
         # The score is the sum of the groups' scores, each weighted by its share of the rows.
         rows = people * group.rows_per_report
         noise += rows / (data.n * channel.rows_per_report) ** 2 * found
-    freedom = prod(size - 1 for size in shape)
-    return max(0.0, 1 - freedom / (freedom + 1) * noise / energy) if energy > 0 else 0.0
+    return energy, noise
 
 
 def _noise(channel: LikelihoodOperator, w: np.ndarray, parts: Sequence[np.ndarray]) -> float | None:
@@ -75,7 +94,9 @@ def _noise(channel: LikelihoodOperator, w: np.ndarray, parts: Sequence[np.ndarra
     shape = [part.size for part in parts]
     factors = channel.factors(shape)
     if factors is not None:
-        squares = [_squares(f, part) for f, part in zip(factors, parts, strict=True)]
+        squares = [
+            _dependent_bits(f) * _squares(f, part) for f, part in zip(factors, parts, strict=True)
+        ]
         return float(w @ product_of(squares).ravel())
     rows, size = channel.shape
     if rows * size > _LARGEST or not isinstance(channel, LikelihoodOperator):
@@ -83,6 +104,18 @@ def _noise(channel: LikelihoodOperator, w: np.ndarray, parts: Sequence[np.ndarra
     # The score's noise, taken as even over the K - 1 contrasts, of which these are the interaction.
     freedom = prod(length - 1 for length in shape)
     return float(w @ _squares(channel, product_of(parts).ravel())) * freedom / max(size - 1, 1)
+
+
+def _dependent_bits(channel: LikelihoodOperator) -> float:
+    """The factor by which the bits of one report add more noise than that many reports would.
+
+    Independent bits add none. Where the number of ones is fixed, any two of K bits have the
+    correlation -1 / (K - 1). The variance of a contrast of bits is then K / (K - 1) times the sum
+    of their variances.
+    """
+    law = channel.support_law()
+    fixed = channel.rows_are_bit_sums and law is not None and law.ones is not None
+    return channel.shape[1] / max(channel.shape[1] - 1, 1) if fixed else 1.0
 
 
 def _squares(channel: LikelihoodOperator | Channel, theta: np.ndarray) -> np.ndarray:

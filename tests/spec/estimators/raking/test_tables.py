@@ -1,0 +1,46 @@
+"""Raking meets margins and changes nothing else."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from warner.estimators.raking.tables import margin, pair_blocks, product_of, raked
+
+
+def test_margins_are_met_and_further_dependence_stays() -> None:
+    rng = np.random.default_rng(0)
+    base, other = rng.dirichlet(np.ones(24), 2).reshape(2, 2, 3, 4)
+    targets = {axes: margin(other, axes) for axes in [(0,), (1, 2)]}
+    found = raked(base, targets)
+    for axes, target in targets.items():
+        assert margin(found, axes) == pytest.approx(target, abs=1e-9)
+    # The ratio to the base is a product of a factor of axis 0 and one of axes 1 and 2.
+    ratio = np.log(found / base).reshape(2, 12)
+    ratio -= ratio.mean(axis=0) + ratio.mean(axis=1, keepdims=True) - ratio.mean()
+    assert np.abs(ratio).max() < 1e-9
+
+
+def test_a_share_of_zero_stays_and_targets_that_contradict_each_other_end() -> None:
+    base = np.array([[0.0, 0.5], [0.25, 0.25]])
+    found = raked(base, {(0,): np.array([0.3, 0.7])})
+    assert found[0, 0] == 0
+    assert found.sum(axis=1) == pytest.approx([0.3, 0.7])
+    against = {(0,): np.array([0.3, 0.7]), (0, 1): np.full((2, 2), 0.25)}
+    assert raked(base, against, sweeps=3).sum() == pytest.approx(0.75)
+    assert (raked(base, {}) == base).all()
+
+
+@pytest.mark.parametrize("ndim", [2, 4, 5, 9, 20])
+def test_blocks_hold_every_pair(ndim: int) -> None:
+    blocks = pair_blocks(ndim)
+    for pair in combinations(range(ndim), 2):
+        assert any(set(pair) <= set(block) for block in blocks)
+    assert all(len(block) <= max(4, 2 * -(-ndim // 4)) for block in blocks)
+
+
+def test_independent_attributes_have_no_dependence() -> None:
+    parts = [np.array([0.2, 0.8]), np.array([0.5, 0.3, 0.2])]
+    assert product_of(parts) == pytest.approx(np.outer(*parts))
