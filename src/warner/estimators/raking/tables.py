@@ -10,7 +10,7 @@ Csiszar 1975). No share becomes negative, and interactions that no target names 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -19,11 +19,12 @@ Targets = Mapping[Axes, np.ndarray]
 
 # Raking ends where a sweep moves no margin by more than this, in l1.
 _CLOSE = 1e-9
-_MOST_SWEEPS = 200
+# Targets that still move margins by more than this after the last sweep contradict each other.
+_APART = 1e-6
+_MOST_SWEEPS = 60
 # Cells above which axes are raked in blocks, and cells that all sweeps may visit.
 _SMALL = 2**12
 _WORK = 2e8
-_BLOCKS = 4
 
 
 def margin(table: np.ndarray, axes: Sequence[int]) -> np.ndarray:
@@ -85,37 +86,37 @@ def product_of(parts: Sequence[np.ndarray]) -> np.ndarray:
     return table
 
 
-def pair_blocks(ndim: int) -> list[Axes]:
-    """Sets of axes that together hold every pair, each with about half of the axes.
+def blocks_of(ndim: int, order: int) -> list[Axes]:
+    """Sets of axes that together hold every subset of ``order`` axes, each about half of the axes.
 
     Args:
         ndim: the number of axes.
+        order: the number of axes in a subset.
 
-    >>> pair_blocks(3), pair_blocks(8)[:2]
+    >>> blocks_of(3, 2), blocks_of(8, 2)[:2]
     ([(0, 1, 2)], [(0, 1, 2, 3), (0, 1, 4, 5)])
     """
-    if ndim <= _BLOCKS:
+    if ndim <= 2 * order:
         return [tuple(range(ndim))]
-    blocks = [tuple(map(int, block)) for block in np.array_split(np.arange(ndim), _BLOCKS)]
-    return [first + second for first, second in combinations(blocks, 2)]
+    parts = [tuple(map(int, part)) for part in np.array_split(np.arange(ndim), 2 * order)]
+    return [tuple(chain.from_iterable(chosen)) for chosen in combinations(parts, order)]
 
 
 def raked(table: np.ndarray, targets: Targets, sweeps: int | None = None) -> np.ndarray:
     """Rake a table to margins.
 
-    Targets that no table has together cannot all be met. The result then meets the last ones, and
-    comes close to the others.
+    Targets that no table has together cannot all be met. IPF then goes round in a circle. The
+    result is the mean of the tables of one round, which comes close to all targets.
 
     Args:
         table: shares, one axis for each attribute.
-        targets: {axes, increasing: the margin of these axes}, of one or two axes each.
-        sweeps: the largest number of times that all targets are met in turn. None for 200, or
+        targets: {axes, increasing: the margin of these axes}.
+        sweeps: the largest number of times that all targets are met in turn. None for 60, or
             fewer for large tables: then all sweeps together visit 2 10^8 cells, at least twice
             each target.
 
     Returns:
-        The raked table. A margin whose target is 0 everywhere but where the table is 0 cannot be
-        met, and such cells stay 0.
+        The raked table. Cells that are 0 stay 0.
 
     >>> table = np.array([[0.4, 0.1], [0.1, 0.4]])
     >>> raked(table, {(0,): np.array([0.2, 0.8]), (1,): np.array([0.5, 0.5])}).sum(axis=1).round(6)
@@ -123,45 +124,43 @@ def raked(table: np.ndarray, targets: Targets, sweeps: int | None = None) -> np.
     """
     if not targets:
         return table
-    if table.size <= _SMALL or table.ndim <= _BLOCKS:
-        return _in_turn(table, targets, sweeps or _sweeps(table.size, len(targets)))
-    blocks = {
-        block: {axes: target for axes, target in targets.items() if set(axes) <= set(block)}
-        for block in pair_blocks(table.ndim)
-    }
-    blocks = {block: found for block, found in blocks.items() if found}
-    out = table
-    for _ in range(sweeps or _sweeps(table.size, len(blocks))):
-        moved = 0.0
-        for block, found in blocks.items():
-            old = margin(out, block)
-            place = {axis: i for i, axis in enumerate(block)}
-            inside = {tuple(place[a] for a in axes): target for axes, target in found.items()}
-            new = raked(old, inside)
-            moved = max(moved, float(np.abs(new - old).sum()))
-            out = out * spread(_ratio(new, old), block, table.ndim)
-        if moved < _CLOSE:
-            break
-    return out
+    order = max(map(len, targets))
+    if table.size <= _SMALL or table.ndim <= 2 * order:
+        return _in_turn(table, {axes: {axes: target} for axes, target in targets.items()}, sweeps)
+    left = dict(targets)
+    blocks: dict[Axes, Targets] = {}
+    for block in blocks_of(table.ndim, order):
+        inside = {axes: left.pop(axes) for axes in list(left) if set(axes) <= set(block)}
+        if inside:
+            blocks[block] = inside
+    return _in_turn(table, blocks, sweeps)
 
 
-def _sweeps(cells: int, targets: int) -> int:
-    """How often all targets are met in turn at most."""
-    return int(np.clip(_WORK / (cells * targets), 2, _MOST_SWEEPS))
-
-
-def _in_turn(table: np.ndarray, targets: Targets, sweeps: int) -> np.ndarray:
-    """IPF, one target after another."""
+def _in_turn(table: np.ndarray, blocks: Mapping[Axes, Targets], sweeps: int | None) -> np.ndarray:
+    """IPF, one block of axes after another: its margin is raked to the targets inside it."""
+    if sweeps is None:
+        sweeps = int(np.clip(_WORK / (table.size * len(blocks)), 2, _MOST_SWEEPS))
     out = table
     for _ in range(sweeps):
         moved = 0.0
-        for axes, target in targets.items():
-            found = margin(out, axes)
-            moved = max(moved, float(np.abs(found - target).sum()))
-            out = out * spread(_ratio(target, found), axes, table.ndim)
+        total = np.zeros_like(table)
+        for axes, targets in blocks.items():
+            old = margin(out, axes)
+            new = _block_raked(old, axes, targets)
+            moved = max(moved, float(np.abs(old - new).sum()))
+            out = out * spread(_ratio(new, old), axes, table.ndim)
+            total += out
         if moved < _CLOSE:
-            break
-    return out
+            return out
+    return total / len(blocks) if moved > _APART else out
+
+
+def _block_raked(old: np.ndarray, block: Axes, targets: Targets) -> np.ndarray:
+    """The margin of a block, raked to targets whose axes are those of the whole table."""
+    if block in targets:
+        return targets[block]
+    place = {axis: i for i, axis in enumerate(block)}
+    return raked(old, {tuple(place[a] for a in axes): t for axes, t in targets.items()})
 
 
 def _ratio(new: np.ndarray, old: np.ndarray) -> np.ndarray:

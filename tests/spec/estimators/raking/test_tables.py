@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from warner.estimators.raking.tables import margin, pair_blocks, product_of, raked
+from warner.estimators.raking.tables import blocks_of, margin, product_of, raked
 
 
 def test_margins_are_met_and_further_dependence_stays() -> None:
@@ -29,16 +29,19 @@ def test_a_share_of_zero_stays_and_targets_that_contradict_each_other_end() -> N
     assert found[0, 0] == 0
     assert found.sum(axis=1) == pytest.approx([0.3, 0.7])
     against = {(0,): np.array([0.3, 0.7]), (0, 1): np.full((2, 2), 0.25)}
-    assert raked(base, against, sweeps=3).sum() == pytest.approx(0.75)
+    between = raked(np.full((2, 2), 0.25), against).sum(axis=1)
+    assert between == pytest.approx([0.4, 0.6])
     assert (raked(base, {}) == base).all()
 
 
 @pytest.mark.parametrize("ndim", [2, 4, 5, 9, 20])
-def test_blocks_hold_every_pair(ndim: int) -> None:
-    blocks = pair_blocks(ndim)
-    for pair in combinations(range(ndim), 2):
-        assert any(set(pair) <= set(block) for block in blocks)
-    assert all(len(block) <= max(4, 2 * -(-ndim // 4)) for block in blocks)
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_blocks_hold_every_subset(ndim: int, order: int) -> None:
+    blocks = blocks_of(ndim, order)
+    for axes in combinations(range(ndim), order):
+        assert any(set(axes) <= set(block) for block in blocks)
+    longest = order * -(-ndim // (2 * order))
+    assert all(len(block) <= max(2 * order, longest) for block in blocks)
 
 
 def test_independent_attributes_have_no_dependence() -> None:
