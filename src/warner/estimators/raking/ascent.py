@@ -174,7 +174,7 @@ def held_out_ascent(
     steps, part = np.unravel_index(int(gains.argmax()), gains.shape)
     if gains[steps, part] <= 0:
         return base, 0
-    run = ascent(channel, w, n, base, 0.0, int(min(most, _BEYOND * steps)))
+    run = ascent(channel, w, n, base, 0.0, min(most, _BEYOND * int(steps)))
     return base + parts[part] * (run.state.theta - base), run.steps
 
 

@@ -28,7 +28,7 @@ from warner.estimators.log_spline import LogSpline
 from warner.estimators.mle.objective import certify, require_possible
 from warner.estimators.raking.ascent import ascent, held_out_ascent
 from warner.estimators.raking.evidence import supported_part
-from warner.estimators.raking.tables import Axes, blocks_of, margin, product_of, raked
+from warner.estimators.raking.tables import Axes, blocks_of, margin, margins, product_of, raked
 
 # Estimates a distribution from the reports on one attribute.
 OneAttribute = Callable[[LikelihoodData], Fit]
@@ -181,11 +181,11 @@ class RakedJoint(Estimator):
             return pairs[(0, 1)], status, steps
         base = raked(product_of(singles), pairs)
         triples: dict[Axes, np.ndarray] = {}
-        looked_at = _most_dependent(len(singles), dependence)
+        looked_at = margins(base, _most_dependent(len(singles), dependence))
         for axes, part in _subsets(data, domain, 3):
             if axes in looked_at:
                 three = [singles[axis] for axis in axes]
-                found, part_of, _ = _learnt(part, margin(base, axes), three, len(looked_at))
+                found, part_of, _ = _learnt(part, looked_at[axes], three, len(looked_at))
                 if part_of > 0:
                     triples[axes] = found
         alone: dict[Axes, np.ndarray] = {(axis,): part for axis, part in enumerate(singles)}
@@ -196,7 +196,7 @@ class RakedJoint(Estimator):
         whole, steps = _whole(data, base)
         if not steps:
             return base, status, steps
-        targets = {axes: margin(base, axes) for axes in [*pairs, *triples]}
+        targets = margins(base, [*pairs, *triples])
         return raked(whole.reshape(base.shape), targets), status, steps
 
 
@@ -230,14 +230,14 @@ def _subsets(
                 yield axes, found
 
 
-def _most_dependent(ndim: int, dependence: dict[Axes, float]) -> set[Axes]:
+def _most_dependent(ndim: int, dependence: dict[Axes, float]) -> list[Axes]:
     """The triples whose pairs depend most on each other, as many as are looked at."""
     triples = list(combinations(range(ndim), 3))
     if len(triples) <= _MOST_TRIPLES:
-        return set(triples)
+        return triples
     sums = [sum(dependence[pair] for pair in combinations(axes, 2)) for axes in triples]
     order = np.argsort(-np.array(sums), kind="stable")
-    return {triples[i] for i in order[:_MOST_TRIPLES]}
+    return [triples[i] for i in order[:_MOST_TRIPLES]]
 
 
 def _learnt(

@@ -9,7 +9,7 @@ Csiszar 1975). No share becomes negative, and interactions that no target names 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, combinations
 
 import numpy as np
@@ -24,7 +24,7 @@ _APART = 1e-6
 _MOST_SWEEPS = 60
 # Cells above which axes are raked in blocks, and cells that all sweeps may visit.
 _SMALL = 2**12
-_WORK = 2e8
+_WORK = 1e8
 
 
 def margin(table: np.ndarray, axes: Sequence[int]) -> np.ndarray:
@@ -102,6 +102,30 @@ def blocks_of(ndim: int, order: int) -> list[Axes]:
     return [tuple(chain.from_iterable(chosen)) for chosen in combinations(parts, order)]
 
 
+def margins(table: np.ndarray, wanted: Iterable[Axes]) -> dict[Axes, np.ndarray]:
+    """Several margins of a table. Large tables are first summed to blocks that hold several.
+
+    Args:
+        table: one axis for each attribute.
+        wanted: sets of axes, each increasing.
+
+    Returns:
+        {axes: the margin of these axes}.
+    """
+    left = dict.fromkeys(wanted)
+    order = max(map(len, left), default=0)
+    if table.size <= _SMALL or table.ndim <= 2 * order:
+        return {axes: margin(table, axes) for axes in left}
+    found: dict[Axes, np.ndarray] = {}
+    for block in blocks_of(table.ndim, order):
+        inside = [axes for axes in left if set(axes) <= set(block)]
+        part = margin(table, block) if inside else table
+        for axes in inside:
+            del left[axes]
+            found[axes] = margin(part, [block.index(axis) for axis in axes])
+    return found
+
+
 def raked(table: np.ndarray, targets: Targets, sweeps: int | None = None) -> np.ndarray:
     """Rake a table to margins.
 
@@ -112,7 +136,7 @@ def raked(table: np.ndarray, targets: Targets, sweeps: int | None = None) -> np.
         table: shares, one axis for each attribute.
         targets: {axes, increasing: the margin of these axes}.
         sweeps: the largest number of times that all targets are met in turn. None for 60, or
-            fewer for large tables: then all sweeps together visit 2 10^8 cells, at least twice
+            fewer for large tables: then all sweeps together visit 10^8 cells, at least twice
             each target.
 
     Returns:
@@ -140,16 +164,17 @@ def _in_turn(table: np.ndarray, blocks: Mapping[Axes, Targets], sweeps: int | No
     """IPF, one block of axes after another: its margin is raked to the targets inside it."""
     if sweeps is None:
         sweeps = int(np.clip(_WORK / (table.size * len(blocks)), 2, _MOST_SWEEPS))
-    out = table
-    for _ in range(sweeps):
+    out, total = table, np.zeros(1)
+    moved = 0.0
+    for sweep in range(sweeps):
         moved = 0.0
-        total = np.zeros_like(table)
         for axes, targets in blocks.items():
             old = margin(out, axes)
             new = _block_raked(old, axes, targets)
             moved = max(moved, float(np.abs(old - new).sum()))
             out = out * spread(_ratio(new, old), axes, table.ndim)
-            total += out
+            if sweep == sweeps - 1:
+                total = total + out
         if moved < _CLOSE:
             return out
     return total / len(blocks) if moved > _APART else out

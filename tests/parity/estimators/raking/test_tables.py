@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from warner.estimators.raking.tables import margin, raked
+from warner.estimators.raking.tables import margin, margins, raked
 
 
 def _slow_raking(
@@ -28,6 +28,17 @@ def test_margins_are_sums_over_the_other_axes() -> None:
         for axes in combinations(range(5), order):
             others = tuple(axis for axis in range(5) if axis not in axes)
             assert margin(table, axes) == pytest.approx(table.sum(axis=others))
+
+
+def test_margins_of_a_large_table_are_those_of_blocks() -> None:
+    """3^9 cells: blocks of six and of four axes are summed first."""
+    table = np.random.default_rng(0).random((3,) * 9)
+    for order in (2, 3):
+        wanted = list(combinations(range(9), order))[::5]
+        found = margins(table, wanted)
+        assert list(found) != [] and set(found) == set(wanted)
+        for axes in wanted:
+            assert found[axes] == pytest.approx(margin(table, axes))
 
 
 @pytest.mark.parametrize("size", [2, 3])
