@@ -232,7 +232,7 @@ def _subsets(
 
 def _most_dependent(ndim: int, dependence: dict[Axes, float]) -> list[Axes]:
     """The triples whose pairs depend most on each other, as many as are looked at."""
-    triples = list(combinations(range(ndim), 3))
+    triples: list[Axes] = list(combinations(range(ndim), 3))
     if len(triples) <= _MOST_TRIPLES:
         return triples
     sums = [sum(dependence[pair] for pair in combinations(axes, 2)) for axes in triples]
