@@ -15,6 +15,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     message,
 )
+from warner._core.progress import steps
 from warner.design.losses import LOSSES
 from warner.design.ranked_results import Ranking, to_nine_digits
 from warner.estimators import Estimator
@@ -165,10 +166,13 @@ def compare(
     truth = project(recommended(data.domain, data.channel).fit(data).shares)
     simulated = _simulated(data, truth, runs, rng)
     errors, left_out = {}, {}
-    for method in dict.fromkeys(methods):
+    for method in steps(dict.fromkeys(methods), "comparing methods"):
         try:
             errors[method] = np.array(
-                [measured.error(truth, method.fit(each), data.domain) for each in simulated]
+                [
+                    measured.error(truth, method.fit(each), data.domain)
+                    for each in steps(simulated, "estimating")
+                ]
             )
         except (ArgumentError, ArgumentTypeError, IdentifiabilityError) as problem:
             left_out[repr(method)] = str(problem)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 
 from warner._core.errors import ArgumentError, message
@@ -24,6 +26,8 @@ from warner.estimators.likelihood_data import LikelihoodData
 _MOST_VALUES = 2**20  # the recommended methods need about a kilobyte of memory for each value
 # Standard deviations of twice the difference of two log-likelihoods that smoothness may cost.
 _ALLOWED = 6
+# Values above which the largest errors alone stay above 0.
+_MANY = 2048
 
 
 def rules_out(smooth: Fit, best: Fit) -> bool:
@@ -35,13 +39,25 @@ def rules_out(smooth: Fit, best: Fit) -> bool:
     mean by six standard deviations. For smooth distributions it stayed within two, for every
     mechanism and number of people tried.
 
+    Of very many values only the m largest errors of K stay above 0. With the normal quantile c of
+    1 - m / K an error z > c contributes z^2 - c^2, whose mean is above 1. Above 2048 values the
+    mean and the variance of these contributions are used.
+
     Args:
         smooth: the fit of a smooth distribution.
         best: the maximum of the likelihood, on the same reports.
     """
     free = int(np.count_nonzero(best.shares))
     rise = 2 * ((best.log_likelihood or 0.0) - (smooth.log_likelihood or 0.0))
-    return rise > free + _ALLOWED * float(np.sqrt(2 * free))
+    mean, variance = float(free), 2.0 * free
+    if best.shares.size > _MANY and 0 < 2 * free < best.shares.size:
+        tail = free / best.shares.size
+        c = NormalDist().inv_cdf(1 - tail)
+        height = NormalDist().pdf(c)
+        mean = free * (1 - c**2 + c * height / tail)
+        fourth = 3 + (c**3 + 3 * c) * height / tail
+        variance = free * (fourth - 2 * c**2 * (1 + c * height / tail) + c**4)
+    return rise > mean + _ALLOWED * float(np.sqrt(variance))
 
 
 def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Estimator:
@@ -64,8 +80,9 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
     - Labels: ``EmpiricalBayes()``, which learns from all shares how large shares are, and from
       their order where the reports show that neighbours are alike. In the league (bench/accuracy)
       its squared error is within 10 % of the best method's in nine cells of ten. Up to 7 values it
-      is the exact posterior under a mixture of Dirichlet distributions. There, with few reports,
-      other methods may err up to a third less.
+      is the exact posterior under a mixture of Dirichlet distributions. For yes or no, its largest
+      error over all shares is at most 1.16 times that of the projected inversion, and the mean over
+      all shares 0.4 to 1.01 times (bench/few_values_err_little).
     - Answers that were sent unchanged: ``Inversion("project")``, which gives the answers' shares.
 
     Args:
