@@ -22,6 +22,8 @@ _CLOSE = 1e-9
 # Targets that still move margins by more than this after the last sweep contradict each other.
 _APART = 1e-6
 _MOST_SWEEPS = 60
+_SWEEPS_OF_A_BLOCK = 10  # each time that its turn comes
+_NOTHING = 1e-200  # shares that are lost: targets that contradict each other drive cells to 0
 # Cells above which axes are raked in blocks, and cells that all sweeps may visit.
 _SMALL = 2**12
 _WORK = 1e8
@@ -185,10 +187,11 @@ def _block_raked(old: np.ndarray, block: Axes, targets: Targets) -> np.ndarray:
     if block in targets:
         return targets[block]
     place = {axis: i for i, axis in enumerate(block)}
-    return raked(old, {tuple(place[a] for a in axes): t for axes, t in targets.items()})
+    inside = {tuple(place[a] for a in axes): target for axes, target in targets.items()}
+    return raked(old, inside, _SWEEPS_OF_A_BLOCK)
 
 
 def _ratio(new: np.ndarray, old: np.ndarray) -> np.ndarray:
-    """new / old, and 0 where old is 0."""
-    out: np.ndarray = np.divide(new, old, out=np.zeros_like(old), where=old > 0)
+    """new / old, and 0 where old is as good as 0."""
+    out: np.ndarray = np.divide(new, old, out=np.zeros_like(old), where=old > _NOTHING)
     return out

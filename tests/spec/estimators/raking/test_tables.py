@@ -47,3 +47,19 @@ def test_blocks_hold_every_subset(ndim: int, order: int) -> None:
 def test_independent_attributes_have_no_dependence() -> None:
     parts = [np.array([0.2, 0.8]), np.array([0.5, 0.3, 0.2])]
     assert product_of(parts) == pytest.approx(np.outer(*parts))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("ndim", [3, 13])
+def test_pairs_that_no_table_has_give_a_distribution(ndim: int) -> None:
+    """Neighbours are alike, and yet the first is unlike the last: cells are driven towards 0."""
+    alike = np.array([[0.5, 0.0], [0.0, 0.5]])
+    targets = {(i, i + 1): alike for i in range(ndim - 1)}
+    targets[(0, ndim - 1)] = alike[::-1]
+    found = raked(np.full((2,) * ndim, 0.5**ndim), targets)
+    assert np.isfinite(found).all()
+    assert (found >= 0).all()
+    almost = {pair: 0.99 * target + 0.0025 for pair, target in targets.items()}
+    found = raked(np.full((2,) * ndim, 0.5**ndim), almost)
+    assert found.sum() == pytest.approx(1, abs=0.01)
+    assert margin(found, (0, 1))[0, 0] > 0.3
