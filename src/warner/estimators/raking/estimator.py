@@ -126,24 +126,20 @@ class RakedJoint(Estimator):
             return self._one(data)
         if len(domain.shape) == 1:
             return self._one(_part(data, (0,), domain) or data)
-        if _part(data, (0,), domain) is None or not data.channel.has_likelihood:
+        if not data.channel.has_likelihood or any(
+            _part(data, (axis,), domain) is None for axis in range(len(domain.shape))
+        ):
             return ExpectationMaximization("auto", start="independent").fit(data)
         require_possible(*data.channel.restrict_to_observed(data.weights))
+        # In the order of the names, so that the order asked for changes nothing. Attributes that
+        # were randomised together stay side by side.
         names = list(domain.attributes)
         order = sorted(range(len(names)), key=names.__getitem__)
-        turned = data
-        # In the order of the names, so that the order asked for changes nothing.
-        if names != sorted(names):
-            found = data.channel.marginal(data.weights, domain.shape, order)
-            assert found is not None
-            turned = replace(
-                data,
-                channel=found[0],
-                weights=found[1],
-                domain=domain.select([names[axis] for axis in order]),
-            )
+        turned = _part(data, tuple(order), domain)
+        if turned is None:
+            order, turned = list(range(len(names))), data
         table, status, steps = self._table(turned, turned.domain)
-        back = [order.index(axis) for axis in range(len(names))]
+        back = [order.index(axis) for axis in range(len(order))]
         shares = summed(table.ravel(), table.shape, back)
         return certify(data, shares / shares.sum(), status, steps)
 

@@ -117,6 +117,24 @@ def test_reports_that_tell_no_attributes_apart_are_estimated_by_em() -> None:
     assert (RakedJoint().fit(data).shares == early).all()
 
 
+def test_attributes_that_were_randomised_together_are_raked_too() -> None:
+    """Two clusters, whose names do not stand side by side in their order; and a cluster of hashes,
+    which tells no attributes apart.
+    """
+    yes_no = Categorical(["no", "yes"])
+    people = Product(first=Product(d=yes_no, a=yes_no), second=Product(c=yes_no, b=yes_no))
+    answers = [{"first": {"d": x, "a": x}, "second": {"c": x, "b": "no"}} for x in ("no", "yes")]
+    rr: Callable[[Domain], Mechanism] = lambda d: RandomizedResponse(d, 3.0)
+    hashes: Callable[[Domain], Mechanism] = lambda d: warner.LocalHashing(d, 3.0, seeds=16)
+    for first in (rr, hashes):
+        survey = PerAttribute(people, {"first": first, "second": rr})
+        tally = survey.tally(survey.randomize(answers * 1000, np.random.default_rng(3)))
+        found = estimate(tally, RakedJoint()).probabilities.reshape(2, 2, 2, 2)
+        assert found[0, 0, 0, 0] > 0.35
+        assert found[1, 1, 1, 0] > 0.35
+        assert found.sum() == pytest.approx(1)
+
+
 def test_badly_conditioned_and_singular_channels_are_learnt_from() -> None:
     """Square waves, whose inverse is hopeless, and single bits, which have none, beside a label."""
     numbers = warner.Interval(0.0, 1.0, 16)
