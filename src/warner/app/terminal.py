@@ -30,6 +30,12 @@ Side = Literal["left", "right"]
 
 _INTERVALS = {
     "wald": "Each is around the unbiased estimate. It holds for its value, not for all at once.",
+    "average": (
+        "Together they hold as many of the values' shares as the percentage says, on average over "
+        "the values. A large share is missed more often than a small one, at most half of the "
+        "time. Intervals of kind 'wald' hold for each value."
+    ),
+    "simultaneous": "They are around the unbiased estimates, and hold for all values at once.",
     "bootstrap": "Each is from the bootstrap. It holds for its value, not for all at once.",
     "posterior": "Each is from the posterior. It holds for its value, not for all at once.",
 }

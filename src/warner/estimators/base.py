@@ -24,6 +24,8 @@ class Estimator(ABC):
     Attributes:
         summary: one or more sentences for users on what the method computes, without the last full
             stop.
+        usual_interval: the kind of intervals of many shares, where no kind is named:
+            ``"average"`` for a method that makes the error of all shares together least.
 
     >>> from warner.estimators import MaximumLikelihood
     >>> MaximumLikelihood().summary
@@ -31,6 +33,7 @@ class Estimator(ABC):
     """
 
     summary: ClassVar[str] = ""
+    usual_interval: ClassVar[str] = "wald"
 
     @final
     def fit(self, data: LikelihoodData) -> Fit:

@@ -73,10 +73,12 @@ class Estimate(Solution):
         weights: Weights = None,
         replicates: int = 200,
         rng: np.random.Generator | None = None,
+        planned: int | None = None,
     ) -> np.ndarray:
         """Confidence intervals for the true shares.
 
-        The level holds for each interval separately, not for all together.
+        The kind says which shares they hold, and how often. All but ``"wald"`` and ``"fisher"``
+        hold the estimate, too.
 
         Args:
             level: coverage, in (0, 1).
@@ -84,26 +86,37 @@ class Estimate(Solution):
                 ``"respondents"`` for the shares among exactly these n people.
             kind: one of
 
-                - ``"wald"``, around the unbiased estimate, see
-                  :func:`warner.results.intervals.wald`;
-                - ``"bootstrap"``, around this estimate, see
+                - ``"wald"``: each share with probability ``level``. Around the unbiased estimate,
+                  see :func:`warner.results.intervals.wald`;
+                - ``"average"``: the part ``level`` of all shares, on average over the values, large
+                  shares less often than small ones. They are much shorter than Wald intervals
+                  where there are many values, see
+                  :mod:`warner.results.average_coverage`;
+                - ``"simultaneous"``: all shares together with probability ``level``, see
+                  :mod:`warner.results.simultaneous`;
+                - ``"anytime"``: each share, at all numbers of reports together, see
+                  :func:`warner.results.intervals.anytime`. For those who look again and again while
+                  reports come in;
+                - ``"bootstrap"``: each share, around this estimate, see
                   :func:`warner.results.intervals.bootstrap`;
-                - ``"fisher"``, around a maximum of the likelihood with no share at 0, see
-                  :func:`warner.results.intervals.fisher`;
-                - ``"posterior"``, where the estimator has a posterior, see
+                - ``"fisher"``: each share, around a maximum of the likelihood with no share at 0,
+                  see :func:`warner.results.intervals.fisher`;
+                - ``"posterior"``: each share, where the estimator has a posterior, see
                   :func:`warner.results.intervals.posterior`;
                 - None, which is ``"posterior"`` if the target is the population and the estimator
-                  has a posterior whose intervals keep their level, as LogSpline has. Otherwise it
-                  is ``"wald"``, widened to include the estimate, as it is where a person sent
-                  several reports.
+                  has a posterior whose intervals keep their level, as LogSpline has. It is
+                  ``"average"`` for EmpiricalBayes of 30 values or more. Otherwise it is ``"wald"``,
+                  widened to include the estimate, as it is for sums over attributes.
 
             weights: (r, K) for the r linear functions ``weights @ shares``, such as a marginal.
-                For ``"bootstrap"`` and ``"posterior"`` also a function (K,) -> (r,). Not for
-                ``"wald"``. Means, variances, quantiles and ranges have intervals of their own,
-                such as ``mean().interval()``.
+                For ``"bootstrap"`` and ``"posterior"`` also a function (K,) -> (r,). Only for
+                these two and ``"fisher"``. Means, variances, quantiles and ranges have intervals
+                of their own, such as ``mean().interval()``.
             replicates: number of simulated tallies of the bootstrap, at least 20.
             rng: the generator of the draws for ``"bootstrap"`` and ``"posterior"``. None gives the
                 bootstrap fresh draws, and the posterior the same draws at every call.
+            planned: for ``"anytime"``, the number of reports that was planned before the first
+                look. The intervals are narrowest there.
 
         Returns:
             (K, 2) low and high of each share, or (r, 2) with weights.
@@ -119,7 +132,7 @@ class Estimate(Solution):
         >>> bool(low < result.probabilities[1] < high)
         True
         """
-        return intervals.interval(self, level, target, kind, weights, replicates, rng)
+        return intervals.interval(self, level, target, kind, weights, replicates, rng, planned)
 
     def interval_kind(self, target: str = "population") -> str:
         """The kind of the intervals in :meth:`rows`.
@@ -128,8 +141,8 @@ class Estimate(Solution):
             target: ``"population"`` or ``"respondents"``.
 
         Returns:
-            ``"posterior"``, ``"wald"``, ``"bootstrap"`` (of some marginals), or ``"none"`` where
-            different distributions make the same reports.
+            ``"posterior"``, ``"average"``, ``"wald"``, ``"bootstrap"`` (of some marginals), or
+            ``"none"`` where different distributions make the same reports.
         """
         return intervals.available_kind(self, target)
 
