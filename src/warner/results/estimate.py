@@ -23,6 +23,7 @@ from warner.reports.tally import Tally
 from warner.results import charts, conditional, intervals, marginals, summaries, tables
 from warner.results.association import Association, cramers_v
 from warner.results.from_tally import likelihood_data, possible_values
+from warner.results.ranks import Ranks, ranks
 from warner.results.recommend import recommended, rules_out
 from warner.results.solution import Solution, Weights
 from warner.results.summaries import Quantity
@@ -145,6 +146,29 @@ class Estimate(Solution):
             ``"none"`` where different distributions make the same reports.
         """
         return intervals.available_kind(self, target)
+
+    def ranks(self, level: float = 0.95, target: str = "population") -> Ranks:
+        """The ranks that all values can have, and which values are commoner than which.
+
+        Args:
+            level: the probability that all of them hold together, in (0, 1).
+            target: ``"population"`` or ``"respondents"``.
+
+        Returns:
+            Ranks: ``low`` and ``high`` (K,), and ``is_commoner(first, second)``; see
+            :mod:`warner.results.ranks`.
+
+        Raises:
+            IdentifiabilityError: the channel has no inverse.
+
+        >>> from warner import Categorical, RandomizedResponse, estimate
+        >>> coin = RandomizedResponse(Categorical(["tea", "coffee", "milk"]), 3.0)
+        >>> answers = ["tea"] * 900 + ["coffee"] * 500 + ["milk"] * 490
+        >>> rank = estimate(coin.tally(coin.randomize(answers))).ranks()
+        >>> rank.rows()[0], rank.is_commoner("milk", "tea")
+        ({'value': 'tea', 'low': 1, 'high': 1}, False)
+        """
+        return ranks(self, level, target)
 
     def log_likelihood_at(self, theta: ArrayLike) -> float | np.ndarray:
         """L(theta) = sum_i log Pr(report i | theta), of any distribution [P1 eq 15, P4 eq 10].

@@ -52,7 +52,7 @@ def simultaneous(solution: Solution, level: float = 0.95, target: str = "populat
     """
     alpha = 1 - probability("level", level)
     data = solution.data
-    alone = _independent(1 - alpha, np.ones(data.domain.size, dtype=bool))
+    alone = independent_factor(1 - alpha, np.ones(data.domain.size, dtype=bool))
     noise = ShareNoise.of(data, target, least_share(data, target, alone))
     shares = project(solution.probabilities)
     errors = simulated_errors(data, target, shares, np.random.default_rng(0), _DRAWS)
@@ -134,7 +134,7 @@ def _simulated(
     return np.asarray(replace(data, channel=channel).channel.invert(weights) - truth)
 
 
-def _independent(level: float, two_sided: np.ndarray) -> float:
+def independent_factor(level: float, two_sided: np.ndarray) -> float:
     """c with prod_x (1 - sides_x Phi(-c)) = level, where interval x errs on one side or on two.
 
     Args:
@@ -154,7 +154,7 @@ def _independent(level: float, two_sided: np.ndarray) -> float:
 
 def _two_sided(level: float, shares: np.ndarray, deviation: np.ndarray) -> float:
     """c of independent errors, where shares well below c standard deviations err on one side."""
-    factor = _independent(level, np.ones(shares.size, dtype=bool))
+    factor = independent_factor(level, np.ones(shares.size, dtype=bool))
     for _ in range(3):
-        factor = _independent(level, shares + deviation > factor * deviation)
+        factor = independent_factor(level, shares + deviation > factor * deviation)
     return factor

@@ -13,7 +13,7 @@ from warner.mechanisms import Mechanism
 from warner.results.estimate import Estimate
 from warner.results.intervals import anytime, wald
 from warner.results.share_noise import ShareNoise
-from warner.results.simultaneous import _independent, _largest, simulated_errors
+from warner.results.simultaneous import _largest, independent_factor, simulated_errors
 
 SIZE, RUNS = 60, 10
 RANK = np.arange(1.0, SIZE + 1)
@@ -86,9 +86,9 @@ def _held(mechanism: Mechanism, truth: np.ndarray, n: int) -> tuple[float, float
     """
     channel = mechanism.channel()
     data = LikelihoodData(channel, channel.matvec(truth), n, mechanism.domain)
-    ignorant = _independent(0.95, np.ones(truth.size, dtype=bool))
+    ignorant = independent_factor(0.95, np.ones(truth.size, dtype=bool))
     noise = ShareNoise.of(data, "population")
-    largest = []
+    largest: list[np.ndarray] = []
     for seed, draws in ((1, 2000), (2, 4000)):
         rng = np.random.default_rng(seed)
         errors = simulated_errors(data, "population", truth, rng, draws)
@@ -117,7 +117,8 @@ def test_bands_hold_all_shares_at_once(mechanism: Mechanism, truth: np.ndarray) 
 
 def test_intervals_of_each_value_are_no_bands() -> None:
     mechanism, truth = RandomizedResponse(Integers(0, 19), 2.0), np.full(20, 0.05)
-    channel, rng, held = mechanism.channel(), np.random.default_rng(5), []
+    channel, rng = mechanism.channel(), np.random.default_rng(5)
+    held: list[list[bool]] = []
     for _ in range(40):
         weights = channel.simulate(truth, 20_000, rng)
         data = LikelihoodData(channel, weights, 20_000, mechanism.domain)
@@ -125,7 +126,7 @@ def test_intervals_of_each_value_are_no_bands() -> None:
         bounds = [wald(data)]
         if len(held) < 8:
             bounds.append(Estimate(method.fit(data), data, method).interval(kind="simultaneous"))
-        held.append([((b[:, 0] <= 0.05) & (b[:, 1] >= 0.05)).all() for b in bounds])
+        held.append([bool(((b[:, 0] <= 0.05) & (b[:, 1] >= 0.05)).all()) for b in bounds])
     assert np.mean([row[0] for row in held]) < 0.7
     assert np.mean([row[1] for row in held[:8]]) > 0.7
 
