@@ -28,6 +28,7 @@ SCRIPTS = {
     "memory_of_unary_reports": ALL,
     "tally_of_a_hundred_million": ALL,
     "shrinkage_errs_least": ONE,
+    "few_values_err_little": ONE,
     "accuracy": ONE,
     "all_pairs_of_nltcs": ALL,
     "several_reports_of_one_value": ALL,

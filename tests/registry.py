@@ -43,6 +43,9 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "HadamardResponse": warner.HadamardResponse,
     "ProjectiveGeometry": warner.ProjectiveGeometry,
     "ProjectiveGeometry over five": lambda d, e: warner.ProjectiveGeometry(d, e, prime=5),
+    "ProjectiveGeometry in blocks": lambda d, e: warner.ProjectiveGeometry(
+        d, e, prime=2, blocks=min(2, d.size)
+    ),
     "UtilityOptimizedRR": lambda d, e: warner.UtilityOptimizedRR(d, e, sensitive=d.labels[::3]),
     "UtilityOptimizedRR, one sensitive": lambda d, e: warner.UtilityOptimizedRR(
         d, e, sensitive=d.labels[-1:]

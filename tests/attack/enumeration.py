@@ -147,23 +147,29 @@ def _planar(mechanism: Any, cell: int) -> Law:
     return law
 
 
-def _projective(prime: int, size: int, include: Fraction, value: int) -> Law:
+def _projective(prime: int, blocks: int, size: int, include: Fraction, value: int) -> Law:
     """Vectors over the integers modulo a prime, whose first entry that is not 0 is 1, in the order
-    of tuples. A value is read backwards: it supports the reports at a right angle to it.
+    of tuples, once for every block. A value is read backwards: it supports the reports of its block
+    at a right angle to it.
     """
+    each = math.ceil(size / blocks)
     length = 2
-    while (prime**length - 1) // (prime - 1) < size:
+    while (prime**length - 1) // (prime - 1) < each:
         length += 1
     points = [
         v
         for v in itertools.product(range(prime), repeat=length)
         if next((x for x in v if x), None) == 1
     ]
-    own = points[value][::-1]
-    meets = [sum(a * b for a, b in zip(u, own, strict=True)) % prime == 0 for u in points]
+    own = points[value % each][::-1]
+    meets = [
+        block == value // each and sum(a * b for a, b in zip(u, own, strict=True)) % prime == 0
+        for block in range(blocks)
+        for u in points
+    ]
     supported = sum(meets)
     return {
-        (y,): include / supported if hit else (1 - include) / (len(points) - supported)
+        (y,): include / supported if hit else (1 - include) / (len(meets) - supported)
         for y, hit in enumerate(meets)
     }
 
@@ -279,7 +285,7 @@ def law(mechanism: Any, answer: Any) -> Law:
             for y in range(order)
         }
     if isinstance(m, warner.ProjectiveGeometry):
-        return _projective(m.prime, size, Fraction(found["include"], ONE), answer)
+        return _projective(m.prime, m.blocks, size, Fraction(found["include"], ONE), answer)
     if isinstance(m, warner.UtilityOptimizedRR):
         members = [x for x in range(size) if m.sensitive_mask[x]]
         if m.sensitive_mask[answer]:

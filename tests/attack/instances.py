@@ -86,7 +86,9 @@ def _subsets(rng: np.random.Generator) -> Mechanism:
 
 def _projective(rng: np.random.Generator) -> Mechanism:
     prime = [None, 2, 3, 5][rng.integers(4)]
-    return warner.ProjectiveGeometry(labels(rng, 12), epsilon(rng, 1e-4, 15), prime=prime)
+    domain = labels(rng, 12)
+    blocks = [None, int(rng.integers(1, domain.size + 1))][rng.integers(2)]
+    return warner.ProjectiveGeometry(domain, epsilon(rng, 1e-4, 15), prime=prime, blocks=blocks)
 
 
 def _utility_rr(rng: np.random.Generator) -> Mechanism:

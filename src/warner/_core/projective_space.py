@@ -132,6 +132,80 @@ class ProjectiveSpace:
         return self.index_of(number)
 
 
+@dataclass(frozen=True)
+class ProjectiveBlocks:
+    """Several copies of one projective space, called blocks, with the values divided among them.
+
+    Report y is point y mod m of block y // m. Value x is point x mod k of block x // k, where
+    k = ceil(K / h) is the number of values of a block, at most m. Points of different blocks are
+    not orthogonal.
+
+    Args:
+        prime, dimension: q and t of each block.
+        count: h, the number of blocks.
+        size: K, the number of values.
+
+    Attributes:
+        space: the points of one block.
+        each: k, the number of values of a block.
+        reports: h m, the number of points of all blocks.
+
+    >>> blocks = ProjectiveBlocks(2, 2, 2, 5)
+    >>> blocks.reports, blocks.each, blocks.block_of(np.arange(5)).tolist()
+    (6, 3, [0, 0, 0, 1, 1])
+    """
+
+    prime: int
+    dimension: int
+    count: int
+    size: int
+
+    @cached_property
+    def space(self) -> ProjectiveSpace:
+        return ProjectiveSpace(self.prime, self.dimension)
+
+    @property
+    def each(self) -> int:
+        return -(-self.size // self.count)
+
+    @property
+    def reports(self) -> int:
+        return self.count * self.space.points
+
+    def block_of(self, values: np.ndarray) -> np.ndarray:
+        """The block of each value, (n,)."""
+        return np.asarray(values // self.each)
+
+    def are_orthogonal(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Whether reports and values are orthogonal points of one block; indices broadcast."""
+        points = self.space.points
+        inside = self.space.are_orthogonal(reports % points, values % self.each)
+        return np.asarray(inside & (reports // points == values // self.each))
+
+    def draw(self, index: np.ndarray, orthogonal: np.ndarray, source: Source) -> np.ndarray:
+        """A report for each of n values, uniform among those that are orthogonal to it, or not.
+
+        A report that is not orthogonal is one of h m - s. Of these, m - s are in the block of the
+        value, and m in each of the h - 1 others.
+
+        Args:
+            index: (n,) values.
+            orthogonal: (n,) booleans.
+            source: the randomness.
+
+        Returns:
+            int64 (n,), reports.
+        """
+        points, block = self.space.points, index // self.each
+        # Drawn for everyone, so that the number of random words is the same for all values.
+        place = source.uniform(self.reports - self.space.orthogonal, len(index))
+        inside = orthogonal | (place < points - self.space.orthogonal)
+        other, point = np.divmod(place - (points - self.space.orthogonal), points)
+        other += other >= block
+        in_block = block * points + self.space.draw(index % self.each, orthogonal, source)
+        return np.where(inside, in_block, other * points + point)
+
+
 def count_points(prime: int, dimension: int) -> int:
     """The number of points of the projective space on vectors of ``dimension`` digits.
 

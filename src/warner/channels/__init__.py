@@ -38,6 +38,7 @@ from warner.channels.marginal import SummedChannel
 from warner.channels.merged import MergedChannel
 from warner.channels.planar import PlacedChannel, PlanarChannel
 from warner.channels.projective import ProjectiveChannel, hyperplane_sums
+from warner.channels.projective_blocks import ProjectiveBlocksChannel
 from warner.channels.pure import DirectChannel, HadamardChannel, SupportChannel, walsh
 from warner.channels.randomized_rounding import SpreadChannel, rounded, rounded_at, spread_over
 from warner.channels.repeated import RepeatedRows
@@ -68,6 +69,7 @@ __all__ = [
     "NearlyConstantRows",
     "PlacedChannel",
     "PlanarChannel",
+    "ProjectiveBlocksChannel",
     "ProjectiveChannel",
     "RepeatedRows",
     "SomeValues",

@@ -82,16 +82,26 @@ class ProjectiveChannel(SupportInverse, Channel):
 
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
         """Report by report, or value by value where there are many people for each value."""
-        n, (reports, size) = int(people.sum()), self.shape
-        if n > reports * size:
+        if int(people.sum()) > self.shape[0] * self.shape[1]:
             return super().simulate_from_values(people, rng)
-        total = np.zeros(reports, dtype=np.int64)
-        ends = np.cumsum(people)
-        for start in range(0, n, _PEOPLE):
-            person = np.arange(start, min(start + _PEOPLE, n))
-            values = np.searchsorted(ends, person, side="right")
-            total += np.bincount(self.sample_rows(values, rng), minlength=reports)
-        return np.asarray(total / n)
+        return simulate_reports(self, people, rng)
+
+
+def simulate_reports(channel: Channel, people: IntArray, rng: np.random.Generator) -> FloatArray:
+    """Simulated report frequencies (m,) of people[x] people with value x, report by report.
+
+    Args:
+        channel: a channel whose ``sample_rows`` is fast.
+        people: (K,) the people with each value.
+        rng: the randomness.
+    """
+    n, ends = int(people.sum()), np.cumsum(people)
+    total = np.zeros(channel.shape[0], dtype=np.int64)
+    for start in range(0, n, _PEOPLE):
+        person = np.arange(start, min(start + _PEOPLE, n))
+        values = np.searchsorted(ends, person, side="right")
+        total += np.bincount(channel.sample_rows(values, rng), minlength=channel.shape[0])
+    return np.asarray(total / n)
 
 
 def hyperplane_sums(f: FloatArray, space: ProjectiveSpace) -> FloatArray:

@@ -12,6 +12,7 @@ from warner._core.checks import integer, show
 from warner._core.errors import ArgumentError, message
 from warner._core.exact import ONE, check_representable, divide, down, exp
 from warner._core.projective_space import (
+    ProjectiveBlocks,
     ProjectiveSpace,
     count_points,
     is_prime,
@@ -19,13 +20,17 @@ from warner._core.projective_space import (
     previous_prime,
 )
 from warner._core.sampling import Source
-from warner.channels import ProjectiveChannel
+from warner.channels import ProjectiveBlocksChannel, ProjectiveChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.privacy.report_laws import TwoLevel
 from warner.reports.schema import IntegerColumns
 
 _LARGEST_TABLE = 2**25  # counts of a tally, the number of different reports
+_LARGEST_PRIME = 257  # of several blocks; q / (q - 1) is at most 0.4 % above 1 beyond it
+# The error of one block, times this, is compared with that of several. One block has a two-level
+# law, of which estimators know more, so several blocks must save 3 %.
+_WORTH = 0.97
 
 
 class ProjectiveGeometry(Mechanism):
@@ -45,22 +50,33 @@ class ProjectiveGeometry(Mechanism):
 
     The squared error of large domains is (e + q - 1)^2 / (4 e (q - 1)) times that of subset
     selection, which is least at q = e + 1. As q is a prime, it can be 3.1 % larger: at q = 2 or 3
-    if e = sqrt(2), and at q = 3 or 5 if e = sqrt(8). From 256 values and e^2 <= K the excess is
-    below 3.5 %. Otherwise t is small, and the sizes of spaces leave gaps: the excess reaches 25 %
-    from 5 values on, 33 % for 4 values, and 100 % for 2. Where the best prime makes more than 2^25
-    reports, a worse one is taken; with a million values and e = 350 it costs 31 %.
+    if e = sqrt(2), and at q = 3 or 5 if e = sqrt(8).
+
+    The hybrid variant divides the values among h blocks, each with a space of its own. Reports are
+    the h m points of all blocks, so p0 = 1 / (s e + h m - s), and points of different blocks are
+    never orthogonal. Its squared error is least near h q = e + 1, and q / (q - 1) times as large as
+    at one block there. It serves where the primes of one block fit badly: where the sizes of spaces
+    leave gaps, or where the best prime makes more than 2^25 reports.
+
+    By default there is one block, unless several blocks err at least 3 % less. From 256 values and
+    e^2 <= K the excess over subset selection is below 3.5 %. Otherwise t is small, and the sizes of
+    spaces leave gaps, with one block or several: the excess reaches 25 % from 5 values on, 33 % for
+    4 values, and 100 % for 2.
 
     Args:
         domain: K values.
         epsilon: budget in nats.
         prime: q; None for the prime with the least squared error.
+        blocks: h; None for one if ``prime`` is given, else for the choice above.
 
     Attributes:
         prime: q.
         dimension: t.
+        blocks: h.
 
     Raises:
-        ArgumentError: a number that is not a prime, or more than 2^25 different reports.
+        ArgumentError: a number that is not a prime, blocks without values, or more than 2^25
+            different reports.
         BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: Feldman, Nelson, Nguyen and Talwar (2022).
@@ -74,16 +90,25 @@ class ProjectiveGeometry(Mechanism):
     schema: IntegerColumns
     law: TwoLevel
 
-    def __init__(self, domain: Domain, epsilon: float, prime: int | None = None) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        epsilon: float,
+        prime: int | None = None,
+        blocks: int | None = None,
+    ) -> None:
         super().__init__(domain, epsilon)
         e = exp(self.requested)
-        self._space = (
-            _best_space(domain.size, float(e))
-            if prime is None
-            else _space_of(_checked_prime(prime), domain.size)
-        )
-        self.prime, self.dimension = self._space.prime, self._space.dimension
-        points, supported = self._space.points, self._space.orthogonal
+        if blocks is not None:
+            blocks = integer("blocks", blocks, 1, domain.size)
+        if prime is not None:
+            checked = _checked_prime(prime)
+            self._points = _blocks_of(checked, domain.size, blocks or 1)
+        else:
+            self._points = _best_blocks(domain.size, float(e), blocks)
+        self.prime, self.dimension = self._points.prime, self._points.dimension
+        self.blocks = self._points.count
+        points, supported = self._points.reports, self._points.space.orthogonal
         if points > _LARGEST_TABLE:
             rule = f"makes {points} different reports, and a tally has at most {_LARGEST_TABLE}"
             remedy = "Leave it out, or use HadamardResponse"
@@ -101,23 +126,25 @@ class ProjectiveGeometry(Mechanism):
         self.check_realisable()
 
     def parameters(self) -> dict[str, Any]:
-        return {"prime": self.prime}
+        several = {"blocks": self.blocks} if self.blocks > 1 else {}
+        return {"prime": self.prime, **several}
 
     def thresholds(self) -> dict[str, str]:
         return {"include": hex(self._include)}
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         include = source.below(self._include, len(index))
-        return {"report": self._space.draw(index, include, source)}
+        return {"report": self._points.draw(index, include, source)}
 
-    def channel(self) -> ProjectiveChannel:
-        return ProjectiveChannel(
-            self.domain.size, self._space, float(self.law.high), float(self.law.low)
-        )
+    def channel(self) -> ProjectiveChannel | ProjectiveBlocksChannel:
+        size, high, low = self.domain.size, float(self.law.high), float(self.law.low)
+        if self.blocks == 1:
+            return ProjectiveChannel(size, self._points.space, high, low)
+        return ProjectiveBlocksChannel(size, self._points, high, low)
 
     def probabilities(self) -> np.ndarray:
-        reports, values = np.arange(self._space.points), np.arange(self.domain.size)
-        return self.law.table(self._space.are_orthogonal(reports[:, None], values[None, :]))
+        reports, values = np.arange(self._points.reports), np.arange(self.domain.size)
+        return self.law.table(self._points.are_orthogonal(reports[:, None], values[None, :]))
 
 
 def squared_error(space: ProjectiveSpace, size: int, e: float) -> float:
@@ -140,23 +167,85 @@ def squared_error(space: ProjectiveSpace, size: int, e: float) -> float:
     return size * other * (1 - other) / gap**2 + (1 - 2 * other) / gap
 
 
-def _space_of(prime: int, size: int) -> ProjectiveSpace:
-    """The smallest space over a prime with at least K points."""
-    dimension = 2
-    while count_points(prime, dimension) < size:
+def squared_error_of_blocks(points: ProjectiveBlocks, e: float) -> float:
+    """:func:`squared_error` of several blocks, where each block has the same share of the people.
+
+    With Theta = k / K for the k values of a block, the sums over x of Pr(a report supports x) and
+    of Pr(a report is in the block of x) are
+
+        K s p0 + d ((s - c) + c k),   K m p0 + d s k,   d = p0 (e - 1).
+
+    Args:
+        points: the blocks, and K.
+        e: exp(epsilon).
+
+    >>> one = ProjectiveBlocks(3, 3, 1, 13)
+    >>> round(squared_error_of_blocks(one, 3.0) / squared_error(one.space, 13, 3.0), 12)
+    1.0
+    """
+    space, size, each = points.space, points.size, points.each
+    s, c, m = space.orthogonal, space.common, space.points
+    none = 1 / (s * e + points.reports - s)
+    gain = none * (e - 1)
+    ratio, scale = c / s, 1 / ((s - c) * gain)
+    base = -scale * none * (s - ratio * m)
+    on, off, outside = ((base + scale * weight) ** 2 for weight in (1 - ratio, -ratio, 0.0))
+    supports = size * s * none + gain * (s - c + c * each)
+    within = size * m * none + gain * s * each
+    return on * supports + off * (within - supports) + outside * (size - within)
+
+
+def _blocks_of(prime: int, size: int, count: int) -> ProjectiveBlocks:
+    """Blocks over a prime, each the smallest space with at least its share of the values."""
+    each, dimension = -(-size // count), 2
+    while count_points(prime, dimension) < each:
         dimension += 1
-    return ProjectiveSpace(prime, dimension)
+    return ProjectiveBlocks(prime, dimension, count, size)
 
 
-def _best_space(size: int, e: float) -> ProjectiveSpace:
-    """The space with the least squared error, of those whose reports a tally can count."""
-    spaces = [_space_of(prime, size) for prime in set(_primes(size, e))]
-    affordable = [space for space in spaces if space.points <= _LARGEST_TABLE]
-    if not affordable:
+def _best_blocks(size: int, e: float, count: int | None) -> ProjectiveBlocks:
+    """The blocks with the least squared error, of those whose reports a tally can count.
+
+    Args:
+        size: K.
+        e: exp(epsilon).
+        count: h; None for one block, or more where they err at least 3 % less.
+    """
+    one = [_blocks_of(prime, size, 1) for prime in set(_primes(size, e))]
+    several = list(_several_blocks(size, e, count)) if count != 1 else []
+    best: list[tuple[float, int, ProjectiveBlocks]] = []
+    for choice, factor in ((one if count in (None, 1) else [], _WORTH), (several, 1.0)):
+        affordable = [points for points in choice if points.reports <= _LARGEST_TABLE]
+        best += [
+            (factor * squared_error_of_blocks(points, e), points.reports, points)
+            for points in affordable
+        ]
+    if not best:
         rule = f"must be coverable by {_LARGEST_TABLE} different reports"
         remedy = "Use HadamardResponse for a domain of this size, or a coarser domain"
         raise ArgumentError(message("domain", rule, f"{size} values", remedy))
-    return min(affordable, key=lambda space: (squared_error(space, size, e), space.points))
+    return min(best, key=lambda candidate: candidate[:2])[2]
+
+
+def _several_blocks(size: int, e: float, count: int | None) -> Iterator[ProjectiveBlocks]:
+    """Blocks among which the best are: beside h q = e + 1, and beside full blocks.
+
+    Primes beyond ``_LARGEST_PRIME`` are left out: the factor q / (q - 1) is almost 1 there.
+    """
+    prime = 2
+    while prime <= min(_LARGEST_PRIME, 2 * size):
+        best = round((e + 1) / prime) if e < _LARGEST_TABLE * prime else size
+        for dimension in range(2, 27):
+            full = -(-size // count_points(prime, dimension))
+            near = {full, full + 1, best, best + 1, best - 1} if count is None else {count}
+            for h in near:
+                if max(full, 2) <= h <= size:
+                    points = _blocks_of(prime, size, h)
+                    if points.dimension == dimension:
+                        yield points
+            if full == 1:
+                break
+        prime = next_prime(prime + 1)
 
 
 def _primes(size: int, e: float) -> Iterator[int]:

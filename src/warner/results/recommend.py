@@ -64,8 +64,9 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
     - Labels: ``EmpiricalBayes()``, which learns from all shares how large shares are, and from
       their order where the reports show that neighbours are alike. In the league (bench/accuracy)
       its squared error is within 10 % of the best method's in nine cells of ten. Up to 7 values it
-      is the exact posterior under a mixture of Dirichlet distributions. There, with few reports,
-      other methods may err up to a third less.
+      is the exact posterior under a mixture of Dirichlet distributions. For yes or no, its largest
+      error over all shares is at most 1.16 times that of the projected inversion, and the mean over
+      all shares 0.4 to 1.01 times (bench/few_values_err_little).
     - Answers that were sent unchanged: ``Inversion("project")``, which gives the answers' shares.
 
     Args:

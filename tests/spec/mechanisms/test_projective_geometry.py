@@ -73,3 +73,37 @@ def test_a_plan_ranks_it_between_subset_selection_and_hadamard_response() -> Non
     names = [result.name for result in plan.results]
     order = [names.index(name) for name in ("SubsetSelection", "ProjectiveGeometry")]
     assert order[0] < order[1] < names.index("HadamardResponse")
+
+
+def test_several_blocks_serve_where_one_block_fits_badly() -> None:
+    """With 10^5 values, the best prime at e = 8103 makes more than 2^25 reports in one block."""
+    domain, epsilon = Integers(1, 10**5), 9.0
+    one, best = (warner.ProjectiveGeometry(domain, epsilon, blocks=h) for h in (1, None))
+    assert best.blocks > 1 and best.n_reports < 2**25
+    even = np.full(10**5, 1e-5)
+    assert one.channel().variance(even).sum() > 1.5 * best.channel().variance(even).sum()
+    assert best.parameters() == {"prime": best.prime, "blocks": best.blocks}
+
+
+def test_one_block_is_kept_where_several_save_little() -> None:
+    assert warner.ProjectiveGeometry(Integers(1, 3000), 2.0).blocks == 1
+
+
+@pytest.mark.parametrize("blocks", [0, 11])
+def test_blocks_without_values_are_refused(blocks: int) -> None:
+    with pytest.raises(ArgumentError, match=r"blocks: must.*1\.\.10"):
+        warner.ProjectiveGeometry(Integers(1, 10), 1.0, blocks=blocks)
+
+
+def test_values_in_blocks_are_estimated_without_bias() -> None:
+    """A wrong inverse that forgets the share of the block is 40 standard errors off."""
+    mechanism = warner.ProjectiveGeometry(Integers(1, 40), 2.0, prime=3, blocks=2)
+    rng, n = np.random.default_rng(5), 200_000
+    answers = np.where(rng.random(n) < 0.7, rng.integers(1, 6, n), 30)
+    tally = mechanism.tally(mechanism.randomize(answers, rng=rng))
+    shares = warner.estimate(tally, warner.Inversion()).probabilities
+    truth = np.bincount(answers - 1, minlength=40) / n
+    error = np.sqrt(mechanism.channel().variance(truth) / n)
+    assert (abs(shares - truth) < 5 * error).all()
+    posterior = warner.estimate(tally).probabilities
+    assert ((posterior - truth) ** 2).sum() < ((shares - truth) ** 2).sum()

@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 import warner
 from warner._core.sampling import Source
 
-MECHANISM = warner.ProjectiveGeometry(warner.Integers(0, 10), 1.5, prime=3)
+MECHANISM = warner.ProjectiveGeometry(warner.Integers(0, 12), 1.5, prime=3)
 PEOPLE = 40_000
 Sampler = Callable[[np.ndarray, Source], np.ndarray]
 
@@ -27,7 +27,7 @@ def _digit_is_not_negated(index: np.ndarray, source: Source) -> np.ndarray:
 
 
 def _value_is_not_read_backwards(index: np.ndarray, source: Source) -> np.ndarray:
-    space = MECHANISM._space
+    space = MECHANISM._points.space
     numbers = space.numbers(index)
     digits = np.stack([numbers // 3**k % 3 for k in range(space.dimension)])
     first = np.argmax(digits > 0, axis=0)
@@ -38,7 +38,7 @@ def _value_is_not_read_backwards(index: np.ndarray, source: Source) -> np.ndarra
 
 def _other_side_may_be_orthogonal(index: np.ndarray, source: Source) -> np.ndarray:
     """The textbook shortcut: any point instead of one that does not support the value."""
-    space, n = MECHANISM._space, len(index)
+    space, n = MECHANISM._points.space, len(index)
     include = source.below(MECHANISM._include, n)
     on = space.draw(index, np.ones(n, dtype=bool), source)
     return np.where(include, on, source.uniform(space.points, n))

@@ -1,8 +1,8 @@
 """Small domains: the posterior of the shares given that they sum to one, on a lattice (METHODS 5).
 
 Few values are not enough to learn a prior from. Also, the law of a share given the sum differs much
-from its law without this condition. So the prior is a mixture of symmetric Dirichlet laws with
-equal weights, and the condition on the sum is computed exactly by convolution.
+from its law without this condition. So the prior is a mixture of symmetric Dirichlet laws, of which
+the flat one weighs most. The condition on the sum is computed exactly by convolution.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ class SmallDomainPosterior:
             laws = prior * likelihood * others[:, points - 1 :: -1]
             whole = float(np.fft.irfft(np.fft.rfft(prior, length) ** size, length)[points - 1])
             masses = laws.sum(axis=1, keepdims=True)
-            scores.append(np.log(max(float(masses.mean()), _TINY)) - np.log(max(whole, _TINY)))
+            evidence = np.log(max(float(masses.mean()), _TINY)) - np.log(max(whole, _TINY))
+            scores.append(evidence + _log_weight(concentration))
             posteriors.append(laws / np.maximum(masses, _TINY))
         weights = np.exp(np.array(scores) - max(scores))
         weights /= weights.sum()
@@ -112,6 +113,11 @@ class SmallDomainPosterior:
             out[rows, -1] = left
         lattice_shares: np.ndarray = out / (points - 1)
         return lattice_shares
+
+
+def _log_weight(concentration: float) -> float:
+    """The logarithm of the weight of a concentration before the data, up to a constant."""
+    return float(abs(np.log2(concentration)) * np.log(SETTINGS.dirichlet_weight))
 
 
 def _prior(concentration: float, size: int, points: int) -> np.ndarray:

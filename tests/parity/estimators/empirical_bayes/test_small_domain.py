@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -15,6 +16,11 @@ from warner.estimators.empirical_bayes.noise import EstimateNoise
 from warner.estimators.empirical_bayes.settings import SETTINGS
 from warner.estimators.empirical_bayes.small_domain import SmallDomainPosterior
 from warner.estimators.likelihood_data import LikelihoodData
+
+
+def _weight(concentration: float) -> float:
+    """The weight before the data: 0.6 to the number of doublings between the law and the flat."""
+    return float(0.6 ** abs(math.log2(concentration)))
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
@@ -30,7 +36,8 @@ def test_laws_given_the_sum_are_those_of_the_enumeration(size: int) -> None:
         mass = np.array(
             [np.prod([prior[j] * likelihood[x, j] for x, j in enumerate(t)]) for t in grid]
         )
-        scores.append(mass.sum() / sum(np.prod(prior[list(t)]) for t in grid))
+        whole = sum(np.prod(prior[list(t)]) for t in grid)
+        scores.append(mass.sum() / whole * _weight(concentration))
         laws = np.zeros((size, points))
         for t, m in zip(grid, mass / mass.sum(), strict=True):
             laws[np.arange(size), t] += m
@@ -42,12 +49,15 @@ def test_laws_given_the_sum_are_those_of_the_enumeration(size: int) -> None:
 
 def test_without_data_the_prior_is_dirichlet() -> None:
     """Variance of each share under a flat likelihood: (1/K) (1 - 1/K) / (K c + 1), averaged over
-    the concentrations.
+    the concentrations with their weights.
     """
     few = SmallDomainPosterior.of(np.ones((4, 1025)))
     atoms = np.arange(1025) / 1024
-    exact = np.mean([dirichlet(np.full(4, c)).var()[0] for c in SETTINGS.dirichlet_concentrations])
-    assert few.weights == pytest.approx(np.full(10, 0.1), abs=1e-6)
+    laws = SETTINGS.dirichlet_concentrations
+    weights = np.array([_weight(c) for c in laws])
+    weights /= weights.sum()
+    exact = weights @ [dirichlet(np.full(4, c)).var()[0] for c in laws]
+    assert few.weights == pytest.approx(weights, abs=1e-6)
     assert few.laws @ atoms == pytest.approx(np.full(4, 0.25), abs=1e-9)
     assert few.laws @ atoms**2 - 0.25**2 == pytest.approx(np.full(4, exact), rel=0.01)
 
