@@ -310,6 +310,8 @@ def show_comparison(attribute: str, ranking: Comparison) -> None:
         "The number after +- is a standard error. The last column is the share of the tallies on "
         "which no other method errs less."
     )
+    for text in ranking.advice.values():
+        out.print(f"Advised against. {text}")
     _show_left_out(ranking.left_out)
     out.print()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from warner.estimators import Estimator
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
 from warner.reports.tally import Tally
+from warner.results.advice import advice
 from warner.results.charts import ranking, save
 from warner.results.from_tally import likelihood_data
 from warner.results.recommend import recommended
@@ -56,11 +57,13 @@ class Comparison(Ranking[RankedMethod]):
     """Estimators from the least error to the largest.
 
     Attributes:
-        results, loss, n, left_out: see :class:`warner.design.ranked_results.Ranking`.
         runs: number of simulated tallies.
+        advice: {method: text}, what speaks against a method for these reports.
+        results, loss, n, left_out: see :class:`warner.design.ranked_results.Ranking`.
     """
 
     runs: int
+    advice: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def loss_name(self) -> str:
@@ -68,7 +71,7 @@ class Comparison(Ranking[RankedMethod]):
         return LOSSES[self.loss].words
 
     def _settings(self) -> dict[str, Any]:
-        return {"runs": self.runs}
+        return {"runs": self.runs, **({"advice": dict(self.advice)} if self.advice else {})}
 
     def plot(self, path: str | None = None) -> Any:
         """Draw the ranking; see :mod:`warner.results.charts`.
@@ -175,7 +178,9 @@ def compare(
     if not errors:
         reason = next(iter(left_out.values()))
         raise ArgumentError(message("methods", "cannot be used here, none of them", None, reason))
-    return Comparison(_ranked(errors), loss, data.n, left_out, runs)
+    against = {repr(method): advice(method, data) for method in errors}
+    known = {name: text for name, text in against.items() if text is not None}
+    return Comparison(_ranked(errors), loss, data.n, left_out, runs, known)
 
 
 def _simulated(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from warner._core.checks import kind as kind_of
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
+    MethodWarning,
     message,
 )
 from warner.estimators import Estimator, LogSpline, MaximumLikelihood
@@ -21,6 +24,7 @@ from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import log_likelihood_at
 from warner.reports.tally import Tally
 from warner.results import charts, conditional, intervals, marginals, summaries, tables
+from warner.results.advice import advice
 from warner.results.association import Association, cramers_v
 from warner.results.from_tally import likelihood_data, possible_values
 from warner.results.ranks import Ranks, ranks
@@ -146,6 +150,14 @@ class Estimate(Solution):
             ``"none"`` where different distributions make the same reports.
         """
         return intervals.available_kind(self, target)
+
+    @cached_property
+    def advice(self) -> str | None:
+        """Why another method suits the reports better, and which; None where there is no advice.
+
+        See :mod:`warner.results.advice`.
+        """
+        return advice(self.estimator, self.data)
 
     def ranks(self, level: float = 0.95, target: str = "population") -> Ranks:
         """The ranks that all values can have, and which values are commoner than which.
@@ -512,6 +524,10 @@ def estimate(
         EmptyError: there are no reports.
         IdentifiabilityError: the method inverts the channel, which has no inverse.
 
+    Warns:
+        MethodWarning: the method named is advised against for these reports; the warning names a
+            better one.
+
     >>> from warner import Integers, UnaryEncoding
     >>> mechanism = UnaryEncoding(Integers(0, 3), 2.0, keep="optimized")
     >>> estimate(mechanism.tally(mechanism.randomize([0, 1, 2, 3] * 500))).probabilities.shape
@@ -533,7 +549,10 @@ def estimate(
     if values is not None:
         data = data.restricted(possible_values(data, values))
     chosen, fit = _recommended_fit(data) if method is None else (method, method.fit(data))
-    return Estimate(fit, data, chosen)
+    result = Estimate(fit, data, chosen)
+    if method is not None and result.advice is not None:
+        warnings.warn(result.advice, MethodWarning, stacklevel=2)
+    return result
 
 
 def _recommended_fit(data: LikelihoodData) -> tuple[Estimator, Fit]:

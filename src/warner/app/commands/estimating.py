@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import click
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError, MethodWarning, message
 from warner.app.background_files import backgrounds
 from warner.app.command_files import (
     one_or_all,
@@ -217,7 +218,11 @@ def _estimates(
     only: tuple[str, ...],
 ) -> Iterator[Estimate]:
     """The estimate asked for, and of attributes that are randomised together also each alone."""
-    result = estimate_tally(one_or_all(parts), chosen, names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MethodWarning)
+        result = estimate_tally(one_or_all(parts), chosen, names)
+    if result.advice is not None:
+        click.echo(f"{name}: {result.advice}", err=True)
     if names is not None or not only or name in only:
         yield replace(result, attribute=name)
     known = [] if names is not None or parts[0].ways is not None else _known(parts)

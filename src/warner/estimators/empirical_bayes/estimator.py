@@ -76,6 +76,10 @@ class EmpiricalBayes(Estimator):
     likelihood: str = "binomial"
     order: bool = True
 
+    @property
+    def inverts(self) -> bool:
+        return True
+
     def __repr__(self) -> str:
         return repr_of_changes(self)
 
