@@ -287,6 +287,7 @@ def show_comparison(attribute: str, ranking: Comparison) -> None:
         "error": "right",
         "more than the best": "right",
         "best on": "right",
+        "order holds on": "right",
     }
     rows = []
     for result in ranking.results:
@@ -297,19 +298,25 @@ def show_comparison(attribute: str, ranking: Comparison) -> None:
                 f"{result.error:.4g} +- {result.margin:.1g}",
                 "" if result is ranking.best else excess,
                 f"{result.best_share:.0%}",
+                f"{result.holds * len(ranking.truths):.0f} of {len(ranking.truths)}",
             ]
         )
     out = console()
+    tallies, truths = f"{ranking.runs} simulated tallies", len(ranking.truths)
     out.print(
-        f"{attribute}: {ranking.loss_name}, mean over {ranking.runs} simulated tallies "
-        f"of {reports}",
+        f"{attribute}: {ranking.loss_name}, mean over {tallies} of {reports}, from "
+        f"{plural(truths, 'plausible truth', 'plausible truths')}",
         style="bold",
     )
     out.print(table(columns, rows))
     out.print(
-        "The number after +- is a standard error. The last column is the share of the tallies on "
-        "which no other method errs less."
+        "The number after +- is a standard error. 'best on' is the share of the tallies on which "
+        "no other method errs less. 'order holds on' counts the truths on which the method errs "
+        "at least as much as the first; for the first, those on which no other errs less."
     )
+    for truth in ranking.truths:
+        least = next(iter(truth.errors))
+        out.print(f"  Truth {truth.name}: {least} errs least, {truth.errors[least]:.4g}.")
     for text in ranking.advice.values():
         out.print(f"Advised against. {text}")
     _show_left_out(ranking.left_out)
