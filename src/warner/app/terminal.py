@@ -139,7 +139,11 @@ def table(columns: Mapping[str, Side], rows: list[list[str]]) -> Table:
 
 
 def show_estimate(
-    result: Estimate, level: float, target: str, truth: np.ndarray | None = None
+    result: Estimate,
+    level: float,
+    target: str,
+    truth: np.ndarray | None = None,
+    kind: str | None = None,
 ) -> None:
     """Print the table of one estimate, its intervals and its status.
 
@@ -148,6 +152,7 @@ def show_estimate(
         level: coverage of the intervals.
         target: ``"population"`` or ``"respondents"``.
         truth: the true shares (K,), where they are known.
+        kind: the kind of intervals of the shares; None for the default.
     """
     if keys := result.key_rows(level, target):
         return _show_keys(result, keys, level)
@@ -156,7 +161,7 @@ def show_estimate(
         columns["truth"] = "right"
     columns |= {"estimate": "right", f"{100 * level:.4g} % interval": "right", "n": "right"}
     rows = []
-    for i, row in enumerate(result.rows(level, target)):
+    for i, row in enumerate(result.rows(level, target, kind)):
         known = [] if truth is None else [f"{truth[i]:.4f}"]
         interval = f"{row['low']:.4f} .. {row['high']:.4f}"
         share, n = f"{row['estimate']:.4f}", f"{row['n']:,.0f}"
@@ -165,7 +170,7 @@ def show_estimate(
     out.print(_title(result), style="bold")
     if rows:
         out.print(table(columns, rows))
-        out.print(_about_intervals(result.interval_kind(target), target))
+        out.print(_about_intervals(result.interval_kind(target, kind), target))
     if result.fit.mean is not None or (
         result.has_posterior_intervals and result.domain.points is not None
     ):

@@ -139,17 +139,18 @@ class Estimate(Solution):
         """
         return intervals.interval(self, level, target, kind, weights, replicates, rng, planned)
 
-    def interval_kind(self, target: str = "population") -> str:
+    def interval_kind(self, target: str = "population", kind: str | None = None) -> str:
         """The kind of the intervals in :meth:`rows`.
 
         Args:
             target: ``"population"`` or ``"respondents"``.
+            kind: the kind that was asked for; None for the default.
 
         Returns:
             ``"posterior"``, ``"average"``, ``"wald"``, ``"bootstrap"`` (of some marginals), or
             ``"none"`` where different distributions make the same reports.
         """
-        return intervals.available_kind(self, target)
+        return intervals.available_kind(self, target, kind)
 
     @cached_property
     def advice(self) -> str | None:
@@ -386,12 +387,15 @@ class Estimate(Solution):
         """
         return conditional.key_rows(self, level, target)
 
-    def rows(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
+    def rows(
+        self, level: float = 0.95, target: str = "population", kind: str | None = None
+    ) -> list[dict[str, Any]]:
         """The shares of all values as a table.
 
         Args:
             level: coverage of the intervals, in (0, 1).
             target: ``"population"`` or ``"respondents"``.
+            kind: the kind of intervals, as in :meth:`interval`; None for the default.
 
         Returns:
             One dict per value, in the domain's order. Its keys are
@@ -405,7 +409,7 @@ class Estimate(Solution):
 
             The list is empty where only means were estimated.
         """
-        return tables.rows(self, level, target)
+        return tables.rows(self, level, target, kind)
 
     def means(self, level: float = 0.95, target: str = "population") -> list[dict[str, float]]:
         """The mean of the values as a table.
@@ -423,19 +427,22 @@ class Estimate(Solution):
         """
         return tables.means(self, level, target)
 
-    def to_json(self, level: float = 0.95, target: str = "population") -> dict[str, Any]:
+    def to_json(
+        self, level: float = 0.95, target: str = "population", kind: str | None = None
+    ) -> dict[str, Any]:
         """The estimate as JSON data.
 
         Args:
             level: coverage of the intervals, in (0, 1).
             target: ``"population"`` or ``"respondents"``.
+            kind: the kind of intervals of the shares, as in :meth:`interval`; None for the default.
 
         Returns:
             Method, status, fit, domain and the tables: ``"shares"`` of :meth:`rows`, ``"mean"`` of
             :meth:`means` where only means were estimated, ``"keys"`` of :meth:`key_rows` where
             reports are of keys with values.
         """
-        return tables.to_json(self, level, target)
+        return tables.to_json(self, level, target, kind)
 
     def to_frame(
         self, backend: str = "pyarrow", level: float = 0.95, target: str = "population"

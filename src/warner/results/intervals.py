@@ -99,14 +99,15 @@ def default_kind(solution: Solution, target: str) -> str:
     return solution.estimator.usual_interval if solution.domain.size >= _MANY_VALUES else "wald"
 
 
-def available_kind(solution: Solution, target: str = "population") -> str:
+def available_kind(solution: Solution, target: str = "population", kind: str | None = None) -> str:
     """The kind of intervals in a table: the default, or ``"none"`` if reports bound no share.
 
     Args:
         solution: the estimate.
         target: ``"population"`` or ``"respondents"``.
+        kind: the kind that was asked for; None for the default.
     """
-    kind = default_kind(solution, target)
+    kind = default_kind(solution, target) if kind is None else kind
     is_bounded = kind == "posterior" or solution.fit.mean is not None or solution.has_intervals
     return kind if is_bounded else "none"
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import warner
 from tests.registry import MECHANISMS, SEEING
 from warner import Categorical, EmpiricalBayes, Integers, Inversion, RandomizedResponse
+from warner.app.cli import main
 from warner.estimators import Estimator
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import Mechanism
@@ -162,3 +166,31 @@ def test_anytime_intervals_are_the_formula_and_narrowest_near_the_plan() -> None
         for planned in (100, 10_000, 1_000_000)
     ]
     assert widths[1] == min(widths)
+
+
+@pytest.mark.parametrize(
+    "kind, words",
+    [
+        (None, "on average over the values"),
+        ("average", "on average over the values"),
+        ("wald", "It holds for its value, not for all at once"),
+        ("simultaneous", "hold for all values at once"),
+    ],
+)
+def test_the_command_line_says_what_the_intervals_hold(
+    kind: str | None, words: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    mechanism, rng = (
+        RandomizedResponse(Categorical(list(range(SIZE))), 2.0),
+        np.random.default_rng(0),
+    )
+    path = tmp_path_factory.mktemp("kinds") / "t.json"
+    mechanism.tally(mechanism.randomize(rng.choice(SIZE, PEOPLE, p=SHARES), rng)).save(path)
+    asked = [] if kind is None else ["--interval", kind]
+    shown = CliRunner().invoke(main, ["estimate", str(path), *asked])
+    assert shown.exit_code == 0 and words in " ".join(shown.output.split())
+    written = CliRunner().invoke(main, ["estimate", str(path), *asked, "--json", "-"])
+    data = json.loads(written.stdout)[0]
+    assert data["interval"]["kind"] == (kind or "average")
+    expected = warner.estimate(warner.Tally.load(path)).interval(kind=kind)
+    assert [row["high"] for row in data["shares"]] == pytest.approx(expected[:, 1].tolist())

@@ -75,6 +75,14 @@ _COMPARED = (
     help="Intervals for the population that people were drawn from, or for these respondents.",
 )
 @click.option(
+    "--interval",
+    "kind",
+    type=click.Choice(["wald", "average", "simultaneous"]),
+    help="What the intervals hold: wald each share by itself, average the stated part of all "
+    "shares on average, simultaneous all shares together. Charts have the default. Default: "
+    "average where many shares are shrunk together, posterior for smooth numbers, else wald.",
+)
+@click.option(
     "--json",
     "json_path",
     help="Write the estimates as JSON to this file; - is standard output, instead of the table.",
@@ -101,6 +109,7 @@ def estimate(
     joint: tuple[str, ...],
     level: float,
     target: str,
+    kind: str | None,
     json_path: str | None,
     csv_path: str | None,
     plot_path: str | None,
@@ -146,14 +155,14 @@ def estimate(
         if has_tags(result)
     }
     if json_path is not None:
-        write_text(_json_of(estimates, given_back, level, target), json_path)
+        write_text(_json_of(estimates, given_back, level, target, kind), json_path)
     if csv_path is not None:
-        write_text(csv_of(estimates, level, target, list(given_back.values())), csv_path)
+        write_text(csv_of(estimates, level, target, list(given_back.values()), kind), csv_path)
     if plot_path is not None:
         save(chart(estimates, level=level, target=target), plot_path)
     if "-" not in (json_path, csv_path):
         for i, result in enumerate(estimates):
-            show_estimate(result, level, target)
+            show_estimate(result, level, target, kind=kind)
             if i in given_back:
                 show_redistributed(given_back[i])
 
@@ -232,11 +241,15 @@ def _estimates(
 
 
 def _json_of(
-    estimates: list[Estimate], given_back: Mapping[int, Redistributed], level: float, target: str
+    estimates: list[Estimate],
+    given_back: Mapping[int, Redistributed],
+    level: float,
+    target: str,
+    kind: str | None,
 ) -> str:
     """The estimates as JSON, with the shares of tags given back."""
     data = [
-        result.to_json(level, target) | (given_back[i].to_json() if i in given_back else {})
+        result.to_json(level, target, kind) | (given_back[i].to_json() if i in given_back else {})
         for i, result in enumerate(estimates)
     ]
     return to_json(data) + "\n"
