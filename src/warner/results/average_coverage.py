@@ -33,7 +33,6 @@ _MOST_KINDS = 32  # kinds of noise; each costs some milliseconds
 _FIRST_STEP = 0.05  # largest relative difference of the moments within a kind, where kinds are few
 _NO_NOISE = 1e-12  # the least standard deviation, for answers that were sent unchanged
 _USUAL = 2.0  # standard deviations of a usual interval
-_ROUNDS = 3  # of levels and the least large share, each from the other; steady after two
 
 
 def average(solution: Solution, level: float = 0.95, target: str = "population") -> np.ndarray:
@@ -43,12 +42,11 @@ def average(solution: Solution, level: float = 0.95, target: str = "population")
 
     The interval of value x holds every share t that a test with the level alpha(t) accepts, where
 
-        alpha(t) = min(alpha / 2 + b t, 1/2),   b at least alpha K / 2
+        alpha(t) = min(alpha (1 + K t) / 2, 1/2)
 
-    A test of the true share theta_x rejects with probability alpha(theta_x). With b = alpha K / 2
-    the mean of these numbers is at most alpha, because shares sum to one. So the average coverage
-    needs no knowledge of the shares. b is larger where the estimate shows that alpha would not be
-    spent. Where shares are so large that it costs little, alpha(t) is at most alpha.
+    A test of the true share theta_x rejects with probability alpha(theta_x). The mean of these
+    numbers is at most alpha, because shares sum to one. So the average coverage needs no knowledge
+    of the shares. Where shares are so large that it costs little, alpha(t) is at most alpha.
 
     The test accepts T_x between two quantiles of its law at t. The level is divided between the
     tails so that few estimates of all values lie between the quantiles. This makes the expected
@@ -80,7 +78,7 @@ def average(solution: Solution, level: float = 0.95, target: str = "population")
     given = np.clip(solution.probabilities, 0.0, 1.0)
     shares = given if abs(float(given.sum()) - 1) < 1e-6 else project(solution.probabilities)
     kinds = [_Kind.of(noise, index, shares) for index in _alike(noise)]
-    levels = _levels(kinds, alpha, shares)
+    levels = _levels(kinds, alpha, shares.size)
     limits = np.empty((shares.size, 2))
     for kind in kinds:
         limits[kind.index] = kind.accepted(levels, noise.centre[kind.index])
@@ -93,7 +91,7 @@ class _Levels:
 
     Attributes:
         alpha: the average level.
-        slope: b.
+        slope: alpha K / 2.
         large: shares from here on are missed at most with probability alpha.
     """
 
@@ -105,21 +103,6 @@ class _Levels:
         least = self.alpha * (1 - _TO_LARGE)
         found = np.minimum(least + self.slope * t, max(_MOST_MISSED, self.alpha))
         return np.asarray(np.where(t >= self.large, np.minimum(found, self.alpha), found))
-
-    @classmethod
-    def spent(cls, alpha: float, large: float, shares: np.ndarray) -> _Levels:
-        """The levels whose mean over the estimated shares (K,) is alpha, if they were true."""
-        low = alpha * _TO_LARGE * shares.size
-        if float(cls(alpha, low, large)(shares).mean()) >= alpha:
-            return cls(alpha, low, large)
-        high = 1e3 * low
-        for _ in range(50):
-            middle = (low + high) / 2
-            if float(cls(alpha, middle, large)(shares).mean()) <= alpha:
-                low = middle
-            else:
-                high = middle
-        return cls(alpha, low, large)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,14 +246,17 @@ class _Kind:
         return np.asarray(self.t[beside] + way * (self.t[at] - self.t[beside]))
 
 
-def _levels(kinds: list[_Kind], alpha: float, shares: np.ndarray) -> _Levels:
-    """The levels of the tests: their slope, and the least share that counts as large."""
-    levels = _Levels.spent(alpha, np.inf, shares)
-    for _ in range(_ROUNDS):
-        free = _Levels(alpha, levels.slope, np.inf)
-        large = max(_LEAST_LARGE / shares.size, *(kind.least_large(free) for kind in kinds))
-        levels = _Levels.spent(alpha, large, shares)
-    return levels
+def _levels(kinds: list[_Kind], alpha: float, size: int) -> _Levels:
+    """The levels of the tests of K shares: their slope, and the least share that counts as large.
+
+    Args:
+        kinds: the tests.
+        alpha: the average level.
+        size: K.
+    """
+    free = _Levels(alpha, alpha * _TO_LARGE * size, np.inf)
+    large = max(_LEAST_LARGE / size, *(kind.least_large(free) for kind in kinds))
+    return _Levels(alpha, free.slope, large)
 
 
 def _skewness(noise: ShareNoise, index: np.ndarray, t: np.ndarray) -> np.ndarray:

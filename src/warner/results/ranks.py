@@ -10,9 +10,9 @@ from warner._core.checks import choice, probability, show
 from warner._core.errors import ArgumentError, message
 from warner.domains import Domain
 from warner.metrics.simplex import project
-from warner.results.intervals import TARGETS
+from warner.results.intervals import TARGETS, normal_quantile
 from warner.results.share_noise import ShareNoise
-from warner.results.simultaneous import independent_factor, simulated_errors
+from warner.results.simultaneous import simulated_errors
 from warner.results.solution import Solution
 
 _DRAWS = 1000  # the 0.95 quantile of so many draws is that of a share within 0.007 (one sd)
@@ -105,8 +105,8 @@ def ranks(solution: Solution, level: float = 0.95, target: str = "population") -
         shares = project(solution.probabilities)
         errors = simulated_errors(data, target, shares, np.random.default_rng(0), _DRAWS)
     if errors is None:
-        pairs = np.ones(max(1, size * (size - 1) // 2), dtype=bool)
-        margin = independent_factor(level, pairs) * noise.deviations(2.0)
+        pairs = max(1, size * (size - 1) // 2)
+        margin = normal_quantile(level ** (1 / pairs)) * noise.deviations(2.0)
         ends = np.sort(noise.centre + margin), np.sort(noise.centre - margin)
         below = np.searchsorted(ends[0], noise.centre - margin, side="left")
         above = size - np.searchsorted(ends[1], noise.centre + margin, side="right")

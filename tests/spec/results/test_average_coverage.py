@@ -16,6 +16,7 @@ from warner.estimators import Estimator
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.reports.tally_kinds import Histogram
+from warner.results.average_coverage import _Levels
 from warner.results.estimate import Estimate
 
 SIZE, PEOPLE = 40, 3000
@@ -194,3 +195,17 @@ def test_the_command_line_says_what_the_intervals_hold(
     assert data["interval"]["kind"] == (kind or "average")
     expected = warner.estimate(warner.Tally.load(path)).interval(kind=kind)
     assert [row["high"] for row in data["shares"]] == pytest.approx(expected[:, 1].tolist())
+
+
+def test_levels_are_alpha_on_average_for_every_distribution() -> None:
+    """The promise itself: sum_x alpha(theta_x) <= alpha K, from corners to the uniform one."""
+    rng = np.random.default_rng(0)
+    for size in (2, 10, 500):
+        for large in (np.inf, 0.1, 0.0):
+            levels = _Levels(0.05, 0.05 / 2 * size, large)
+            for shape in (0.01, 0.3, 10.0):
+                shares = rng.dirichlet(np.full(size, shape))
+                assert levels(shares).mean() <= 0.05 + 1e-12
+                assert levels(shares).max() <= 0.5
+        even = _Levels(0.05, 0.05 / 2 * size, np.inf)(np.full(size, 1 / size))
+        assert even == pytest.approx(np.full(size, 0.05))
