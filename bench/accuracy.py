@@ -27,6 +27,8 @@ import argparse
 import json
 import math
 import os
+import signal
+import sys
 from collections.abc import Callable, Iterator
 from itertools import product
 from multiprocessing import Pool
@@ -47,6 +49,9 @@ from warner import (
     RandomizedResponse,
     UnaryEncoding,
 )
+from warner._core.atomic_files import write_whole
+from warner._core.progress import steps
+from warner.app.progress_bar import shown
 from warner.domains import Domain
 from warner.estimators import (
     Estimator,
@@ -217,10 +222,12 @@ def renew(done: list[dict[str, object]], fresh: dict[str, object]) -> None:
     line = next(line for line in done if line["cell"] == fresh["cell"])
     for part in ("losses", "seconds"):
         line[part] = {**line[part], **fresh[part]}  # type: ignore[dict-item]
-    text = "".join(json.dumps(line) + "\n" for line in done)
-    new = FILE.with_suffix(".new")
-    new.write_text(text)
-    new.replace(FILE)
+    save(done)
+
+
+def save(done: list[dict[str, object]]) -> None:
+    """Write the cells that are done: all lines, or the file stays as it was."""
+    write_whole(FILE, "".join(json.dumps(line) + "\n" for line in done).encode())
 
 
 def main() -> None:
@@ -266,18 +273,27 @@ def main() -> None:
             for cell in list(cells())[first::step]
             if there.get(cell, 0) < arguments.runs and wanted(cell)
         ]
-    with Pool(min(2, os.cpu_count() or 1)) as pool:
-        for line in pool.imap_unordered(judge, jobs):
+    processes = min(2, os.cpu_count() or 1)
+    # Ctrl-C ends the processes too. This process alone says so.
+    with (
+        shown(lambda: None),
+        Pool(processes, signal.signal, (signal.SIGINT, signal.SIG_DFL)) as pool,
+    ):
+        for line in steps(pool.imap_unordered(judge, jobs), "cells", len(jobs)):
             if named:
                 renew(done, line)
             else:
-                with FILE.open("a") as file:
-                    file.write(json.dumps(line) + "\n")
                 done.append(line)
+                save(done)
             slow = max(line["seconds"].items(), key=lambda item: item[1])  # type: ignore[attr-defined]
             print(*line["cell"], f"slowest {slow[0]} {slow[1]:.2f} s", flush=True)  # type: ignore[misc]
     table([line for line in done if wanted(tuple(line["cell"]))])
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        text = f"Interrupted: the cells in {FILE} stand, and the same command does the others."
+        print(text, file=sys.stderr)
+        sys.exit(130)

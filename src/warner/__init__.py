@@ -17,6 +17,7 @@ The names here serve most studies. The packages below hold all of them:
 from __future__ import annotations
 
 from warner import domains, errors, estimators, io, mechanisms, metrics, privacy, theory
+from warner._core.progress import progress
 from warner.app.study import Study
 from warner.design.audits import audit
 from warner.design.clusters import clusters
@@ -120,6 +121,8 @@ __all__ = [
     "clusters",
     "LDP",
     "compose",
+    # all of it
+    "progress",
     "WarnerError",
 ]
 

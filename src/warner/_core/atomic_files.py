@@ -1,17 +1,91 @@
-"""Files that are written completely or not at all."""
+"""Files that are written completely or not at all, and what is known of them after a stop."""
 
 from __future__ import annotations
 
+import atexit
 import errno
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
 from warner._core.errors import FileError, message
+
+_unfinished: set[str] = set()
+
+
+@contextmanager
+def temporary_file(folder: str | os.PathLike[str] | None = None, suffix: str = "") -> Iterator[str]:
+    """Make an empty file that its owner alone can read, and remove it when the block ends.
+
+    A file that is removed at no other time, because Ctrl-C came twice, is removed when the process
+    ends, or by :func:`remove_unfinished`.
+
+    Args:
+        folder: where to make it; None for the folder of temporary files.
+        suffix: how its name ends.
+
+    Yields:
+        The path.
+    """
+    # The name is known before the file exists, so that no moment is left at which it would stay.
+    name = f".warner-{secrets.token_hex(16)}{suffix}"
+    path = os.path.join(tempfile.gettempdir() if folder is None else os.fspath(folder), name)
+    _unfinished.add(path)
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        yield path
+    finally:
+        _remove(path)
+
+
+def _remove(path: str) -> None:
+    Path(path).unlink(missing_ok=True)
+    _unfinished.discard(path)
+
+
+@atexit.register
+def remove_unfinished() -> None:
+    """Remove the temporary files of this process that are left."""
+    for path in list(_unfinished):
+        try:
+            _remove(path)
+        except OSError:
+            pass  # the folder is gone, or is no longer ours
+
+
+@dataclass(frozen=True)
+class Written:
+    """The files that were written since the record began.
+
+    Attributes:
+        whole: those that stand at their names.
+        stopped: those that an error or an interruption ended. The files of these names, if there
+            are any, are the earlier ones.
+    """
+
+    whole: list[str] = field(default_factory=list)
+    stopped: list[str] = field(default_factory=list)
+
+
+_RECORD: ContextVar[Written | None] = ContextVar("written", default=None)
+
+
+@contextmanager
+def recorded() -> Iterator[Written]:
+    """Keep a record of the files that are written in the block."""
+    record = Written()
+    token = _RECORD.set(record)
+    try:
+        yield record
+    finally:
+        _RECORD.reset(token)
 
 
 @contextmanager
@@ -20,49 +94,47 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
 
     A reader sees the old file or the whole new file, also after a power cut, because the content
     reaches the disk before the name. The temporary file is readable by its owner alone, and is
-    removed after an error. Links are followed, and an existing file keeps its permissions. A pipe
-    or a device is not replaced: the content is copied to it at the end.
+    removed after an error or Ctrl-C. Links are followed, and an existing file keeps its
+    permissions. A pipe or a device is not replaced: the content is copied to it at the end.
 
     Raises:
         FileError: the file cannot be written.
     """
     target = Path(path).resolve()
     regular = target.is_file() or not target.exists()
-    try:
-        if target.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "is a directory")
-        handle, temporary = tempfile.mkstemp(
-            dir=target.parent if regular else None, prefix=".warner-", suffix=target.suffix
-        )
-    except OSError as error:
-        problem: FileError | None = FileError(
-            message(
-                str(path),
-                "cannot be written",
-                error.strerror or type(error).__name__,
-                "Check the path and its folder",
-            )
-        )
-    else:
-        problem = None
-    if problem is not None:
-        raise problem
-    os.close(handle)
-    try:
-        yield temporary
-        if regular:
-            # mkstemp makes private files; a new file gets the usual permissions.
-            os.chmod(
-                temporary, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-            )
-            _to_disk(temporary)
-            os.replace(temporary, target)
-            _to_disk(target.parent)
-        else:
-            with open(temporary, "rb") as source, open(target, "wb") as sink:
-                shutil.copyfileobj(source, sink)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    problem: FileError | None = None
+    with ExitStack() as opened:
+        try:
+            if target.is_dir():
+                raise IsADirectoryError(errno.EISDIR, "is a directory")
+            folder = target.parent if regular else None
+            temporary = opened.enter_context(temporary_file(folder, target.suffix))
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            remedy = "Check the path and its folder"
+            problem = FileError(message(str(path), "cannot be written", reason, remedy))
+        if problem is not None:
+            raise problem
+        copied = False
+        try:
+            yield temporary
+            if regular:
+                # The temporary file is private; a new file gets the usual permissions.
+                known = target.exists()
+                mode = target.stat().st_mode & 0o777 if known else 0o666 & ~_umask()
+                os.chmod(temporary, mode)
+                _to_disk(temporary)
+                os.replace(temporary, target)
+                _to_disk(target.parent)
+            else:
+                with open(temporary, "rb") as source, open(target, "wb") as sink:
+                    shutil.copyfileobj(source, sink)
+                copied = True
+        finally:
+            if (record := _RECORD.get()) is not None:
+                # The temporary file is gone once it has the name.
+                is_whole = copied or not os.path.exists(temporary)
+                (record.whole if is_whole else record.stopped).append(str(path))
 
 
 def _to_disk(path: str | Path) -> None:

@@ -1,4 +1,4 @@
-"""The characters of labels and names that screens can show, and names that files can have."""
+"""Texts that screens can show and files can be named after, and times in words."""
 
 from __future__ import annotations
 
@@ -77,3 +77,17 @@ def visible(text: str) -> str:
         lambda found: found[0] if found[0] == "\n" else found[0].encode("unicode_escape").decode(),
         text,
     )
+
+
+def duration(seconds: float) -> str:
+    """A time in words.
+
+    Args:
+        seconds: the time in seconds.
+
+    >>> duration(0.34), duration(12.0), duration(185.0)
+    ('0.3 s', '12 s', '3.1 min')
+    """
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.1f} min"

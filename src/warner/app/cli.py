@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,8 @@ from warner.app.commands.collecting import merge, randomize, tally
 from warner.app.commands.designing import audit, clusters, plan
 from warner.app.commands.estimating import compare, estimate
 from warner.app.commands.options import generator
+from warner.app.interruption import stopped_cleanly
+from warner.app.progress_bar import shown
 from warner.app.reproduce import reproduce
 
 
@@ -23,11 +23,9 @@ class _Group(click.Group):
     """Commands whose errors are one line on standard error and exit status 1, without traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        # Unfinished files are removed on SIGTERM. Only the main thread can receive signals.
-        with contextlib.suppress(ValueError):
-            signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         try:
-            return super().invoke(ctx)
+            with stopped_cleanly() as signals, shown(signals.stop_if_asked):
+                return super().invoke(ctx)
         except WarnerError as error:
             raise click.ClickException(str(error)) from None
         except MemoryError:

@@ -7,7 +7,6 @@ import os
 import shlex
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +14,9 @@ from pathlib import Path
 import click
 
 from warner import io as files
-from warner._core.atomic_files import write_whole
+from warner._core.atomic_files import temporary_file, write_whole
 from warner._core.errors import ArgumentError, MismatchError, message
+from warner._core.progress import steps
 from warner._core.text import file_name_key
 from warner.app.study import Study
 from warner.app.terminal import plural
@@ -103,7 +103,7 @@ def tallies_together(
         ArgumentError: a file twice, or two files with equal counts.
     """
     refuse_repeated(paths)
-    parts = {path: read(path) for path in paths}
+    parts = {path: read(path) for path in steps(paths, "reading files")}
     marked = _of_one_origin(parts, simulated)
     _refuse_equal(marked, equal)
     first, found = paths[0], marked[paths[0]]
@@ -224,7 +224,7 @@ def add_tallies(
     """
     parts = _of_one_origin(parts, allow_simulated)
     total: dict[str, Tally] = {}
-    for part in parts.values():
+    for part in steps(parts.values(), "adding tallies"):
         if total and part.keys() != total.keys():
             raise MismatchError(
                 message(
@@ -342,7 +342,7 @@ def as_file(path: str) -> Iterator[str]:
     if path != "-":
         yield path
         return
-    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
-        file.flush()
-        yield file.name
+    with temporary_file(suffix=".csv") as copy:
+        with open(copy, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield copy

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +9,12 @@ import click
 
 from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError, message
-from warner.app.terminal import console, plural, progress, table
+from warner._core.text import duration
+from warner.app.interruption import Interrupted
+from warner.app.terminal import console, plural, table
 
 if TYPE_CHECKING:
     from warner.experiments import Experiment, Outcome
-
-
-_INTERRUPTED = 130  # the usual exit status after Ctrl-C
 
 
 @click.command()
@@ -79,14 +76,14 @@ def reproduce(
     data = DataFolder.from_environment() if data_folder is None else DataFolder(data_folder)
     folder, outcomes = Path(output), []
     try:
-        with _steps() as step:
-            for outcome in run(chosen, folder, data, quick, processes, step):
-                files = write(outcome, folder, not no_pictures)
-                _show(outcome, files[0].parent)
-                outcomes.append(outcome)
+        for outcome in run(chosen, folder, data, quick, processes):
+            files = write(outcome, folder, not no_pictures)
+            _show(outcome, files[0].parent)
+            outcomes.append(outcome)
     except KeyboardInterrupt:
-        console(stderr=True).print(f"Stopped. The same command goes on with the work in {folder}.")
-        raise SystemExit(_INTERRUPTED) from None
+        raise Interrupted(
+            f"the finished work in {folder} stands, and the same command goes on with it"
+        ) from None
     for paper in dict.fromkeys(outcome.experiment.paper for outcome in outcomes):
         results = [o for o in outcomes if o.experiment.paper == paper]
         # A page is of all experiments of a paper, so that a later run of one leaves it whole.
@@ -111,8 +108,6 @@ def _list(chosen: list[Experiment]) -> None:
 
 def _show(outcome: Outcome, place: Path) -> None:
     """Print the verdicts of one experiment."""
-    from warner.experiments.pages import duration
-
     screen = console()
     made = ", made data" if outcome.made else ""
     screen.print(
@@ -125,22 +120,3 @@ def _show(outcome: Outcome, place: Path) -> None:
         else:
             word = "holds" if verdict.holds else "does not hold"
             screen.print(f"  {word}: {claim.text} ({verdict.figure})")
-
-
-@contextlib.contextmanager
-def _steps() -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar that starts anew with each experiment."""
-    with contextlib.ExitStack() as stack:
-        current = [""]
-        update: list[Callable[[int, int | None], None]] = []
-
-        def step(name: str, done: int, total: int) -> None:
-            if name != current[0]:
-                stack.close()
-                current[0] = name
-                update[:] = [stack.enter_context(progress(name))]
-            update[0](done, total)
-            if done == total:
-                stack.close()
-
-        yield step

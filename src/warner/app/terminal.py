@@ -1,10 +1,8 @@
-"""What a terminal shows: tables of results, a progress bar, counts in words."""
+"""What a terminal shows: tables of results, counts in words."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from threading import Timer
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -88,35 +86,6 @@ def console(**options: Any) -> Console:
     if not screen.is_terminal:
         screen.width = 260
     return screen
-
-
-@contextlib.contextmanager
-def progress(task_name: str) -> Iterator[Callable[[int, int | None], None]]:
-    """A progress bar on standard error, only on a terminal and only after a second."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    screen = console(stderr=True)
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.completed:,}"),
-        TimeElapsedColumn(),
-    )
-    bar = Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
-    task = bar.add_task(visible(task_name), total=None)
-    timer = Timer(1.0, bar.start)
-    timer.daemon = True
-    timer.start()
-
-    def step(done: int, total: int | None) -> None:
-        bar.update(task, completed=done, total=total)
-
-    try:
-        yield step
-    finally:
-        timer.cancel()
-        timer.join()
-        bar.stop()
 
 
 def table(columns: Mapping[str, Side], rows: list[list[str]]) -> Table:

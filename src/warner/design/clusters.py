@@ -10,6 +10,7 @@ import numpy as np
 
 from warner._core.checks import integer, real, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.progress import steps
 from warner.channels import summed
 from warner.domains import Product
 from warner.estimators.likelihood_data import LikelihoodData
@@ -110,7 +111,8 @@ def grouped(
     if not 0 <= real("threshold", threshold) <= 1:
         raise ArgumentError(message("threshold", "must lie in [0, 1]", show(threshold)))
     integer("largest", largest, 1)
-    pairs = [(dependence(i, j), i, j) for i in range(len(names)) for j in range(i)]
+    places = [(i, j) for i in range(len(names)) for j in range(i)]
+    pairs = [(dependence(i, j), i, j) for i, j in steps(places, "comparing pairs of attributes")]
     group = list(range(len(names)))
     for strength, i, j in sorted(pairs, key=lambda pair: (-pair[0], pair[1:])):
         merged = [k for k in range(len(names)) if group[k] in (group[i], group[j])]

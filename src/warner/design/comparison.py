@@ -15,6 +15,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     message,
 )
+from warner._core.progress import steps
 from warner.design.losses import LOSSES
 from warner.design.ranked_results import Ranking, to_nine_digits
 from warner.estimators import Estimator, Inversion, MaximumLikelihood
@@ -204,20 +205,18 @@ def compare(
     measured.require(loss, data.domain)
     rng = np.random.default_rng(0) if rng is None else rng
     truths = _truths(data, runs, rng)
-    simulated = {name: _simulated(data, each, rng) for name, each in truths.items()}
+    every = np.concatenate(list(truths.values()))
+    simulated = list(zip(every, _simulated(data, every, rng), strict=True))
+    ends = np.cumsum([len(each) for each in truths.values()])[:-1]
     errors: dict[Estimator, list[np.ndarray]] = {}
     left_out = {}
-    for method in dict.fromkeys(methods):
+    for method in steps(dict.fromkeys(methods), "comparing methods"):
         try:
-            errors[method] = [
-                np.array(
-                    [
-                        measured.error(truth, method.fit(each), data.domain)
-                        for truth, each in zip(truths[name], simulated[name], strict=True)
-                    ]
-                )
-                for name in truths
+            losses = [
+                measured.error(truth, method.fit(each), data.domain)
+                for truth, each in steps(simulated, "estimating")
             ]
+            errors[method] = np.split(np.array(losses), ends)
         except (ArgumentError, ArgumentTypeError, IdentifiabilityError) as problem:
             left_out[repr(method)] = str(problem)
     if not errors:

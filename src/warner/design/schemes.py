@@ -33,6 +33,7 @@ from warner._core.errors import (
     BudgetError,
     message,
 )
+from warner._core.progress import steps
 from warner.channels import Channel, KroneckerChannel, lifted, summed
 from warner.design.clusters import clusters_of
 from warner.design.ranked_results import Ranking, to_nine_digits
@@ -178,7 +179,7 @@ def compare_schemes(
     question = _Question(domain, epsilon, n, shares, loss, runs)
     results: list[RankedScheme] = []
     left_out: dict[str, str] = {}
-    for scheme in _schemes(domain, shares, groups):
+    for scheme in steps(list(_schemes(domain, shares, groups)), "trying schemes"):
         if scheme.name == "RR-Clusters" and len(scheme.groups) == len(domain.shape):
             left_out[scheme.name] = "every group is one attribute, which is RR-Independent"
             continue
@@ -238,7 +239,8 @@ def _tried(
         [lifted(summed(theta, shape, group), shape, group) for group in scheme.groups], axis=0
     )
     for method in scheme.methods:
-        errors = np.array([loss(method.fit(data).shares, truth) for data in simulated])
+        tried = steps(simulated, "estimating")
+        errors = np.array([loss(method.fit(data).shares, truth) for data in tried])
         is_product = isinstance(method, Independent)
         expected = None
         if question.loss == "l2" and method == Inversion():

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from warner._core.progress import stage
 from warner.estimators.fit import Status
 
 State = TypeVar("State")
@@ -35,6 +36,9 @@ def iterate(
 ) -> Run[State]:
     """Apply ``step`` until ``stop`` gives a reason, no step is possible, or ``most`` are done.
 
+    The steps are a stage of :func:`warner.progress`. Most methods stop long before ``most`` steps,
+    so the stage has no total.
+
     Args:
         start: the first state.
         step: takes a state and returns the next one, or None if no step is possible.
@@ -50,13 +54,15 @@ def iterate(
     (0.25, 2, 'CONVERGED')
     """
     state, steps = start, 0
-    while True:
-        if observe is not None:
-            observe(state)
-        reason = stop(state, steps)
-        if reason is not None:
-            return Run(state, steps, reason)
-        following = step(state) if steps < most else None
-        if following is None:
-            return Run(state, steps, Status.STEP_LIMIT)
-        state, steps = following, steps + 1
+    with stage("iterations") as tell:
+        while True:
+            if observe is not None:
+                observe(state)
+            reason = stop(state, steps)
+            if reason is not None:
+                return Run(state, steps, reason)
+            following = step(state) if steps < most else None
+            if following is None:
+                return Run(state, steps, Status.STEP_LIMIT)
+            state, steps = following, steps + 1
+            tell(steps)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from warner._core.atomic_files import write_whole
 from warner._core.errors import MissingExtraError
+from warner._core.text import duration
 from warner.experiments.experiment import Picture
 from warner.experiments.pictures import draw
 from warner.experiments.registry import PAPERS
@@ -92,20 +93,6 @@ def paragraph(outcome: Outcome, pictures: Sequence[str], prefix: str = "") -> st
         lines += [f"**Same or not.** {experiment.conclusion}", ""]
     lines += [f"![{experiment.title}]({prefix}{name})\n" for name in pictures]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def duration(seconds: float) -> str:
-    """A time in words.
-
-    Args:
-        seconds: the time in seconds.
-
-    >>> duration(0.34), duration(12.0), duration(185.0)
-    ('0.3 s', '12 s', '3.1 min')
-    """
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.1f} min"
 
 
 def page(paper: str, outcomes: Sequence[Outcome], folder: Path) -> str:

@@ -15,13 +15,16 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from warner._core.atomic_files import write_whole
 from warner._core.canonical_json import canonical
+from warner._core.progress import steps
 from warner.experiments.data_sets import DataFolder
 from warner.experiments.experiment import Claim, Experiment, Verdict
 from warner.experiments.measure import Cell
@@ -111,12 +114,17 @@ def _run(
     kept = _Kept(folder, experiment, data, quick)
     missing = [task for task in tasks if _key(task) not in kept.work]
 
+    before = len(tasks) - len(missing)
+
     def report(done: int) -> None:
         if progress is not None:
-            progress(experiment.name, len(tasks) - len(missing) + done, len(tasks))
+            progress(experiment.name, before + done, len(tasks))
 
     report(0)
-    for done, (task, rows, seconds) in enumerate(workers.work(experiment, missing, data), 1):
+    about = f", {before:,} done before" if before else ""
+    finished = workers.work(experiment, missing, data)
+    found = steps(finished, experiment.name + about, len(missing))
+    for done, (task, rows, seconds) in enumerate(found, 1):
         kept.add(task, rows, seconds)
         report(done)
     work = [kept.work[_key(task)] for task in tasks]
@@ -172,14 +180,18 @@ class _Workers:
     def __init__(self, count: int) -> None:
         self._count = count
         self._pool: ProcessPoolExecutor | None = None
+        self._processes: set[Any] = set()
 
     def __enter__(self) -> _Workers:
         return self
 
     def __exit__(self, *problem: object) -> None:
         if self._pool is not None:
-            # After an interruption the pieces of work that have not begun are given up.
-            self._pool.shutdown(wait=problem[0] is None, cancel_futures=True)
+            if problem[0] is not None:
+                # Nobody waits for the pieces of work that were begun.
+                for process in self._processes:
+                    process.terminate()
+            self._pool.shutdown(cancel_futures=True)
 
     def work(
         self, experiment: Experiment, tasks: list[Task], data: DataFolder
@@ -204,15 +216,17 @@ class _Workers:
             # process reads these settings when it starts.
             settings = {name: os.environ.get(name) for name in _ONE_THREAD}
             os.environ.update(_ONE_THREAD)
+            others = set(multiprocessing.active_children())
             try:
-                self._pool = ProcessPoolExecutor(
-                    self._count,
-                    mp_context=multiprocessing.get_context("spawn"),
-                    # Ctrl-C ends the workers too. This process alone says so.
-                    initializer=signal.signal,
-                    initargs=(signal.SIGINT, signal.SIG_DFL),
-                )
-                for future in [self._pool.submit(os.getpid) for _ in range(self._count)]:
+                with _deferred_interrupts():
+                    self._pool = ProcessPoolExecutor(
+                        self._count,
+                        mp_context=multiprocessing.get_context("spawn"),
+                        initializer=_end_on_interrupt,
+                    )
+                    ready = [self._pool.submit(os.getpid) for _ in range(self._count)]
+                    self._processes = set(multiprocessing.active_children()) - others
+                for future in ready:
                     future.result()
             finally:
                 for name, value in settings.items():
@@ -221,6 +235,29 @@ class _Workers:
                     else:
                         os.environ[name] = value
         return self._pool
+
+
+@contextmanager
+def _deferred_interrupts() -> Iterator[None]:
+    """Hold Ctrl-C back in this thread, and in the processes that it starts until they allow it.
+
+    While Python starts in a new process, Ctrl-C would print an error report.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_on_interrupt() -> None:
+    """Let Ctrl-C end this process without a word. The process that started it says so."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 class _Kept:
@@ -251,9 +288,10 @@ class _Kept:
             for line in lines[1:-1]:
                 piece = json.loads(line)
                 self.work[piece["key"]] = (_with_numbers(piece["rows"]), piece["seconds"])
-            self._path.write_text("\n".join([*lines[:-1], ""]))
+            if lines[-1]:
+                write_whole(self._path, "\n".join([*lines[:-1], ""]).encode())
         else:
-            self._path.write_text(header + "\n")
+            write_whole(self._path, f"{header}\n".encode())
 
     def add(self, task: Task, rows: list[Row], seconds: float) -> None:
         """Keep a finished piece of work."""

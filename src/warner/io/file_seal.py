@@ -8,7 +8,10 @@ from __future__ import annotations
 import hashlib
 import mmap
 
+from warner._core.progress import steps
+
 _MARK, UNSEALED = b'"sha256":"', "0" * 64
+_PIECE = 2**24  # bytes
 
 
 def seal(path: str) -> None:
@@ -36,9 +39,13 @@ def digest_of(path: str) -> tuple[str, int]:
         place = data.rfind(_MARK) + len(_MARK)
         if place < len(_MARK):
             return "", 0
-        view = memoryview(data)
-        digest = hashlib.sha256(view[:place])
-        digest.update(UNSEALED.encode())
-        digest.update(view[place + len(UNSEALED) :])
-        view.release()
+        digest = hashlib.sha256()
+        last = place + len(UNSEALED)
+        # In pieces, between which Ctrl-C is heard.
+        starts = range(0, len(data), _PIECE)
+        for start in steps(starts, "computing the digest"):
+            stop = start + _PIECE
+            digest.update(data[start : min(stop, place)] if start < place else b"")
+            digest.update(UNSEALED.encode() if start <= place < stop else b"")
+            digest.update(data[max(start, last) : stop])
         return digest.hexdigest(), place

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
 
 from warner._core.errors import ArgumentError, FileError, ReportError, message
+from warner._core.progress import stage
 from warner.domains import Product
 from warner.io.file_columns import file_columns, from_file
 from warner.io.report_file import ReportFile, open_reports
@@ -38,7 +40,8 @@ def tally_file(
     Args:
         path: a file that ``warner randomize``, ReportWriter, write_reports or Reports.save wrote;
             or the result of open_reports.
-        progress: called with (done, total) while the file is counted.
+        progress: called with (done, total) while the file is counted. :func:`warner.progress` hears
+            of it too.
         ways: the number of attributes of each marginal table, or None. None counts every attribute
             of the file by itself. A number needs a file of PerAttribute's reports, or a file of
             several attributes in which a row holds the reports of one person.
@@ -97,17 +100,29 @@ def _require_affordable(file: ReportFile) -> None:
         raise FileError(message(file.path, rule, None, remedy))
 
 
+@contextmanager
+def _counting(total: int, progress: Progress | None) -> Iterator[Callable[[int], None]]:
+    """The stage of the counts of a file, of which a function can be told as well."""
+    with stage("counting", total) as tell:
+
+        def told(done: int) -> None:
+            tell(done)
+            if progress is not None:
+                progress(done, total)
+
+        yield told
+
+
 class _WithProgress:
     """Grouped columns that report progress; see GroupedColumns."""
 
-    def __init__(self, source: GroupedColumns, steps: int, progress: Progress | None) -> None:
-        self._source, self._steps, self._progress, self._done = source, steps, progress, 0
+    def __init__(self, source: GroupedColumns, told: Callable[[int], None]) -> None:
+        self._source, self._told, self._done = source, told, 0
 
     def counts(self, columns: Mapping[str, int]) -> np.ndarray:
         table = self._source.counts(columns)
         self._done += 1
-        if self._progress is not None:
-            self._progress(self._done, self._steps)
+        self._told(self._done)
         return table
 
     def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
@@ -118,8 +133,8 @@ def _tally_grouped(file: ReportFile, progress: Progress | None) -> dict[str, Tal
     """Tallies of the attributes of a file, by GROUP BY."""
     tallies = {}
     steps = sum(mechanism.schema.group_bys for mechanism in file.mechanisms.values())
-    with file.format.grouped(file.path) as columns:
-        source = _WithProgress(columns, steps, progress)
+    with file.format.grouped(file.path) as columns, _counting(steps, progress) as told:
+        source = _WithProgress(columns, told)
         for attribute, mechanism in file.mechanisms.items():
             names = list(file_columns(attribute, mechanism.schema))
             try:
@@ -159,21 +174,21 @@ def _tally_batches(
 ) -> dict[str, Tally]:
     """Tallies in one pass, a batch at a time, each batch checked as reports in memory are."""
     total: dict[str, Tally] = {}
-    for batch in file.batches():
-        for name, (mechanism, convert) in wanted.items():
-            columns = convert(batch)
-            try:
-                mechanism.schema.check(columns)
-            except ReportError as error:
-                raise ReportError(f"{file.path}: {error}") from None
-            tally = (
-                Tally(mechanism.header, *mechanism.schema.count_distinct(columns))
-                if keep_reports and mechanism.schema.can_keep_reports
-                else mechanism.tally_columns(columns, ways=ways)
-            )
-            total[name] = total[name] + tally if name in total else tally
-        if progress is not None:
-            progress(next(iter(total.values())).n, file.n)
+    with _counting(file.n, progress) as told:
+        for batch in file.batches():
+            for name, (mechanism, convert) in wanted.items():
+                columns = convert(batch)
+                try:
+                    mechanism.schema.check(columns)
+                except ReportError as error:
+                    raise ReportError(f"{file.path}: {error}") from None
+                tally = (
+                    Tally(mechanism.header, *mechanism.schema.count_distinct(columns))
+                    if keep_reports and mechanism.schema.can_keep_reports
+                    else mechanism.tally_columns(columns, ways=ways)
+                )
+                total[name] = total[name] + tally if name in total else tally
+            told(next(iter(total.values())).n)
     if not total or any(tally.n != file.n for tally in total.values()):
         raise file.wrong_number()
     return {name: tally.marked(file.simulation) for name, tally in total.items()}

@@ -78,13 +78,30 @@ def _connection() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(":memory:")
 
 
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Raise KeyboardInterrupt where Ctrl-C stops a query; DuckDB raises errors of its own."""
+    import duckdb
+
+    try:
+        yield
+        return
+    except duckdb.InterruptException:
+        pass
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":
+            raise
+    raise KeyboardInterrupt
+
+
 def _query(path: str, sql: str) -> list[Any]:
     """All rows of a query of a Parquet file."""
     import duckdb
 
     with _connection() as database:
         try:
-            return database.execute(sql).fetchall()
+            with _interruptible():
+                return database.execute(sql).fetchall()
         except duckdb.Error:
             pass
     rule = "is not readable as Parquet, or is truncated"
@@ -120,7 +137,8 @@ class _GroupedParquet:
         import duckdb
 
         try:
-            return self._database.execute(sql)
+            with _interruptible():
+                return self._database.execute(sql)
         except duckdb.Error:
             pass
         rule = "has rows that cannot be read as reports"
@@ -129,7 +147,9 @@ class _GroupedParquet:
     def counts(self, columns: Mapping[str, int]) -> np.ndarray:
         names = ", ".join(map(_column, columns))
         sql = f"SELECT {names}, count(*) AS seen FROM {_relation(self._path)} GROUP BY {names}"
-        groups = self._execute(sql).fetchnumpy()
+        found = self._execute(sql)
+        with _interruptible():
+            groups = found.fetchnumpy()
         seen = groups["seen"]
         for name, size in columns.items():
             values = groups[name]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -19,10 +18,11 @@ from typing import Self
 
 import numpy as np
 
-from warner._core.atomic_files import whole_file
+from warner._core.atomic_files import temporary_file, whole_file
 from warner._core.canonical_json import canonical
 from warner._core.checks import integer, legible, show
-from warner._core.errors import ArgumentError, EmptyError, MismatchError, message
+from warner._core.errors import ArgumentError, EmptyError, MismatchError, ReportError, message
+from warner._core.progress import stage
 from warner._core.sampling import Source
 from warner._core.shuffle import Pieces, Shuffle, rows_at_a_time
 from warner._core.text import FILE_NAME_RULE, can_name_a_file
@@ -63,6 +63,7 @@ class ReportWriter:
         ArgumentError: another suffix, names of attributes that make equal names of columns, or a
             group that no file can be named after.
 
+    >>> import tempfile
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -107,6 +108,7 @@ class ReportWriter:
         self._shuffle: Shuffle | None = None
         self._sink: ReportSink | None = None
         self._n = 0
+        self._is_partial = False  # whether a batch was taken in partly
 
     def __enter__(self) -> Self:
         self._temporary = self._target.__enter__()
@@ -123,7 +125,8 @@ class ReportWriter:
         Raises:
             MismatchError: other attributes, unequal numbers, reports of other mechanisms, or real
                 reports among simulated ones.
-            ReportError: reports that their mechanism cannot have sent.
+            ReportError: reports that their mechanism cannot have sent, or a batch before that was
+                taken in partly.
         """
         if (
             reports.keys() != self._mechanisms.keys()
@@ -139,8 +142,17 @@ class ReportWriter:
             ordered = {name: given.columns[name] for name in mechanism.schema.empty(0)}
             parts.append(Reports(given.header, ordered).record_array())
         rows = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        self._require_whole()
+        self._is_partial = True
         self._n += len(rows)
         (self._pieces if self._shuffle is None else self._shuffle).add(rows)
+        self._is_partial = False
+
+    def _require_whole(self) -> None:
+        """Refuse to go on after a batch that Ctrl-C or an error stopped halfway."""
+        if self._is_partial:
+            rule = "has taken in a part of a batch, and can write no file"
+            raise ReportError(message("writer", rule, None, "Write all reports with a new one"))
 
     def _mark(self, simulated: bool) -> None:
         """Note whether reports are simulated; refuse real ones among them in an unmarked file."""
@@ -182,9 +194,14 @@ class ReportWriter:
         """Write all that is held, and the end of the file."""
         if self._n == 0:
             raise EmptyError(message("reports", "must not be empty"))
+        self._require_whole()
         if self._shuffle is not None:
-            for rows in self._shuffle.shuffled():
-                self._pieces.add(rows)
+            done = 0
+            with stage("writing reports", self._n) as tell:
+                for rows in self._shuffle.shuffled():
+                    self._pieces.add(rows)
+                    done += len(rows)
+                    tell(done)
         self._pieces.flush()
         assert self._sink is not None
         sink, self._sink = self._sink, None
@@ -215,8 +232,7 @@ class ReportWriter:
 @contextmanager
 def _standard_output() -> Iterator[str]:
     """A temporary file that is copied to standard output when the block ends well."""
-    with tempfile.TemporaryDirectory(prefix="warner-") as folder:
-        path = str(Path(folder) / "reports.csv")
+    with temporary_file(suffix=".csv") as path:
         yield path
         with open(path, "rb") as file:
             shutil.copyfileobj(file, sys.stdout.buffer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -26,3 +27,11 @@ def test_a_missing_file_stops_a_run_before_its_first_experiment(tmp_path: Path) 
     with pytest.raises(FileError, match=r"adult\.csv\.gz: is missing"):
         next(results)
     assert not (tmp_path / "out").exists()
+
+
+def test_an_interruption_waits_for_no_work_that_was_begun() -> None:
+    """Rejects a program that ends only when its processes have done their work."""
+    with pytest.raises(KeyboardInterrupt), _Workers(1) as workers:
+        workers._started().submit(time.sleep, 3600)
+        raise KeyboardInterrupt
+    assert [process.is_alive() for process in workers._processes] == [False]

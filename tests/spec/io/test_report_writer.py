@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from tests.spec.io._people import COIN, LONG, ONE, STUDY, N, _sorted_people, run
 from warner import Study
 from warner._core import shuffle as _shuffle
 from warner._core.atomic_files import write_whole
+from warner._core.progress import Stage
 from warner._core.sampling import Source
 from warner._core.shuffle import Shuffle, rows_at_a_time
 from warner.io import (
@@ -93,24 +93,30 @@ def test_all_but_the_reports_is_the_same_whatever_the_answers(
                 assert self._file is not None
                 stored.append((len(rows), self._file.tell()))
 
-        def step(done: int, total: int | None, steps: list[Any] = steps) -> None:
-            sizes = [p.stat().st_size for p in here.iterdir() if p.name.startswith(".")]
-            steps.append((done, total, sizes))
+        class Watcher:
+            def __call__(self, stages: tuple[Stage, ...], steps: list[Any] = steps) -> None:
+                for stage in stages:
+                    # Later the temporary file grows by reports, whose texts have lengths.
+                    is_early = stage.name == "randomising"
+                    hidden = [p for p in here.iterdir() if is_early and p.name.startswith(".")]
+                    sizes = [p.stat().st_size for p in hidden]
+                    steps.append((stage.name, stage.done, sizes))
+
+            def close(self) -> None:
+                pass
 
         monkeypatch.setattr(report_writer, "Shuffle", Watched)
-        monkeypatch.setattr(
-            "warner.app.commands.collecting.progress",
-            lambda _, step=step: contextlib.nullcontext(step),
-        )
+        monkeypatch.setattr("warner.app.progress_bar.Lines", Watcher)
         said = run("randomize", "study.toml", raw, "-o", f"r.{suffix}", *order)
         if order and suffix == "csv":
             # The text of a row group of reports has a length of its own.
-            steps = [(done, total, len(sizes)) for done, total, sizes in steps]
+            steps = [(name, done, len(sizes)) for name, done, sizes in steps]
         elif order:
-            steps = [(done, total, [size > 4 for size in sizes]) for done, total, sizes in steps]
+            steps = [(name, done, [size > 4 for size in sizes]) for name, done, sizes in steps]
         seen.append((besides_reports(f"r.{suffix}"), steps, stored, said.output))
     assert all(data == seen[0] for data in seen)
-    assert [done for done, _, _ in seen[0][1]] == [1000, 2000, 3000, 4000, 5000]
+    randomised = [done for name, done, _ in seen[0][1] if name == "randomising"]
+    assert randomised == [0, 1000, 2000, 3000, 4000, 5000]
     if suffix == "parquet":
         assert seen[0][0][3] == [700] * 7 + [100]
     if not order:
@@ -240,3 +246,26 @@ def test_content_reaches_the_disk_before_the_name_does(
     write_whole("x", b"content")
     write_reports(COIN.randomize([0, 1]), "r.parquet")
     assert done == ["file", "rename", "folder"] * 2
+
+
+def test_a_writer_that_took_in_a_part_of_a_batch_writes_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that catches Ctrl-C and goes on loses no report silently."""
+
+    def stop(self: Shuffle, rows: np.ndarray) -> None:
+        raise KeyboardInterrupt
+
+    reports = {"coin": COIN.randomize([0, 1] * 5)}
+    path = tmp_path / "r.csv"
+    with (
+        pytest.raises(warner.errors.ReportError, match="has taken in a part of a batch"),
+        ReportWriter(str(path), {"coin": COIN}) as writer,
+    ):
+        writer.write(reports)
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(Shuffle, "add", stop)
+            writer.write(reports)
+        with pytest.raises(warner.errors.ReportError):
+            writer.write(reports)
+    assert list(tmp_path.iterdir()) == []

@@ -10,6 +10,7 @@ import click
 
 from warner import io as files
 from warner._core.errors import ArgumentError, message
+from warner._core.progress import stage, steps
 from warner._core.sampling import Source
 from warner.app.command_files import (
     add_tallies,
@@ -30,7 +31,7 @@ from warner.app.commands.options import (
     tally_output,
 )
 from warner.app.study import Study
-from warner.app.terminal import plural, progress
+from warner.app.terminal import plural
 from warner.reports.tally import Tally
 
 
@@ -118,7 +119,7 @@ def randomize(
         for name, own in studies.items()
     }
     done: dict[str | None, int] = {}
-    with contextlib.ExitStack() as opened, progress("randomising") as step:
+    with contextlib.ExitStack() as opened, stage("randomising") as tell:
         for batches in _batches(plan, studies, values, bare):
             for name, batch in batches.items():
                 # Nothing is written for a group of which there is nobody.
@@ -126,7 +127,7 @@ def randomize(
                     opened.enter_context(writers[name])
                 writers[name].write(studies[name].randomize_encoded(batch, source))
                 done[name] = done.get(name, 0) + len(next(iter(batch.values())))
-            step(sum(done.values()), None)
+            tell(sum(done.values()))
     for name, own in studies.items():
         if name not in done:
             click.echo(f"{name}: 0 people, so {paths[name]} was not written", err=True)
@@ -246,8 +247,8 @@ def tally(
     plan = None if study is None else Study.load(study)
     parts: dict[str | None, dict[str, dict[str, Tally]]] = {}
     seals = set()
-    for path in reports:
-        with as_file(path) as file, progress(f"counting {path}") as step:
+    for path in steps(reports, "counting files"):
+        with as_file(path) as file:
             opened = files.open_reports(file)
             if plan is not None:
                 opened = require_study(opened, plan, ways is not None)
@@ -262,7 +263,7 @@ def tally(
             seals.add(opened.end["sha256"])
             if opened.simulation:
                 warn_of_simulation(path)
-            counted = files.tally_file(opened, step, ways, keep_reports)
+            counted = files.tally_file(opened, None, ways, keep_reports)
             parts.setdefault(opened.group, {})[path] = counted
     paths = paths_of_groups(output, parts)
     if len(parts) > 1 and output == "-":
@@ -306,6 +307,6 @@ def merge(
     """
     refuse_overwriting(output, *tallies)
     refuse_repeated(tallies)
-    parts = {path: read_tallies(path) for path in tallies}
+    parts = {path: read_tallies(path) for path in steps(tallies, "reading tallies")}
     total = add_tallies(parts, allow_equal, allow_simulated)
     write_tallies(per_person(total, reports_per_person), output)

@@ -7,10 +7,11 @@ from dataclasses import replace
 import click
 
 from warner._core.errors import ArgumentError, message
+from warner._core.progress import steps
 from warner.app.command_files import grouped_mechanisms, mechanisms_of, read_tallies
 from warner.app.commands.options import as_json as to_json
 from warner.app.study import Study
-from warner.app.terminal import WEIGHT, progress, show_audits, show_plan
+from warner.app.terminal import WEIGHT, show_audits, show_plan
 from warner.design.audits import audit as audit_mechanism
 from warner.design.clusters import clusters as find_clusters
 from warner.design.planning import MOST_SIMULATED, Plan, can_simulate
@@ -59,11 +60,9 @@ def plan(
     """
     chosen = grouped_mechanisms(Study.load(study))
     plans = {}
-    with progress("planning") as step:
-        for done, (attribute, mechanism) in enumerate(chosen.items()):
-            step(done, len(chosen))
-            if (found := _planned(attribute, mechanism, people, error, loss, runs)) is not None:
-                plans[attribute] = found
+    for attribute, mechanism in steps(chosen.items(), "planning"):
+        if (found := _planned(attribute, mechanism, people, error, loss, runs)) is not None:
+            plans[attribute] = found
     if as_json:
         click.echo(to_json({name: result.to_json() for name, result in plans.items()}))
         return
@@ -126,7 +125,10 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
     are simulated with a seed.
     """
     mechanisms, simulated, most = mechanisms_of(file)
-    results = {attribute: audit_mechanism(m, samples) for attribute, m in mechanisms.items()}
+    results = {
+        attribute: audit_mechanism(m, samples)
+        for attribute, m in steps(mechanisms.items(), "auditing")
+    }
     if simulated:
         reason = "the reports are simulated, and the seed undoes the randomisation"
         results = {

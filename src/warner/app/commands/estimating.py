@@ -9,6 +9,7 @@ from dataclasses import replace
 import click
 
 from warner._core.errors import ArgumentError, MethodWarning, message
+from warner._core.progress import steps
 from warner.app.background_files import backgrounds
 from warner.app.command_files import (
     one_or_all,
@@ -141,7 +142,7 @@ def estimate(
     found = tallies_together(paths, read_or_count_tallies, allow_equal, allow_simulated)
     estimates = [
         result
-        for name, part, names in _asked(found, only, joint)
+        for name, part, names in steps(list(_asked(found, only, joint)), "estimating")
         for result in _estimates(name, part, chosen, names, only)
     ]
     if any(part.simulated for parts in found.values() for part in parts):
@@ -310,7 +311,7 @@ def compare(
         name: compare_methods(
             one_or_all(parts), _methods(method_names, parts[0], loss), loss, runs, attributes=names
         )
-        for name, parts, names in _asked(found, only, joint)
+        for name, parts, names in steps(list(_asked(found, only, joint)), "comparing")
     }
     if plot_path is not None:
         save(ranking(rankings), plot_path)

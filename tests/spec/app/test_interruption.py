@@ -1,0 +1,185 @@
+"""Ctrl-C in a command: one line, exit status 130, whole files, and no temporary files."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.spec.app._command import run
+from warner._core.progress import Stage
+from warner.app.cli import main
+
+# The program stops before the last bytes of the file, until a signal comes.
+_HOLD = """
+import time
+from pathlib import Path
+from warner.io import report_writer
+def hold(path):
+    Path("held").touch()
+    time.sleep(3600)
+report_writer.seal = hold
+"""
+_MAIN = "from warner.app.cli import main; main()"
+
+
+@pytest.fixture
+def usual_ctrl_c() -> Iterator[None]:
+    """Python's handler of Ctrl-C, which processes of a test run can lack."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
+
+
+def pressed(
+    monkeypatch: pytest.MonkeyPatch, when: tuple[str, int], *args: str, number: int = signal.SIGINT
+) -> Result:
+    """A command whose process gets a real signal when a stage has so many steps."""
+
+    class Press:
+        def __call__(self, stages: tuple[Stage, ...]) -> None:
+            if stages and (stages[-1].name, stages[-1].done) == when:
+                os.kill(os.getpid(), number)
+
+        def close(self) -> None:
+            pass
+
+    with monkeypatch.context() as patched:
+        patched.setattr("warner.app.progress_bar.Lines", Press)
+        return CliRunner().invoke(main, list(args))
+
+
+@pytest.mark.parametrize(
+    ("when", "args"),
+    [
+        (("randomising", 3000), ("randomize", "study.toml", "answers.csv", "-o", "new.parquet")),
+        (("randomising", 3000), ("randomize", "study.toml", "answers.csv", "-o", "old.csv")),
+        (("randomising", 3000), ("randomize", "study.toml", "answers.csv")),
+        (("computing the digest", 0), ("randomize", "study.toml", "answers.csv", "-o", "new.csv")),
+        (("computing the digest", 0), ("tally", "r.csv", "-o", "new.json")),
+        (("counting", 3000), ("tally", "r.csv", "-o", "new.json")),
+        (("counting", 1), ("tally", "r.parquet", "-o", "new.json")),
+        (("counting", 3000), ("tally", "r.csv", "--ways", "2", "-o", "new.json")),
+        (("adding tallies", 1), ("merge", "t.json", "t2.json", "-o", "new.json")),
+        (("estimating", 1), ("estimate", "t.json", "--json", "new.json")),
+        (("iterations", 1), ("estimate", "t.json", "-m", "em:9", "--json", "new.json")),
+        (("comparing methods", 1), ("compare", "t.json", "--runs", "2")),
+        (("comparing mechanisms", 2), ("plan", "study.toml", "--loss", "l2", "--error", "0.1")),
+        (("auditing", 1), ("audit", "study.toml")),
+    ],
+)
+def test_ctrl_c_leaves_what_was_there(
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    usual_ctrl_c: None,
+    when: tuple[str, int],
+    args: tuple[str, ...],
+) -> None:
+    temporary = here / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    for name in ("r.csv", "r.parquet", "r2.csv"):
+        run("randomize", "study.toml", "answers.csv", "-o", name)
+    run("tally", "r.csv", "-o", "t.json")
+    run("tally", "r2.csv", "-o", "t2.json")
+    Path("old.csv").write_text("old")
+    files = {path: path.read_bytes() for path in here.iterdir() if path.is_file()}
+    done = pressed(monkeypatch, when, *args)
+    assert done.exit_code == 130, done.output + str(done.exception)
+    begun = (
+        when[0] in ("randomising", "computing the digest") and "-o" in args and "tally" not in args
+    )
+    what = f"{args[-1]} was not written" if begun else "no file was written"
+    assert (done.stdout, done.stderr) == ("", f"Interrupted: {what}.\n")
+    assert {path: path.read_bytes() for path in here.iterdir() if path.is_file()} == files
+    assert list(temporary.iterdir()) == []
+
+
+def test_sigterm_ends_a_command_too(
+    here: Path, monkeypatch: pytest.MonkeyPatch, usual_ctrl_c: None
+) -> None:
+    args = ("randomize", "study.toml", "answers.csv", "-o", "new.parquet")
+    before = set(here.iterdir())
+    done = pressed(monkeypatch, ("randomising", 3000), *args, number=signal.SIGTERM)
+    assert (done.exit_code, done.output) == (143, "") and set(here.iterdir()) == before
+
+
+def test_a_swallowed_ctrl_c_is_raised_at_the_next_step(
+    here: Path, monkeypatch: pytest.MonkeyPatch, usual_ctrl_c: None
+) -> None:
+    """Compiled code of another package can clear the exception, as imports in it do."""
+
+    class Swallow:
+        def __call__(self, stages: tuple[Stage, ...]) -> None:
+            if stages and stages[-1].name == "randomising":
+                try:
+                    os.kill(os.getpid(), signal.SIGINT)
+                except KeyboardInterrupt:
+                    pass
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr("warner.app.progress_bar.Lines", Swallow)
+    done = CliRunner().invoke(main, ["randomize", "study.toml", "answers.csv", "-o", "new.csv"])
+    assert (done.exit_code, done.stderr) == (130, "Interrupted: new.csv was not written.\n")
+
+
+def started(code: str, *args: str, **options: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *args],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Ignored signals stay ignored in new processes, and test runs can be in the background.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        **options,  # type: ignore[call-overload]
+    )
+
+
+def wait_for(state: Callable[[], object], process: subprocess.Popen[str]) -> None:
+    """Wait until a state is reached, however long the machine takes."""
+    end = time.monotonic() + 60
+    while not state():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_a_process_that_is_writing_reports(here: Path) -> None:
+    before = set(here.iterdir())
+    process = started(_HOLD + _MAIN, "randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    wait_for(Path("held").exists, process)
+    assert len(list(here.glob(".warner-*"))) == 1
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    assert process.communicate() == ("", "Interrupted: r.csv was not written.\n")
+    assert set(here.iterdir()) == before | {here / "held"}
+
+
+def test_a_process_that_has_written_one_of_its_two_files(here: Path) -> None:
+    """A real process that waits for the reader of a pipe, with one file whole."""
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    run("tally", "r.csv", "-o", "t.json")
+    os.mkfifo("pipe.csv")
+    before = set(here.iterdir())
+    args = ("estimate", "t.json", "-m", "inversion", "--json", "a.json", "--csv", "pipe.csv")
+    process = started(_MAIN, *args)
+    wait_for(Path("a.json").exists, process)
+    process.send_signal(signal.SIGINT)
+    assert process.wait() == 130
+    said = process.communicate()[1]
+    assert said in (
+        "Interrupted: a.json was written, and pipe.csv was not.\n",
+        # Before the second file is begun.
+        "Interrupted: a.json was written, and nothing else.\n",
+    )
+    assert set(here.iterdir()) == before | {here / "a.json"}

@@ -1,0 +1,100 @@
+"""What a command says about long work: nothing of short work, and nothing on standard output."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tests.spec.app._command import run
+from warner._core.progress import Stage, progress, stage, steps
+from warner.app.progress_bar import Bars, Lines
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_work_whose_size_says_that_it_is_long_is_announced_before_it_starts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with progress(Lines(Clock())):
+        with stage("counting supports", 100, 9.0):
+            pass
+        with stage("counting supports", 100, 330.0) as tell:
+            assert capsys.readouterr() == (
+                "",
+                "counting supports, 100 steps: about 5.5 min, estimated from the size.\n",
+            )
+            tell(1)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_work_whose_first_steps_say_that_it_is_long_is_announced_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    clock = Clock()
+    with progress(Lines(clock)):
+        for done in steps(range(20), "bootstrap"):
+            for _ in steps(range(4), "inside"):
+                clock.now += 0.5
+            # The first step prepares, and says nothing yet.
+            err = capsys.readouterr().err
+            assert (err == "") is (done != 2), done
+            if done == 2:
+                assert err == "bootstrap: 2 of 20. The rest takes about 36 s.\n"
+
+
+def test_short_work_and_work_that_is_nearly_done_are_not_announced(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    clock = Clock()
+    with progress(Lines(clock)):
+        for _ in steps(range(5), "short"):
+            clock.now += 2.0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_work_of_unknown_length_says_how_far_it_is_and_then_each_minute(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    clock = Clock()
+    with progress(Lines(clock)), stage("iterations") as tell:
+        for done in range(1, 15):
+            clock.now += 10.0
+            tell(done)
+    assert capsys.readouterr().err == (
+        "iterations: 1, after 10 s.\niterations: 7, after 70 s.\niterations: 13, after 2.2 min.\n"
+    )
+
+
+def test_bars_show_what_is_inside_what(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    bars = Bars(clock)
+    bars((Stage("planning", 0, 2),))
+    clock.now = 8.0
+    bars((Stage("planning", 1, 2), Stage("\x1b[2J[red]iterations", 1234)))
+    with Console(width=100, record=True) as screen:
+        screen.print(bars._drawn())
+    bars(())
+    first, second = screen.export_text().splitlines()
+    assert first.startswith("planning") and first.rstrip().endswith(
+        "1 of 2 8.0 s, about 8.0 s left"
+    )
+    assert second.startswith("  \\x1b[2J[red]iterations") and second.rstrip().endswith(" 1,234")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_pipe_gets_the_result_and_nothing_else(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv", "--seed", "1")
+    run("tally", "r.csv", "-o", "t.json")
+    done = run("estimate", "t.json", "-m", "em:50", "--json", "-")
+    assert len(json.loads(done.stdout)) == 2
+    assert done.stderr == "t.json: these are reports of a simulation, made with a seed\n"
