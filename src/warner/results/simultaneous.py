@@ -78,8 +78,8 @@ def _largest(noise: ShareNoise, shares: np.ndarray, errors: np.ndarray, z: float
     for row, error in enumerate(errors):
         at = np.clip(project(shares + error), least, 1 - least)
         deviation = np.sqrt(np.maximum(noise.at(at), 0.0) / n)
-        centre = np.clip(shares + error, 0.0, 1.0)
-        away = np.abs(centre - shares)
+        # Estimates above 1 are not moved here, else most tallies would have one largest error.
+        away = np.abs(np.maximum(shares + error, 0.0) - shares)
         out[row] = np.max(np.divide(away, deviation, out=np.zeros_like(away), where=deviation > 0))
     return out
 

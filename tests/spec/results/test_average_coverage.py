@@ -209,3 +209,17 @@ def test_levels_are_alpha_on_average_for_every_distribution() -> None:
                 assert levels(shares).max() <= 0.5
         even = _Levels(0.05, 0.05 / 2 * size, np.inf)(np.full(size, 1 / size))
         assert even == pytest.approx(np.full(size, 0.05))
+
+
+def test_bands_are_wide_where_noise_carries_estimates_beyond_one() -> None:
+    """Rejects errors that are measured from estimates cut at 1: then most tallies have the same
+    largest error, and bands around the estimates above 1 hold no small share.
+    """
+    mechanism, rng = (
+        RandomizedResponse(Categorical(list(range(200))), 0.5),
+        np.random.default_rng(0),
+    )
+    tally = mechanism.tally(mechanism.randomize(rng.integers(0, 200, 500), rng))
+    result = warner.estimate(tally)
+    assert result.data.channel.invert(result.data.weights).max() > 1
+    assert result.interval(kind="simultaneous")[:, 0].max() == 0
