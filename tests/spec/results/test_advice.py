@@ -61,7 +61,7 @@ def _takes_labels(name: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", filter(_takes_labels, MECHANISMS))
+@pytest.mark.parametrize("name", [name for name in MECHANISMS if _takes_labels(name)])
 def test_no_default_and_no_method_for_labels_is_advised_against(name: str) -> None:
     mechanism = MECHANISMS[name](LABELS, 1.0)
     with warnings.catch_warnings():
