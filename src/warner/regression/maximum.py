@@ -132,8 +132,8 @@ def maximize(pairs: Pairs) -> Maximum:
 
     The search starts at 0. The log-likelihood is not concave where reports are noisy. If some
     standard error is above 0.25, it is far from a parabola, and the search also starts at random
-    places, the same ones each time: 20, 6 where a step takes long, and none where it takes longer still.
-    The best end is taken.
+    places, the same ones each time. There are 20 of them, 6 where a step takes long, and none where
+    it takes longer still. The best end is taken.
 
     Args:
         pairs: the reports and covariates. The covariates should be orthogonal columns of length
