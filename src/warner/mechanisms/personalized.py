@@ -31,8 +31,8 @@ from warner.privacy.likelihood_ratios import (
     epsilon_of,
     worst_ratio,
 )
-from warner.reports.reports import Reports
 from warner.reports.grouped_tally import GroupedTally
+from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 
 _TABLE = 2**16  # values up to which a device looks answers up in a table

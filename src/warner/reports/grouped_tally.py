@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -216,6 +216,11 @@ class GroupedTally(Mapping[Key, Tally]):
     def names(self) -> tuple[str, ...]:
         """The names of the public columns, in the order of the keys."""
         return tuple(self._columns)
+
+    @property
+    def n_groups(self) -> int:
+        """The number of groups."""
+        return len(self)
 
     @property
     def columns(self) -> dict[str, Domain | None]:
@@ -551,3 +556,14 @@ def parse_any_tallies(text: bytes, name: str) -> dict[str, AnyTally]:
 def save_any_tallies(tallies: Mapping[str, AnyTally], path: str | os.PathLike[str]) -> None:
     """Write named tallies, with groups or without, to one JSON file, whole or not at all."""
     write_whole(path, dump_tallies(tallies).encode())
+
+
+def by_sort(tallies: Iterable[AnyTally]) -> tuple[list[Tally], list[GroupedTally]]:
+    """Tallies without groups, and tallies of groups."""
+    flat, grouped = [], []
+    for tally in tallies:
+        if isinstance(tally, GroupedTally):
+            grouped.append(tally)
+        else:
+            flat.append(tally)
+    return flat, grouped

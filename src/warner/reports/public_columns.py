@@ -174,26 +174,24 @@ def groups_of_codes(
         different, place = np.unique(place * len(own) + code, return_inverse=True)
         place = place.ravel()
         used = np.column_stack([used[different // len(own)], different % len(own)])
-    keys = [
-        tuple(own[i] for own, i in zip(labels, row, strict=True)) for row in used.tolist()
-    ]
+    keys = [tuple(own[i] for own, i in zip(labels, row, strict=True)) for row in used.tolist()]
     return Groups(dict(columns), keys, place)
 
 
 def _coded(where: str, domain: Domain | None, values: Any) -> tuple[list[Value], np.ndarray]:
     """The different values of a column in order, and the number of each person's value, (n,)."""
-    problem: ValuesError | None = None
     try:
-        if domain is None:
-            return _plain(values)
-        index = domain.encode(values)
+        return _plain(values) if domain is None else _declared(domain, values)
     except ValuesError as error:
         problem = error.moved(f"{where}, position", 0)
     except EmptyError:
         return [], np.zeros(0, dtype=np.int64)
-    if problem is not None:
-        raise problem
-    different, place = np.unique(index, return_inverse=True)
+    raise problem
+
+
+def _declared(domain: Domain, values: Any) -> tuple[list[Value], np.ndarray]:
+    """The same for a column with a domain."""
+    different, place = np.unique(domain.encode(values), return_inverse=True)
     return domain.decode(different), place.ravel()
 
 

@@ -30,6 +30,7 @@ from warner._core.errors import (
     message,
 )
 from warner._core.text import unreadable
+from warner.domains import Domain
 from warner.reports.counting import count_rows
 from warner.reports.tally_kinds import TallyKind, tally_kind
 
@@ -81,6 +82,9 @@ class Tally:
 
     names: ClassVar[tuple[str, ...]] = ()
     """The public columns by which the reports are grouped: none. See GroupedTally."""
+
+    n_groups: ClassVar[int] = 1
+    """The number of groups: all people together are one."""
 
     header: Mapping[str, Any]
     kind: TallyKind
@@ -171,6 +175,16 @@ class Tally:
     def is_consistent(self) -> bool:
         """Whether ``n`` reports can have these counts. Only the kind is used to decide this."""
         return self.kind.is_consistent(self.counts, self.n)
+
+    @property
+    def columns(self) -> dict[str, Domain | None]:
+        """The public columns by which the reports are grouped: none."""
+        return {}
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The number of reports of each group: of all people together, int64 (1,)."""
+        return np.array([self.n], dtype=np.int64)
 
     def marked(self, simulated: bool = True) -> Tally:
         """The same counts, marked as those of simulated reports.
