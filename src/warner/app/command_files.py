@@ -318,12 +318,7 @@ def require_study(file: files.ReportFile, study: Study, together: bool) -> files
     if together and len(known) > 1 and len(file.headers) == 1:
         # Reports of PerAttribute that were written as one attribute.
         known = dict.fromkeys(file.headers, own.together)
-    return file.expected(known, own.public if has_public(file) else None)
-
-
-def has_public(file: files.ReportFile) -> bool:
-    """Whether the format of a report file can hold public columns."""
-    return file.format.is_writable
+    return file.expected(known, own.public if file.format.holds_public else None)
 
 
 def _study_of(file: files.ReportFile, study: Study) -> Study:

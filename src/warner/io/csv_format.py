@@ -30,6 +30,7 @@ class CsvFormat(FileFormat):
 
     name = "CSV"
     suffix = ".csv"
+    holds_public = True
 
     def read_ends(self, path: str) -> tuple[bytes, bytes]:
         with open(path, "rb") as file:

@@ -63,6 +63,8 @@ class FileFormat(ABC):
         groups: whether :meth:`grouped` counts reports by GROUP BY.
         holds_answers: whether such a file can hold answers, which :meth:`answers` reads.
         is_writable: whether :meth:`sink` writes such files.
+        holds_public: whether such a file can hold public columns. The methods of other formats are
+            called without them.
     """
 
     name: ClassVar[str]
@@ -70,6 +72,7 @@ class FileFormat(ABC):
     groups = False
     holds_answers = True
     is_writable = True
+    holds_public = False
 
     def recognizes(self, path: str) -> bool:
         """Whether a file has this format, by its name or its first bytes; it need not exist."""

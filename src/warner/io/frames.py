@@ -93,7 +93,7 @@ def tally_frame(
         if mechanism.schema.group_bys and ways is None:
             counted = mechanism.schema.count_grouped(columns, list(names)).only()
             return Tally(mechanism.header, *counted).marked(simulated)
-        arrays, repeats = columns.rows(names)
+        arrays, repeats = columns.groups(names)
         reports = from_file(attribute, mechanism.schema, arrays)
         mechanism.schema.check(reports)
         return mechanism.tally_columns(reports, repeats, ways).marked(simulated)
@@ -134,15 +134,15 @@ def tally_frame_by(
     try:
         if mechanism.schema.group_bys and ways is None:
             counted = mechanism.schema.count_grouped(columns, list(names))
-            groups = columns.groups()
+            groups = columns.public_groups()
             return GroupedTally(
                 mechanism.header, groups.columns, groups.keys, counted, bool(simulated)
             )
-        arrays, repeats = columns.rows(names)
+        arrays, repeats = columns.groups(names)
         reports = from_file(attribute, mechanism.schema, arrays)
         mechanism.schema.check(reports)
         place = columns.places_of_rows()
-        whole = replace(columns.groups(), place=place)
+        whole = replace(columns.public_groups(), place=place)
         return mechanism.tally_groups(reports, whole, repeats, ways).marked(simulated)
     except ReportError as error:
         problem = ReportError(f"data: {error}")
@@ -190,7 +190,7 @@ class _GroupedFrame:
         found: list[str] = self._lazy.collect_schema().names()
         return found
 
-    def groups(self) -> Groups:
+    def public_groups(self) -> Groups:
         """The groups of rows, numbered as the first axis of counts."""
         if self._found is None:
             by = list(self._by)
@@ -210,11 +210,11 @@ class _GroupedFrame:
         return self._found
 
     def places_of_rows(self) -> np.ndarray:
-        """The group of each row that :meth:`rows` gave last, (m,)."""
-        self.groups()
+        """The group of each row that :meth:`groups` gave last, (m,)."""
+        self.public_groups()
         return np.fromiter(map(self._place.__getitem__, self._last), np.int64, len(self._last))
 
-    def rows(self, columns: Mapping[str, int]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    def groups(self, columns: Mapping[str, int]) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """The different rows of some columns, checked, (m,) each, and how often each occurs."""
         import narwhals.stable.v2 as nw
 
@@ -236,10 +236,10 @@ class _GroupedFrame:
         return arrays, repeats
 
     def counts(self, columns: Mapping[str, int]) -> np.ndarray:
-        arrays, repeats = self.rows(columns)
+        arrays, repeats = self.groups(columns)
         groups, place = 1, np.zeros(len(repeats), dtype=np.int64)
         if self._by:
-            groups, place = len(self.groups().keys), self.places_of_rows()
+            groups, place = len(self.public_groups().keys), self.places_of_rows()
             require_room(groups, prod(columns.values()))
         table = np.zeros((groups, *columns.values()), dtype=np.int64)
         where = (place, *(arrays[name].astype(np.intp) for name in columns))

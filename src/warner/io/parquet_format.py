@@ -49,6 +49,7 @@ class ParquetFormat(FileFormat):
     name = "Parquet"
     suffix = ".parquet"
     groups = True
+    holds_public = True
 
     def read_ends(self, path: str) -> tuple[bytes, bytes]:
         rows = _query(path, f"SELECT key, value FROM parquet_kv_metadata({_file_name(path)})")
@@ -151,6 +152,13 @@ def _column(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def _arrow(domain: Domain, values: list[Any]) -> pa.Array:
+    """Values of a public column as an Arrow array of its type."""
+    import pyarrow as pa
+
+    return pa.array(values, arrow_type(domain))
+
+
 class _GroupedParquet:
     """The columns of a Parquet file, counted by DuckDB; see GroupedRows.
 
@@ -187,13 +195,12 @@ class _GroupedParquet:
                 f"CREATE TEMP TABLE groups AS SELECT row_number() OVER () - 1 AS place, * "
                 f"FROM ({sql})"
             )
+            numbered = self._execute("SELECT * FROM groups ORDER BY place")
             with _interruptible():
-                table: pa.Table = self._execute(
-                    "SELECT * FROM groups ORDER BY place"
-                ).to_arrow_table()
+                rows = numbered.fetchall()
             indices = {
-                name: indices_of(self._path, name, domain, table.column(f"by_{i}").combine_chunks())
-                for i, (name, domain) in enumerate(self._by.items())
+                name: indices_of(self._path, name, domain, _arrow(domain, [row[i] for row in rows]))
+                for i, (name, domain) in enumerate(self._by.items(), 1)
             }
             found = groups_in(self._by, indices)
             if len(found.keys) < len(found.place):

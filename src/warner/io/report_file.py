@@ -151,7 +151,8 @@ class ReportFile:
         """
         import pyarrow as pa
 
-        source = self.format.batches(self.path, self.columns, self.public)
+        beside = [self.public] if self.public else []
+        source = self.format.batches(self.path, self.columns, *beside)
         row = 0
         while True:
             try:
@@ -237,7 +238,7 @@ def open_reports(path: str) -> ReportFile:
         rule = f"must state at most {MOST_PER_PERSON} reports of one person"
         raise FileError(message(path, rule, show(most), "Was it written by warner?"))
     simulation = bool(head.get("simulation"))
-    public = _public(path, head.get("public"))
+    public = _public(path, head.get("public") if form.holds_public else None)
     return ReportFile(path, form, head["attributes"], end, simulation, group, most, None, public)
 
 

@@ -100,6 +100,9 @@ class ReportWriter:
             raise ArgumentError(message("group", FILE_NAME_RULE, show(group)))
         self._group = group
         self._format = output_format(path)
+        if self._public and not self._format.holds_public:
+            rule = f"cannot be written to files of the format {self._format.name}"
+            raise ArgumentError(message("public columns", rule, path))
         for attribute in self._mechanisms:
             legible("name of an attribute", attribute)
         names = [name for a, m in self._mechanisms.items() for name in file_columns(a, m.schema)]
@@ -221,7 +224,8 @@ class ReportWriter:
                 for a, m in self._mechanisms.items()
                 for name, size in file_columns(a, m.schema).items()
             }
-            self._sink = self._format.sink(self._temporary, text, sizes, self._public)
+            beside = [self._public] if self._public else []
+            self._sink = self._format.sink(self._temporary, text, sizes, *beside)
         columns: dict[str, Any] = {}
         start = 0
         for name, domain in self._public.items():

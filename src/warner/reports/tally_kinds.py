@@ -187,6 +187,11 @@ class CountedGroups(NamedTuple):
     rows: np.ndarray | None = None
     places: np.ndarray | None = None
 
+    @property
+    def n(self) -> int:
+        """The number of reports of all groups."""
+        return int(self.sizes.sum())
+
     def only(self) -> Counted:
         """The counts of the only group, of a kind that keeps no reports."""
         return Counted(self.kind, self.counts[0], int(self.sizes[0]))
