@@ -23,6 +23,7 @@ import numpy as np
 from _measure import EPSILON, SEED, K, alternate, faster, row
 from _peers import clients, collectors, pool_client, pool_collector
 from warner import Integers, LocalHashing, UnaryEncoding, estimate
+from warner.channels.field_hashed import _places
 from warner.channels.hashed import _bucket_table, _collisions, _support_inverse
 
 SIZES = (100_000, 1_000_000)
@@ -32,6 +33,7 @@ POOLS = (1024, 2**16)
 
 def forget() -> None:
     """Drop what an earlier estimate has hashed."""
+    _places.cache_clear()
     _bucket_table.cache_clear()
     _collisions.cache_clear()
     _support_inverse.cache_clear()
@@ -87,7 +89,7 @@ def hashing(values: np.ndarray, verdicts: list[Any]) -> None:
     theirs = peers("OLH", values[:PEERS_OLH].tolist())
     for n in SIZES:
         print(
-            f"OLH collectors, K = {K}, epsilon = {EPSILON:g}, n = {n:,}; pool of {mechanism.seeds:,} seeds"
+            f"OLH collectors, K = {K}, epsilon = {EPSILON:g}, n = {n:,}; over {mechanism.prime} residues"
         )
         work = ours(mechanism, values[:n])
         work()  # so that warm is warm and cold differs by what is kept only

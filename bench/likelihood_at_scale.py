@@ -34,7 +34,7 @@ from warner import (
     UtilityOptimizedRR,
     estimate,
 )
-from warner._core.hash_family import buckets
+from warner._core.field_hash import FieldHash
 from warner.reports.schema import (
     BitVector,
 )
@@ -108,15 +108,15 @@ def memory() -> None:
 def _matrix(mechanism: LocalHashing, reports: Reports) -> np.ndarray:
     """The likelihood of every report under every value (n, K), single precision."""
     size, step = mechanism.domain.size, 20_000
-    seed, bucket = (reports.columns[name].astype(np.int64) for name in ("seed", "bucket"))
+    a, b, z = (reports.columns[k].astype(np.int64) for k in ("multiplier", "shift", "bucket"))
+    assert mechanism.prime is not None
+    hashes = FieldHash(mechanism.prime, mechanism.buckets)
     high, low = np.float32(mechanism.law.high), np.float32(mechanism.law.low)
     out = np.empty((len(reports), size), np.float32)
     for start in range(0, len(reports), step):
         rows = slice(start, start + step)
-        hit = (
-            buckets(seed[rows, None], np.arange(size)[None, :], mechanism.buckets)
-            == bucket[rows, None]
-        )
+        bucket = hashes.bucket_of(a[rows, None] + 1, b[rows, None], np.arange(size)[None, :])
+        hit = bucket == z[rows, None]
         out[rows] = np.where(hit, high, low)
     return out
 

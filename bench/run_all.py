@@ -16,6 +16,7 @@ ONE, ALL = True, False
 # their peers may. A test compares the names with the folder.
 SCRIPTS = {
     "import_time": ALL,
+    "slow_places": ONE,
     "clients_outrun_peers": ALL,
     "collectors_outrun_peers": ALL,
     "exact_likelihood_of_randomized_response": ONE,
@@ -33,6 +34,7 @@ SCRIPTS = {
     "all_pairs_of_nltcs": ALL,
     "several_reports_of_one_value": ALL,
     "joint_of_a_million_cells": ONE,
+    "large_domains": ONE,
 }
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 

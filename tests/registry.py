@@ -38,6 +38,8 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "LocalHashing binary": lambda d, e: warner.LocalHashing(
         d, e, buckets=2, seeds=max(16, 2 * d.size)
     ),
+    "LocalHashing over a field": warner.LocalHashing,
+    "LocalHashing counted by value": lambda d, e: warner.LocalHashing(d, e, whole_reports=False),
     "SubsetSelection": warner.SubsetSelection,
     "SubsetSelection of two": lambda d, e: warner.SubsetSelection(d, e, size=min(2, d.size - 1)),
     "HadamardResponse": warner.HadamardResponse,
@@ -162,6 +164,10 @@ PER_ATTRIBUTE: dict[str, Callable[[float], warner.PerAttribute]] = {
         a=(_ABC, lambda d: warner.Repeated(warner.RandomizedResponse(d, e), 2)),
         b=(_ABC, lambda d: warner.UnaryEncoding(d, e)),
     ),
+    "RR x hashes of a field": lambda e: _each(
+        a=(Categorical(["n", "y"]), lambda d: warner.RandomizedResponse(d, e)),
+        b=(_ABC, lambda d: warner.LocalHashing(d, e, buckets=2)),
+    ),
     "RR alone": lambda e: _each(a=(_ABC, lambda d: warner.RandomizedResponse(d, e))),
 }
 REPEATED: dict[str, Callable[[float], warner.Repeated]] = {
@@ -173,6 +179,9 @@ REPEATED: dict[str, Callable[[float], warner.Repeated]] = {
             warner.UnaryEncoding(_FOUR, e),
             warner.LocalHashing(_FOUR, e, seeds=8, buckets=3),
         ]
+    ),
+    "hashes of a field twice": lambda e: warner.Repeated(
+        warner.LocalHashing(Integers(0, 2), e, buckets=2), 2
     ),
     "RR, OUE, RR": lambda e: warner.Repeated(
         [

@@ -147,6 +147,18 @@ def _planar(mechanism: Any, cell: int) -> Law:
     return law
 
 
+def _field_hashing(p: int, buckets: int, answer: int, found: dict[str, int]) -> Law:
+    """((a x^3 + b) mod p) mod g with a > 0, and the bucket by randomised response."""
+    law: Law = {}
+    for a, b in itertools.product(range(1, p), range(p)):
+        own = (a * answer**3 + b) % p % buckets
+        shares = _shares(
+            {(z,): found["own"] if z == own else found["other"] for z in range(buckets)}
+        )
+        law |= {(a - 1, b, z): share / (p * (p - 1)) for (z,), share in shares.items()}
+    return law
+
+
 def _projective(prime: int, blocks: int, size: int, include: Fraction, value: int) -> Law:
     """Vectors over the integers modulo a prime, whose first entry that is not 0 is 1, in the order
     of tuples, once for every block. A value is read backwards: it supports the reports of its block
@@ -257,6 +269,8 @@ def law(mechanism: Any, answer: Any) -> Law:
     if isinstance(m, warner.UnaryEncoding):
         keep, raised = Fraction(found["keep"], ONE), Fraction(found["raised"], ONE)
         return _bits([keep if x == answer else raised for x in range(size)])
+    if isinstance(m, warner.LocalHashing) and m.prime is not None:
+        return _field_hashing(m.prime, m.buckets, answer, found)
     if isinstance(m, warner.LocalHashing):
         return {
             (seed, bucket): share / m.seeds

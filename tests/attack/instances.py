@@ -72,10 +72,11 @@ def _unary(rng: np.random.Generator) -> Mechanism:
 
 
 def _hashing(rng: np.random.Generator) -> Mechanism:
-    buckets = [None, 2, 3][rng.integers(3)]
-    return warner.LocalHashing(
-        labels(rng), epsilon(rng, high=2.5), buckets=buckets, seeds=int(rng.integers(1, 12))
-    )
+    buckets, domain, budget = [None, 2, 3][rng.integers(3)], labels(rng), epsilon(rng, high=2.5)
+    if rng.random() < 0.5:
+        whole = bool(rng.random() < 0.5)
+        return warner.LocalHashing(domain, budget, buckets=buckets, whole_reports=whole)
+    return warner.LocalHashing(domain, budget, buckets=buckets, seeds=int(rng.integers(1, 12)))
 
 
 def _subsets(rng: np.random.Generator) -> Mechanism:

@@ -173,7 +173,12 @@ class Source:
         return total
 
     def bits(self, threshold: int, size: int) -> np.ndarray:
-        """Return ``size`` bytes of independent bits, each 1 with probability threshold / 2^64."""
+        """Return ``size`` bytes of independent bits, each 1 with probability threshold / 2^64.
+
+        A byte takes 2 random bytes, and 8 more in about one case of 250. So the operating system's
+        randomness, about 0.4 GB a second, takes most of the time. Few bytes take about 8 random
+        bytes each: many digits for a word of outcomes, of which most need two.
+        """
         if threshold >= 2**64:
             return np.full(size, 0xFF, dtype=np.uint8)
         if threshold <= 0:

@@ -27,15 +27,21 @@ from warner.channels.base import (
     LikelihoodOperator,
     NearlyConstantRows,
 )
-from warner.channels.dense import DenseChannel, DenseCompositeChannel
+from warner.channels.dense import DenseChannel, DenseCompositeChannel, MatrixRows, quick
 from warner.channels.descriptions import BlockMoments, HashPool, SupportLaw
+from warner.channels.field_hashed import (
+    HashedReports,
+    HashedRows,
+    HashSupportChannel,
+    WindowChannel,
+)
 from warner.channels.geometric import GeometricChannel
 from warner.channels.hashed import HashChannel
 from warner.channels.key_value import DilutedChannel, TiedChannel, keyed_groups
 from warner.channels.khatri_rao import KhatriRaoChannel
 from warner.channels.kronecker import KroneckerChannel
 from warner.channels.marginal import SummedChannel
-from warner.channels.merged import MergedChannel
+from warner.channels.merged import MergedChannel, on_cells
 from warner.channels.planar import PlacedChannel, PlanarChannel
 from warner.channels.projective import ProjectiveChannel, hyperplane_sums
 from warner.channels.projective_blocks import ProjectiveBlocksChannel
@@ -61,10 +67,14 @@ __all__ = [
     "HadamardChannel",
     "HashChannel",
     "HashPool",
+    "HashSupportChannel",
+    "HashedReports",
+    "HashedRows",
     "IntArray",
     "KhatriRaoChannel",
     "KroneckerChannel",
     "LikelihoodOperator",
+    "MatrixRows",
     "MergedChannel",
     "NearlyConstantRows",
     "PlacedChannel",
@@ -81,10 +91,13 @@ __all__ = [
     "SupportLaw",
     "SupportRows",
     "TiedChannel",
+    "WindowChannel",
     "hyperplane_sums",
     "keyed_groups",
     "kron",
     "lifted",
+    "on_cells",
+    "quick",
     "rounded",
     "rounded_at",
     "spread_over",

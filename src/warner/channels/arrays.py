@@ -1,7 +1,9 @@
-"""Names of array types."""
+"""Names of array types, and small functions of arrays."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -32,3 +34,48 @@ def weighted_counts(index: IntArray, weights: FloatArray, size: int) -> FloatArr
     """
     counts: FloatArray = np.asarray(np.bincount(index, weights, size), dtype=np.float64)
     return counts
+
+
+def joint_log_factors(
+    factors: Sequence[FloatArray | float], rows: Sequence[int]
+) -> FloatArray | float:
+    """The ``log_factors`` of tuples of reports in C order, the sums of those of their parts.
+
+    Args:
+        factors: of each part, (m_k,) or one number.
+        rows: the numbers m_k of rows.
+
+    Returns:
+        One number if each of ``factors`` is one, else (product of m_k,).
+
+    >>> joint_log_factors([np.array([1.0, 2.0]), 0.5], [2, 2])
+    array([1.5, 1.5, 2.5, 2.5])
+    """
+    if all(np.ndim(part) == 0 for part in factors):
+        return float(sum(float(part) for part in factors))
+    total = np.zeros(1)
+    for part, m in zip(factors, rows, strict=True):
+        total = np.add.outer(total, np.broadcast_to(part, (m,))).ravel()
+    return total
+
+
+@lru_cache(maxsize=16)
+def numbered_pairs(size: int) -> tuple[IntArray, IntArray, IntArray]:
+    """The pairs x <= z of ``size`` values, and the number of each pair.
+
+    Args:
+        size: U.
+
+    Returns:
+        x and z (U (U + 1) / 2,) in the order of ``numpy.triu_indices``, and a matrix (U, U), the
+        number of the pair in this order. The arrays are kept, so they are read-only.
+
+    >>> numbered_pairs(2)[2].tolist()
+    [[0, 1], [1, 2]]
+    """
+    left, right = np.triu_indices(size)
+    number = np.empty((size, size), dtype=np.int64)
+    number[left, right] = number[right, left] = np.arange(left.size)
+    for array in (left, right, number):
+        array.setflags(write=False)
+    return left, right, number

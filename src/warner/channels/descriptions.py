@@ -17,11 +17,15 @@ class SupportLaw:
         q: (K,), Pr(the report supports x | another value).
         gap: (K,), Pr(the report supports x | x) - q_x.
         ones: how many values each report supports, where that number is fixed.
+        pairs: where all pairs of values are alike, how often a report supports two values: the
+            person's and another one, and two others. None for independent bits, or where ``ones``
+            says it.
     """
 
     q: FloatArray
     gap: FloatArray
     ones: int | None = None
+    pairs: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from warner.channels.arrays import FloatArray
+from warner.channels.arrays import FloatArray, joint_log_factors
 from warner.channels.base import Channel, LikelihoodOperator, one_by_one
 from warner.channels.dense import DenseChannel
 from warner.channels.repeated import RepeatedRows
@@ -22,6 +22,7 @@ class KhatriRaoChannel(Channel):
 
     Args:
         tables: A_1 .. A_d, (m_k, K) each.
+        log_factors: those of the rows of each table, (m_k,) or one number; None where all are 0.
 
     >>> table = np.array([[0.8, 0.3], [0.2, 0.7]])
     >>> KhatriRaoChannel([table, table]).matvec(np.array([1.0, 0.0])).round(2).tolist()
@@ -30,8 +31,14 @@ class KhatriRaoChannel(Channel):
 
     has_independent_parts = True
 
-    def __init__(self, tables: Sequence[FloatArray]) -> None:
+    def __init__(
+        self,
+        tables: Sequence[FloatArray],
+        log_factors: Sequence[FloatArray | float] | None = None,
+    ) -> None:
         self.tables = tuple(tables)
+        self._factors = [0.0] * len(self.tables) if log_factors is None else list(log_factors)
+        self.log_factors = joint_log_factors(self._factors, [len(t) for t in self.tables])
         half = len(self.tables) // 2
         self._left = _multiplied(self.tables[:half]) if half else None
         self._right = _multiplied(self.tables[half:])
@@ -63,7 +70,10 @@ class KhatriRaoChannel(Channel):
         if 4 * rows.size > self.shape[0]:
             return self, w
         parts = np.unravel_index(rows, [len(t) for t in self.tables])
-        observed = RepeatedRows([DenseChannel(t) for t in self.tables], np.stack(parts, axis=1))
+        channels = [DenseChannel(t) for t in self.tables]
+        for channel, factors in zip(channels, self._factors, strict=True):
+            channel.log_factors = factors
+        observed = RepeatedRows(channels, np.stack(parts, axis=1))
         return observed, w[rows]
 
 

@@ -119,6 +119,10 @@ class SummedChannel(Channel):
         """
         q, gap, size = law.q, law.gap, self.channel.shape[1]
         mass = theta.sum(axis=0)
+        if law.pairs is not None:
+            squares = [self._paired_square(law, law.pairs, size, member) for member in (0, 1)]
+            total = np.broadcast_to(squares[0] * mass, theta.shape)
+            return total + (squares[1] - squares[0]) * theta, np.full(self.shape[1], squares[1])
         if law.ones is None:
             noise = summed(q * (1 - q) / gap**2, self._sizes, self._keep)
             excess = (1 - 2 * q) / gap
@@ -128,6 +132,16 @@ class SummedChannel(Channel):
         outside, inside_ = (self._subset_square(law, law.ones, size, member) for member in (0, 1))
         total = np.broadcast_to(outside * mass, theta.shape) + (inside_ - outside) * theta
         return total, np.full(self.shape[1], inside_)
+
+    def _paired_square(
+        self, law: SupportLaw, pairs: tuple[float, float], size: int, member: int
+    ) -> float:
+        """:meth:`_subset_square` from the probabilities of pairs of bits."""
+        group, low = size // self.shape[1], float(law.q[0])
+        rest, gap = group - member, float(law.gap[0])
+        mean = group * low + member * gap
+        square = mean + 2 * member * rest * pairs[0] + rest * (rest - 1) * pairs[1]
+        return (square - 2 * group * low * mean + (group * low) ** 2) / gap**2
 
     def _subset_square(self, law: SupportLaw, ones: int, size: int, member: int) -> float:
         """E Z^2 where ``member`` = 1 of the group is the report's value, or 0."""

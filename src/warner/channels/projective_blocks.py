@@ -7,8 +7,8 @@ import numpy as np
 from warner._core.projective_space import ProjectiveBlocks
 from warner._core.sampling import Source
 from warner.channels.arrays import FloatArray, IntArray
-from warner.channels.base import Channel
-from warner.channels.projective import hyperplane_sums, simulate_reports
+from warner.channels.base import Channel, simulate_reports
+from warner.channels.projective import hyperplane_sums
 from warner.channels.pure import normalized
 
 
@@ -38,6 +38,7 @@ class ProjectiveBlocksChannel(Channel):
     """
 
     has_closed_inverse = True
+    supports_overlap_alike = True
     lists_all_reports = True
 
     def __init__(self, size: int, points: ProjectiveBlocks, high: float, low: float) -> None:

@@ -3,114 +3,296 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, cast
 
 import numpy as np
 
-from warner._core.checks import integer
+from warner._core.checks import integer, kind, show
+from warner._core.errors import ArgumentError, ArgumentTypeError, message
 from warner._core.exact import exp
+from warner._core.field_hash import FAMILY as FIELD_FAMILY
+from warner._core.field_hash import FieldHash, next_suitable, suits
 from warner._core.hash_family import FAMILY, LARGEST_BUCKETS, buckets
 from warner._core.sampling import Source
-from warner.channels import HashChannel
+from warner.channels import (
+    Channel,
+    HashChannel,
+    HashedReports,
+    HashedRows,
+    HashSupportChannel,
+    LikelihoodOperator,
+    WindowChannel,
+)
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.direct import direct_law, direct_sample, direct_widths
 from warner.privacy.report_laws import TwoLevel
+from warner.reports.counting import unique_rows
+from warner.reports.hashed_schema import SupportCounts, WindowCounts
 from warner.reports.schema import IntegerColumns
 
 _LARGEST_TABLE = 2**26  # counts of a tally, seeds * buckets
+# Counts of a tally of whole reports, up to which it is the default: 8 MB. It reaches 1000 values.
+# Beyond, whole reports say hardly more than the support counts, and estimates take longer.
+_LARGEST_WINDOWS = 2**20
+_MOST_WINDOWS = 2**24  # counts that can be asked for
+_LARGEST_PRIME = 2**27  # the products of two residues stay below 2^63
 
 
 class LocalHashing(Mechanism):
-    """Local hashing (OLH, BLH): reports a random seed and the randomised bucket of the value.
+    """Local hashing (OLH, BLH): reports a random hash function and the value's randomised bucket.
 
-        Pr(bucket b | seed s, value x) = e / (e + g - 1) if b = h_s(x), else 1 / (e + g - 1)
+        Pr(bucket z | function h, value x) = e / (e + g - 1) if z = h(x), else 1 / (e + g - 1)
         e = exp(epsilon)
 
-    The public hash function h_s maps the K values to g buckets.
+    The public hash functions map the K values to g buckets. By default they are those over a prime
+    field,
+
+        h(x) = ((a x^3 + b) mod p) mod g,   a uniform in 1..p-1,   b uniform in 0..p-1
+
+    whose collisions are exactly alike for every two values: their probability is
+    c = sum_j c_j (c_j - 1) / (p (p - 1)), with c_j the residues in bucket j, and c <= 1 / g. So the
+    share of the reports that support x has the exact mean q + (own - q) theta_x with
+
+        own = e / (e + g - 1),   other = 1 / (e + g - 1),   q = other + (own - other) c
+
+    and no matrix of collisions is needed. A report is a - 1, b and z.
 
     Args:
         domain: K values.
         epsilon: budget in nats.
         buckets: g; None for the optimised ceil(e + 1) (OLH); 2 is binary local hashing (BLH).
-        seeds: the size of the public pool from which s is drawn uniformly. None for the smaller of
-            2**16 and 2**26 // g. A tally is a table of seeds x g counts, which does not grow with
-            the number of reports. Estimation uses the collisions of the pool, so a small pool is
-            unbiased too.
+        seeds: None for the functions over a field. A number for a public pool of so many hash
+            functions, from which one is drawn uniformly; a report is then a seed and a bucket, and
+            estimates use the collisions of the pool, a matrix (K, K).
+        prime: p, at least K and not 1 modulo 3; None for the smallest one.
+        whole_reports: whether a tally counts whole reports, which say the most: about p^2 counts,
+            for reports that support the same values are counted together. Otherwise it has K
+            counts, of the reports that support each value. None for whole reports up to 2^20
+            counts, which is up to 1000 values.
+
+    Attributes:
+        buckets: g.
+        seeds: the size of the pool; None for functions over a field.
+        prime: p; None for a pool.
+        whole_reports: whether a tally counts whole reports.
 
     Raises:
-        ArgumentError: buckets or seeds out of range.
+        ArgumentError: an argument out of range, or a number that is not a prime; a prime together
+            with seeds.
         BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
-    Source: Wang et al. (2017); [P3 sec II].
+    Source: Wang et al. (2017); [P3 sec II]. Carter and Wegman (1979) for hashing over a field;
+    METHODS 1.
 
     >>> from warner import Integers
-    >>> olh = LocalHashing(Integers(0, 999), 1.0, seeds=256)
-    >>> olh.buckets, sorted(olh.randomize([5, 7]).columns)
-    (4, ['bucket', 'seed'])
+    >>> olh = LocalHashing(Integers(0, 999), 1.0)
+    >>> olh.buckets, olh.prime, sorted(olh.randomize([5, 7]).columns)
+    (4, 1013, ['bucket', 'multiplier', 'shift'])
     """
 
     schema: IntegerColumns
     law: TwoLevel
 
     def __init__(
-        self, domain: Domain, epsilon: float, buckets: int | None = None, seeds: int | None = None
+        self,
+        domain: Domain,
+        epsilon: float,
+        buckets: int | None = None,
+        seeds: int | None = None,
+        prime: int | None = None,
+        whole_reports: bool | None = None,
     ) -> None:
         super().__init__(domain, epsilon)
         if buckets is None:
             buckets = min(math.ceil(exp(self.requested) + 1), LARGEST_BUCKETS)
         self.buckets = integer("buckets", buckets, 2, LARGEST_BUCKETS)
-        if seeds is None:
-            seeds = min(2**16, _LARGEST_TABLE // self.buckets)
-        self.seeds = integer(
-            "seeds",
-            seeds,
-            1,
-            _LARGEST_TABLE // self.buckets,
-            "The tally has seeds * buckets counts",
-        )
         self._true_width, self._other_width = direct_widths(self.buckets, self.requested)
-        self.schema = IntegerColumns(("seed", "bucket"), (self.seeds, self.buckets))
         self.law = direct_law(self.buckets, self._true_width, self._other_width)
+        self._functions: _Functions
+        if seeds is None:
+            self._functions = _FieldFunctions.of(domain.size, self.buckets, prime, whole_reports)
+        else:
+            _refuse_with_seeds(prime, whole_reports)
+            self._functions = _Pool(domain.size, self.buckets, seeds)
+        self.seeds, self.prime = self._functions.seeds, self._functions.prime
+        self.schema = self._functions.schema
+        self.whole_reports = self.schema.rows_are_reports
         self.check_realisable()
 
     def parameters(self) -> dict[str, Any]:
-        return {"buckets": self.buckets, "seeds": self.seeds}
+        return {"buckets": self.buckets, **self._functions.parameters()}
 
     def thresholds(self) -> dict[str, str]:
         return {
             "own": hex(self._true_width),
             "other": hex(self._other_width),
-            "hash_family": str(FAMILY),
+            "hash_family": str(self._functions.family),
         }
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        seed = source.uniform(self.seeds, len(index))
-        bucket = buckets(seed, index, self.buckets).astype(np.int64)
-        return {
-            "seed": seed,
-            "bucket": direct_sample(
-                bucket, self.buckets, self._true_width, self._other_width, source
-            ),
-        }
+        columns, bucket = self._functions.draw(index, source)
+        reported = direct_sample(bucket, self.buckets, self._true_width, self._other_width, source)
+        return {**columns, "bucket": reported}
 
-    def channel(self) -> HashChannel:
-        return HashChannel(
+    def channel(self) -> Channel:
+        return self._functions.channel(float(self.law.low), float(self.law.high - self.law.low))
+
+    def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:
+        if self.whole_reports:
+            return super().report_channel(rows)
+        schema = cast(SupportCounts, self.schema)
+        law = HashedReports(
             self.domain.size,
-            self.seeds,
-            self.buckets,
+            schema.hashes,
             float(self.law.low),
             float(self.law.high - self.law.low),
         )
+        return HashedRows(law, *schema.parts(schema.unpack(rows)))
+
+    def channel_of_reports(
+        self, columns: Mapping[str, np.ndarray]
+    ) -> tuple[LikelihoodOperator, np.ndarray]:
+        if self.whole_reports:
+            return super().channel_of_reports(columns)
+        different, place = unique_rows(cast(SupportCounts, self.schema).pack(columns))
+        return self.report_channel(different), place
 
     def probabilities(self) -> np.ndarray:
-        columns = self.outputs()
-        hit = (
-            buckets(
-                columns["seed"][:, None].astype(np.int64),
-                np.arange(self.domain.size)[None, :],
-                self.buckets,
-            )
-            == columns["bucket"][:, None]
+        columns = {name: column.astype(np.int64) for name, column in self.outputs().items()}
+        hit = self._functions.supported(columns)
+        functions = self._functions.number
+        return TwoLevel(self.law.high / functions, self.law.low / functions).table(hit)
+
+
+class _Functions(ABC):
+    """The public hash functions that reports choose from.
+
+    Attributes:
+        family: the number of the family in headers.
+        number: how many functions there are.
+        schema: the columns of a report; the last one is the bucket.
+        seeds, prime: see :class:`LocalHashing`.
+    """
+
+    family: int
+    number: int
+    schema: IntegerColumns
+    seeds: int | None = None
+    prime: int | None = None
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """The constructor's arguments that choose these functions."""
+
+    @abstractmethod
+    def draw(self, index: np.ndarray, source: Source) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """A random function for each of n values: its columns, and the value's bucket (n,)."""
+
+    @abstractmethod
+    def channel(self, q: float, gap: float) -> Channel:
+        """The channel, with q' = Pr(a wrong bucket) and gap = Pr(the right one) - q'."""
+
+    @abstractmethod
+    def supported(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Whether reports (m,) have the bucket of each value, (m, K)."""
+
+
+class _Pool(_Functions):
+    """A pool of hash functions, numbered by seeds."""
+
+    family = FAMILY
+
+    def __init__(self, size: int, count: int, seeds: int) -> None:
+        most = _LARGEST_TABLE // count
+        self._size, self._buckets = size, count
+        self.number = integer("seeds", seeds, 1, most, "The tally has seeds * buckets counts")
+        self.seeds = self.number
+        self.schema = IntegerColumns(("seed", "bucket"), (self.number, count))
+
+    def parameters(self) -> dict[str, Any]:
+        return {"seeds": self.number}
+
+    def draw(self, index: np.ndarray, source: Source) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        seed = source.uniform(self.number, len(index))
+        return {"seed": seed}, buckets(seed, index, self._buckets).astype(np.int64)
+
+    def channel(self, q: float, gap: float) -> Channel:
+        return HashChannel(self._size, self.number, self._buckets, q, gap)
+
+    def supported(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+        found = buckets(columns["seed"][:, None], np.arange(self._size)[None, :], self._buckets)
+        return np.asarray(found == columns["bucket"][:, None])
+
+
+class _FieldFunctions(_Functions):
+    """All functions over a prime field."""
+
+    family = FIELD_FAMILY
+
+    def __init__(self, size: int, hashes: FieldHash, whole_reports: bool) -> None:
+        self._size, self._hashes = size, hashes
+        self.prime = hashes.prime
+        self.number = hashes.prime * (hashes.prime - 1)
+        self._whole = whole_reports
+        self.schema = (WindowCounts if whole_reports else SupportCounts).of(hashes, size)
+
+    @classmethod
+    def of(
+        cls, size: int, count: int, prime: int | None, whole_reports: bool | None
+    ) -> _FieldFunctions:
+        """The functions for K values and g buckets; None for the defaults."""
+        p = next_suitable(size) if prime is None else _checked_prime(prime, size)
+        hashes = FieldHash(p, count)
+        counts = math.prod(hashes.window_shape)
+        if whole_reports is None:
+            whole = counts <= _LARGEST_WINDOWS
+        else:
+            whole = whole_reports
+            if not isinstance(whole, bool):
+                rule = "must be True, False or None"
+                raise ArgumentTypeError(message("whole_reports", rule, kind(whole)))
+        if whole and counts > _MOST_WINDOWS:
+            rule = f"need {counts} counts, and a tally has at most {_MOST_WINDOWS}"
+            remedy = "Leave it out, and tally with keep_reports=True to keep the reports"
+            raise ArgumentError(message("whole_reports", rule, f"{size} values", remedy))
+        return cls(size, hashes, whole)
+
+    def parameters(self) -> dict[str, Any]:
+        return {"prime": self.prime, "whole_reports": self._whole}
+
+    def draw(self, index: np.ndarray, source: Source) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        p = self._hashes.prime
+        multiplier, shift = source.uniform(p - 1, len(index)), source.uniform(p, len(index))
+        bucket = self._hashes.bucket_of(multiplier + 1, shift, index)
+        return {"multiplier": multiplier, "shift": shift}, bucket
+
+    def channel(self, q: float, gap: float) -> Channel:
+        law = HashedReports(self._size, self._hashes, q, gap)
+        return WindowChannel(law) if self._whole else HashSupportChannel(law)
+
+    def supported(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+        found = self._hashes.bucket_of(
+            columns["multiplier"][:, None] + 1,
+            columns["shift"][:, None],
+            np.arange(self._size)[None, :],
         )
-        return TwoLevel(self.law.high / self.seeds, self.law.low / self.seeds).table(hit)
+        return np.asarray(found == columns["bucket"][:, None])
+
+
+def _checked_prime(prime: int, size: int) -> int:
+    number = integer("prime", prime, 2, _LARGEST_PRIME)
+    if number < size or not suits(number):
+        rule = f"must be a prime, at least {size} and not 1 modulo 3"
+        remedy = f"Pass {next_suitable(max(number, size))}, for example"
+        raise ArgumentError(message("prime", rule, show(number), remedy))
+    return number
+
+
+def _refuse_with_seeds(prime: int | None, whole_reports: bool | None) -> None:
+    for name, value in (("prime", prime), ("whole_reports", whole_reports)):
+        if value is not None:
+            rule = "goes with hash functions over a field, not with a pool of seeds"
+            raise ArgumentError(message(name, rule, show(value), "Leave one of them out"))

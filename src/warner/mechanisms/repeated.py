@@ -174,7 +174,8 @@ class Repeated(Combined):
                     "Use that of a tally: mechanism.channel_for(tally)",
                 )
             )
-        return KhatriRaoChannel([part.channel().dense() for part in self.parts.values()])
+        channels = [part.channel() for part in self.parts.values()]
+        return KhatriRaoChannel([c.dense() for c in channels], [c.log_factors for c in channels])
 
     def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
         if ways is not None:

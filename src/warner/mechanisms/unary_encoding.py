@@ -93,8 +93,8 @@ class UnaryEncoding(BitMechanism):
         keep: t, a number strictly between 0 and 1. ``"symmetric"`` stands for t = e^(epsilon/2) /
             (e^(epsilon/2) + 1) (SUE, basic one-time RAPPOR), and ``"optimized"`` for 1/2 (OUE).
 
-    A report is K bits, packed 8 to a byte. Its tally is the K bit sums, or whole reports with
-    ``keep_reports=True``.
+    A report is K bits, packed 8 to a byte, and takes about 2 random bits for each of them. Its
+    tally is the K bit sums, or whole reports with ``keep_reports=True``.
 
     Raises:
         ArgumentError, ArgumentTypeError: a ``keep`` that is no probability.

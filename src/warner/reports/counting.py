@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-# 255 bytes of 0 or 1 are the most that a byte-wide lane holds without a carry.
+# 255 bits are the most that a byte counts without a carry.
 _LANES = 255
+_BLOCK = 2**18  # bytes of reports at a time, so that the arrays fit the cache
+_COLUMNS = 2**10  # bytes of a report at a time
+# Every second pair, the lower half of every four bits, and of every byte.
+_EVERY = {1: 0x5555555555555555, 2: 0x3333333333333333, 4: 0x0F0F0F0F0F0F0F0F}
 
 
 def count_values(index: np.ndarray, size: int, repeats: np.ndarray | None = None) -> np.ndarray:
@@ -34,8 +38,6 @@ def count_values(index: np.ndarray, size: int, repeats: np.ndarray | None = None
 def sum_bits(packed: np.ndarray, width: int) -> np.ndarray:
     """How many of n packed reports set each bit.
 
-    The eight bits of a byte are added in byte-wide lanes, 255 reports at a time.
-
     Args:
         packed: bits packed 8 to a byte, most significant bit first, uint8 (n, bytes).
         width: how many bits a report has.
@@ -47,31 +49,49 @@ def sum_bits(packed: np.ndarray, width: int) -> np.ndarray:
     [2, 0, 1]
     """
     n, size = packed.shape
+    if size > _COLUMNS:
+        parts = (packed[:, start : start + _COLUMNS] for start in range(0, size, _COLUMNS))
+        return np.concatenate([sum_bits(part, 8 * part.shape[1]) for part in parts])[:width]
     total = np.zeros((size, 8), dtype=np.int64)
-    block = max(1, 2**18 // (size * _LANES)) * _LANES
+    block = max(1, _BLOCK // (size * _LANES)) * _LANES
     for start in range(0, n, block):
         part = np.ascontiguousarray(packed[start : start + block])
+        # Narrow reports stand side by side in a lane. Those that are left over stand alone.
         rows = len(part) // _LANES * _LANES
         if rows:
-            lanes = part[:rows].reshape(_LANES, -1)
-            for bit in range(8):
-                ones = _lane_sums(lanes, bit)
-                total[:, 7 - bit] += ones.reshape(-1, size).sum(axis=0, dtype=np.int64)
+            total += _lane_sums(part[:rows].reshape(_LANES, -1), size)
         if rows < len(part):
-            total += np.unpackbits(part[rows:], axis=1).sum(axis=0, dtype=np.int64).reshape(size, 8)
+            total += _lane_sums(part[rows:], size)
     return total.ravel()[:width]
 
 
-def _lane_sums(lanes: np.ndarray, bit: int) -> np.ndarray:
-    """Column sums (uint8, at most 255) of one bit of every byte of ``lanes`` (255, width)."""
-    sums: np.ndarray
-    if lanes.shape[1] % 8 == 0:
-        words = lanes.view(np.uint64)
-        mask = np.uint64(0x0101010101010101)
-        sums = np.add.reduce((words >> np.uint64(bit)) & mask, axis=0).view(np.uint8)
-    else:
-        sums = np.add.reduce((lanes >> np.uint8(bit)) & np.uint8(1), axis=0, dtype=np.uint8)
-    return sums
+def _lane_sums(lanes: np.ndarray, size: int) -> np.ndarray:
+    """How often each bit of a report is 1, int64 (size, 8).
+
+    Two bits hold the sum of 3 reports, four bits that of 15, and a byte that of 255. So bits are
+    added in place, 64 at a time: every second bit first, then every fourth and every eighth.
+
+    Args:
+        lanes: uint8 (r, width), r <= 255; a row holds one or more reports of ``size`` bytes.
+        size: the bytes of a report.
+    """
+    r, width = lanes.shape
+    if width % 8 or r % 15:
+        padded = np.zeros((-(-r // 15) * 15, -(-width // 8) * 8), dtype=np.uint8)
+        padded[:r, :width] = lanes
+        lanes = padded
+    parts = [lanes.view(np.uint64).ravel()]
+    for bits, rows in ((1, 3), (2, 5), (4, len(lanes) // 15)):
+        mask = np.uint64(_EVERY[bits])
+        split = [part >> np.uint64(shift) & mask for part in parts for shift in (0, bits)]
+        # Any 3 rows may be added, such as one of each third.
+        parts = [np.add.reduce(part.reshape(rows, -1), axis=0) for part in split]
+    # The parts are those of the bits 0, 4, 2, 6, 1, 5, 3, 7 of a byte.
+    out = np.empty((size, 8), dtype=np.int64)
+    for bit, part in zip((0, 4, 2, 6, 1, 5, 3, 7), parts, strict=True):
+        ones = part.view(np.uint8).ravel()[:width].reshape(-1, size)
+        out[:, 7 - bit] = ones.sum(axis=0, dtype=np.int64)
+    return out
 
 
 def count_rows(rows: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -75,7 +75,7 @@ def affordable_ways(parts: Mapping[str, ReportSchema], ways: int | None) -> int:
     if parts[largest].rows > 2**12:
         remedy += (
             f"; {largest!r} has {parts[largest].rows} different reports, "
-            "and fewer seeds, cells or values would reduce them"
+            "and fewer seeds, cells or values, or whole_reports=False, would reduce them"
         )
     if wanted < most:
         tables = f"tables of {wanted} of {most} attributes"

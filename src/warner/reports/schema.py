@@ -262,10 +262,10 @@ class IntegerColumns(ReportSchema):
 
     @property
     def n_reports(self) -> int:
-        return self.rows
+        return math.prod(self.sizes)
 
     def all_reports(self) -> dict[str, np.ndarray]:
-        parts = np.unravel_index(np.arange(self.rows), self.sizes)
+        parts = np.unravel_index(np.arange(self.n_reports), self.sizes)
         empty = self.empty(0)
         return {
             name: part.astype(empty[name].dtype)
@@ -313,7 +313,7 @@ class IntegerColumns(ReportSchema):
     ) -> Counted:
         """The histogram of whole reports, of shape ``sizes``."""
         table = count_values(self.index(columns), self.rows, repeats)
-        return Counted(Histogram(), table.reshape(self.sizes), _total(columns, repeats))
+        return Counted(Histogram(), table.reshape(self.sizes), total_reports(columns, repeats))
 
     def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> CountedGroups:
         """One GROUP BY of whole reports."""
@@ -475,7 +475,7 @@ class BitVector(_OneArray):
         else:
             bits = np.unpackbits(packed, axis=1, count=self.width)
             sums = repeats @ bits.astype(np.int64)
-        return Counted(BitSums(), sums, _total(columns, repeats))
+        return Counted(BitSums(), sums, total_reports(columns, repeats))
 
     def count_groups(
         self,
@@ -603,7 +603,7 @@ class DigitVector(_OneArray):
         """How often every key has every digit, (width, base)."""
         keys = columns["digits"].T
         counts = np.stack([count_values(digits, self.base, repeats) for digits in keys])
-        return Counted(DigitCounts(), counts, _total(columns, repeats))
+        return Counted(DigitCounts(), counts, total_reports(columns, repeats))
 
     def count_groups(
         self,
@@ -669,7 +669,7 @@ def each_group(
     return found
 
 
-def _total(columns: Mapping[str, np.ndarray], repeats: np.ndarray | None) -> int:
+def total_reports(columns: Mapping[str, np.ndarray], repeats: np.ndarray | None) -> int:
     """How many reports ``columns`` are, each as often as ``repeats`` says."""
     if repeats is not None:
         return int(repeats.sum())

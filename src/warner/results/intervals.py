@@ -22,7 +22,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     message,
 )
-from warner._core.progress import steps
+from warner._core.progress import stage
 from warner.estimators.base import threads_for
 from warner.estimators.fit import Status
 from warner.estimators.likelihood_data import LikelihoodData
@@ -32,6 +32,7 @@ from warner.results.solution import Solution, Weights
 
 TARGETS = ("population", "respondents")
 KINDS = ("wald", "bootstrap", "fisher", "posterior")
+_AT_A_TIME = 2**22  # numbers in the tallies that a bootstrap holds together
 _DRAWS = 1000  # the 0.025 quantile of so many draws is that of a share within 0.005 (one sd)
 
 
@@ -231,23 +232,42 @@ def bootstrap(
     chances = centre / centre.sum()
     middle = function(centre)
     errors = np.empty((replicates, middle.size))
-    with threads_for(data):
-        for row in steps(errors, "bootstrap"):
-            people = rng.multinomial(data.n, chances) if respondents else None
-            if respondents or data.reports_per_person == 1:
-                channel, drawn = data.channel.simulate_tally(chances, data.n, rng, people)
-            else:
-                channel, drawn = data.channel.simulate_people(
-                    chances, data.n, data.reports_per_person, rng
-                )
-            truth = chances if people is None else people / data.n
-            simulated = replace(data, channel=channel, weights=drawn)
-            row[:] = function(solution.estimator.fit(simulated).shares) - function(truth)
+    block = max(1, _AT_A_TIME // data.channel.shape[0])
+    with threads_for(data), stage("bootstrap", replicates) as tell:
+        for first in range(0, replicates, block):
+            count = min(block, replicates - first)
+            several, truths = _simulated(data, chances, respondents, count, rng)
+            found = solution.estimator.refit_all(several, chances)
+            for at, (shares, truth) in enumerate(zip(found, truths, strict=True)):
+                errors[first + at] = function(shares) - function(truth)
+                tell(first + at + 1)
     # The k-th smallest of R errors is the k / (R + 1) quantile. With k / R, few replicates would
     # make narrow intervals.
     low, high = np.quantile(errors, [alpha / 2, 1 - alpha / 2], axis=0, method="weibull")
     limits: np.ndarray = np.clip(np.stack([middle - high, middle - low]), lowest, highest)
     return limits.T
+
+
+def _simulated(
+    data: LikelihoodData,
+    chances: np.ndarray,
+    respondents: bool,
+    count: int,
+    rng: np.random.Generator,
+) -> tuple[list[LikelihoodData], list[np.ndarray]]:
+    """Simulated reports, and for each set the shares (K,) that its estimate is compared with."""
+    several, truths = [], []
+    for _ in range(count):
+        people = rng.multinomial(data.n, chances) if respondents else None
+        if respondents or data.reports_per_person == 1:
+            channel, drawn = data.channel.simulate_tally(chances, data.n, rng, people)
+        else:
+            channel, drawn = data.channel.simulate_people(
+                chances, data.n, data.reports_per_person, rng
+            )
+        several.append(replace(data, channel=channel, weights=drawn))
+        truths.append(chances if people is None else people / data.n)
+    return several, truths
 
 
 def holding(bounds: np.ndarray, values: ArrayLike) -> np.ndarray:
@@ -460,6 +480,8 @@ def _function(weights: Weights, size: int) -> tuple[Callable[[np.ndarray], np.nd
     if callable(weights):
         lowest, highest = getattr(weights, "limits", (-np.inf, np.inf))
         return (lambda theta: _vector(weights(theta))), lowest, highest
+    if weights is None:
+        return (lambda theta: theta), 0.0, 1.0
     matrix = _functions(weights, size)
     return (lambda theta: matrix @ theta), matrix.min(axis=1), matrix.max(axis=1)
 

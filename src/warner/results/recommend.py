@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 
 from warner.channels import LikelihoodOperator
@@ -22,6 +24,8 @@ from warner.estimators.fit import Fit
 _LARGEST_TABLE = 1000
 # Standard deviations of twice the difference of two log-likelihoods that smoothness may cost.
 _ALLOWED = 6
+# Values above which the largest errors alone stay above 0.
+_MANY = 2048
 
 
 def rules_out(smooth: Fit, best: Fit) -> bool:
@@ -33,13 +37,25 @@ def rules_out(smooth: Fit, best: Fit) -> bool:
     mean by six standard deviations. For smooth distributions it stayed within two, for every
     mechanism and number of people tried.
 
+    Of very many values only the m largest errors of K stay above 0. With the normal quantile c of
+    1 - m / K an error z > c contributes z^2 - c^2, whose mean is above 1. Above 2048 values the
+    mean and the variance of these contributions are used.
+
     Args:
         smooth: the fit of a smooth distribution.
         best: the maximum of the likelihood, on the same reports.
     """
     free = int(np.count_nonzero(best.shares))
     rise = 2 * ((best.log_likelihood or 0.0) - (smooth.log_likelihood or 0.0))
-    return rise > free + _ALLOWED * float(np.sqrt(2 * free))
+    mean, variance = float(free), 2.0 * free
+    if best.shares.size > _MANY and 0 < 2 * free < best.shares.size:
+        tail = free / best.shares.size
+        c = NormalDist().inv_cdf(1 - tail)
+        height = NormalDist().pdf(c)
+        mean = free * (1 - c**2 + c * height / tail)
+        fourth = 3 + (c**3 + 3 * c) * height / tail
+        variance = free * (fourth - 2 * c**2 * (1 + c * height / tail) + c**4)
+    return rise > mean + _ALLOWED * float(np.sqrt(variance))
 
 
 def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Estimator:

@@ -120,9 +120,9 @@ def test_randomized_response_is_tight_at_any_size(size: int) -> None:
     assert 0.5 - 1e-9 <= warner.RandomizedResponse(warner.Integers(1, size), 0.5).epsilon <= 0.5
 
 
-def test_default_pools_fit_any_budget() -> None:
-    for epsilon in (0.1, 1.0, 4.0, 7.0, 10.0):
-        mechanism = warner.LocalHashing(warner.Integers(0, 9), epsilon)
-        assert mechanism.seeds * mechanism.buckets <= 2**26 and (
-            epsilon > 6 or mechanism.seeds == 2**16
-        )
+def test_default_hash_functions_fit_any_budget_and_domain() -> None:
+    for epsilon in (1e-3, 0.1, 1.0, 4.0, 7.0, 10.0):
+        for size in (2, 10, 1000, 10**6):
+            mechanism = warner.LocalHashing(warner.Integers(0, size - 1), epsilon)
+            assert mechanism.schema.cells <= max(2**20, size)
+            assert epsilon * (1 - 1e-9) <= mechanism.epsilon <= epsilon

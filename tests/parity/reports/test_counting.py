@@ -15,6 +15,13 @@ def test_bit_sums(n: int, width: int) -> None:
     assert sum_bits(np.packbits(bits, axis=1), width).tolist() == bits.sum(axis=0).tolist()
 
 
+@pytest.mark.parametrize("n", [3, 300])
+def test_bit_sums_of_wide_reports(n: int) -> None:
+    """Reports of more bytes than are added at a time."""
+    bits = np.random.default_rng(n).integers(0, 2, (n, 20_003), dtype=np.uint8)
+    assert (sum_bits(np.packbits(bits, axis=1), 20_003) == bits.sum(axis=0)).all()
+
+
 def test_bit_sums_of_all_ones_do_not_overflow_their_lanes() -> None:
     packed = np.full((255 * 40 + 7, 4), 255, dtype=np.uint8)
     assert sum_bits(packed, 32).tolist() == [len(packed)] * 32

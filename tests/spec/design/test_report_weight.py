@@ -45,8 +45,11 @@ def test_the_weight_of_pure_mechanisms_is_one_over_the_difference_of_two_probabi
         1 / (0.5 - 1 / (e + 1))
     )
     hashed = warner.LocalHashing(domain, epsilon)
-    p, g = e / (e + hashed.buckets - 1), hashed.buckets
-    assert report_weight(hashed) == pytest.approx(1 / (p - 1 / g))
+    p, other = e / (e + hashed.buckets - 1), 1 / (e + hashed.buckets - 1)
+    assert hashed.prime == 101
+    whole, rest = divmod(101, hashed.buckets)
+    together = rest * (whole + 1) * whole + (hashed.buckets - rest) * whole * (whole - 1)
+    assert report_weight(hashed) == pytest.approx(1 / ((p - other) * (1 - together / (101 * 100))))
     assert report_weight(warner.RandomizedResponse(domain, math.inf)) == 1.0
 
 

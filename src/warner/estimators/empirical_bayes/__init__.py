@@ -40,10 +40,9 @@ Two passes may follow, each only where it gains more than it loses, measured in 
     For hashing with a small pool of seeds, where values collide in some seeds. The first posterior
     gives the expected part of a count that belongs to other values. This part is subtracted.
 
-``estimator._with_whole_reports``
+``whole_reports``
     A report that supports a common value says less about the other values that it supports. Support
-    counts do not contain this information. One Newton step of the likelihood of whole reports adds
-    it.
+    counts do not contain this information. One step of the likelihood of whole reports adds it.
 
 All constants are in ``settings.Settings``, each with its reason. The tests
 in ``tests/statistical/estimators/empirical_bayes`` remove parts one by one and show that the method

@@ -11,15 +11,17 @@ import numpy as np
 from warner._core.checks import choice
 from warner.estimators.base import Estimator, repr_of_changes
 from warner.estimators.empirical_bayes.noise import EstimateNoise, move_to_sum, split_large_values
-from warner.estimators.empirical_bayes.prior import fit_prior, tilt_to_sum
+from warner.estimators.empirical_bayes.prior import blocks, fit_prior, tilt_to_sum
 from warner.estimators.empirical_bayes.settings import SETTINGS
 from warner.estimators.empirical_bayes.small_domain import SmallDomainPosterior, lattice
+from warner.estimators.empirical_bayes.whole_reports import with_whole_reports
 from warner.estimators.fit import Fit, PosteriorFit, Status
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import safe_divide
 from warner.metrics.simplex import project
 
 _TINY = 1e-300
+_KEPT = 2**22  # numbers of posterior laws that are kept for draws
+_DRAWN = 2**20  # random numbers at a time
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class EmpiricalBayes(Estimator):
         clearer = _without_collisions(data, noise, posterior)
         if clearer is not None:
             noise, posterior = clearer, self._posterior(clearer)
-        sharper = _with_whole_reports(data, noise, posterior.shares)
+        sharper = with_whole_reports(data, noise, posterior.shares)
         if sharper is not None:
             posterior = self._posterior(sharper)
         return Fit(posterior.shares, Status.COMPLETED, posterior=PosteriorFit(posterior.draws))
@@ -139,14 +141,15 @@ class _SeparatePosteriors:
     Attributes:
         shares: (K,).
         values: (L,), the shares that have a law over atoms. The others are normal.
-        laws, atoms: (M, J), (J,), of values that differ.
+        laws: () -> (M, J), the laws of values that differ.
         place: (L,), the law of each value.
+        atoms: (J,).
         variance: (K,).
     """
 
     shares: np.ndarray
     values: np.ndarray
-    laws: np.ndarray
+    laws: Callable[[], np.ndarray]
     place: np.ndarray
     atoms: np.ndarray
     variance: np.ndarray
@@ -156,7 +159,7 @@ class _SeparatePosteriors:
         drawn = self.shares + np.sqrt(self.variance) * rng.standard_normal(
             (count, self.shares.size)
         )
-        drawn[:, self.values] = _sample(self.laws, self.place, self.atoms, count, rng)
+        drawn[:, self.values] = _sample(self.laws(), self.place, self.atoms, count, rng)
         return np.stack([project(move_to_sum(row, self.variance)) for row in drawn])
 
 
@@ -166,7 +169,7 @@ def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
     out, variance = np.clip(noise.y, 0.0, 1.0), noise.variance(noise.y)
     target = 1 - float(out[apart].sum())
     mean = min(max(target / values.size, 1e-3 / noise.y.size), 1.0)
-    together = noise.subset(values)
+    together = noise.subset(values) if apart.size else noise
     atoms = together.atoms(mean)
     data = together
     rows, first, counts = data.rows()
@@ -176,25 +179,30 @@ def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
     prior = fit_prior(data.subset(first).likelihood(atoms), counts, atoms, mean, absolute)
     # Values with the same data have the same posterior, which is computed once.
     place, one, alike = together.distinct()
-    laws = tilt_to_sum(
-        prior.posteriors(together.subset(one).likelihood(atoms), rows[one]),
-        atoms,
-        target,
-        variance[apart],
-        alike,
-    )
-    means = laws @ atoms
+    rows, noise_apart = rows[one], variance[apart]
+
+    def tilted() -> np.ndarray:
+        found = np.empty((one.size, atoms.size))
+        for some in blocks(*found.shape):
+            likelihood = together.subset(one[some]).likelihood(atoms)
+            found[some] = prior.posteriors(likelihood, rows[some])
+        return tilt_to_sum(found, atoms, target, noise_apart, alike)
+
+    laws = tilted()
+    powers = laws @ np.stack([atoms, atoms**2], axis=1)
+    means = powers[:, 0]
     # What the tilt took from the values held apart.
     out[apart] += (
-        (target - float(alike @ means)) * variance[apart] / max(float(variance[apart].sum()), _TINY)
+        (target - float(alike @ means)) * noise_apart / max(float(noise_apart.sum()), _TINY)
     )
-    variance[values] = np.maximum(laws @ atoms**2 - means**2, 0.0)[place]
+    variance[values] = np.maximum(powers[:, 1] - means**2, 0.0)[place]
     rest = 1 - float(out[apart].sum())
     out[values] = (_common_quantile(laws, atoms, rest, alike) if absolute else means)[place]
     shares = project(move_to_sum(out, variance))
-    return _Posterior(
-        shares, variance, _SeparatePosteriors(shares, values, laws, place, atoms, variance).draws
-    )
+    # The laws of many values take much memory, and draws can compute them again.
+    kept = tilted if laws.size > _KEPT else lambda: laws
+    draws = _SeparatePosteriors(shares, values, kept, place, atoms, variance).draws
+    return _Posterior(shares, variance, draws)
 
 
 def _without_collisions(
@@ -220,50 +228,6 @@ def _without_collisions(
         return None
     y = theta + channel.support_shares(data.weights - channel.matvec(theta)) / noise.gap
     return replace(noise, n=data.n * worth, y=y).balanced()
-
-
-def _with_whole_reports(
-    data: LikelihoodData, noise: EstimateNoise, theta: np.ndarray
-) -> EstimateNoise | None:
-    """Estimates from whole reports, by one Newton step of their likelihood from ``theta`` (K,).
-
-    A report that supports a common value says less of the others that it supports. Support counts
-    do not know this. With s the score and I = A' diag(w / d^2) A at theta, let B be the inverse of
-    I on vectors that sum to 0. Then y = theta + B (s - 1) is efficient, with variances diag(B) / n.
-    Taken as independent given the sum, the variances are K / (K - 1) times as large. Their mean
-    says how many reports of the old kind the new estimates are worth.
-
-    Returns:
-        The new estimates, or None where whole reports say nothing new or cost too much.
-    """
-    channel, size = data.channel, theta.size
-    if noise.q is None or noise.direct or channel.rows_per_report != 1 or size < 2:
-        return None
-    observed = int(np.count_nonzero(data.weights))
-    if (
-        data.n < SETTINGS.reports_per_value * size
-        or observed < size
-        or observed * size**2 > SETTINGS.whole_report_work
-    ):
-        return None
-    rows, w = channel.restrict_to_observed(data.weights)
-    d = rows.matvec(theta)
-    score = rows.rmatvec(safe_divide(w, d))
-    information = rows.gram(safe_divide(w, d**2))
-    # On vectors that sum to 0 a constant added to I changes nothing, and it makes I invertible.
-    information += float(information.diagonal().mean())
-    basis = np.linalg.pinv(information, hermitian=True)
-    ones = basis.sum(axis=1)
-    basis -= np.outer(ones, ones) / ones.sum()
-    worth = (
-        float(noise.variance(theta).sum())
-        * noise.n
-        * (size - 1)
-        / (size * float(basis.diagonal().sum()))
-    )
-    if not np.isfinite(worth) or worth * data.n <= noise.n:
-        return None
-    return replace(noise, n=data.n * worth, y=theta + basis @ (score - 1))
 
 
 def _cells(atoms: np.ndarray) -> np.ndarray:
@@ -313,10 +277,16 @@ def _sample(
     """(count, K) independent draws, even within the cell of an atom; ``place`` (K,) tells laws."""
     edges = _cells(atoms)
     out = np.empty((count, len(place)))
-    below = np.cumsum(posteriors, axis=1)
-    for x, law in enumerate(below[i] for i in place):
-        cell = np.minimum(
-            np.searchsorted(law, rng.random(count) * law[-1], side="right"), atoms.size - 1
-        )
-        out[:, x] = edges[cell] + rng.random(count) * (edges[cell + 1] - edges[cell])
+    step = max(1, _DRAWN // count)
+    for start in range(0, len(place), step):
+        laws, which = np.unique(place[start : start + step], return_inverse=True)
+        order = np.argsort(which, kind="stable")
+        ends = np.cumsum(np.bincount(which))
+        drawn = rng.random((which.size, 2, count))
+        for law, values in zip(posteriors[laws], np.split(order, ends[:-1]), strict=True):
+            below = np.cumsum(law)
+            mass = drawn[values, 0] * below[-1]
+            cell = np.minimum(np.searchsorted(below, mass, side="right"), atoms.size - 1)
+            place_in = drawn[values, 1] * (edges[cell + 1] - edges[cell])
+            out[:, start + values] = (edges[cell] + place_in).T
     return out

@@ -162,7 +162,6 @@ def gains(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     high = max(4, int(np.log2(max(float(p.max()), 2.0)) + 2))
     keep = 1 / (1 + np.concatenate([[0.0], 2.0 ** np.arange(-3, high)]))
-    likelihood = keep * np.exp(-np.minimum(p[:, None] * keep, 700.0))
     base = np.full(keep.size, 0.5 / (keep.size - 1))
     base[0] = 0.5
     k = np.arange(1, p.size + 1)
@@ -170,22 +169,31 @@ def gains(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         np.searchsorted(k, k / SETTINGS.near_frequencies),
         np.searchsorted(k, k * SETTINGS.near_frequencies, side="right"),
     )
-    near = np.maximum(last - first - 1, 1)[:, None]
+    near = np.maximum(last - first - 1, 1)
+    near_weight = np.minimum(near, SETTINGS.near_weight) / near
+    # Powers come first here, so that sums over frequencies run along neighbouring numbers.
+    keep, base = keep[:, None], base[:, None]
+    likelihood = keep * np.exp(-np.minimum(p * keep, 700.0))
     posteriors = likelihood * base
-    posteriors /= posteriors.sum(axis=1, keepdims=True)
+    posteriors /= posteriors.sum(axis=0)
+    moved, sums = np.empty_like(posteriors), np.zeros(p.size + 1)
     for _ in range(SETTINGS.power_sweeps):
-        sums = np.concatenate([np.zeros((1, keep.size)), np.cumsum(posteriors, axis=0)])
-        everywhere = (
-            np.maximum(sums[-1] - posteriors, 0.0) + SETTINGS.power_pseudo_observations * base
-        ) / (p.size - 1 + SETTINGS.power_pseudo_observations)
-        here = np.maximum(sums[last] - sums[first] - posteriors, 0.0) * (
-            np.minimum(near, SETTINGS.near_weight) / near
-        )
-        moved = likelihood * (everywhere + here)
-        moved /= moved.sum(axis=1, keepdims=True)
-        steady = bool(np.abs(moved - posteriors).max() < 1e-3)
-        posteriors = moved
-        if steady:
+        for power, one in enumerate(posteriors):
+            np.cumsum(one, out=sums[1:])
+            everywhere = sums[-1] - one
+            everywhere += SETTINGS.power_pseudo_observations * base[power]
+            everywhere /= p.size - 1 + SETTINGS.power_pseudo_observations
+            here = np.take(sums, last)
+            here -= np.take(sums, first)
+            here -= one
+            np.maximum(here, 0.0, out=here)
+            here *= near_weight
+            here += everywhere
+            np.multiply(likelihood[power], here, out=moved[power])
+        moved /= moved.sum(axis=0)
+        steady = max(float(np.abs(a - b).max()) for a, b in zip(moved, posteriors, strict=True))
+        posteriors, moved = moved, posteriors
+        if steady < 1e-3:
             break
-    mean = posteriors @ (1 - keep)
-    return mean, np.maximum(posteriors @ (1 - keep) ** 2 - mean**2, 0.0)
+    mean = (1 - keep[:, 0]) @ posteriors
+    return mean, np.maximum((1 - keep[:, 0]) ** 2 @ posteriors - mean**2, 0.0)

@@ -48,8 +48,10 @@ class SupportCounts:
         Returns:
             (K, J).
         """
-        mu = np.clip(self.q[:, None] + self.gap[:, None] * atoms, _TINY, 1 - 1e-16)
-        share = self.share[:, None]
+        share, q, gap = (v[:, None] for v in (self.share, self.q, self.gap))
+        if (q == q[:1]).all() and (gap == gap[:1]).all():
+            q, gap = q[:1], gap[:1]  # one law for all values takes J logarithms
+        mu = np.clip(q + gap * atoms, _TINY, 1 - 1e-16)
         out: np.ndarray = self.n * (
             share * np.log(mu) + (-mu if self.direct else (1 - share) * np.log1p(-mu))
         )
@@ -216,7 +218,8 @@ class EstimateNoise:
         Returns:
             (J,), increasing.
         """
-        _, first, kinds = np.unique(self._kinds(), axis=1, return_index=True, return_inverse=True)
+        kinds = same_columns([*self._kinds()])
+        first = np.unique(kinds, return_index=True)[1]
         laws = np.stack([self.null, self.slope])[:, first]
         if laws.shape[1] > SETTINGS.most_noise_kinds:  # the least noise stands for all
             laws, kinds = laws[:, :1], np.zeros(self.y.size, dtype=np.int64)
@@ -226,13 +229,12 @@ class EstimateNoise:
             int(SETTINGS.atom_reach / SETTINGS.atom_step) + 2,
         )
         for kind, (null, slope) in enumerate(laws.T):
-            y = self.y[kinds.ravel() == kind]
+            y = self.y[kinds == kind]
             law = replace(self, null=np.full(1, null), slope=np.full(1, slope))
             origin, end = (float(law.place(np.array([t]))[0]) for t in (0.0, 1.0))
             last = int((end - origin) / SETTINGS.atom_step)
-            near = (np.floor((law.place(y) - origin) / SETTINGS.atom_step)[:, None] + reach).astype(
-                np.int64
-            )
+            steps = np.floor((law.place(y) - origin) / SETTINGS.atom_step)
+            near = np.unique(steps.astype(np.int64))[:, None] + reach
             steps = _fill_gaps(
                 np.unique(np.concatenate([near[(near > 0) & (near <= last)], [0, last]]))
             )

@@ -13,13 +13,18 @@ facts:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from warner.estimators.empirical_bayes.settings import SETTINGS
 
 _TINY = 1e-300
+_BLOCK = 2**17  # numbers of a block of rows
+# Factors exp(lambda a) within e^500 of each other do not underflow where they matter.
+_SAFE_EXPONENT = 500.0
 
 
 def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
@@ -139,13 +144,24 @@ class LearnedPrior:
             (K, J).
         """
         total = np.zeros(likelihood.shape)
-        for weight, concentration, fitted, together, correction in self.parts:
-            if concentration == np.inf:
-                total += weight * _normalized(likelihood * self.base)
-            else:
-                others = np.maximum(together - fitted, 0.0) + concentration * self.base
-                total += weight * _normalized(likelihood * (others * correction)[rows])
+        for weight, prior in self._priors:
+            part = likelihood * (prior if prior.ndim == 1 else np.take(prior, rows, axis=0))
+            part *= weight / np.maximum(part.sum(axis=1, keepdims=True), _TINY)
+            total += part
         return total
+
+    @cached_property
+    def _priors(self) -> list[tuple[float, np.ndarray]]:
+        """The weight of each part, and its prior: (J,), or (R, J) without each row's values."""
+        return [
+            (weight, self.base)
+            if concentration == np.inf
+            else (
+                weight,
+                (np.maximum(together - fitted, 0.0) + concentration * self.base) * correction,
+            )
+            for weight, concentration, fitted, together, correction in self.parts
+        ]
 
 
 def fit_prior(
@@ -250,7 +266,7 @@ def tilt_to_sum(
     means move by lambda times their variances, and the sum of these moves is taken from the target.
 
     Args:
-        posteriors: (K, J), the posterior of each value over the atoms.
+        posteriors: (K, J), the posterior of each value over the atoms. The result is written here.
         atoms: a (J,), in shares.
         target: the sum of the means of these values if the values held apart did not move.
         noise: (L,), the variances of the L values held apart.
@@ -260,22 +276,54 @@ def tilt_to_sum(
         The tilted posteriors (K, J).
     """
     times = np.ones(len(posteriors)) if alike is None else alike.astype(np.float64)
-    with np.errstate(divide="ignore"):
-        logs = np.log(posteriors)
     apart = float(noise.sum())
-    multiplier, current = 0.0, posteriors
+    multiplier = 0.0
     for _ in range(60):
-        means = current @ atoms
-        variances = np.maximum(current @ atoms**2 - means**2, 0.0)
+        means, variances = _tilted_moments(posteriors, atoms, multiplier)
         excess = float(times @ means) + multiplier * apart - target
         spread = float(times @ variances) + apart
         if abs(excess) < 1e-10 or spread <= 0:
             break
         longest = 2 / np.sqrt(max(float(variances.max()), _TINY))
         multiplier -= float(np.clip(excess / spread, -longest, longest))
-        exponent = logs + multiplier * atoms
-        current = _normalized(np.exp(exponent - exponent.max(axis=1, keepdims=True)))
-    return current
+    for rows in blocks(*posteriors.shape):
+        posteriors[rows] = _tilted(posteriors[rows], atoms, multiplier)
+    return posteriors
+
+
+def _tilted_moments(
+    posteriors: np.ndarray, atoms: np.ndarray, multiplier: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means (K,) and variances (K,) of the posteriors times exp(multiplier a)."""
+    powers = np.stack([np.ones(atoms.size), atoms, atoms**2], axis=1)
+    sums = np.empty((len(posteriors), 3))
+    exponent = multiplier * atoms
+    if float(np.ptp(exponent)) < _SAFE_EXPONENT:
+        np.matmul(posteriors, np.exp(exponent - exponent.max())[:, None] * powers, out=sums)
+    else:
+        for rows in blocks(*posteriors.shape):
+            sums[rows] = _tilted(posteriors[rows], atoms, multiplier) @ powers
+    means = sums[:, 1] / np.maximum(sums[:, 0], _TINY)
+    return means, np.maximum(sums[:, 2] / np.maximum(sums[:, 0], _TINY) - means**2, 0.0)
+
+
+def _tilted(posteriors: np.ndarray, atoms: np.ndarray, multiplier: float) -> np.ndarray:
+    """The posteriors (K, J) times exp(multiplier a), normalised."""
+    if multiplier == 0:
+        return posteriors
+    exponent = multiplier * atoms
+    if float(np.ptp(exponent)) < _SAFE_EXPONENT:
+        return _normalized(posteriors * np.exp(exponent - exponent.max()))
+    with np.errstate(divide="ignore"):
+        logs = np.log(posteriors) + exponent
+    return _normalized(np.exp(logs - logs.max(axis=1, keepdims=True)))
+
+
+def blocks(rows: int, columns: int) -> Iterator[slice]:
+    """Blocks of the rows of an array that fit the cache."""
+    step = max(1, _BLOCK // columns)
+    for start in range(0, rows, step):
+        yield slice(start, start + step)
 
 
 def _sum_score(total: np.ndarray, variance: np.ndarray, target: float) -> np.ndarray:
@@ -291,5 +339,6 @@ def _shares(scores: np.ndarray) -> np.ndarray:
 
 
 def _normalized(rows: np.ndarray) -> np.ndarray:
-    out: np.ndarray = rows / np.maximum(rows.sum(axis=1, keepdims=True), _TINY)
-    return out
+    """Rows divided by their sums, in place."""
+    rows /= np.maximum(rows.sum(axis=1, keepdims=True), _TINY)
+    return rows

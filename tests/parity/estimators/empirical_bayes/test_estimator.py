@@ -10,10 +10,10 @@ import warner
 from warner import Categorical, EmpiricalBayes, Integers, LocalHashing
 from warner.estimators.empirical_bayes.estimator import (
     _common_quantile,
-    _with_whole_reports,
     _without_collisions,
 )
 from warner.estimators.empirical_bayes.noise import EstimateNoise
+from warner.estimators.empirical_bayes.whole_reports import with_whole_reports
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.results.from_tally import likelihood_data
 
@@ -70,7 +70,7 @@ def test_sharpened_estimates_are_newtons_step() -> None:
         mechanism.tally(mechanism.randomize(1 + rng.choice(6, 3000, p=theta), rng))
     )
     noise = EstimateNoise.of(data, "binomial")
-    sharp = _with_whole_reports(data, noise, theta)
+    sharp = with_whole_reports(data, noise, theta)
     assert sharp is not None
     a, w = data.channel.dense(), data.weights
     d = a @ theta

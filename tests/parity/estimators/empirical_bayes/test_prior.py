@@ -10,6 +10,7 @@ from scipy.stats import gamma
 
 from warner import Integers
 from warner.channels import SupportChannel
+from warner.estimators.empirical_bayes import prior as prior_module
 from warner.estimators.empirical_bayes.noise import EstimateNoise
 from warner.estimators.empirical_bayes.prior import (
     LearnedPrior,
@@ -73,7 +74,7 @@ def test_tilted_means_are_those_given_the_sum() -> None:
     centres = rng.dirichlet(np.full(size, 2.0)) * 1.1
     posteriors = np.exp(-((atoms - centres[:, None]) ** 2) / (2 * 0.02**2))
     posteriors /= posteriors.sum(axis=1, keepdims=True)
-    found = tilt_to_sum(posteriors, atoms, 1.0, np.zeros(0)) @ atoms
+    found = tilt_to_sum(posteriors.copy(), atoms, 1.0, np.zeros(0)) @ atoms
     assert found.sum() == pytest.approx(1, abs=1e-9)
     spread = np.sqrt(posteriors @ atoms**2 - (posteriors @ atoms) ** 2)
     for x in range(size):
@@ -82,6 +83,21 @@ def test_tilted_means_are_those_given_the_sum() -> None:
             others = np.convolve(others, posteriors[other])
         given = np.array([posteriors[x, j] * others[200 - j] for j in range(cells)])
         assert found[x] == pytest.approx(given @ atoms / given.sum(), abs=0.03 * spread[x])
+
+
+def test_tilts_do_not_depend_on_how_they_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By factors that all laws share, or by logarithms where such factors could underflow; in one
+    block or in many.
+    """
+    rng = np.random.default_rng(3)
+    atoms, alike = np.arange(40) / 400, rng.integers(1, 5, 50)
+    posteriors = rng.dirichlet(np.full(40, 0.3), 50)
+    args = (atoms, 1.5, np.array([1e-4]), alike)
+    whole = tilt_to_sum(posteriors.copy(), *args)
+    monkeypatch.setattr(prior_module, "_BLOCK", 400)
+    assert tilt_to_sum(posteriors.copy(), *args) == pytest.approx(whole, abs=1e-13)
+    monkeypatch.setattr(prior_module, "_SAFE_EXPONENT", 0.0)
+    assert tilt_to_sum(posteriors.copy(), *args) == pytest.approx(whole, abs=1e-12)
 
 
 def test_the_law_of_given_mean_is_the_convex_solvers() -> None:

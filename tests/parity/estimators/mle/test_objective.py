@@ -14,7 +14,6 @@ from warner._core.sampling import Source
 from warner.channels import SupportChannel
 from warner.estimators.mle.objective import log_likelihood
 from warner.mechanisms import Mechanism
-from warner.reports.schema import BitVector
 from warner.results.from_tally import likelihood_data
 
 PEOPLE = 40
@@ -35,7 +34,7 @@ def _of_bits(mechanism: Mechanism, reports: Reports, theta: np.ndarray) -> float
     channel = mechanism.channel()
     assert isinstance(channel, SupportChannel)
     mean = channel.q + channel.gap * theta
-    bits = np.unpackbits(reports.columns["bits"], axis=1)[:, : theta.size]
+    bits = mechanism.schema.indicators(reports.columns)[:, : theta.size]
     return float(np.where(bits == 1, np.log(mean), np.log1p(-mean)).sum())
 
 
@@ -55,7 +54,7 @@ def test_the_log_likelihood_is_the_sum_of_the_logarithms_of_all_reports(name: st
     mechanism = smallest(name)
     reports, theta = _drawn(mechanism)
     whole = _sum_of_logs(mechanism, reports, theta)
-    bits = isinstance(mechanism.schema, BitVector)
+    bits = mechanism.schema.can_keep_reports
     for keep in (False, True) if bits else (False,):
         data = likelihood_data(mechanism.tally(reports, keep_reports=keep))
         expected = _of_bits(mechanism, reports, theta) if bits and not keep else whole
@@ -65,7 +64,15 @@ def test_the_log_likelihood_is_the_sum_of_the_logarithms_of_all_reports(name: st
 
 
 @pytest.mark.parametrize(
-    "name", [*REPEATED, "RR x SquareWave", "uRR x RR", "geometric x RR", "RR alone"]
+    "name",
+    [
+        *REPEATED,
+        "RR x SquareWave",
+        "uRR x RR",
+        "geometric x RR",
+        "RR x hashes of a field",
+        "RR alone",
+    ],
 )
 def test_reports_of_one_person_count_with_their_product(name: str) -> None:
     mechanism = COMBINED[name](1.0)
@@ -126,7 +133,7 @@ def test_several_mechanisms_add_up(kind: str) -> None:
         mechanism = MECHANISMS[name](Integers(0, 3), epsilon)
         reports, _ = _drawn(mechanism, i)
         tallies.append(mechanism.tally(reports, keep_reports=keep))
-        of = _of_bits if isinstance(mechanism.schema, BitVector) and not keep else _sum_of_logs
+        of = _of_bits if mechanism.schema.can_keep_reports and not keep else _sum_of_logs
         total += of(mechanism, reports, theta)
     data = likelihood_data(tallies)
     assert data.n * log_likelihood(data.channel, data.weights, theta) == pytest.approx(
