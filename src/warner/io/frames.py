@@ -219,7 +219,10 @@ class _GroupedFrame:
         import narwhals.stable.v2 as nw
 
         names = [*self._by, *columns]
-        rows = self._lazy.select(names).group_by(names).agg(nw.len().alias("seen")).collect()
+        seen = "seen"
+        while seen in names:
+            seen += "_"
+        rows = self._lazy.select(names).group_by(names).agg(nw.len().alias(seen)).collect()
         arrays = {}
         for name, size in columns.items():
             series = rows[name]
@@ -229,7 +232,7 @@ class _GroupedFrame:
             if len(series) and (int(series.min()) < 0 or int(series.max()) >= size):
                 raise ReportError(message(name, f"must lie in 0..{size - 1}"))
             arrays[name] = series.to_numpy().astype(smallest_dtype(size))
-        repeats = rows["seen"].to_numpy().astype(np.int64)
+        repeats = rows[seen].to_numpy().astype(np.int64)
         if not repeats.sum():
             raise EmptyError(message("data", "holds no reports"))
         self._last = list(zip(*(rows[name].to_list() for name in self._by), strict=True))
