@@ -55,6 +55,7 @@ from warner.mechanisms import (
     UtilityOptimizedRR,
 )
 from warner.privacy import LDP, compose
+from warner.reports.grouped_tally import GroupedTally
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate, estimate
@@ -101,6 +102,7 @@ __all__ = [
     # what travels from people to the collector
     "Reports",
     "Tally",
+    "GroupedTally",
     # estimation
     "estimate",
     "Estimate",

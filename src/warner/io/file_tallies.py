@@ -21,12 +21,14 @@ from warner._core.errors import (
 from warner._core.progress import stage
 from warner.domains import Domain, Product
 from warner.io.file_columns import file_columns, from_file
+from warner.io.file_format import GroupedRows
 from warner.io.public_values import groups_in
 from warner.io.report_file import ReportFile, open_reports
 from warner.mechanisms import Mechanism, PerAttribute
 from warner.reports.bit_rules import BitRule
 from warner.reports.grouped_tally import GroupedTally
 from warner.reports.marginal_tables import LARGEST
+from warner.reports.public_columns import Groups
 from warner.reports.schema import GroupedColumns
 from warner.reports.tally import Tally
 from warner.reports.tally_kinds import CountedGroups
@@ -231,7 +233,7 @@ def _tally_grouped_by(
     """Tallies of groups, by GROUP BY with the public columns."""
     tallies = {}
     with file.format.grouped(file.path, by) as columns:
-        groups = columns.groups()
+        groups = _groups(file, columns)
         for attribute, mechanism, counted in _database_counts(file, columns, progress):
             tallies[attribute] = GroupedTally(
                 mechanism.header, groups.columns, groups.keys, counted, file.simulation
@@ -239,6 +241,18 @@ def _tally_grouped_by(
     if any(tally.n != file.n for tally in tallies.values()):
         raise file.wrong_number()
     return tallies
+
+
+def _groups(file: ReportFile, columns: GroupedRows) -> Groups:
+    """The groups of a file; the error of a wrong public value names its row."""
+    problem = None
+    try:
+        return columns.groups()
+    except ReportError as error:
+        problem = error
+    for _ in file.batches():  # the database does not know the rows of a file
+        pass
+    raise problem
 
 
 def _database_counts(

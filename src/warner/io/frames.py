@@ -120,7 +120,7 @@ def tally_frame_by(
     Raises:
         ArgumentTypeError, ArgumentError, EmptyError, ReportError: as in :func:`tally_frame`.
         ArgumentError: no names, or a column that is not there.
-        ValuesError: a public value that is missing, of another type or never declared.
+        ReportError: a public value that is missing, of another type or never declared.
     """
     lazy = _lazy(data)
     named = dict.fromkeys([] if isinstance(by, str) else by)
@@ -169,6 +169,17 @@ def _report_columns(columns: _GroupedFrame, attribute: str, mechanism: Mechanism
     return sizes
 
 
+def _check_public(name: str, column: Any, n: int) -> None:
+    """Refuse public values by their column: the different ones are not the rows of a frame."""
+    try:
+        group_people({name: column}, n)
+        return
+    except (ArgumentError, ArgumentTypeError):
+        pass
+    rule = "must hold declared values, without gaps: texts, integers, booleans or dates"
+    raise ReportError(message(f"data: public column {name!r}", rule))
+
+
 class _GroupedFrame:
     """The columns of a lazy Narwhals frame, counted by its library; see GroupedColumns.
 
@@ -204,6 +215,8 @@ class _GroupedFrame:
                     self._by.items(), map(list, zip(*rows, strict=True)), strict=True
                 )
             }
+            for name, column in given.items():
+                _check_public(name, column, len(rows))
             self._found = group_people(given, len(rows))
             # Several raw values, such as the days of a week, may be of one group.
             self._place = dict(zip(rows, self._found.place.tolist(), strict=True))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -39,12 +40,12 @@ class Copies:
         self._rows += batch.num_rows
         for pair in [pair for pair, state in self._pairs.items() if not state.is_possible]:
             del self._pairs[pair]
-        coded: dict[str, tuple[np.ndarray, list[str | None]]] = {}
+        coded: dict[str, _Coded | None] = {}
         for (public, answer), state in self._pairs.items():
             for name in (public, answer):
                 if name not in coded:
                     coded[name] = _coded(batch.column(name))
-            state.add(*coded[public], *coded[answer])
+            state.add(coded[public], coded[answer])
 
     def refuse(self) -> None:
         """Refuse a public column that repeats answers, once all rows were taken in.
@@ -75,16 +76,15 @@ class _Pair:
     def is_possible(self) -> bool:
         return self._is_equal or self._is_one_to_one
 
-    def add(
-        self,
-        public: np.ndarray,
-        public_texts: list[str | None],
-        answer: np.ndarray,
-        answer_texts: list[str | None],
-    ) -> None:
+    def add(self, public: _Coded | None, answer: _Coded | None) -> None:
         if not self.is_possible:
             return
-        together = np.unique(public.astype(np.int64) * len(answer_texts) + answer).tolist()
+        if public is None or answer is None:
+            self._is_equal = self._is_one_to_one = False
+            return
+        public_texts, answer_texts = public.texts, answer.texts
+        pairs = public.number.astype(np.int64) * len(answer_texts) + answer.number
+        together = np.unique(pairs).tolist()
         if len(together) > len(public_texts) or len(together) > len(answer_texts):
             self._is_equal = self._is_one_to_one = False
             return
@@ -104,11 +104,22 @@ class _Pair:
         return self._is_equal or rows >= _PER_VALUE * values
 
 
-def _coded(column: pa.Array) -> tuple[np.ndarray, list[str | None]]:
-    """The numbers of a column's texts, (n,), and the texts."""
+class _Coded(NamedTuple):
+    """A column as numbers (n,) of its different texts."""
+
+    number: np.ndarray
+    texts: list[str | None]
+
+
+def _coded(column: pa.Array) -> _Coded | None:
+    """The numbers of a column's texts; None for a column that has no texts, such as lists."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    found = column.cast(pa.string()).dictionary_encode(null_encoding="encode")
-    return found.indices.to_numpy(zero_copy_only=False), found.dictionary.to_pylist()
+    # Arrow's errors quote what they cannot convert.
+    with contextlib.suppress(pa.ArrowException):
+        found = column.cast(pa.string()).dictionary_encode(null_encoding="encode")
+        number = found.indices.to_numpy(zero_copy_only=False)
+        return _Coded(number, found.dictionary.to_pylist())
+    return None

@@ -50,7 +50,7 @@ def read_values(
             randomised together have one column each.
         bare: whether the file is CSV without a header line, with its columns in the order of
             ``domains``.
-        watch: called with each batch as it was read, for checks of whole columns.
+        watch: called with each batch as it was read and found right, for checks of whole columns.
 
     Returns:
         For each batch {attribute: (rows,) array}: indices of a domain, or values as a
@@ -68,10 +68,10 @@ def read_values(
     held: dict[str, list[np.ndarray]] = {name: [] for name in domains}
     names = [column for name, taker in domains.items() for column in answer_columns(name, taker)]
     for part, row in _parts(path, names, size, bare):
-        if watch is not None:
-            watch(part)
         for name, taker in domains.items():
             held[name].append(_encoded(taker, part, name, row))
+        if watch is not None:
+            watch(part)
         if (row + part.num_rows) % size == 0:
             yield _joined(held)
     if any(held.values()):
@@ -106,7 +106,7 @@ def read_groups(
         bare: whether the file is CSV without a header line. Its first column is then the group, and
             its next columns are the public ones.
         public: {name: domain} of public columns. Their indices are among those of the attributes.
-        watch: called with each batch as it was read, for checks of whole columns.
+        watch: called with each batch as it was read and found right, for checks of whole columns.
 
     Returns:
         For each batch {group: {attribute: (rows,) array}}, in the order of the file. A group is
@@ -124,8 +124,6 @@ def read_groups(
     width = max(sum(m.schema.bytes_per_report for m in own.values()) for own in groups.values())
     size = rows_at_a_time(width, ROWS_PER_BATCH)
     for part, row in _parts(path, wanted, size, bare):
-        if watch is not None:
-            watch(part)
         known = {name: _encoded(domain, part, name, row) for name, domain in beside.items()}
         place = _encoded(names, part, column, row)
         found: dict[str, dict[str, np.ndarray]] = {}
@@ -141,6 +139,8 @@ def read_groups(
                 if key not in done:
                     done[key] = _encoded(taker, part, name, row)
                 found[group][name] = done[key][rows]
+        if watch is not None:
+            watch(part)
         yield found
 
 
