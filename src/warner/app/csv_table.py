@@ -39,6 +39,7 @@ def csv_of(
     level: float,
     target: str,
     given_back: Sequence[Redistributed] = (),
+    kind: str | None = None,
 ) -> str:
     """The rows of several estimates as CSV.
 
@@ -48,6 +49,7 @@ def csv_of(
         target: ``"population"`` or ``"respondents"``.
         given_back: estimates whose shares of tags were distributed over values. They have no
             intervals.
+        kind: the kind of intervals of the shares; None for the default.
 
     Returns:
         The table, with the columns attribute, value, estimate, low, high, n, level, target.
@@ -56,7 +58,7 @@ def csv_of(
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_HEADER)
     for result in estimates:
-        for name, value, *figures in estimate_rows(result, level, target):
+        for name, value, *figures in estimate_rows(result, level, target, kind):
             writer.writerow([as_cell(name), as_cell(value), *figures, level, target])
     for shares in given_back:
         name, n = as_cell(f"{shares.estimate.attribute} (tags given back)"), shares.estimate.n
@@ -70,6 +72,7 @@ def csv_of_groups(
     estimates: Sequence[tuple[Sequence[Any], Estimate]],
     level: float,
     target: str,
+    kind: str | None = None,
 ) -> str:
     """The rows of the estimates of groups as CSV, with a column for each public column.
 
@@ -78,21 +81,24 @@ def csv_of_groups(
         estimates: the public values of each group, and its estimate.
         level: coverage of the intervals.
         target: ``"population"`` or ``"respondents"``.
+        kind: the kind of the intervals; None for the default of each estimate.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*(as_cell(name) for name in names), *_HEADER])
     for key, result in estimates:
-        for name, value, *figures in estimate_rows(result, level, target):
+        for name, value, *figures in estimate_rows(result, level, target, kind):
             cells = [as_cell(cell) for cell in (*key, name, value)]
             writer.writerow([*cells, *figures, level, target])
     return out.getvalue()
 
 
-def estimate_rows(result: Estimate, level: float, target: str) -> Iterator[list[Any]]:
+def estimate_rows(
+    result: Estimate, level: float, target: str, kind: str | None = None
+) -> Iterator[list[Any]]:
     """Attribute, value, estimate, low, high, n: shares, then keys and their means, then means."""
     name = result.attribute or ""
-    for row in result.rows(level, target):
+    for row in result.rows(level, target, kind):
         yield [name, row["value"], *_figures(row)]
     for row in result.key_rows(level, target):
         yield [f"{name} (key)", row["value"], *_figures(row)]
