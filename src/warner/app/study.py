@@ -58,7 +58,7 @@ epsilon = 0.5
 [groups.attributes."sex x smokes"]
 epsilon = 0.5
 
-# What is public about a person travels in the clear beside the reports, and is NOT protected:
+# Public columns of the answers travel in the clear beside the reports. They are NOT protected:
 # values = [..], integers = [low, high], or dates = "day", "week" or "month".
 [public.ward]
 values = ["north", "south"]
@@ -95,6 +95,8 @@ from warner.mechanisms import Mechanism
 from warner.mechanisms.per_attribute import PerAttribute
 from warner.privacy.composition import add_up, compose, side_by_side
 from warner.privacy.guarantees import Guarantee
+from warner.reports.grouped_tally import GroupedTally
+from warner.reports.public_columns import PublicColumn
 from warner.reports.reports import Reports
 
 if TYPE_CHECKING:
@@ -356,6 +358,42 @@ class Study:
             name: Reports(m.header, m.randomize_encoded(batch[name], source), source.simulated)
             for name, m in self.mechanisms.items()
         }
+
+    def tally_by(
+        self, reports: Mapping[str, Reports], by: Mapping[str, Any]
+    ) -> dict[str, GroupedTally]:
+        """Count the reports of each group of people, by public columns that the study declares.
+
+        Args:
+            reports: {attribute: n reports} of the same people in the same order.
+            by: {name: values}, n values of each public column, in the same order.
+
+        Returns:
+            {attribute: GroupedTally}.
+
+        Raises:
+            ArgumentError: a column that the study does not declare, or one of another length; or a
+                study with groups, each of which has mechanisms of its own.
+            ValuesError: a value that is missing or was never declared, by its position.
+
+        >>> study = Study.parse('''
+        ... [public.ward]
+        ... values = ["north", "south"]
+        ... [attributes.smokes]
+        ... values = ["no", "yes"]
+        ... mechanism = "RandomizedResponse"
+        ... epsilon = 1.0
+        ... ''')
+        >>> reports = {"smokes": study.mechanisms["smokes"].randomize(["no", "yes"])}
+        >>> list(study.tally_by(reports, {"ward": ["south", "north"]})["smokes"])
+        [('north',), ('south',)]
+        """
+        for name in by:
+            if name not in self.public:
+                rule = f"must be public columns of the study: {', '.join(self.public) or 'none'}"
+                raise ArgumentError(message("by", rule, show(name)))
+        columns = {name: PublicColumn(self.public[name], values) for name, values in by.items()}
+        return {name: self.mechanisms[name].tally_by(own, columns) for name, own in reports.items()}
 
     @property
     def digest(self) -> str:

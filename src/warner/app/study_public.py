@@ -1,4 +1,4 @@
-"""Public columns of a study: what travels beside the reports and is not protected."""
+"""Public columns of a study, which travel beside the reports and are not protected."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """What a file format is: everything that depends on how a file stores columns, in one class.
 
 A report file has the columns of :mod:`warner.io.file_columns`, a header and an end, both JSON. The
-header holds every attribute's mechanism, to the last bit of its law. The end holds the number of
+public columns of a study, if it has any, stand before those of reports. The header declares them,
+and holds every attribute's mechanism, to the last bit of its law. The end holds the number of
 reports and the digest of the file. A file that is not byte for byte as it was written is refused.
 """
 

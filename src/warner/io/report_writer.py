@@ -1,8 +1,8 @@
 """Reports out, to a file in one of the formats, in parts, whole or not at all.
 
-Apart from the reports, everything in a file is a function of their number and of the call's
-arguments. Reports are cut into row groups by count alone, whatever batches they came in, and their
-order is drawn at random.
+Apart from the reports and the public columns, everything in a file is a function of their number
+and of the call's arguments. Rows are cut into row groups by count alone, whatever batches they came
+in, and their order is drawn at random.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Public columns: what is known of a person beside the report, such as a ward or a week.
+"""Public columns: facts about a person that travel beside the report, such as a ward or a week.
 
 They are not protected. A column that is declared has a domain: listed labels, integers between
 limits, or dates by day, week or month. A column that is given without a domain takes its values as

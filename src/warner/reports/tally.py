@@ -372,7 +372,7 @@ def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
     """
     if any(isinstance(e, dict) and "by" in e for e in _entries(text, name).values()):
         rule = "holds tallies of groups of people"
-        remedy = "Use warner.reports.grouped_tally.load_grouped"
+        remedy = "warner estimate reads it; in Python warner.reports.grouped_tally.load_grouped"
         raise FileError(message(name, rule, None, remedy))
     return parse_entries(text, name, Tally.from_json)
 

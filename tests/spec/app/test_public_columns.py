@@ -297,3 +297,16 @@ def test_the_example_declares_every_kind_of_column() -> None:
         "Dates",
     ]
     assert study.budget is not None and study.epsilon <= study.budget
+
+
+def test_reports_in_memory_are_grouped_by_declared_values() -> None:
+    study = Study.parse(STUDY)
+    reports = {"smokes": study.mechanisms["smokes"].randomize(["no", "yes", "no"])}
+    groups = study.tally_by(reports, {"ward": ["south", "north", "south"]})["smokes"]
+    assert list(groups) == [("north",), ("south",)] and groups.columns == {
+        "ward": study.public["ward"]
+    }
+    with pytest.raises(warner.errors.ArgumentError, match="ward, age, visit; got 'street'"):
+        study.tally_by(reports, {"street": ["a", "b", "c"]})
+    with pytest.raises(warner.errors.ValuesError, match="position 2"):
+        study.tally_by(reports, {"ward": ["south", "north", "east"]})
