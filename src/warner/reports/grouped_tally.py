@@ -408,7 +408,8 @@ class GroupedTally(Mapping[Key, Tally]):
                 data.get("simulated", False),
                 data.get("reports_per_person", 1),
             )
-            intact = tally.digest == data["sha256"]
+            in_order = [list(key) for key in tally._keys] == data["groups"]
+            intact = in_order and tally.digest == data["sha256"]
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError, IndexError):
             intact = False
         except WarnerError:
