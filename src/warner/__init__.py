@@ -55,6 +55,8 @@ from warner.mechanisms import (
     UtilityOptimizedRR,
 )
 from warner.privacy import LDP, compose
+from warner.regression.answer import regress
+from warner.regression.mean import regress_mean
 from warner.reports.grouped_tally import GroupedTally
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
@@ -114,6 +116,8 @@ __all__ = [
     "LogSpline",
     "SampleMean",
     "redistribute",
+    "regress",
+    "regress_mean",
     # design of a study
     "Study",
     "plan",
