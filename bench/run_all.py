@@ -33,6 +33,7 @@ SCRIPTS = {
     "accuracy": ONE,
     "all_pairs_of_nltcs": ALL,
     "several_reports_of_one_value": ALL,
+    "joint_margins": ONE,
     "joint_of_a_million_cells": ONE,
     "large_domains": ONE,
 }
