@@ -20,6 +20,7 @@ people round to every fifth or tenth value, and the real columns are Adult's age
 What concerns few people was developed on other shapes: uniform, triangle, Student-t, Weibull,
 Laplace, two bells, two blocks, spikes with and without a smooth part, a normal and a Weibull shape
 that were rounded, and a spike at 0 with a gamma shape. With WARNER_PEOPLE=few only these are judged.
+This bar is missed: in 8 runs Adult's ages had 0.97 to 1.15 times EMS's distance.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def test_few_reports_do_not_make_it_rough(monkeypatch: pytest.MonkeyPatch) -> No
     assert mutant > 1.10 * smoothed
 
 
-@pytest.mark.parametrize("size", [64, 600, 3_000])
+@pytest.mark.parametrize("size", [64, 600, 2_100])
 def test_draws_are_moved_with_the_estimate(size: int) -> None:
     """The draws are those of the mixture of models, times the factors by which the estimate differs
     from the mixture; and smoothed EM on cells counts in every domain.
