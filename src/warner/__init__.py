@@ -35,6 +35,10 @@ from warner.estimators import (
     SampleMean,
 )
 from warner.estimators.fit import Status
+from warner.groups.differences import difference
+from warner.groups.estimates import estimate
+from warner.groups.hypotheses import goodness_of_fit, independence
+from warner.groups.weights import weighted
 from warner.mechanisms import (
     ChannelMechanism,
     Geometric,
@@ -57,7 +61,7 @@ from warner.mechanisms import (
 from warner.privacy import LDP, compose
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
-from warner.results.estimate import Estimate, estimate
+from warner.results.estimate import Estimate
 from warner.results.redistribution import redistribute
 
 __version__ = "0.1.0"
@@ -112,6 +116,11 @@ __all__ = [
     "LogSpline",
     "SampleMean",
     "redistribute",
+    # groups of people
+    "difference",
+    "goodness_of_fit",
+    "independence",
+    "weighted",
     # design of a study
     "Study",
     "plan",

@@ -29,6 +29,7 @@ ROOMS = [
     "estimators",
     "io",
     "results",
+    "groups",
     "design",
     "theory",
     "experiments",

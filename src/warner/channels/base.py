@@ -243,7 +243,7 @@ class LikelihoodOperator(ABC):
         return np.maximum(self.inverse_moments(theta)[0] - theta**2, 0.0)
 
     def covariance(self, theta: FloatArray) -> FloatArray:
-        """The covariance matrix (K, K) of :meth:`invert` per report; that of n reports is 1/n of it.
+        """The covariance (K, K) of :meth:`invert` per report; that of n reports is 1/n of it.
 
             sum_y (A theta)_y L_y L_y' - theta theta'
 
