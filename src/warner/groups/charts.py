@@ -40,20 +40,23 @@ def chart(
             continue
         value = _text(row["value"])
         totals[value] += row["estimate"] * row["reports"]
-        data.append({**_plain(row), "value": value, "group": _group(row, names)})
+        figures = {name: row[name] for name in ("estimate", "low", "high")}
+        data.append({**figures, "value": value, "label": _group(row, names)})
+        if time is not None:
+            others = [visible(str(row[name])) for name in names if name != time]
+            data[-1] |= {"when": _cell(row[time]), "path": ", ".join(others)}
     shown = values
     if len(values) > _MOST_PANELS:
         largest = sorted(values, key=lambda value: -totals[value])[:_MOST_PANELS]
         shown = [value for value in values if value in largest]
         caption += f"; the {_MOST_PANELS} values of {len(values)} with the largest shares"
     order = {group: i for i, group in enumerate(groups)}
-    data = [{**row, "order": order[row["group"]]} for row in data if row["value"] in shown]
+    data = [{**row, "order": order[row["label"]]} for row in data if row["value"] in shown]
     title = alt.TitleParams(
         f"shares by {visible(', '.join(names))}", subtitle=caption, anchor="start", offset=12
     )
     if time is not None:
-        paths = [name for name in names if name != time]
-        drawn = _lines(data, time, paths)
+        drawn = _lines(data, time, ", ".join(name for name in names if name != time))
     else:
         drawn = _dots(data, groups)
     facet = drawn.facet(
@@ -70,7 +73,7 @@ def _dots(data: list[dict[str, Any]], groups: list[str]) -> Any:
     if many:
         place = alt.Y("order:Q", title="group (its number)", scale=alt.Scale(reverse=True))
     else:
-        place = alt.Y("group:N", title=None, sort=groups)
+        place = alt.Y("label:N", title=None, sort=groups)
     base = alt.Chart(inline_data(data)).encode(y=place)
     share = alt.X(
         "estimate:Q",
@@ -85,26 +88,23 @@ def _dots(data: list[dict[str, Any]], groups: list[str]) -> Any:
     return alt.layer(bars, dots.encode(x=share)).properties(width=_WIDTH, height=height)
 
 
-def _lines(data: list[dict[str, Any]], time: str, paths: list[str]) -> Any:
+def _lines(data: list[dict[str, Any]], time: str, others: str) -> Any:
     """A line with a band over time, for each path."""
     alt = require_altair()
-    for row in data:
-        row["path"] = ", ".join(str(row[name]) for name in paths)
-    several = len({row["path"] for row in data}) > 1
-    dated = isinstance(data[0][time], str)
-    weeks = dated and "W" in data[0][time]
-    kind = "O" if weeks else ("T" if dated else "Q")
-    place = alt.X(f"{_field(time)}:{kind}", title=visible(time), scale=alt.Scale(zero=False))
-    if kind == "O":
-        place = alt.X(f"{_field(time)}:O", title=visible(time), axis=alt.Axis(labelOverlap=True))
+    paths = len({row["path"] for row in data})
+    named = any(isinstance(row["when"], str) for row in data)
+    weeks = named and any("W" in str(row["when"]) for row in data)
+    axis = alt.Axis(labelOverlap=True)
+    if weeks:  # Vega-Lite reads no weeks as dates
+        place = alt.X("when:O", title=visible(time), axis=axis)
+    else:
+        scale = alt.Scale(zero=False)
+        place = alt.X(f"when:{'T' if named else 'Q'}", title=visible(time), scale=scale, axis=axis)
     base = alt.Chart(inline_data(data)).encode(x=place)
-    if several and len({row["path"] for row in data}) <= _MOST_LINES:
-        base = base.encode(
-            strokeDash=alt.StrokeDash("path:N", title=visible(", ".join(paths))),
-            detail="path:N",
-        )
-    elif several:
+    if paths > 1:
         base = base.encode(detail="path:N")
+    if 1 < paths <= _MOST_LINES:
+        base = base.encode(strokeDash=alt.StrokeDash("path:N", title=visible(others)))
     axis = alt.Axis(format="~%", grid=True, gridColor="#eeeeee", tickCount=4)
     band = base.mark_area(color="#999999", opacity=0.35).encode(
         y=alt.Y("low:Q", title="share", axis=axis), y2="high:Q"
@@ -112,12 +112,6 @@ def _lines(data: list[dict[str, Any]], time: str, paths: list[str]) -> Any:
     line = base.mark_line(color="#111111", strokeWidth=1.5).encode(y="estimate:Q")
     dots = base.mark_point(filled=True, size=14, color="#111111", opacity=1).encode(y="estimate:Q")
     return alt.layer(band, line, dots).properties(width=_WIDTH, height=130)
-
-
-def _field(name: str) -> str:
-    """A column's name as a field of Vega-Lite, in which some characters have a meaning."""
-    escaped = "".join(f"\\{c}" if c in ".[]\\:'\"" else c for c in name)
-    return escaped
 
 
 def _text(value: Any) -> str:
@@ -128,10 +122,6 @@ def _group(row: dict[str, Any], names: Sequence[str]) -> str:
     return ", ".join(visible(str(row[name])) for name in names)
 
 
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """A row whose cells JSON can hold."""
-    plain = str | int | float | bool
-    return {
-        key: value if value is None or isinstance(value, plain) else str(value)
-        for key, value in row.items()
-    }
+def _cell(value: Any) -> Any:
+    """A time as JSON can hold it."""
+    return value if isinstance(value, str | int | float) else str(value)

@@ -39,9 +39,7 @@ _COMMON = options(
     ),
     click.option("--json", "json_path", help="Write JSON to this file; - is standard output."),
     click.option("--csv", "csv_path", help="Write CSV to this file; - is standard output."),
-    click.option(
-        "--allow-simulated", is_flag=True, help="Take simulated reports beside real ones."
-    ),
+    click.option("--allow-simulated", is_flag=True, help="Mix simulated and real reports."),
 )
 
 
@@ -192,9 +190,14 @@ def _asked(found: dict[str, Groups], only: str | None) -> dict[str, Groups]:
 def _by_time(parts: Groups) -> Mapping[Any, Any]:
     """Groups whose names are numbers, with these numbers."""
     try:
-        return {(float(key[0]),): tally for key, tally in parts.items()}
+        return {(_number(key[0]),): tally for key, tally in parts.items()}
     except ValueError:
         return parts
+
+
+def _number(text: str) -> int | float:
+    number = float(text)
+    return int(number) if number.is_integer() else number
 
 
 def _quantity(text: str) -> str | float:
@@ -233,6 +236,12 @@ def _csv(rows: Any) -> str:
             ["" if c is None else c if isinstance(c, float) else as_cell(c) for c in cells]
         )
     return out.getvalue()
+
+
+def _in_csv(value: Any) -> Any:
+    if value is None:
+        return ""
+    return value if isinstance(value, int | float) else as_cell(value)
 
 
 def _rows_of_groups(
