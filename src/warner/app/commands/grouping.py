@@ -14,7 +14,7 @@ from warner._core.progress import steps
 from warner.app.command_files import refuse_overwriting, refuse_shared_outputs, write_text
 from warner.app.commands.options import as_json, options
 from warner.app.csv_table import as_cell
-from warner.app.group_files import Groups, group_and_file, read_groups, read_margins
+from warner.app.tallies_of_groups import Groups, group_and_file, read_groups, read_margins
 from warner.app.terminal import Side, console, table
 from warner.groups.differences import Differences, difference
 from warner.groups.estimates import POOLS, GroupEstimates, estimate
