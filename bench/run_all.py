@@ -16,6 +16,7 @@ ONE, ALL = True, False
 # their peers may. A test compares the names with the folder.
 SCRIPTS = {
     "import_time": ALL,
+    "slow_places": ONE,
     "clients_outrun_peers": ALL,
     "collectors_outrun_peers": ALL,
     "exact_likelihood_of_randomized_response": ONE,
@@ -32,6 +33,7 @@ SCRIPTS = {
     "accuracy": ONE,
     "all_pairs_of_nltcs": ALL,
     "several_reports_of_one_value": ALL,
+    "joint_margins": ONE,
     "joint_of_a_million_cells": ONE,
     "large_domains": ONE,
 }

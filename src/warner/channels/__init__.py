@@ -27,7 +27,7 @@ from warner.channels.base import (
     LikelihoodOperator,
     NearlyConstantRows,
 )
-from warner.channels.dense import DenseChannel, DenseCompositeChannel
+from warner.channels.dense import DenseChannel, DenseCompositeChannel, MatrixRows, quick
 from warner.channels.descriptions import BlockMoments, HashPool, SupportLaw
 from warner.channels.field_hashed import (
     HashedReports,
@@ -41,7 +41,7 @@ from warner.channels.key_value import DilutedChannel, TiedChannel, keyed_groups
 from warner.channels.khatri_rao import KhatriRaoChannel
 from warner.channels.kronecker import KroneckerChannel
 from warner.channels.marginal import SummedChannel
-from warner.channels.merged import MergedChannel
+from warner.channels.merged import MergedChannel, on_cells
 from warner.channels.planar import PlacedChannel, PlanarChannel
 from warner.channels.projective import ProjectiveChannel, hyperplane_sums
 from warner.channels.projective_blocks import ProjectiveBlocksChannel
@@ -74,6 +74,7 @@ __all__ = [
     "KhatriRaoChannel",
     "KroneckerChannel",
     "LikelihoodOperator",
+    "MatrixRows",
     "MergedChannel",
     "NearlyConstantRows",
     "PlacedChannel",
@@ -95,6 +96,8 @@ __all__ = [
     "keyed_groups",
     "kron",
     "lifted",
+    "on_cells",
+    "quick",
     "rounded",
     "rounded_at",
     "spread_over",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -56,3 +57,25 @@ def joint_log_factors(
     for part, m in zip(factors, rows, strict=True):
         total = np.add.outer(total, np.broadcast_to(part, (m,))).ravel()
     return total
+
+
+@lru_cache(maxsize=16)
+def numbered_pairs(size: int) -> tuple[IntArray, IntArray, IntArray]:
+    """The pairs x <= z of ``size`` values, and the number of each pair.
+
+    Args:
+        size: U.
+
+    Returns:
+        x and z (U (U + 1) / 2,) in the order of ``numpy.triu_indices``, and a matrix (U, U), the
+        number of the pair in this order. The arrays are kept, so they are read-only.
+
+    >>> numbered_pairs(2)[2].tolist()
+    [[0, 1], [1, 2]]
+    """
+    left, right = np.triu_indices(size)
+    number = np.empty((size, size), dtype=np.int64)
+    number[left, right] = number[right, left] = np.arange(left.size)
+    for array in (left, right, number):
+        array.setflags(write=False)
+    return left, right, number

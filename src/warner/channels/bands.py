@@ -89,6 +89,17 @@ class BandChannel(Channel):
             covered = self._sparse_jumps.T @ tails
         return np.asarray(self.low * r.sum(axis=0) + self.gain * covered)
 
+    def coarsened(self, w: FloatArray, starts: IntArray) -> tuple[Channel, FloatArray]:
+        """The windows of a cell are the mean of those of its values."""
+        size = self.shape[1]
+        cell = np.searchsorted(starts, self._columns, side="right") - 1
+        jumps = self._jumps / np.diff(starts, append=size)[cell]
+        where, place = np.unique(cell * self.shape[0] + self._rows, return_inverse=True)
+        columns, rows = np.divmod(where, self.shape[0])
+        merged = weighted_counts(place, jumps, where.size)
+        shape = (self.shape[0], len(starts))
+        return BandChannel(shape, self.low, self.gain, rows, columns, merged), w
+
     def naive_estimate(self, w: FloatArray) -> FloatArray:
         if self._nearest is None:
             return super().naive_estimate(w)

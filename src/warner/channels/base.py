@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.errors import ArgumentError, IdentifiabilityError, message
-from warner.channels.arrays import FloatArray, IntArray, weighted_counts
+from warner.channels.arrays import FloatArray, IntArray, numbered_pairs, weighted_counts
 from warner.channels.descriptions import BlockMoments, HashPool, SupportLaw
 
 _BLOCK = 2**22  # elements of an array of unit vectors
@@ -49,6 +49,7 @@ class LikelihoodOperator(ABC):
             log Pr(report | value) = log(rows_per_report A) + log_factors. It is 0 where a row times
             ``rows_per_report`` is a probability.
         has_fast_gram: whether :meth:`gram` avoids the loop over all rows.
+        has_fast_gram_among: whether :meth:`gram_among` avoids forming columns.
         has_row_blocks: whether :meth:`blocks` avoids forming the whole matrix.
         has_closed_inverse: whether the inverse is a closed form with the precision of the
             likelihood or nearly so.
@@ -61,6 +62,8 @@ class LikelihoodOperator(ABC):
             value.
         reports_are_values: whether A = q 1' + gap I, so that a report is a value.
         rows_are_bit_sums: whether the rows are [P; 1 - P] / K with P = q 1' + diag(gap).
+        supports_overlap_alike: whether each report supports some values, and any two values share
+            nearly as many reports as any other two.
         is_keyed: whether the reports are about keys with values.
         tells_means_only: whether the reports about a key determine the mean of its values alone.
     """
@@ -77,6 +80,7 @@ class LikelihoodOperator(ABC):
     has_independent_parts: bool = False
     reports_are_values: bool = False
     rows_are_bit_sums: bool = False
+    supports_overlap_alike: bool = False
 
     @property
     def has_closed_moments(self) -> bool:
@@ -85,6 +89,10 @@ class LikelihoodOperator(ABC):
     @property
     def has_moments(self) -> bool:
         return True
+
+    @property
+    def has_fast_gram_among(self) -> bool:
+        return False
 
     @property
     def is_keyed(self) -> bool:
@@ -144,6 +152,43 @@ class LikelihoodOperator(ABC):
             total += (block * v[rows, None]).T @ block
         return total
 
+    def gram_of(self, v: FloatArray, directions: FloatArray) -> FloatArray:
+        """U' A' diag(v) A U (P, P) of directions U (K, P) and weights v (m,).
+
+        Hadamard and projective geometry response on more than 512 values approximate it; see
+        :mod:`warner.channels.bordered`.
+        """
+        through = self.matmat(directions)
+        return np.asarray((through.T * v) @ through)
+
+    def gram_among(self, index: IntArray, v: FloatArray) -> FloatArray:
+        """:meth:`gram` of the columns of some values.
+
+        Args:
+            index: (U,), the values.
+            v: (m,), the weights.
+
+        Returns:
+            (U, U).
+        """
+        columns = self.columns(index)
+        products: FloatArray = (columns * v[:, None]).T @ columns
+        return products
+
+    def pair_products(self, index: IntArray, r: FloatArray) -> FloatArray:
+        """sum_y A[y, x] A[y, z] r[y] for every pair of values x <= z at ``index``.
+
+        Args:
+            index: (U,), the values, increasing.
+            r: (m, B).
+
+        Returns:
+            (U (U + 1) / 2, B), the pairs in the order of ``numpy.triu_indices``.
+        """
+        left, right, _ = numbered_pairs(len(index))
+        columns = self.columns(index)
+        return (columns[:, left] * columns[:, right]).T @ r
+
     def log_factors_of(self, rows: IntArray | np.ndarray) -> FloatArray | float:
         """``log_factors`` of some rows, given by number or as booleans."""
         if isinstance(self.log_factors, np.ndarray):
@@ -167,6 +212,13 @@ class LikelihoodOperator(ABC):
             return self, w
         operator, new_rows = merged
         return operator, weighted_counts(new_rows, w, operator.shape[0])
+
+    def seen_rows(self) -> tuple[LikelihoodOperator, IntArray] | None:
+        """This operator without rows that are left out as 0, and the numbers of its rows.
+
+        None where no rows were left out.
+        """
+        return None
 
     def merge_proportional_rows(self) -> tuple[Channel, IntArray] | None:
         """A channel with fewer rows and the same information: proportional rows are added.
@@ -201,6 +253,33 @@ class LikelihoodOperator(ABC):
                 "Use the likelihood of the reports",
             )
         )
+
+    # Values in cells
+
+    def value_cells(self, most: int) -> IntArray | None:
+        """Cells of consecutive values for which :meth:`coarsened` is small; None for others.
+
+        Args:
+            most: the largest number of cells, but for a few at the ends.
+
+        Returns:
+            The first value of each cell, (C,), increasing from 0.
+        """
+        return None
+
+    def coarsened(
+        self, w: FloatArray, starts: IntArray
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
+        """A small operator on cells of consecutive values; see :func:`warner.channels.on_cells`.
+
+        Args:
+            w: (m,) report frequencies.
+            starts: (C,), the first value of each cell, increasing from 0.
+
+        Returns:
+            The operator and the frequencies of its rows; None where no small one is known.
+        """
+        return None
 
     # The unbiased inverse
 
@@ -408,6 +487,21 @@ class LikelihoodOperator(ABC):
                 "Use kind='wald', or tally without keep_reports",
             )
         )
+
+    def simulate_tallies(
+        self, theta: FloatArray, n: int, rng: np.random.Generator, count: int
+    ) -> list[tuple[LikelihoodOperator, FloatArray]]:
+        """Several tallies as :meth:`simulate_tally` draws them one after another.
+
+        Args:
+            theta: (K,) the distribution from which the people's values are drawn.
+            n: number of reports of each tally.
+            count: the number of tallies.
+
+        Returns:
+            For each tally an operator and the frequencies of its rows.
+        """
+        return [self.simulate_tally(theta, n, rng) for _ in range(count)]
 
     def simulate_people(
         self, theta: FloatArray, n: int, per_person: int, rng: np.random.Generator
@@ -684,6 +778,19 @@ class Channel(LikelihoodOperator):
         if values is None:
             return self, self.simulate(theta, n, rng)
         return self, self.simulate_from_values(values, rng)
+
+    def simulate_tallies(
+        self, theta: FloatArray, n: int, rng: np.random.Generator, count: int
+    ) -> list[tuple[LikelihoodOperator, FloatArray]]:
+        if not self.draws_reports_alone:
+            return super().simulate_tallies(theta, n, rng, count)
+        d = np.maximum(self.matvec(theta), 0.0)
+        return [(self, w) for w in rng.multinomial(n, d / d.sum(), count) / n]
+
+    @property
+    def draws_reports_alone(self) -> bool:
+        """Whether :meth:`simulate` draws whole reports from A theta, and no values before them."""
+        return self.rows_per_report == 1
 
     def sample_rows(self, index: IntArray, rng: np.random.Generator) -> IntArray:
         """The row numbers (n,) of the reports of n people with the values at ``index`` (n,)."""

@@ -9,13 +9,14 @@ from math import prod
 
 import numpy as np
 
-from warner.channels.arrays import FloatArray, IntArray, joint_log_factors, kron
+from warner.channels.arrays import FloatArray, IntArray, joint_log_factors, kron, numbered_pairs
 from warner.channels.axes import summed
 from warner.channels.base import Channel, LikelihoodOperator
 from warner.channels.descriptions import BlockMoments
 from warner.channels.simulated_tables import marked_table, whole_table
 
-_SMALL = 2**10  # entries up to which the product of the factors is formed
+_PAIRS = 2**25  # products of pairs of values up to which they are formed for a Gram product
+_SMALL = 2**18  # entries up to which the product of the factors is formed
 
 
 class KroneckerChannel(Channel):
@@ -88,6 +89,32 @@ class KroneckerChannel(Channel):
         if self._small is not None:
             return self._small.T @ r
         return self._along(r, self._reports, [c.rmatvec for c in self.channels])
+
+    @property
+    def has_fast_gram_among(self) -> bool:
+        return prod(size * (size + 1) // 2 for size in self._values) <= _PAIRS
+
+    def gram_among(self, index: IntArray, v: FloatArray) -> FloatArray:
+        """The products of columns, from products of pairs of columns of each factor.
+
+            G[x, z] = sum_y v_y prod_i A_i[y_i, x_i] A_i[y_i, z_i]
+
+        The sum is computed along one axis after another, for all pairs of values that occur in
+        ``index``. Then each entry of G is one entry of the result.
+        """
+        parts = np.unravel_index(index, self._values)
+        places: IntArray = np.zeros((index.size, index.size), dtype=np.int64)
+        total = v
+        for part, channel in zip(parts, self.channels, strict=True):
+            occurs = np.zeros(channel.shape[1], dtype=bool)
+            occurs[part] = True
+            used, own = np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[part]
+            places *= used.size * (used.size + 1) // 2
+            places += numbered_pairs(used.size)[2][own[:, None], own]
+            # The axis in front is summed over, and its pairs become the last axis.
+            front = total.reshape(channel.shape[0], -1)
+            total = np.ascontiguousarray(channel.pair_products(used, front).T)
+        return np.asarray(total.ravel()[places])
 
     def invert(self, w: FloatArray) -> FloatArray:
         return self._along(w, self._reports, [c.invert for c in self.channels])

@@ -75,3 +75,34 @@ class MergedChannel(LikelihoodOperator):
     def _matrix(self) -> FloatArray:
         """M, (K, K')."""
         return self.spread(np.eye(self.shape[1]))
+
+
+def on_cells(
+    channel: LikelihoodOperator, w: FloatArray, starts: IntArray
+) -> tuple[LikelihoodOperator, FloatArray]:
+    """The likelihood of distributions that are even within cells of consecutive values.
+
+    The share of a cell is split evenly among its values. So the column of a cell is the mean of the
+    columns of its values. Rows that are then proportional may be added, and rows may have other
+    factors. Of whole reports of bits it is the quasi-likelihood of the support counts.
+
+    Args:
+        channel: A (m, K).
+        w: (m,) report frequencies.
+        starts: (C,), the first value of each cell, increasing from 0.
+
+    Returns:
+        An operator on the shares of the C cells, and the frequencies of its rows.
+    """
+    found = channel.coarsened(w, starts)
+    if found is not None:
+        return found
+    rows, weights = channel.restrict_to_observed(w)
+    if rows.nearly_constant() is not None:
+        counted, shares = channel.supports(w)
+        found = counted.coarsened(shares, starts)
+        if found is not None:
+            return found
+    labels = np.zeros(channel.shape[1], dtype=np.int64)
+    labels[starts[1:]] = 1
+    return MergedChannel(rows, np.cumsum(labels)), weights

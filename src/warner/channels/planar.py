@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -15,6 +16,8 @@ _SMALL = 256  # cells up to which estimators get a matrix
 _FEW = 400  # cells up to which a product with the matrix is faster than the transforms
 # Entries of a matrix of some cells up to which a product with it is faster than the transforms.
 _FEW_ENTRIES = 2**22
+# The time of two transforms of one cell, in multiplications of a matrix by several vectors.
+_TRANSFORM = 100
 
 
 class PlanarChannel(Channel):
@@ -60,6 +63,24 @@ class PlanarChannel(Channel):
             np.fft.rfft(_even(columns, 0, self._sizes[0]), axis=0),
         )
         self._corner = corner
+        # By whether the report is in the first or last row, and in the first or last column.
+        self._tables = np.stack([inner, columns, rows, corner])
+
+    def probabilities(self, cells: IntArray, values: IntArray) -> FloatArray:
+        """Pr(cell | value) for some cells and some values, (len(cells), len(values))."""
+        (height, width) = self.grid
+        y, x = np.divmod(cells, width)
+        i, j = np.divmod(values, width)
+        on_side = (y == 0) | (y == height - 1), (x == 0) | (x == width - 1)
+        table = 2 * on_side[0] + on_side[1]
+        away = np.abs(y[:, None] - i), np.abs(x[:, None] - j)
+        out: FloatArray = self._tables[table[:, None], *away]
+        return out
+
+    def kernel(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """Pr(displacement) for displacements inside the rectangle, (len(rows), len(columns))."""
+        out: FloatArray = self._tables[0][np.ix_(np.abs(rows), np.abs(columns))]
+        return out
 
     @cached_property
     def _matrix(self) -> FloatArray | None:
@@ -188,9 +209,130 @@ class PlacedChannel(Channel):
         return weighted_counts(self._nearest, w, self.shape[1])
 
     def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
-        """A matrix where it is small, which estimators multiply by many times."""
+        """The observed rows alone; or a matrix where it is small and cells share a report."""
+        if self._reports is None:
+            return ObservedPlaces(self.inner, self._places, np.flatnonzero(w > 0)), w
         matrix = self._matrix
         return (self, w) if matrix is None else (DenseChannel(matrix, self._nearest), w)
+
+
+class ObservedPlaces(LikelihoodOperator):
+    """The rows of a :class:`PlacedChannel` at the cells that were reported; other rows are 0.
+
+    Noise rarely goes far, so the cells that were reported lie around the values. Up to some
+    distance the products are a convolution, by transforms as small as values and cells allow. The
+    few cells further out, and those at the border of the rectangle, have their rows as a matrix.
+    The distance is the one with the least work. It may be so short that all rows are a matrix.
+
+    Args:
+        inner: the channel on the rectangle, whose M cells are the reports.
+        places: (K,) the cells that are values.
+        observed: (U,) the cells that were reported, increasing.
+        alone: whether the rows are those of the observed cells alone.
+    """
+
+    def __init__(
+        self, inner: PlanarChannel, places: IntArray, observed: IntArray, alone: bool = False
+    ) -> None:
+        self.inner, self._places, self._observed = inner, places, observed
+        self._alone = alone
+        self.shape = (len(observed) if alone else inner.shape[0], len(places))
+        height, width = inner.grid
+        y, x = np.divmod(observed, width)
+        i, j = np.divmod(places, width)
+        ends = (int(i.min()), int(i.max())), (int(j.min()), int(j.max()))
+        beyond = np.zeros(len(observed), dtype=np.int64)
+        for at, (first, final), last in zip((y, x), ends, (height - 1, width - 1), strict=True):
+            beyond = np.maximum(beyond, np.maximum(first - at, at - final))
+            beyond[(at == 0) | (at == last)] = max(height, width)
+        reach = _least_work(beyond, ends, len(places), (height, width))
+        far = beyond > reach
+        row = np.arange(len(observed)) if alone else observed
+        self._row, self._far, self._near = row, row[far], row[~far]
+        self._rows = inner.probabilities(observed[far], places)
+        if reach < 0:
+            return
+        # The cells within reach of the values' rectangle, and the same for columns.
+        low = [max(first - reach, 0) for first, _ in ends]
+        high = [min(ends[k][1] + reach, inner.grid[k] - 1) for k in (0, 1)]
+        outputs = [high[k] - low[k] + 1 for k in (0, 1)]
+        inputs = [last - first + 1 for first, last in ends]
+        self._sizes = [_fast_length(outputs[k] + inputs[k] - 1) for k in (0, 1)]
+        most = []
+        for k, (first, _) in enumerate(ends):
+            step = np.arange(self._sizes[k])
+            move = np.where(step < outputs[k], step, step - self._sizes[k]) + low[k] - first
+            # Entries that no cell and value have in common may hold anything: they are not used.
+            most.append(np.minimum(np.abs(move), inner.grid[k] - 1))
+        self._kernel = np.fft.rfft2(inner.kernel(*most))
+        self._outputs, self._inputs = outputs, inputs
+        near_y, near_x = np.divmod(observed[~far], width)
+        self._near_at = (near_y - low[0], near_x - low[1])
+        self._places_at = (i - ends[0][0], j - ends[1][0])
+
+    def matvec(self, theta: FloatArray) -> FloatArray:
+        out = np.zeros((self.shape[0], *theta.shape[1:]))
+        out[self._far] = self._rows @ theta
+        if self._near.size:
+            t = np.zeros((*theta.shape[1:], *self._inputs))
+            t[..., *self._places_at] = theta.T
+            spread = np.fft.irfft2(np.fft.rfft2(t, self._sizes) * self._kernel, self._sizes)
+            found = spread[..., *self._near_at].T
+            # Transforms leave rounding errors of either sign where a probability is almost 0.
+            out[self._near] = np.maximum(found, 0.0) if (theta >= 0).all() else found
+        return out
+
+    def rmatvec(self, r: FloatArray) -> FloatArray:
+        out = self._rows.T @ r[self._far]
+        if self._near.size:
+            v = np.zeros((*r.shape[1:], *self._outputs))
+            v[..., *self._near_at] = r[self._near].T
+            back = np.fft.rfft2(v, self._sizes) * self._kernel.conj()
+            out = out + np.fft.irfft2(back, self._sizes)[..., *self._places_at].T
+        return out
+
+    def columns(self, index: IntArray) -> FloatArray:
+        out = np.zeros((self.shape[0], len(index)))
+        out[self._row] = self.inner.probabilities(self._observed, self._places[index])
+        return out
+
+    def seen_rows(self) -> tuple[LikelihoodOperator, IntArray] | None:
+        if self._alone:
+            return None
+        return ObservedPlaces(self.inner, self._places, self._observed, True), self._observed
+
+    def gram(self, v: FloatArray) -> FloatArray:
+        total = np.zeros((self.shape[1],) * 2)
+        step = max(1, _FEW_ENTRIES // self.shape[1])
+        for at in range(0, len(self._observed), step):
+            cells = self._observed[at : at + step]
+            block = self.inner.probabilities(cells, self._places)
+            total += (block * v[self._row[at : at + step], None]).T @ block
+        return total
+
+
+def _least_work(
+    beyond: IntArray,
+    ends: tuple[tuple[int, int], tuple[int, int]],
+    values: int,
+    grid: tuple[int, int],
+) -> int:
+    """The distance up to which cells are reached by transforms; -1 where a matrix is less work.
+
+    Args:
+        beyond: (U,) how far the reported cells lie beyond the values' rectangle.
+        ends: the first and the last row of that rectangle, and the same for columns.
+        values: K.
+        grid: the rows and columns of the rectangle of all cells.
+    """
+    heights = [last - first + 1 for first, last in ends]
+    best, least = -1, float(beyond.size) * values
+    for reach in np.unique(beyond[beyond < max(grid)]):
+        area = prod(_fast_length(2 * size + 2 * int(reach) - 1) for size in heights)
+        work = float(np.count_nonzero(beyond > reach)) * values + _TRANSFORM * area
+        if work < least:
+            best, least = int(reach), work
+    return best
 
 
 def summed_rows(index: IntArray, rows: FloatArray, size: int) -> FloatArray:

@@ -6,10 +6,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from warner._core.projective_space import ProjectiveSpace
+from warner._core.projective_space import ProjectiveSpace, count_points
 from warner._core.sampling import Source
 from warner.channels.arrays import FloatArray, IntArray
-from warner.channels.base import Channel, simulate_reports
+from warner.channels.base import Channel, LikelihoodOperator, simulate_reports
+from warner.channels.bordered import EXACT_GRAM, block_starts, bordered, power_of_block
 from warner.channels.pure import SupportInverse
 
 _NUMBERS = 2**17  # numbers that are transformed at a time
@@ -36,6 +37,7 @@ class ProjectiveChannel(SupportInverse, Channel):
     """
 
     has_closed_inverse = True
+    supports_overlap_alike = True
 
     def __init__(self, size: int, space: ProjectiveSpace, high: float, low: float) -> None:
         self.shape = (space.points, size)
@@ -66,6 +68,64 @@ class ProjectiveChannel(SupportInverse, Channel):
         """g = N u - q'u with u = c / gap."""
         u = (c.T / self.gap).T
         return np.asarray(self._supporting(u) - self.q @ u)
+
+    def value_cells(self, most: int) -> IntArray:
+        """Points that share all digits but the last j; the ends are cells of their own."""
+        q, size = self.space.prime, self.shape[1]
+        j = min(power_of_block(size, q, most), self.space.dimension - 2)
+        return block_starts(size, count_points(q, j), q**j)
+
+    def coarsened(
+        self, w: FloatArray, starts: IntArray
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
+        """The channel of PG(t-1-j, q) on the blocks of :meth:`value_cells`.
+
+        Digits of a report that meet the last j digits of a value are its first j. If they are all
+        0, a report is orthogonal to all of a block or to nothing of it. Otherwise it is orthogonal
+        to one value of q.
+        """
+        space, size = self.space, self.shape[1]
+        q, block = space.prime, int(np.diff(starts).max(initial=1))
+        j = round(float(np.log(block) / np.log(q)))
+        lead = count_points(q, j)
+        if j < 1 or q**j != block or not np.array_equal(starts, block_starts(size, lead, block)):
+            return None
+        smaller = ProjectiveSpace(q, space.dimension - j)
+        count = int((np.diff(starts, append=size) == block).sum())
+        inner = ProjectiveChannel(count, smaller, self.high, self.low)
+        level = self.low + (self.high - self.low) / q
+        return bordered(self, w, starts, inner, np.arange(smaller.points), 1.0, level)
+
+    def gram_of(self, v: FloatArray, directions: FloatArray) -> FloatArray:
+        """From the rows that tell blocks apart and the mean of the other v.
+
+        See :mod:`warner.channels.bordered`. Let r be U less its means over blocks of q^j values,
+        and U itself before the first block, where its sum is l. In the other rows
+        A U = (high - low) (N r + k), with k = (1'U - l) / q + low 1'U / (high - low). In the rows
+        that tell, N r = l. N'N = (s - c) I + c 1 1'.
+        """
+        space, gain = self.space, self.high - self.low
+        q, j = space.prime, 0
+        while space.dimension - j > 2 and space.points > EXACT_GRAM * q**j:
+            j += 1
+        if self.shape[1] <= EXACT_GRAM or j == 0:
+            return super().gram_of(v, directions)
+        smaller, lead = ProjectiveSpace(q, space.dimension - j), count_points(q, j)
+        padded = np.zeros((space.points, directions.shape[1]))
+        padded[: self.shape[1]] = directions
+        sums = padded[lead:].reshape(smaller.points, q**j, -1).sum(axis=1)
+        first, totals = padded[:lead].sum(axis=0), directions.sum(axis=0)
+        told = hyperplane_sums(sums, smaller) + first + self.low / gain * totals
+        k = (totals - first) / q + self.low / gain * totals
+        across = space.orthogonal * np.multiply.outer(first, k)
+        rest = (space.orthogonal - space.common) * (
+            directions.T @ directions - sums.T @ sums / q**j
+        )
+        rest += space.common * np.multiply.outer(first, first) + across + across.T
+        rest += space.points * np.multiply.outer(k, k)
+        rest -= smaller.points * np.multiply.outer(first + k, first + k)
+        told_v, mean = v[: smaller.points], float(v[smaller.points :].mean())
+        return np.asarray(gain**2 * ((told.T * told_v) @ told + mean * rest))
 
     def columns(self, index: IntArray) -> FloatArray:
         return self._entries(np.arange(self.shape[0])[:, None], np.asarray(index)[None, :])

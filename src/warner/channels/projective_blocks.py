@@ -38,6 +38,7 @@ class ProjectiveBlocksChannel(Channel):
     """
 
     has_closed_inverse = True
+    supports_overlap_alike = True
     lists_all_reports = True
 
     def __init__(self, size: int, points: ProjectiveBlocks, high: float, low: float) -> None:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from warner.channels.arrays import FloatArray, IntArray
+from warner.channels.arrays import FloatArray, IntArray, numbered_pairs
 from warner.channels.axes import summed
 from warner.channels.base import (
     Channel,
@@ -17,6 +17,7 @@ from warner.channels.base import (
     LikelihoodOperator,
     simulate_reports,
 )
+from warner.channels.bordered import EXACT_GRAM, block_starts, bordered, power_of_block
 from warner.channels.descriptions import BlockMoments, SupportLaw
 from warner.channels.support_information import support_information
 
@@ -66,6 +67,28 @@ def _both_set(law: SupportLaw | None, size: int) -> tuple[float, float] | None:
     with_value = p * (k - 1) / (size - 1)
     others = (p * (k - 1) * (k - 2) + (1 - p) * k * (k - 1)) / ((size - 1) * rest)
     return with_value, others
+
+
+def two_level_pairs(all_rows: FloatArray, one: FloatArray, both: FloatArray) -> FloatArray:
+    """``pair_products`` of columns that are a common vector, except in the value's own rows.
+
+    With rows a_y + b_y [y belongs to x], A[y, x] A[y, z] is a_y^2, and a_y b_y more in the rows of
+    x and in those of z. Where x = z it is b_y^2 more in the rows of x.
+
+    Args:
+        all_rows: (B,), sum_y a_y^2 r_y.
+        one: (U, B), sum a_y b_y r_y over the rows of each value.
+        both: (U, B), sum b_y^2 r_y over the rows of each value.
+
+    Returns:
+        (U (U + 1) / 2, B), in the order of ``numpy.triu_indices``.
+    """
+    left, right, number = numbered_pairs(len(one))
+    out = one[left]
+    out += one[right]
+    out += all_rows
+    out[number.diagonal()] += both
+    return out
 
 
 class SupportInverse(LikelihoodOperator):
@@ -142,6 +165,10 @@ class DirectChannel(SupportInverse, Channel):
         t = r.T
         return ((t @ self.q)[..., None] + self.gap * t).T
 
+    def pair_products(self, index: IntArray, r: FloatArray) -> FloatArray:
+        q, gap, own = self.q[index, None], self.gap[index, None], r[index]
+        return two_level_pairs(self.q**2 @ r, q * gap * own, gap**2 * own)
+
     def support_shares(self, w: FloatArray) -> FloatArray:
         return w.copy()
 
@@ -157,6 +184,20 @@ class DirectChannel(SupportInverse, Channel):
 
     def sends_true_values(self) -> bool:
         return not self.q.any()
+
+    def coarsened(
+        self, w: FloatArray, starts: IntArray
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
+        """Randomised response on cells: rows with one q are proportional, and are added."""
+        if not _is_constant_within(self.q, starts):
+            return None
+        channel = DirectChannel(len(starts), np.add.reduceat(self.q, starts), self.gap[0])
+        return channel, np.add.reduceat(w, starts)
+
+    def gram_of(self, v: FloatArray, directions: FloatArray) -> FloatArray:
+        return _diagonal_gram(
+            self.gap**2 * v, self.gap * self.q * v, float(self.q**2 @ v), directions
+        )
 
     def _marginal(
         self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
@@ -187,6 +228,7 @@ class SupportChannel(SupportInverse, CompositeChannel):
         size: K.
         q, gap: one number or (K,); see :class:`SupportLaw`.
         ones: how many values each report supports, where that number is fixed.
+        bits: how many bits a report has, where several of them count as one; None for K.
 
     >>> SupportChannel(2, 0.2, 0.5).invert(np.array([0.3, 0.1, 0.2, 0.4])).round(3).tolist()
     [0.8, 0.0]
@@ -196,9 +238,16 @@ class SupportChannel(SupportInverse, CompositeChannel):
     rows_are_bit_sums = True
     has_information = True
 
-    def __init__(self, size: int, q: Levels, gap: Levels, ones: int | None = None) -> None:
+    def __init__(
+        self,
+        size: int,
+        q: Levels,
+        gap: Levels,
+        ones: int | None = None,
+        bits: int | None = None,
+    ) -> None:
         self.shape = (2 * size, size)
-        self.rows_per_report = self._size = size
+        self._size, self.rows_per_report = size, bits or size
         self.ones = ones
         self._set_support_law(size, q, gap)
 
@@ -210,6 +259,15 @@ class SupportChannel(SupportInverse, CompositeChannel):
         yes, no = r[: self._size].T, r[self._size :].T
         level = yes @ self.q + no @ (1 - self.q)
         return (level[..., None] + self.gap * (yes - no)).T / self.rows_per_report
+
+    def pair_products(self, index: IntArray, r: FloatArray) -> FloatArray:
+        yes, no = r[: self._size] / self._size**2, r[self._size :] / self._size**2
+        q, gap = self.q[index, None], self.gap[index, None]
+        return two_level_pairs(
+            self.q**2 @ yes + (1 - self.q) ** 2 @ no,
+            gap * (q * yes[index] - (1 - q) * no[index]),
+            gap**2 * (yes[index] + no[index]),
+        )
 
     def support_shares(self, w: FloatArray) -> FloatArray:
         return w[: self._size] * self.rows_per_report
@@ -239,6 +297,30 @@ class SupportChannel(SupportInverse, CompositeChannel):
             )
         np.fill_diagonal(joint, alone)
         return np.asarray(joint)
+
+    def coarsened(
+        self, w: FloatArray, starts: IntArray
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
+        """The bits of the h values of a cell count as h bits of one value.
+
+        Each of them is 1 with probability q + gap theta / h, with theta the share of the cell.
+        """
+        if not (_is_constant_within(self.q, starts) and _is_constant_within(self.gap, starts)):
+            return None
+        gap = self.gap[starts] / np.diff(starts, append=self._size)
+        channel = SupportChannel(len(starts), self.q[starts], gap, bits=int(self.rows_per_report))
+        yes, no = w[: self._size], w[self._size :]
+        return channel, np.concatenate([np.add.reduceat(part, starts) for part in (yes, no)])
+
+    def gram_of(self, v: FloatArray, directions: FloatArray) -> FloatArray:
+        yes, no, miss = v[: self._size], v[self._size :], 1 - self.q
+        total = _diagonal_gram(
+            self.gap**2 * (yes + no),
+            self.gap * (self.q * yes - miss * no),
+            float(self.q**2 @ yes + miss**2 @ no),
+            directions,
+        )
+        return total / self.rows_per_report**2
 
     def second_moments(self, weights: FloatArray) -> FloatArray:
         """E[g^2 | value v], where g is the sum of the weights of the rows in which a report counts.
@@ -333,6 +415,22 @@ class SupportChannel(SupportInverse, CompositeChannel):
         return np.concatenate([bits, ~bits], axis=1).astype(np.float64)
 
 
+def _diagonal_gram(
+    diagonal: FloatArray, mixed: FloatArray, level: float, directions: FloatArray
+) -> FloatArray:
+    """U' G U for G = diag(diagonal) + mixed 1' + 1 mixed' + level 1 1'."""
+    totals = directions.sum(axis=0)
+    across = np.multiply.outer(mixed @ directions, totals)
+    inner = (directions.T * diagonal) @ directions
+    return np.asarray(inner + across + across.T + level * np.multiply.outer(totals, totals))
+
+
+def _is_constant_within(levels: FloatArray, starts: IntArray) -> bool:
+    """Whether levels (K,) are constant within cells that begin at ``starts`` (C,)."""
+    lowest, highest = np.minimum.reduceat(levels, starts), np.maximum.reduceat(levels, starts)
+    return bool((lowest == highest).all())
+
+
 def _sample_others(people: IntArray, count: int, rng: np.random.Generator) -> IntArray:
     """How often each value is chosen, if people[x] people each choose ``count`` values but x.
 
@@ -383,6 +481,7 @@ class HadamardChannel(SupportInverse, Channel):
     """
 
     has_closed_inverse = True
+    supports_overlap_alike = True
 
     def __init__(self, size: int, order: int, contrast: float) -> None:
         self.shape = (order, size)
@@ -416,6 +515,52 @@ class HadamardChannel(SupportInverse, Channel):
         out += w.sum(axis=0)
         out /= 2
         return out
+
+    def value_cells(self, most: int) -> IntArray:
+        """Values x with the same (x + 1) / 2^j, rounded down; the ends are cells of their own."""
+        block = 2 ** power_of_block(self.shape[1], 2, most)
+        return block_starts(self.shape[1], block - 1, block)
+
+    def coarsened(
+        self, w: FloatArray, starts: IntArray
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
+        """Hadamard response of order B / 2^j on the blocks of :meth:`value_cells`.
+
+        Over a block of 2^j values the mean of H[y, x] is that of the smaller matrix at y / 2^j, if
+        2^j divides y. Otherwise it is 0.
+        """
+        order, size = self.shape
+        block = int(np.diff(starts).max(initial=1))
+        own = block_starts(size, block - 1, block)
+        if block < 2 or block & (block - 1) or not np.array_equal(starts, own):
+            return None
+        count = int((np.diff(starts, append=size) == block).sum())
+        inner = HadamardChannel(count, order // block, self.contrast)
+        return bordered(self, w, starts, inner, np.arange(0, order, block), float(block), 1 / order)
+
+    def gram_of(self, v: FloatArray, directions: FloatArray) -> FloatArray:
+        """From B / 2^j rows and the mean of the other v; see :mod:`warner.channels.bordered`.
+
+        The row index y = 0 of H is no value: padded directions U are 0 there. The sums over blocks
+        make A U in the rows that 2^j divides. In the others A U = (1'U + c H r) / B with r = U less
+        its means over blocks. H H' = B I, and H r = 0 in the rows that 2^j divides.
+        """
+        (order, size), c = self.shape, self.contrast
+        if size <= EXACT_GRAM:
+            return super().gram_of(v, directions)
+        block = 2 ** ((order // EXACT_GRAM).bit_length() + 1)
+        padded = np.zeros((order, directions.shape[1]))
+        padded[1 : size + 1] = directions
+        sums = padded.reshape(order // block, block, -1).sum(axis=1)
+        totals = directions.sum(axis=0)
+        told = totals + c * walsh(sums)
+        other = np.ones(order, dtype=bool)
+        other[::block] = False
+        rest = c**2 * order * (directions.T @ directions - sums.T @ sums / block)
+        across = -c * order / block * np.multiply.outer(totals, sums[0])
+        rest += across + across.T
+        rest += (order - len(sums)) * np.multiply.outer(totals, totals)
+        return np.asarray(((told.T * v[::block]) @ told + float(v[other].mean()) * rest) / order**2)
 
     def influence(self, c: FloatArray) -> FloatArray:
         """g = H u / 2, u = c / gap in the rows of its values; the constants 1/2 - q cancel."""

@@ -37,6 +37,7 @@ class SomeValues(LikelihoodOperator):
         self.lists_all_reports, self.has_row_blocks = inner.lists_all_reports, inner.has_row_blocks
         self.has_likelihood = inner.has_likelihood
         self.has_closed_inverse = inner.has_closed_inverse
+        self.supports_overlap_alike = inner.supports_overlap_alike
         self._inverts_whole = inner.has_closed_inverse or inner.has_closed_moments
 
     @property

@@ -14,6 +14,7 @@ from warner._core.errors import ArgumentError, IdentifiabilityError, message
 from warner.channels.arrays import FloatArray, IntArray
 from warner.channels.base import Channel, LikelihoodOperator, polarized
 from warner.channels.descriptions import BlockMoments
+from warner.channels.merged import on_cells
 
 _MOST_DEALT = 10**9  # people that numpy deals out without replacement
 
@@ -136,6 +137,26 @@ class StackedRows(LikelihoodOperator):
     def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         # The shares do not change, because they count people and not stored rows.
         return self._map_groups(w, lambda channel, part: channel.restrict_to_observed(part))
+
+    def value_cells(self, most: int) -> IntArray | None:
+        """The cells of the first group for which only some cells are small."""
+        for channel in self.channels:
+            found = channel.value_cells(most)
+            if found is not None:
+                return found
+        return None
+
+    def coarsened(self, w: FloatArray, starts: IntArray) -> tuple[LikelihoodOperator, FloatArray]:
+        return self._map_groups(w, lambda channel, part: on_cells(channel, part, starts))
+
+    def gram_of(self, v: FloatArray, directions: FloatArray) -> FloatArray:
+        parts = zip(self.shares, self.channels, self.split(v), strict=True)
+        return np.asarray(
+            np.sum(
+                [share**2 * channel.gram_of(part, directions) for share, channel, part in parts],
+                axis=0,
+            )
+        )
 
     def _map_groups(
         self,
@@ -439,6 +460,11 @@ class StackChannel(StackedRows, Channel):
 
     def _complete_stack(self) -> StackChannel:
         return self
+
+    @property
+    def draws_reports_alone(self) -> bool:
+        """False: each group's number of people is fixed."""
+        return False
 
     def simulate(self, theta: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return self.stack(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, fields, replace
 from time import perf_counter
 from typing import ClassVar, final
+
+import numpy as np
 
 from warner._core.errors import ArgumentError, message
 from warner._core.threads import SMALL, one_thread
@@ -24,6 +27,9 @@ class Estimator(ABC):
     Attributes:
         summary: one or more sentences for users on what the method computes, without the last full
             stop.
+        usual_interval: the kind of intervals of many shares, where no kind is named:
+            ``"average"`` for a method that makes the error of all shares together least.
+        inverts: whether a distribution is made from the unbiased estimates of single shares.
 
     >>> from warner.estimators import MaximumLikelihood
     >>> MaximumLikelihood().summary
@@ -31,6 +37,11 @@ class Estimator(ABC):
     """
 
     summary: ClassVar[str] = ""
+    usual_interval: ClassVar[str] = "wald"
+
+    @property
+    def inverts(self) -> bool:
+        return False
 
     @final
     def fit(self, data: LikelihoodData) -> Fit:
@@ -48,6 +59,37 @@ class Estimator(ABC):
         with threads_for(data):
             fit = self._fit(data)
         return replace(fit, seconds=perf_counter() - start)
+
+    def refit(self, data: LikelihoodData, near: np.ndarray) -> np.ndarray:
+        """The shares alone, from reports like those of an earlier fit, such as of a bootstrap.
+
+        A method whose result does not depend on its start may begin at the earlier one.
+
+        Args:
+            data: the reports.
+            near: (K,) the distribution that the reports were simulated from.
+
+        Returns:
+            (K,), as of :meth:`fit` up to its certified gap.
+        """
+        return self._fit(data).shares
+
+    def refit_all(
+        self, several: Sequence[LikelihoodData], near: np.ndarray
+    ) -> Iterator[np.ndarray]:
+        """:meth:`refit` of several sets of reports of one mechanism, from the first to the last.
+
+        A method whose steps are products with the channel may take them for all sets together.
+
+        Args:
+            several: the sets of reports.
+            near: (K,) the distribution that the reports were simulated from.
+
+        Yields:
+            (K,) shares for each set.
+        """
+        for data in several:
+            yield self.refit(data, near)
 
     @abstractmethod
     def _fit(self, data: LikelihoodData) -> Fit:

@@ -18,17 +18,19 @@ def project(v: np.ndarray) -> np.ndarray:
     shares of very large entries sum to 1 too.
 
     Args:
-        v: (K,).
+        v: (K,), or (K, B) for the projection of every column.
 
     >>> project(np.array([0.9, 0.4, -0.3])).tolist()
     [0.75, 0.25, 0.0]
     """
-    below = v - v.max()
-    ordered = np.sort(below)[::-1]
-    shift = (np.cumsum(ordered) - 1) / np.arange(1, v.size + 1)
-    kept = np.flatnonzero(ordered > shift)[-1]
-    found = np.maximum(below - shift[kept], 0.0)
-    return np.asarray(found / found.sum())
+    below = v - v.max(axis=0)
+    ordered = np.sort(below, axis=0)[::-1]
+    shift = ((np.cumsum(ordered, axis=0) - 1).T / np.arange(1, len(v) + 1)).T
+    # The last row of each column in which the entry exceeds its shift.
+    kept = len(v) - 1 - np.argmax((ordered > shift)[::-1], axis=0)
+    chosen = np.take_along_axis(shift, kept[None], axis=0)[0]
+    found = np.maximum(below - chosen, 0.0)
+    return np.asarray(found / found.sum(axis=0))
 
 
 def normalize(v: np.ndarray) -> np.ndarray:

@@ -17,6 +17,8 @@ near 0 are mostly noise.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -24,13 +26,15 @@ import numpy as np
 from warner._core.checks import choice, integer, probability
 from warner._core.errors import ArgumentError, EmptyError, message
 from warner._core.progress import steps
-from warner.channels import LARGEST_DENSE, FloatArray, LikelihoodOperator, SummedChannel, kron
+from warner.channels import LARGEST_DENSE, FloatArray, LikelihoodOperator, SummedChannel
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import cramers_v as plain
 from warner.metrics.simplex import project
 from warner.results.marginals import positions
 
 _ROUNDS = 8  # rounds of the search for an end of the interval
+_ENTRIES = 2**22  # of an array of reports by tallies, or of reports by cells
+_SMALL_TABLE = 256  # cells
 _LARGEST_FACTOR = 1024.0  # of the estimated dependence, in simulated distributions
 
 
@@ -128,46 +132,106 @@ class Pair:
 
     def square(self, w: FloatArray) -> float:
         """The corrected V^2 from the frequencies w (m,). Noise can make it negative."""
-        table = self.channel.invert(w).reshape(self.shape)
-        sides: list[FloatArray] = [project(table.sum(axis=1 - side)) for side in (0, 1)]
+        return float(self.squares(w[:, None])[0])
+
+    def squares(self, w: FloatArray) -> FloatArray:
+        """The corrected V^2 (R,) from each column of the frequencies w (m, R)."""
+        step = max(1, _ENTRIES // max(self.channel.shape))
+        blocks = [w[:, at : at + step] for at in range(0, w.shape[1], step)]
+        return np.concatenate([self._squares_of(np.ascontiguousarray(block)) for block in blocks])
+
+    def _squares_of(self, w: FloatArray) -> FloatArray:
+        """:meth:`squares` of so few columns that their tables fit in memory together."""
+        table = self._each(self.channel.invert, w).reshape(*self.shape, -1)
+        sums = [table.sum(axis=1 - side) for side in (0, 1)]
+        sides = [project(each) for each in sums]
+        a, b = sides[0][:, None], sides[1][None]
         # D = (I - a 1') T (I - b 1')'.
-        maps = [np.eye(side.size) - side[:, None] for side in sides]
-        d = maps[0] @ table @ maps[1].T
-        variance = (self._squares(w, maps) - d**2) / (self.n - 1)
+        d = table - a * sums[1][None] - b * sums[0][:, None] + a * b * sums[0].sum(axis=0)
+        variance = (self._second_moments(w, sides) - d**2) / (self.n - 1)
         floors = [
             np.maximum(side, np.maximum(sd, 1e-300))
-            for side, sd in zip(sides, self._deviations(w, sides), strict=True)
+            for side, sd in zip(sides, self._deviations(sides), strict=True)
         ]
-        return float(((d**2 - variance) / np.multiply.outer(*floors)).sum() / (min(self.shape) - 1))
+        even = floors[0][:, None] * floors[1][None]
+        return np.asarray(((d**2 - variance) / even).sum(axis=(0, 1)) / (min(self.shape) - 1))
 
-    def _squares(self, w: FloatArray, maps: list[FloatArray]) -> FloatArray:
-        """The means (r, c) over the reports of g_ij^2, where the mean of g_ij is D_ij.
+    def _each(self, function: Callable[[FloatArray], FloatArray], v: FloatArray) -> FloatArray:
+        """A function of the columns of v; one by one where groups used several mechanisms."""
+        if len(self.channel.groups()) == 1:
+            return function(v)
+        return np.stack([function(column) for column in np.ascontiguousarray(v.T)], axis=1)
 
-        For attributes that were randomised separately, g is a product.
+    def _second_moments(self, w: FloatArray, sides: list[FloatArray]) -> FloatArray:
+        """The means (r, c, R) over the reports of g_ij^2, where the mean of g_ij is D_ij.
+
+        For attributes that were randomised separately, g is a product. Otherwise, with L_ij(y) the
+        weight of report y in the estimate of T_ij, and a sum over an index written as +,
+
+            g_ij = L_ij - a_i L_+j - b_j L_i+ + a_i b_j L_++
+
+        and the mean of its square is made of ten means that depend on neither a nor b.
         """
         factors = self.channel.factors(self.shape)
         if factors is not None:
             first, second = (
-                (channel.influence(side.T)) ** 2
-                for channel, side in zip(factors, maps, strict=True)
+                self._squared_numbers(channel, side)
+                for channel, side in zip(factors, sides, strict=True)
             )
-            return first.T @ w.reshape(first.shape[0], -1) @ second
-        squares = self.channel.influence(kron(maps[0], maps[1]).T) ** 2
-        means: FloatArray = squares.T @ w
-        return means.reshape(self.shape)
+            tables = np.ascontiguousarray(w.T).reshape(-1, first.shape[2], second.shape[2])
+            return np.moveaxis(first @ tables @ second.transpose(0, 2, 1), 0, 2)
+        count = w.shape[1]
+        a, b = sides[0][:, None], sides[1][None]
+        names = ("cc", "cj", "ci", "ij", "cs", "jj", "ii", "js", "is", "ss")
+        m = dict.fromkeys(names, np.zeros(()))
+        step = max(1, _ENTRIES // prod(self.shape))
+        for at in range(0, len(w), step):
+            cell = self._weights_of_reports[at : at + step].reshape(-1, *self.shape)
+            j, i = cell.sum(axis=1, keepdims=True), cell.sum(axis=2, keepdims=True)
+            parts = {"c": cell, "j": j, "i": i, "s": j.sum(axis=2, keepdims=True)}
+            for name in names:
+                product = parts[name[0]] * parts[name[1]]
+                mean = product.reshape(len(cell), -1).T @ w[at : at + step]
+                m[name] = m[name] + mean.reshape(*product.shape[1:], count)
+        linear = m["cc"] - 2 * a * m["cj"] - 2 * b * m["ci"] + 2 * a * b * (m["ij"] + m["cs"])
+        squared = a**2 * m["jj"] + b**2 * m["ii"] + (a * b) ** 2 * m["ss"]
+        return np.asarray(linear + squared - 2 * a * b * (a * m["js"] + b * m["is"]))
 
-    def _deviations(self, w: FloatArray, sides: list[FloatArray]) -> list[FloatArray]:
-        """The standard errors of the two marginals."""
+    @cached_property
+    def _weights_of_reports(self) -> FloatArray:
+        """L (m, r c): what each report adds to the unbiased estimate of each cell."""
+        return self.channel.influence(np.eye(prod(self.shape)))
+
+    @staticmethod
+    def _squared_numbers(channel: LikelihoodOperator, side: FloatArray) -> FloatArray:
+        """The squares (R, k, m) of L_i(y) - a_i L_+(y) for one attribute with shares a (k, R)."""
+        weights = channel.influence(np.eye(len(side))).T
+        squares: FloatArray = (weights - side.T[:, :, None] * weights.sum(axis=0)) ** 2
+        return squares
+
+    def _deviations(self, sides: list[FloatArray]) -> list[FloatArray]:
+        """The standard errors of the two marginals, (r, R) and (c, R)."""
         errors = []
         for side, shares in enumerate(sides):
-            separate = self.channel.marginal(w, self.shape, [side])
-            if separate is None:
-                even = np.multiply.outer(*sides).ravel()
-                channel: LikelihoodOperator = SummedChannel(self.channel, self.shape, [side], even)
+            separate = self.channel.marginal(self.weights, self.shape, [side])
+            if separate is not None:
+                found = self._each(lambda t, of=separate[0]: of.variance(t), shares)  # type: ignore[misc]
             else:
-                channel = separate[0]
-            errors.append(np.sqrt(channel.variance(shares) / self.n))
+                found = self._variance_of_sums(side, sides)
+            errors.append(np.sqrt(found / self.n))
         return errors
+
+    def _variance_of_sums(self, side: int, sides: list[FloatArray]) -> FloatArray:
+        """The variances of sums of cells over one attribute, where the two are independent."""
+        even = (sides[0][:, None] * sides[1][None]).reshape(prod(self.shape), -1)
+        channels = [SummedChannel(self.channel, self.shape, [side], t) for t in even.T[:1]]
+        if len(self.channel.groups()) > 1 or not channels[0].has_moments:
+            channels += [SummedChannel(self.channel, self.shape, [side], t) for t in even.T[1:]]
+            shares = sides[side].T
+            each = [of.variance(t) for of, t in zip(channels, shares, strict=True)]
+            return np.stack(each, axis=1)
+        squares = channels[0].influence(np.eye(len(sides[side]))) ** 2
+        return np.maximum(squares.T @ self.channel.matvec(even) - sides[side] ** 2, 0.0)
 
     def errors(self, v: float, replicates: int, rng: np.random.Generator) -> FloatArray:
         """The errors V^2* - V^2 of simulated tallies at a distribution with V = v.
@@ -184,28 +248,46 @@ class Pair:
         """
         centre = self._distribution_with(v)
         true = plain(centre) ** 2
-        squares = []
-        for _ in steps(range(replicates), "simulating"):
-            channel, weights = self.channel.simulate_tally(centre.ravel(), self.n, rng)
-            squares.append(Pair(channel, weights, self.n, self.shape).square(weights) - true)
-        return np.array(squares)
+        drawn = self.channel.simulate_tallies(centre.ravel(), self.n, rng, replicates)
+        if all(channel is self.channel for channel, _ in drawn):
+            return self.squares(np.stack([weights for _, weights in drawn], axis=1)) - true
+        pairs = [
+            (Pair(channel, weights, self.n, self.shape), weights) for channel, weights in drawn
+        ]
+        return np.array([pair.square(weights) for pair, weights in pairs]) - true
 
     def _distribution_with(self, v: float) -> FloatArray:
-        """A distribution (r, c) with V = v: a b' + s D projected on the simplex, s by bisection."""
+        """A distribution (r, c) with V = v: a b' + s D projected on the simplex.
+
+        The bounds of s are moved together until they are 2^-30 of the first interval apart.
+        """
         table = self.channel.invert(self.weights).reshape(self.shape)
         even = np.multiply.outer(*(project(table.sum(axis=1 - side)) for side in (0, 1)))
 
-        def scaled(s: float) -> FloatArray:
-            """a b' + s D, projected."""
-            return project((even + s * (table - even)).ravel()).reshape(self.shape)
+        def scaled(s: FloatArray) -> FloatArray:
+            """a b' + s D, projected, for several s: (r, c, S)."""
+            tables = even[..., None] + s * (table - even)[..., None]
+            return project(tables.reshape(even.size, -1)).reshape(*self.shape, -1)
 
         low, high = 0.0, 1.0
-        while plain(scaled(high)) < v and high < _LARGEST_FACTOR:
+        while _plain(scaled(np.array([high])))[0] < v and high < _LARGEST_FACTOR:
             high *= 2
-        for _ in range(30):
-            middle = (low + high) / 2
-            low, high = (middle, high) if plain(scaled(middle)) < v else (low, middle)
-        return scaled(high)
+        # Many points at a time save time where a table is small, and cost time where it is large.
+        bits = 5 if even.size <= _SMALL_TABLE else 1
+        for _ in range(30 // bits):
+            between = low + (high - low) * np.arange(1, 2**bits) / 2**bits
+            below = int(np.count_nonzero(np.cumprod(_plain(scaled(between)) < v)))
+            bounds = [low, *between, high]
+            low, high = bounds[below], bounds[below + 1]
+        return scaled(np.array([high]))[..., 0]
+
+
+def _plain(tables: FloatArray) -> FloatArray:
+    """``metrics.cramers_v`` of several distributions (r, c, S)."""
+    even = tables.sum(axis=1)[:, None] * tables.sum(axis=0)[None]
+    parts = np.divide((tables - even) ** 2, even, out=np.zeros_like(even), where=even > 0)
+    least = min(tables.shape[:2]) - 1
+    return np.asarray(np.sqrt(np.minimum(1.0, parts.sum(axis=(0, 1)) / least)))
 
 
 def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:

@@ -18,11 +18,13 @@ def test_the_square_of_an_association_is_the_same_axis_by_axis_and_listed() -> N
     )
     slow = DenseChannel(fast.dense())
     pair = Pair(fast, w, 500, (3, 4))
-    maps = [np.eye(k) - np.random.default_rng(k).dirichlet(np.ones(k))[:, None] for k in (3, 4)]
+    sides = [np.random.default_rng(k).dirichlet(np.ones(k), 2).T for k in (3, 4)]
+    maps = [np.eye(len(side)) - side[:, :1] for side in sides]
     inverse = slow.invert(np.eye(12))
     numbers = np.kron(maps[0], maps[1]) @ inverse  # (r c, m): g_ij of each report
-    assert pair._squares(w, maps) == pytest.approx((numbers**2 @ w).reshape(3, 4))
-    assert Pair(slow, w, 500, (3, 4))._squares(w, maps) == pytest.approx(
-        (numbers**2 @ w).reshape(3, 4)
-    )
+    both = np.stack([w, w[::-1]], axis=1)
+    for each in (pair, Pair(slow, w, 500, (3, 4))):
+        assert each._second_moments(both, sides)[..., 0] == pytest.approx(
+            (numbers**2 @ w).reshape(3, 4)
+        )
     assert pair.square(w) == pytest.approx(Pair(slow, w, 500, (3, 4)).square(w), rel=1e-6)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from warner._core.progress import steps as progress_of
 from warner.channels import LikelihoodOperator
 from warner.estimators.em.step import em_step
 from warner.estimators.fit import Status
@@ -76,9 +77,13 @@ class _Search:
         self._required = _GAIN_FROM_UNIFORM if uniform else _GAIN_FROM_INDEPENDENCE
         self._at_half = -np.inf
 
+    def is_due(self, step: int) -> bool:
+        """Whether held-out likelihoods are computed after ``step`` steps."""
+        return step >= self._next
+
     def ends(self, paths: _Paths, step: int) -> bool:
         """Whether the search ends after ``step`` steps; the best number is updated."""
-        if step < self._next:
+        if not self.is_due(step):
             return False
         gain = np.log(np.maximum(paths.d[self._held_out], _TINY)) - self._at_start
         value = float(self._counts @ gain)
@@ -121,9 +126,11 @@ def chosen_steps(
         The number of steps. It is at least 1 from the uniform start.
     """
     uniform = start_from is None
-    folds, rest = _split(np.rint(w * (n * channel.rows_per_report)).astype(np.int64))
+    folds, rest = split_into_folds(np.rint(w * (n * channel.rows_per_report)).astype(np.int64))
     if not folds.shape[1]:
         return int(uniform)
+    if (seen := channel.seen_rows()) is not None:
+        channel, folds, rest = seen[0], folds[seen[1]], rest[seen[1]]
     size = channel.shape[1]
     if start_from is None:
         thetas = np.full((size, folds.shape[1]), 1 / size)
@@ -142,7 +149,65 @@ def chosen_steps(
     return search.best if search.clear else 1
 
 
-def _split(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def chosen_steps_of_each(channel: LikelihoodOperator, w: np.ndarray, n: int) -> np.ndarray:
+    """:func:`chosen_steps` from the uniform start for several sets of reports together.
+
+    A step is one product with the folds of all sets. A set whose search has ended is left out.
+
+    Args:
+        channel: A (m, K), with one row for each report.
+        w: frequencies (m, B) of the rows in each set.
+        n: number of reports of each set.
+
+    Returns:
+        The number of steps (B,).
+    """
+    size, steps = channel.shape[1], np.ones(w.shape[1], dtype=np.int64)
+    split = [split_into_folds(counts) for counts in np.rint(w * n).astype(np.int64).T]
+    if (seen := channel.seen_rows()) is not None:
+        channel = seen[0]
+        split = [(folds[seen[1]], rest[seen[1]]) for folds, rest in split]
+    live = [b for b, (folds, _) in enumerate(split) if folds.shape[1]]
+    if not live:
+        return steps
+    widths = np.array([split[b][0].shape[1] for b in live])
+    starts = np.cumsum(widths) - widths
+    rest = np.concatenate([split[b][1] for b in live], axis=1)
+    thetas = np.full((size, rest.shape[1]), 1 / size)
+    d = channel.matvec(thetas)
+    searches = {
+        b: _Search(split[b][0], d[:, at : at + split[b][0].shape[1]], True, size)
+        for b, at in zip(live, starts, strict=True)
+    }
+    steady = np.zeros(len(live), dtype=bool)
+    for step in progress_of(range(_MOST + 1), "iterations"):
+        due = [at for at, b in enumerate(live) if steady[at] or searches[b].is_due(step)]
+        ended = set()
+        for at in due:
+            own = slice(starts[at], starts[at] + widths[at])
+            paths = _Paths(thetas[:, own], d[:, own], np.ones(widths[at]), bool(steady[at]))
+            if steady[at] or searches[live[at]].ends(paths, step):
+                ended.add(at)
+        if ended:
+            left = np.array([at not in ended for at in range(len(live))])
+            kept = np.repeat(left, widths)
+            rest, thetas, d = (np.ascontiguousarray(v[:, kept]) for v in (rest, thetas, d))
+            live = [b for b, stays in zip(live, left, strict=True) if stays]
+            widths = widths[left]
+            starts = np.cumsum(widths) - widths
+        if not live:
+            break
+        s = channel.rmatvec(safe_divide(rest, d))
+        moved = (thetas * np.abs(s - 1)).max(axis=0)
+        steady = np.maximum.reduceat(moved, starts) < _STEADY
+        thetas = em_step(thetas, s)
+        d = channel.matvec(thetas)
+    for b, search in searches.items():
+        steps[b] = search.best if search.clear else 1
+    return steps
+
+
+def split_into_folds(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Counts (m, F) of the folds that are used, and frequencies (m, F) of the rest of each."""
     seed = np.frombuffer(hashlib.sha256(counts.tobytes()).digest(), dtype=np.uint32)
     rng = np.random.default_rng(seed)

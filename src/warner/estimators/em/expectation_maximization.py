@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
@@ -16,11 +16,12 @@ from warner._core.errors import (
 )
 from warner.channels import (
     LikelihoodOperator,
+    quick,
     summed,
 )
 from warner.domains import Domain
 from warner.estimators.base import Estimator
-from warner.estimators.em.choice_of_steps import chosen_steps
+from warner.estimators.em.choice_of_steps import chosen_steps, chosen_steps_of_each
 from warner.estimators.em.start import (
     CheckedStart,
     Start,
@@ -31,7 +32,7 @@ from warner.estimators.em.start import (
     start_at,
     uniform_start,
 )
-from warner.estimators.em.step import MOST_STEPS, EMState, moved_or_not, run_em
+from warner.estimators.em.step import MOST_STEPS, EMState, em_of_each, moved_or_not, run_em
 from warner.estimators.fit import Fit
 from warner.estimators.independent import Independent
 from warner.estimators.inversion import Inversion
@@ -47,6 +48,7 @@ _STARTS = ("uniform", "independent", "histogram")
 # Steps that move theta by less than this in l1, or by less than one report's share, have not
 # moved it.
 _STILL = 1e-3
+_TOGETHER = 2**18  # numbers in the frequencies of sets of reports whose steps are taken together
 
 
 @dataclass(frozen=True)
@@ -191,19 +193,21 @@ class ExpectationMaximization(Estimator):
         made_of_reports = is_made_of_reports(self._start)
         source = (channel, w) if made_of_reports else (rows, weights)
         if isinstance(self.steps, str):
-            steps = chosen_steps(*source, data.n, begin)
+            steps = chosen_steps(quick(source[0]), source[1], data.n, begin)
         else:
             steps = MOST_STEPS if self.steps is None else self.steps
         theta = uniform_start(channel.shape[1]) if begin is None else begin(source[1])
         if isinstance(self._start, tuple):
             _require_support(rows, weights, theta)
+        if (seen := rows.seen_rows()) is not None:
+            rows, weights = seen[0], weights[seen[1]]
         path: list[tuple[float, float]] = []
 
         def observe(state: EMState) -> None:
             path.append((data.n * state.value, gap_of_score(channel, state.score)))
 
         run = run_em(
-            rows,
+            quick(rows),
             weights,
             data.n,
             theta,
@@ -220,6 +224,35 @@ class ExpectationMaximization(Estimator):
         shift = (fit.log_likelihood or 0.0) - data.n * log_likelihood(rows, weights, fit.shares)
         shifted = [(value + shift, missing) for value, missing in path[:-1]]
         return replace(fit, path=np.array([*shifted, (fit.log_likelihood, fit.gap)]))
+
+    def refit_all(
+        self, several: Sequence[LikelihoodData], near: np.ndarray
+    ) -> Iterator[np.ndarray]:
+        """The steps from the uniform start for all sets of reports together, in blocks."""
+        channel = several[0].channel
+        plain = self._start == "uniform" and self.tolerance is None and self.steps is not None
+        alike = all(data.channel is channel for data in several)
+        if not plain or not alike or channel.rows_per_report != 1:
+            yield from super().refit_all(several, near)
+            return
+        # One operator for the rows that were observed in any set.
+        w = np.stack([data.weights for data in several], axis=1)
+        total = w.mean(axis=1)
+        rows, weights = channel.restrict_to_observed(total)
+        if weights is not total:
+            yield from super().refit_all(several, near)
+            return
+        require_possible(rows, total)
+        block = max(1, _TOGETHER // int(np.count_nonzero(total)))
+        for at in range(0, len(several), block):
+            part = np.ascontiguousarray(w[:, at : at + block])
+            if isinstance(self.steps, str):
+                steps = chosen_steps_of_each(rows, part, several[0].n)
+            else:
+                steps = np.full(part.shape[1], self.steps)
+            seen = rows.seen_rows()
+            used = (rows, part) if seen is None else (seen[0], part[seen[1]])
+            yield from em_of_each(*used, steps).T
 
     def _begin(
         self, data: LikelihoodData, rows: LikelihoodOperator, weights: np.ndarray

@@ -18,7 +18,7 @@ import numpy as np
 from warner.channels import LikelihoodOperator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.iteration import Run, iterate
-from warner.estimators.mle.objective import score_and_log_likelihood
+from warner.estimators.mle.objective import safe_divide, score_and_log_likelihood
 
 _MOST_LOST = 0.9  # the largest part of a share that a lengthened step takes
 _ROUNDING = 1e-13  # relative: rounding may lower a likelihood by this much
@@ -164,8 +164,39 @@ def run_em(
             return Status.STOPPED if steps >= most else None
         return Status.STOPPED if n * state.gain < tolerance else None
 
+    if tolerance is None and observe is None and channel.rows_per_report == 1:
+        # The likelihood decides nothing before the last state, so it is computed there alone.
+        score_at = lambda t: channel.rmatvec(safe_divide(w, channel.matvec(t)))
+        end = start_em(channel, w, warm_up(theta, score_at, most))
+        return Run(end, most, Status.STOPPED)
     start = start_em(channel, w, theta)
     return iterate(start, partial(advance, channel, w), stop, most, observe)
+
+
+def em_of_each(channel: LikelihoodOperator, w: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Take EM steps from the uniform start for several sets of reports together.
+
+    Args:
+        channel: A (m, K), with one row for each report.
+        w: frequencies (m, B) of the rows in each set.
+        steps: (B,), the number of steps of each set.
+
+    Returns:
+        The shares (K, B).
+    """
+    size = channel.shape[1]
+    out = np.full((size, len(steps)), 1 / size)
+    left = np.flatnonzero(steps > 0)
+    thetas, weights = out[:, left], w[:, left]
+    for taken in range(int(steps.max(initial=0))):
+        s = channel.rmatvec(safe_divide(weights, channel.matvec(thetas)))
+        thetas = em_step(thetas, s)
+        done = steps[left] == taken + 1
+        if done.any():
+            out[:, left[done]] = thetas[:, done]
+            left = left[~done]
+            thetas, weights = (np.ascontiguousarray(v[:, ~done]) for v in (thetas, weights))
+    return np.asarray(out / out.sum(axis=0))
 
 
 def moved_or_not(fit: Fit, start: np.ndarray, n: int, least: float) -> Fit:

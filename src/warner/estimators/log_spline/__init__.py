@@ -3,6 +3,9 @@
 ``likelihood``
     The likelihood and its derivatives, exactly or to second order.
 
+``cells``
+    Cells of consecutive values, where there are very many.
+
 ``basis``
     The columns X of log theta = X phi.
 
@@ -21,7 +24,8 @@
 
 from __future__ import annotations
 
-from warner.estimators.log_spline.basis import Design, design
+from warner.estimators.log_spline.basis import Design, design, design_of_cells, softmax
+from warner.estimators.log_spline.cells import Cells, cells_for
 from warner.estimators.log_spline.coefficient_prior import CoefficientPrior
 from warner.estimators.log_spline.estimator import LogSpline
 from warner.estimators.log_spline.likelihood import Expansion, Likelihood
@@ -30,10 +34,10 @@ from warner.estimators.log_spline.penalized_maximum import (
     Model,
     derivatives,
     maximize_penalized,
-    softmax,
 )
 
 __all__ = [
+    "Cells",
     "CoefficientPrior",
     "Design",
     "Draws",
@@ -41,8 +45,10 @@ __all__ = [
     "Likelihood",
     "LogSpline",
     "Model",
+    "cells_for",
     "derivatives",
     "design",
+    "design_of_cells",
     "fit_grid",
     "maximize_penalized",
     "posterior",

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+
+from warner.estimators.log_spline.cells import Cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,11 +19,66 @@ class Design:
         columns: X (K, P).
         spline: (P,) bool, the columns whose coefficients have standard deviation s.
         groups: the indices of the other columns, in groups; each group has one Cauchy prior.
+        cells: the cells of values whose means the rows of X are; None where each value has a row.
+        fine: X on all values, where the rows are means.
     """
 
     columns: np.ndarray
     spline: np.ndarray
     groups: tuple[np.ndarray, ...]
+    cells: Cells | None = None
+    fine: FineColumns | None = None
+
+    def theta(self, phi: np.ndarray) -> np.ndarray:
+        """The shares of the cells, or of the values where there are no cells."""
+        return softmax(self.columns, phi, 0.0 if self.cells is None else self.cells.log_sizes)
+
+    def theta_of_values(self, phi: np.ndarray) -> np.ndarray:
+        """The shares of the values, (K,)."""
+        return softmax(self.columns if self.fine is None else self.fine, phi)
+
+
+@dataclass(frozen=True, eq=False)
+class FineColumns:
+    """The columns X of many values, as a product with few entries.
+
+        X = [P_1, B C - P M, E]
+
+    Attributes:
+        powers: P (K, p), orthonormal polynomials.
+        splines: B, sparse (K, S), cubic B-splines.
+        weights: C (S, S - p).
+        shifts: M (p, S - p).
+    """
+
+    powers: np.ndarray
+    splines: Any
+    weights: np.ndarray
+    shifts: np.ndarray
+
+    def __matmul__(self, phi: np.ndarray) -> np.ndarray:
+        """X phi, (K,)."""
+        size, order = self.powers.shape
+        smooth, rough, ends = phi[: order - 1], phi[order - 1 : -2], phi[-2:]
+        polynomial = -self.shifts @ rough
+        polynomial[1:] += smooth * np.sqrt(size)
+        out = self.splines @ (self.weights @ rough) + self.powers @ polynomial - ends.sum() / size
+        out[[0, -1]] += ends
+        return np.asarray(out)
+
+
+def softmax(columns: np.ndarray | FineColumns, phi: np.ndarray, base: Any = 0.0) -> np.ndarray:
+    """The distribution theta (K,) with log theta = base + X phi + a constant.
+
+    Args:
+        columns: X (K, P).
+        phi: (P,) coefficients.
+        base: (K,) or one number.
+    """
+    heights = columns @ phi + base
+    theta = np.exp(heights - heights.max())
+    out: np.ndarray = theta / theta.sum()
+    return out
 
 
 @lru_cache(maxsize=16)
@@ -42,7 +100,7 @@ def design(size: int, basis: int, order: int) -> Design:
     Returns:
         The columns X and their kinds.
     """
-    powers = np.linalg.qr(np.vander(np.linspace(-1, 1, size), order, increasing=True))[0]
+    powers = _powers(size, order)
     rough = _splines(size, basis) @ np.linalg.pinv(np.diff(np.eye(basis), order, axis=0))
     rough -= powers @ (powers.T @ rough)
     rough /= np.sqrt((rough**2).sum(axis=1).mean())
@@ -51,20 +109,70 @@ def design(size: int, basis: int, order: int) -> Design:
     if ends.size:
         ends[[0, -1], [0, 1]] = 1
         ends -= ends.mean(axis=0)
-    columns = np.concatenate([smooth, rough, ends], axis=1)
+    return _labelled(np.concatenate([smooth, rough, ends], axis=1), order, rough.shape[1])
+
+
+@lru_cache(maxsize=8)
+def design_of_cells(cells: Cells, basis: int, order: int) -> Design:
+    """The means over cells of :func:`design` on all values, in O(K).
+
+    The columns are orthogonal, and scaled, over the values. So phi and s mean the same.
+
+    Args:
+        cells: the cells; the first and the last value are cells of their own.
+        basis: the number of splines, below the number of cells.
+        order: p, the order of the differences.
+    """
+    size, count = cells.size, len(cells.starts)
+    powers, splines = _powers(size, order), _sparse_splines(size, basis)
+    weights = np.linalg.pinv(np.diff(np.eye(basis), order, axis=0))
+    shifts = np.asarray(splines.T @ powers).T @ weights
+    squares = float(((splines.T @ splines) @ weights * weights).sum() - (shifts**2).sum())
+    scale = np.sqrt(squares / size)
+    weights, shifts = weights / scale, shifts / scale
+    means = cells.averages(powers)
+    rough = np.asarray(cells.averages(splines) @ weights) - means @ shifts
+    ends = np.full((count, 2), -1 / size)
+    ends[[0, -1], [0, 1]] += 1
+    columns = np.concatenate([means[:, 1:] * np.sqrt(size), rough, ends], axis=1)
+    fine = FineColumns(powers, splines, weights, shifts)
+    return _labelled(columns, order, rough.shape[1], cells, fine)
+
+
+def _labelled(
+    columns: np.ndarray,
+    order: int,
+    splines: int,
+    cells: Cells | None = None,
+    fine: FineColumns | None = None,
+) -> Design:
+    """The columns with their kinds: order - 1 polynomials, the splines, and the ends."""
     index = np.arange(columns.shape[1])
-    first, last = order - 1, order - 1 + rough.shape[1]
+    first, last = order - 1, order - 1 + splines
     groups = ([index[:first]] if first else []) + [index[[i]] for i in range(last, index.size)]
     columns.setflags(write=False)
-    return Design(columns, (index >= first) & (index < last), tuple(groups))
+    return Design(columns, (index >= first) & (index < last), tuple(groups), cells, fine)
 
 
-def _splines(size: int, basis: int) -> np.ndarray:
-    """Cubic B-splines on equal knots at the K bins' centres, (K, basis)."""
-    if basis == size:
-        return np.eye(size)
+@lru_cache(maxsize=4)
+def _powers(size: int, order: int) -> np.ndarray:
+    """Orthonormal polynomials of degree < p over K values, (K, p)."""
+    out: np.ndarray = np.linalg.qr(np.vander(np.linspace(-1, 1, size), order, increasing=True))[0]
+    return out
+
+
+@lru_cache(maxsize=4)
+def _sparse_splines(size: int, basis: int) -> Any:
+    """Cubic B-splines on equal knots at the K bins' centres, sparse (K, basis)."""
     from scipy.interpolate import BSpline
 
     knots = (np.arange(basis + 4) - 3) / (basis - 3)
-    out: np.ndarray = BSpline.design_matrix((np.arange(size) + 0.5) / size, knots, 3).toarray()
+    return BSpline.design_matrix((np.arange(size) + 0.5) / size, knots, 3)
+
+
+def _splines(size: int, basis: int) -> np.ndarray:
+    """The B-splines as an array; each value has its own where there are as many."""
+    if basis == size:
+        return np.eye(size)
+    out: np.ndarray = _sparse_splines(size, basis).toarray()
     return out

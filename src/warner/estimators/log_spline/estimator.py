@@ -7,15 +7,18 @@ from typing import ClassVar
 
 import numpy as np
 
+from warner.channels import on_cells
 from warner.estimators.base import Estimator, require_order
 from warner.estimators.fit import Fit, PosteriorFit, Status
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.log_spline.cells import cells_for
 from warner.estimators.log_spline.likelihood import Expansion, Likelihood
 from warner.estimators.log_spline.model_average import Draws, fit_grid, posterior
 from warner.estimators.mle.objective import certify, require_possible
 from warner.estimators.mle.uniqueness import Uniqueness
 
 _MANY_ROWS = 4  # rows per value from which on the likelihood is expanded
+_TINY = 1e-12  # probabilities of models below this do not count
 _EXPANSIONS, _SETTLED = 5, 0.01  # the most expansions, and the change in l1 that ends them
 
 
@@ -39,6 +42,9 @@ class LogSpline(Estimator):
     The estimate averages the models' theta at phi*, weighted by their Laplace evidence Z. A priori
     p is uniform on {1, 2, 3}, and s is flat on a geometric grid. The number of splines is doubled
     while that raises the evidence. Values are taken as equally spaced, in their order.
+
+    Above 2048 values the likelihood is computed with shares that are even within about 2000 cells,
+    and of whole reports of bits with their sums. Prior, spline and estimate are on all values.
 
     The fit's ``posterior`` draws (count, K) distributions from the Laplace posterior. Quantiles
     over the draws give intervals for smooth functionals (mean, quantile, mass of a range). A draw
@@ -65,7 +71,11 @@ class LogSpline(Estimator):
 
     def _fit(self, data: LikelihoodData) -> Fit:
         require_order(data.domain, "LogSpline")
-        rows, weights = data.channel.restrict_to_observed(data.weights)
+        cells = cells_for(data.channel)
+        if cells is None:
+            rows, weights = data.channel.restrict_to_observed(data.weights)
+        else:
+            rows, weights = on_cells(data.channel, data.weights, cells.index)
         require_possible(rows, weights)
         likelihood = Likelihood(rows, weights, data.n * rows.rows_per_report)
         expand = (
@@ -79,13 +89,18 @@ class LogSpline(Estimator):
                 likelihood = Expansion(
                     rows, weights, likelihood.count, likelihood.steps, centre=theta
                 )
-            models = fit_grid(likelihood)
+            models = fit_grid(likelihood, cells)
             # A model whose maximum was not found is left out, unless there is no other.
             models = [model for model in models if model.converged] or models
             chances = posterior(models)
             before, theta = theta, chances @ np.stack([model.theta for model in models])
             if not expand or np.abs(theta - before).sum() < _SETTLED:
                 break
+        if cells is not None:
+            theta = np.zeros(cells.size)
+            for model, chance in zip(models, chances, strict=True):
+                if chance > _TINY:
+                    theta += chance * model.design.theta_of_values(model.phi)
         status = Status.COMPLETED if models[0].converged else Status.STEP_LIMIT
         fit = certify(data, theta / theta.sum(), status, likelihood.steps)
         # With fewer different reports than values, what they leave open is the prior's word alone.

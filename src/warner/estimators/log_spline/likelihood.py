@@ -46,11 +46,8 @@ class Likelihood:
             d: (m,), A theta.
             directions: U (K, P), the directions in which theta changes.
         """
-        through = self.rows.matmat(directions)
-        out: np.ndarray = (
-            self.count * (through.T * safe_divide(safe_divide(self.weights, d), d)) @ through
-        )
-        return out
+        v = safe_divide(safe_divide(self.weights, d), d)
+        return self.count * self.rows.gram_of(v, directions)
 
 
 @dataclass(eq=False)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warner.estimators.log_spline.basis import design
+from warner.estimators.log_spline.basis import Design, design, design_of_cells
+from warner.estimators.log_spline.cells import Cells
 from warner.estimators.log_spline.likelihood import Likelihood
 from warner.estimators.log_spline.penalized_maximum import Model, maximize_penalized
 
@@ -21,31 +22,43 @@ _FINEST = 160
 # Share of coefficients that the reports must determine for a finer basis to be tried.
 _DETERMINED = 1 / 3
 _RISE = 1.0  # nats by which the evidence must rise for a finer basis
+# The least number of cells for each spline, where shares are even within cells.
+_CELLS_OF_SPLINE = 4
 _NEGLIGIBLE = 12.0  # nats below the best model at which an order's scales end
 
 
-def fit_grid(likelihood: Likelihood) -> list[Model]:
+def fit_grid(likelihood: Likelihood, cells: Cells | None = None) -> list[Model]:
     """Fit every order and scale, on the coarsest basis that a finer one does not improve.
 
     Args:
         likelihood: the likelihood of the reports.
+        cells: the cells whose shares the likelihood is of; None where it is of values.
 
     Returns:
         One model for each order and scale.
     """
     size = likelihood.rows.shape[1]
+    finest = size if cells is None else size // _CELLS_OF_SPLINE
     basis = min(_BASIS, size)
     while True:
-        models = _grid(likelihood, basis)
+        models = _grid(likelihood, basis, cells)
         best = models[int(np.argmax(posterior(models)))]
         if basis == size or basis > _FINEST or best.determined() < _DETERMINED * best.phi.size:
             return models
         basis = min(2 * basis, size)
-        finer = maximize_penalized(
-            likelihood, design(size, basis, best.order), best.order, best.scale
-        )
+        if basis > finest:
+            return models
+        x = _design(likelihood, basis, best.order, cells)
+        finer = maximize_penalized(likelihood, x, best.order, best.scale)
         if finer.evidence <= best.evidence + _RISE:
             return models
+
+
+def _design(likelihood: Likelihood, basis: int, order: int, cells: Cells | None) -> Design:
+    """The columns on the values or cells that the likelihood is of."""
+    if cells is None:
+        return design(likelihood.rows.shape[1], basis, order)
+    return design_of_cells(cells, basis, order)
 
 
 def posterior(models: list[Model]) -> np.ndarray:
@@ -65,7 +78,7 @@ def posterior(models: list[Model]) -> np.ndarray:
     return out
 
 
-def _grid(likelihood: Likelihood, basis: int) -> list[Model]:
+def _grid(likelihood: Likelihood, basis: int, cells: Cells | None = None) -> list[Model]:
     """The models of every order, its scales from small to large.
 
     Each scale starts from the maximum of the one before. An order ends where larger scales cannot
@@ -74,7 +87,7 @@ def _grid(likelihood: Likelihood, basis: int) -> list[Model]:
     models: list[Model] = []
     best = -np.inf
     for order in _ORDERS[: basis - 1]:
-        x = design(likelihood.rows.shape[1], basis, order)
+        x = _design(likelihood, basis, order, cells)
         phi, before = None, -np.inf
         for scale in _SCALES:
             model = maximize_penalized(likelihood, x, order, scale, phi)
@@ -108,8 +121,10 @@ class Draws:
                 normal = np.linalg.solve(
                     model.factor.T, rng.standard_normal((model.phi.size, some))
                 )
-                columns = model.design.columns
+                columns, cells = model.design.columns, model.design.cells
                 u = (columns - model.theta @ columns) @ normal
-                theta = model.theta[:, None] * (u + np.sqrt(1 + u**2))
+                u = u if cells is None else cells.spread(u)
+                shares = model.design.theta_of_values(model.phi) if cells else model.theta
+                theta = shares[:, None] * (u + np.sqrt(1 + u**2))
                 out.append((theta / theta.sum(axis=0)).T)
         return rng.permutation(np.concatenate(out))

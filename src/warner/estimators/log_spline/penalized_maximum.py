@@ -27,7 +27,7 @@ class Model:
     Attributes:
         order, scale: the order p of differences and the standard deviation s.
         evidence: log Z, in nats.
-        theta, phi: the shares (K,) and the coefficients (P,) at the maximum.
+        theta, phi: the shares (C,) of values or cells, and the coefficients (P,), at the maximum.
         factor: (P, P) lower triangular, with H = factor factor'.
         design: the columns X and their kinds.
         converged: whether Newton's method converged.
@@ -46,19 +46,6 @@ class Model:
         """The number of coefficients that the reports determine: P - tr(H^-1 S)."""
         inverse = np.linalg.inv(self.factor)[:, self.design.spline]
         return self.phi.size - float((inverse**2).sum()) / self.scale**2
-
-
-def softmax(columns: np.ndarray, phi: np.ndarray) -> np.ndarray:
-    """The distribution theta (K,) with log theta = X phi + a constant.
-
-    Args:
-        columns: X (K, P).
-        phi: (P,) coefficients.
-    """
-    heights = columns @ phi
-    theta = np.exp(heights - heights.max())
-    out: np.ndarray = theta / theta.sum()
-    return out
 
 
 def derivatives(
@@ -139,7 +126,7 @@ def maximize_penalized(
         length = 1.0
         while length > 1e-9:
             phi = state.phi + length * move
-            theta = softmax(columns, phi)
+            theta = x.theta(phi)
             d, value = likelihood.value(theta)
             value += prior.value(phi)
             if value >= state.value + 1e-4 * length * expected - slack:
@@ -153,7 +140,7 @@ def maximize_penalized(
         return Status.STEP_LIMIT if state.stalled else None
 
     phi = np.zeros(columns.shape[1]) if phi is None else phi
-    theta = softmax(columns, phi)
+    theta = x.theta(phi)
     d, value = likelihood.value(theta)
     run = iterate(_Ascent(phi, theta, d, value + prior.value(phi)), step, stop, _STEPS)
     end = run.state

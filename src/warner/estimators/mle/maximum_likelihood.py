@@ -24,10 +24,14 @@ from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.closed_forms import budgets, direct, separable
 from warner.estimators.mle.newton import constrained, interior_point, sequential
 from warner.estimators.mle.objective import certify, gap, require_possible, score, zero_small_shares
+from warner.estimators.mle.projected import projected
 from warner.estimators.mle.squarem import accelerated
 from warner.estimators.mle.uniqueness import Uniqueness, uniqueness
 
 _Solver = Callable[[Any, np.ndarray, float], tuple[np.ndarray, int, bool]]
+_PROJECTED_FROM = 512  # values, beyond which the projected gradient is the first solver
+# Relative error of a score of bit sums, one report's worth of K bits.
+_ROUNDING = 1e-13
 _LARGEST_NEWTON = 4096  # values; beyond, a matrix of their products is not formed
 
 
@@ -42,6 +46,7 @@ class MaximumLikelihood(Estimator):
 
     - a closed form for randomised response;
     - Newton's method in one number for randomised response with several budgets, and for bit sums;
+    - projected gradients for Hadamard and projective geometry response on more than 512 values;
     - sequential quadratic programming for many distinct reports, such as of local hashing and whole
       reports of bits;
     - accelerated EM if the channel allows products only;
@@ -105,7 +110,7 @@ class MaximumLikelihood(Estimator):
         require_possible(rows, weights)
         if solve is not None:
             theta = solve(channel, w)
-            reached = gap(channel, w, theta) <= self.gap
+            reached = gap(channel, w, theta) <= max(self.gap, _ROUNDING * channel.rows_per_report)
             # A sum of strictly concave functions of one share each. A share of a value that was
             # not observed only lowers it.
             only = Uniqueness.UNIQUE if reached else Uniqueness.NOT_CERTIFIED
@@ -124,12 +129,25 @@ class MaximumLikelihood(Estimator):
         fit = certify(data, theta, Status.CONVERGED if reached else Status.STEP_LIMIT, steps)
         return replace(fit, unique=only.value)
 
+    def refit(self, data: LikelihoodData, near: np.ndarray) -> np.ndarray:
+        """The shares, by Newton's steps from ``near`` where the constrained method applies."""
+        channel, w = data.channel, data.weights
+        if self.likelihood == "fullest" and _closed_form(channel) is None:
+            rows, weights = channel.restrict_to_observed(w)
+            if rows.nearly_constant() is None and rows.merge_unsupported_values(weights) is None:
+                theta, _, reached = constrained(rows, weights, self.gap, near)
+                if reached:
+                    return theta
+        return super().refit(data, near)
+
     def _iterate(
         self, rows: LikelihoodOperator, weights: np.ndarray
     ) -> tuple[np.ndarray, int, bool]:
         """The solvers that fit the channel in turn, until one reaches the gap."""
         products = rows.has_fast_gram or rows.shape[0] * rows.shape[1] <= LARGEST_DENSE
         solvers: list[_Solver] = [constrained] if rows.nearly_constant() is None else [sequential]
+        if rows.shape[1] > _PROJECTED_FROM and rows.supports_overlap_alike:
+            solvers.insert(0, projected)
         solvers += (
             [interior_point] if products and rows.shape[1] <= _LARGEST_NEWTON else [accelerated]
         )

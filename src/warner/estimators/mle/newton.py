@@ -6,6 +6,7 @@ over theta >= 0. The solution of this problem sums to one.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -22,7 +23,7 @@ _START_ALL = 512  # up to this many values, all are in use at the start
 _START = 32  # of more values, this many are, evenly spaced
 # EM steps at the start: far from the maximum the quadratic model of rare reports misleads.
 _WARM = 20
-_ENTRIES = 2**25  # largest number of entries of the columns in use
+_ENTRIES = 2**25  # largest number of entries of the columns in use, and of their products
 _BOUNDARY = 0.995  # the part of the way to the boundary that a step may go
 
 
@@ -181,20 +182,100 @@ def sequential(
     return run.state.best, run.steps, run.status is Status.CONVERGED
 
 
+class _Columns:
+    """The columns of the values in use at the observed rows, as an array (m', U).
+
+    Args:
+        channel: A (m, K).
+        observed: (m',), the rows.
+        used: (U,), the values in use.
+        array: their columns, where they are known.
+    """
+
+    def __init__(
+        self,
+        channel: LikelihoodOperator,
+        observed: np.ndarray,
+        used: np.ndarray,
+        array: np.ndarray | None = None,
+    ) -> None:
+        self.channel, self.observed, self.used = channel, observed, used
+        self.array: np.ndarray = channel.columns(used)[observed] if array is None else array
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        """A x at the observed rows, for x (U,) on the values in use."""
+        return np.asarray(self.array @ x)
+
+    def back(self, r: np.ndarray) -> np.ndarray:
+        """A' r at the values in use, for r (m',) on the observed rows."""
+        return np.asarray(self.array.T @ r)
+
+    def gram(self, v: np.ndarray) -> np.ndarray:
+        """A' diag(v) A among the values in use, for v (m',)."""
+        half = self.array * np.sqrt(v)[:, None]
+        return np.asarray(half.T @ half)
+
+    def kept(self, which: np.ndarray) -> _Columns:
+        """The same for some of the values, given by number or as booleans."""
+        array = self.array[:, which]
+        return _Columns(self.channel, self.observed, self.used[which], array)
+
+    def widened(self, fresh: np.ndarray) -> _Columns:
+        """The same with more values, after those in use."""
+        added = self.channel.columns(fresh)[self.observed]
+        used = np.concatenate([self.used, fresh])
+        array = np.concatenate([self.array, added], axis=1)
+        return _Columns(self.channel, self.observed, used, array)
+
+
+class _Products:
+    """What :class:`_Columns` computes, by the channel's products, where no column is needed.
+
+    Args:
+        channel: A (m, K), which has a fast ``gram_among``.
+        observed: (m',), the rows.
+        used: (U,), the values in use.
+    """
+
+    def __init__(self, channel: LikelihoodOperator, observed: np.ndarray, used: np.ndarray) -> None:
+        self.channel, self.observed, self.used = channel, observed, used
+
+    def _at_rows(self, r: np.ndarray) -> np.ndarray:
+        """Numbers (m',) of the observed rows among those of all rows, (m,)."""
+        rows = np.zeros(self.channel.shape[0])
+        rows[self.observed] = r
+        return rows
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        theta = np.zeros(self.channel.shape[1])
+        theta[self.used] = x
+        return np.asarray(self.channel.matvec(theta)[self.observed])
+
+    def back(self, r: np.ndarray) -> np.ndarray:
+        return np.asarray(self.channel.rmatvec(self._at_rows(r))[self.used])
+
+    def gram(self, v: np.ndarray) -> np.ndarray:
+        return self.channel.gram_among(self.used, self._at_rows(v))
+
+    def kept(self, which: np.ndarray) -> _Products:
+        return _Products(self.channel, self.observed, self.used[which])
+
+    def widened(self, fresh: np.ndarray) -> _Products:
+        return _Products(self.channel, self.observed, np.concatenate([self.used, fresh]))
+
+
 @dataclass(frozen=True, eq=False)
 class _Active:
     """A point of the constrained method on the values in use.
 
     Attributes:
-        used: (U,), the values in use.
-        columns: (m', U), their columns at the observed rows.
+        columns: the values in use, with the columns of these U values.
         x: (U,), their shares.
         d: (m',), A theta at the observed rows.
         score: (K,), of all values.
     """
 
-    used: np.ndarray
-    columns: np.ndarray
+    columns: _Columns | _Products
     x: np.ndarray
     d: np.ndarray
     score: np.ndarray
@@ -207,72 +288,90 @@ class _Constrained:
         self.channel = channel
         self.observed = np.flatnonzero(w > 0)
         self.weights = w[self.observed]
-        self.most = max(1, _ENTRIES // channel.shape[0])
+        self.view: type[_Columns] | type[_Products] = (
+            _Products if channel.has_fast_gram_among else _Columns
+        )
+        rows = 1 if channel.has_fast_gram_among else channel.shape[0]
+        self.few = True  # whether a step takes only the peaks of the score
+        self.most = max(1, min(_ENTRIES // rows, math.isqrt(_ENTRIES)))
 
-    def start(self) -> _Active | None:
-        """A few values evenly spaced, or all; None where their columns are too many to form."""
+    def start(self, near: np.ndarray | None) -> _Active | None:
+        """A few values evenly spaced, or all, or those of an earlier maximum.
+
+        None where their columns are too many to form.
+        """
         size = self.channel.shape[1]
+        if near is not None:
+            # Newton's method ends sooner with all values that could have a share.
+            self.few = size > _START_ALL
+            used = np.flatnonzero(near > 0)
+            if used.size <= self.most:
+                columns = self.view(self.channel, self.observed, used)
+                if (columns.times(near[used]) > 0).all():
+                    return self.at(columns, near[used] / near.sum())
         every = np.arange(size)
         spaced = np.unique(np.linspace(0, size - 1, _START).astype(np.int64))
         for used in (spaced, every) if size > _START_ALL else (every,):
             if used.size > self.most:
                 return None
-            columns = self.channel.columns(used)[self.observed]
-            if (columns.sum(axis=1) > 0).all():
+            columns = self.view(self.channel, self.observed, used)
+            x = np.full(used.size, 1 / used.size)
+            if (columns.times(x) > 0).all():
                 break
-        x = np.full(used.size, 1 / used.size)
-        score_at = lambda t: columns.T @ (self.weights / (columns @ t))
-        return self.at(used, columns, warm_up(x, score_at, _WARM))
+        score_at = lambda t: columns.back(self.weights / columns.times(t))
+        return self.at(columns, warm_up(x, score_at, _WARM))
 
-    def at(self, used: np.ndarray, columns: np.ndarray, x: np.ndarray) -> _Active:
+    def at(self, columns: _Columns | _Products, x: np.ndarray) -> _Active:
         """The point with the score of all values."""
-        d = columns @ x
+        d = columns.times(x)
         scaled = np.zeros(self.channel.shape[0])
         scaled[self.observed] = self.weights / d
-        return _Active(used, columns, x, d, self.channel.rmatvec(scaled))
+        return _Active(columns, x, d, self.channel.rmatvec(scaled))
 
     def step(self, state: _Active) -> _Active | None:
         """One Newton step on the values in use; None where none is possible."""
         widened = self._with_peaks(state)
         if widened is None:
             return None
-        used, columns, x = widened
-        gradient = 1 - state.score[used]
-        half = columns * (np.sqrt(self.weights) / state.d)[:, None]
-        hessian = half.T @ half
+        columns, x = widened
+        gradient = 1 - state.score[columns.used]
+        hessian = columns.gram(self.weights / state.d**2)
         # Neighbouring columns are almost equal: without a ridge the choice among them takes many
         # pivots. The ridge fades with the gap.
         ridge = min(1e-4, max(1e-10, 0.1 * (float(state.score.max()) - 1)))
-        hessian[np.diag_indices(used.size)] *= 1 + ridge
+        hessian[np.diag_indices(x.size)] *= 1 + ridge
         goal = nonnegative_quadratic(hessian, gradient - hessian @ x, x > 0)
         if goal is None:
             return None
         move = goal - x
         slope, growth = float(gradient @ move), float(move.sum())
-        length = _sufficient(self.weights, state.d, columns @ move, growth, slope)
+        length = _sufficient(self.weights, state.d, columns.times(move), growth, slope)
         if length == 0:
             return None
         x = np.maximum(x + length * move, 0.0)
         kept = x > 0
-        return self.at(used[kept], columns[:, kept], x[kept] / x.sum())
+        return self.at(columns.kept(kept), x[kept] / x.sum())
 
-    def _with_peaks(self, state: _Active) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Values in use, columns and shares, with the peaks of the score; None for too many."""
-        used, columns, x = state.used, state.columns, state.x
-        fresh = np.setdiff1d(_peaks(state.score), used)
-        if used.size + fresh.size > self.most:
+    def _with_peaks(self, state: _Active) -> tuple[_Columns | _Products, np.ndarray] | None:
+        """Values in use with the peaks of the score, and their shares; None for too many."""
+        columns, x = state.columns, state.x
+        fresh = _peaks(state.score) if self.few else np.flatnonzero(state.score > 1)
+        fresh = np.setdiff1d(fresh, columns.used, assume_unique=True)
+        if x.size + fresh.size > self.most:
             return None
         if fresh.size:
-            order = np.argsort(np.concatenate([used, fresh]))
-            used = np.concatenate([used, fresh])[order]
-            added = self.channel.columns(fresh)[self.observed]
-            columns = np.concatenate([columns, added], axis=1)[:, order]
+            columns = columns.widened(fresh)
+            order = np.argsort(columns.used)
+            columns = columns.kept(order)
             x = np.concatenate([x, np.zeros(fresh.size)])[order]
-        return used, columns, x
+        return columns, x
 
 
 def constrained(
-    channel: LikelihoodOperator, w: np.ndarray, target: float
+    channel: LikelihoodOperator,
+    w: np.ndarray,
+    target: float,
+    near: np.ndarray | None = None,
 ) -> tuple[np.ndarray, int, bool]:
     """Maximise the likelihood of any channel by Newton's steps on the shares above 0.
 
@@ -287,13 +386,14 @@ def constrained(
         channel: A (m, K).
         w: frequencies (m,) of the rows.
         target: the gap to reach, nats per report.
+        near: (K,) shares at which to start, >= 0; None where nothing is known.
 
     Returns:
         (theta (K,), steps, whether the gap was reached).
     """
     size = channel.shape[1]
     method = _Constrained(channel, w)
-    start = method.start()
+    start = method.start(near)
     if start is None:
         return np.full(size, 1 / size), 0, False
 
@@ -303,7 +403,7 @@ def constrained(
 
     run = iterate(start, method.step, stop, _STEPS)
     theta = np.zeros(size)
-    theta[run.state.used] = run.state.x
+    theta[run.state.columns.used] = run.state.x
     return theta, run.steps, run.status is Status.CONVERGED
 
 
@@ -350,7 +450,7 @@ def nonnegative_quadratic(
     Returns:
         x (U,), or None where H has no factor or the pivots do not end.
     """
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+    from scipy.linalg.lapack import dposv
 
     size = linear.size
     free, fewest, patience = start.copy(), size + 1, 3
@@ -359,13 +459,10 @@ def nonnegative_quadratic(
         index = np.flatnonzero(free)
         x = np.zeros(size)
         if index.size:
-            try:
-                x[index] = cho_solve(
-                    cho_factor(hessian[np.ix_(index, index)], check_finite=False),
-                    -linear[index],
-                    check_finite=False,
-                )
-            except LinAlgError:
+            # The matrix is symmetric, so its transpose has the order of memory that LAPACK reads.
+            inner = hessian[np.ix_(index, index)].T
+            _, x[index], failed = dposv(inner, -linear[index], overwrite_a=True)
+            if failed:
                 return None
         slack = hessian @ x + linear
         wrong = np.where(free, x < 0, slack < -1e-15 * scale)

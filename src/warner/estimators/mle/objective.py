@@ -32,6 +32,8 @@ def safe_divide(w: np.ndarray, d: np.ndarray) -> np.ndarray:
         w: frequencies of the rows.
         d: probabilities of the rows.
     """
+    if d.size and d.min() > 0:  # the usual case, without masks
+        return np.asarray(w / d)
     out: np.ndarray = np.divide(w, d, out=np.zeros_like(d), where=(w > 0) & (d > 0))
     return out
 
