@@ -12,7 +12,7 @@ towards 0, and its interval would not hold for every pair.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ from warner.results.tables import as_text
 REST = "all other groups"
 _HALVINGS = 50  # of the level, in the search for a p-value
 _LEAST_REPORTS = 2
+_SHOWN = 10  # names of groups in a sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,7 @@ class Sample:
 
     Attributes:
         name: the group.
-        data: its reports.
+        data: the channel and the number of its reports.
         shares: T (K,).
         target: whom the intervals are for.
     """
@@ -126,6 +127,7 @@ class Differences:
         level: the coverage of each interval.
         target: ``"population"`` or ``"respondents"``.
         test: the test that all groups that are compared have the same shares.
+        left_out: groups of fewer than two reports, of which nothing is compared.
 
     >>> from warner import Categorical, RandomizedResponse, difference
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
@@ -144,6 +146,7 @@ class Differences:
     test: WaldTest
     domain: Domain
     _rows: tuple[dict[str, Any], ...]
+    left_out: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Differences(of={self.of!r}, rows={len(self._rows)}, p={self.test.p_value:.2g})"
@@ -162,9 +165,12 @@ class Differences:
     @property
     def text(self) -> str:
         """The differences in plain words, a sentence each, and the test of all."""
-        return "\n".join(
-            [*(sentence(row, self.of, self.level) for row in self._rows), self.test.text]
-        )
+        lines = [sentence(row, self.of, self.level) for row in self._rows]
+        if self.left_out:
+            more = ", ..." if len(self.left_out) > _SHOWN else ""
+            few = ", ".join(self.left_out[:_SHOWN]) + more
+            lines.append(f"Left out, with fewer than 2 reports: {few}.")
+        return "\n".join([*lines, self.test.text])
 
     def to_json(self) -> dict[str, Any]:
         """The differences as JSON data."""
@@ -176,6 +182,7 @@ class Differences:
             "target": self.target,
             "interval": _INTERVALS["quantile" if _is_quantile(self.of) else "wald"],
             "correction": "holm",
+            "left_out": list(self.left_out),
             "differences": self.rows(),
             "test": self.test.to_json(),
             "text": self.text.split("\n"),
@@ -248,7 +255,7 @@ def difference(
     Raises:
         ArgumentError: no such group, a quantile outside (0, 1), or a single group.
         ArgumentTypeError: a mean or a quantile of values that are no numbers.
-        EmptyError: a group of fewer than two reports.
+        EmptyError: an estimate or a reference of fewer than two reports.
         MismatchError: groups on different domains, or of real and of simulated reports.
         IdentifiabilityError: a channel has no inverse.
 
@@ -264,15 +271,17 @@ def difference(
     level = probability("level", level)
     choice("target", target, TARGETS)
     kind_of_number = _checked(of)
+    left_out: tuple[str, ...]
     if isinstance(a, Mapping | GroupEstimates):
         if b is not None:
             rule = "goes with two estimates, not with a mapping of groups"
             raise ArgumentError(message("b", rule, kind(b), "Name a group by reference="))
-        pairs, samples = _pairs_of_groups(a, reference, target)
+        pairs, samples, left_out = _pairs_of_groups(a, reference, target)
     else:
         if reference is not None:
             rule = "goes with a mapping of groups"
             raise ArgumentError(message("reference", rule, show(reference)))
+        left_out = ()
         samples = [_sample(x, name, target) for x, name in zip((a, b), names, strict=True)]
         pairs = [(samples[0], samples[1])]
     domain = _one_domain(samples)
@@ -296,7 +305,7 @@ def difference(
     for row, corrected in zip(rows, holm(np.array([row["p"] for row in rows])), strict=True):
         row["p_holm"] = float(corrected)
     test = no_difference(samples)
-    return Differences(kind_of_number, level, target, test, domain, tuple(rows))
+    return Differences(kind_of_number, level, target, test, domain, tuple(rows), left_out)
 
 
 def _checked(of: Any) -> str | float:
@@ -321,32 +330,32 @@ def _sample(result: Any, name: str, target: str) -> Sample:
 
 def _pairs_of_groups(
     groups: Mapping[Any, Any] | GroupEstimates, reference: Any, target: str
-) -> tuple[list[tuple[Sample, Sample]], list[Sample]]:
-    """The pairs that are compared, and all groups.
+) -> tuple[list[tuple[Sample, Sample]], list[Sample], tuple[str, ...]]:
+    """The pairs that are compared, all groups, and the groups that are left out.
 
-    Groups without reports are left out, because nothing is known of them; a reference must have
-    reports.
+    Groups of fewer than two reports are left out, because nothing is known of their noise.
     """
     table = groups.table if isinstance(groups, GroupEstimates) else GroupTable.of(groups)
-    filled = [g for g in range(len(table.keys)) if table.sizes[g]]
-    if len(filled) < 2:
-        rule = "must have at least 2 with reports"
-        raise ArgumentError(message("groups", rule, str(len(filled))))
-    samples = {}
-    for g in filled:
-        part = table.parts[g]
-        assert part is not None
-        samples[g] = Sample.of(table.labels[g], part, target)
+    labels, samples = table.labels, {}
+    for g, part in enumerate(table.parts):
+        if part is not None and part.n >= _LEAST_REPORTS:
+            samples[g] = Sample.of(labels[g], part, target)
+    left_out = tuple(name for g, name in enumerate(labels) if g not in samples)
     everyone = list(samples.values())
+    if len(everyone) < 2:
+        rule = f"must be at least 2 of {_LEAST_REPORTS} reports or more"
+        raise ArgumentError(message("groups", rule, str(len(everyone))))
     if reference is not None:
         place = table.place(reference, "reference")
         if place not in samples:
-            name = f"group {table.labels[place]}"
-            raise EmptyError(message(name, "has no reports, so it is no reference"))
-        return [(s, samples[place]) for g, s in samples.items() if g != place], everyone
-    if len(filled) == 2:
-        return [(everyone[0], everyone[1])], everyone
-    return [(s, _others(table, g, target)) for g, s in samples.items()], everyone
+            rule = f"has fewer than {_LEAST_REPORTS} reports, so it is no reference"
+            raise EmptyError(message(f"group {labels[place]}", rule))
+        pairs = [(s, samples[place]) for g, s in samples.items() if g != place]
+    elif len(everyone) == 2:
+        pairs = [(everyone[0], everyone[1])]
+    else:
+        pairs = [(s, _others(table, g, target)) for g, s in samples.items()]
+    return pairs, everyone, left_out
 
 
 def _others(table: GroupTable, g: int, target: str) -> Sample:
@@ -355,12 +364,7 @@ def _others(table: GroupTable, g: int, target: str) -> Sample:
     assert own is not None
     n = whole.n - own.n
     shares = (whole.n * whole.channel.invert(whole.weights) - own.n * table.shares[g]) / n
-    weights = whole.weights if own.channel is not whole.channel else None
-    rest = (whole.n * whole.weights - own.n * own.weights) / n if weights is None else whole.weights
-    data = LikelihoodData(
-        whole.channel, rest, n, whole.domain, whole.simulated, whole.reports_per_person
-    )
-    return Sample(REST, data, shares, target)
+    return Sample(REST, replace(whole, n=n), shares, target)
 
 
 def _one_domain(samples: Sequence[Sample]) -> Domain:

@@ -26,6 +26,9 @@ from warner.results.tables import as_text
 
 Key = tuple[Any, ...]
 
+# The columns of tables of groups. A public column of such a name is called otherwise.
+RESERVED = ("value", "estimate", "low", "high", "reports", "status", "attribute", "weight")
+
 
 @dataclass(frozen=True, eq=False)
 class GroupTable:
@@ -178,10 +181,10 @@ def _tallies_of(groups: Any) -> tuple[list[Tally], tuple[Key, ...]]:
 
 
 def _names_of(groups: Any, width: int) -> tuple[str, ...]:
-    """The names of the public columns."""
-    names = tuple(getattr(groups, "names", ()))
+    """The names of the public columns, apart from those of other columns of a table."""
+    names = tuple(map(str, getattr(groups, "names", ())))
     if len(names) == width:
-        return tuple(map(str, names))
+        return tuple(f"{name} (public)" if name in RESERVED else name for name in names)
     return ("group",) if width == 1 else tuple(f"column {i + 1}" for i in range(width))
 
 

@@ -123,8 +123,9 @@ def test_groups_that_cannot_be_compared_are_refused() -> None:
     other = estimate(words.tally(words.randomize(["x"] * 40, rng=np.random.default_rng(1))))
     real = estimate(MECHANISM.tally(MECHANISM.randomize([0, 1] * 20)))
     cases: list[tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
-        ((groups,), {}, EmptyError, "group c: must have at least 2 reports"),
-        (({"a": two["a",]},), {}, ArgumentError, "at least 2 with reports"),
+        ((groups,), {"reference": "c"}, EmptyError, "group c: has fewer than 2 reports"),
+        ((estimate(groups["c",]), a), {}, EmptyError, "must have at least 2 reports"),
+        (({"a": two["a",]},), {}, ArgumentError, "at least 2 of 2 reports or more"),
         ((two,), {"reference": "nobody"}, ArgumentError, "one of the groups a, b"),
         ((two,), {"of": "median"}, ArgumentError, "must be one of 'shares', 'mean'"),
         ((two,), {"of": 1.5}, ArgumentError, "strictly between 0 and 1"),
@@ -138,10 +139,9 @@ def test_groups_that_cannot_be_compared_are_refused() -> None:
     for args, options, error, text in cases:
         with pytest.raises(error, match=text):
             difference(*args, **options)
-    empty = {key: groups[key] for key in [("a",), ("b",), ("d",)]}
-    with pytest.raises(EmptyError, match="no reference"):
-        difference(empty, reference="d")
-    assert len(difference(empty).rows()) == 4  # the group without reports is left out
+    found = difference(groups)
+    assert (len(found.rows()), found.left_out) == (4, ("c", "d"))
+    assert "fewer than 2 reports: c, d." in found.text
 
 
 def test_goodness_of_fit_is_the_chi_square_of_answers_without_noise() -> None:

@@ -319,4 +319,6 @@ def _show_differences(name: str, result: Differences) -> None:
     screen = console()
     screen.print(f"{name}: the group less the reference")
     screen.print(table(columns, cells))
+    if result.left_out:
+        screen.print(f"Left out, with fewer than 2 reports: {', '.join(result.left_out)}.")
     screen.print(result.test.text)
