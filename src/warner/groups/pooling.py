@@ -9,9 +9,9 @@ covariance C / n_g + s (1 - t / n_g) P, where C is that of one report at mu and 
 t reports. The covariance of theta_g and T_g is s P.
 
 s is not a single estimate. Its posterior is a sum over a grid, from the normal likelihood of all
-T_g with m integrated out, and the prior of [Daniels 1999]: the share B = 1 / (1 + s n lambda) by
-which the middle coordinate of a middle group is drawn is uniform on (0, 1). With few groups, s is
-uncertain, and both the estimates and the intervals take that into account.
+T_g with m integrated out, and a uniform prior on (0, 1). Where noise is large, a uniform variance
+is Stein's harmonic prior [Morris 1983]: estimates do not err more than separate ones, whatever the
+groups are. With few groups s is uncertain, and both the estimates and the intervals say so.
 """
 
 from __future__ import annotations
@@ -202,10 +202,8 @@ def _posterior_of_spread(
     low, high = min(np.log(_LOWEST / unit), -1.0), 0.0
     for _ in steps(range(_ROUNDS), "prior of groups"):
         grid = np.linspace(low, high, _GRID)
-        drawn = 1 / (1 + np.exp(grid) * unit)
         log = np.array([at(float(s)).log_likelihood for s in np.exp(grid)])
-        # The uniform density of B, per unit of log s.
-        log += np.log(drawn) + np.log1p(-drawn)
+        log += grid  # the uniform density of s, per unit of log s
         weights = np.exp(log - log.max())
         matter = np.flatnonzero(weights > _LEAST_WEIGHT)
         if matter.size >= _ENOUGH:
