@@ -29,7 +29,7 @@ from warner._core.progress import steps
 from warner.domains import Domain
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.groups.coordinates import Coordinates
-from warner.groups.estimates import GroupEstimates
+from warner.groups.estimates import GroupEstimates, table_of
 from warner.groups.hypotheses import WaldTest, shown_p
 from warner.groups.table import GroupTable, covariance_of
 from warner.metrics.simplex import project
@@ -219,6 +219,7 @@ def difference(
     of: str | float = "shares",
     level: float = 0.95,
     target: str = "population",
+    attributes: Sequence[str] | None = None,
     names: Sequence[str] = ("the first group", "the second group"),
 ) -> Differences:
     """Differences between groups of different people, with intervals and p-values.
@@ -247,6 +248,8 @@ def difference(
         of: ``"shares"``, ``"mean"``, or q in (0, 1) for a quantile, 0.5 for the median.
         level: the coverage of each interval, in (0, 1).
         target: ``"population"``, or ``"respondents"`` for exactly the people who reported.
+        attributes: for groups whose tallies are of several attributes, the names of those that
+            are compared, as for :func:`warner.estimate`.
         names: what the two groups are called, where ``a`` and ``b`` are estimates.
 
     Returns:
@@ -276,11 +279,12 @@ def difference(
         if b is not None:
             rule = "goes with two estimates, not with a mapping of groups"
             raise ArgumentError(message("b", rule, kind(b), "Name a group by reference="))
-        pairs, samples, left_out = _pairs_of_groups(a, reference, target)
+        pairs, samples, left_out = _pairs_of_groups(a, reference, target, attributes)
     else:
-        if reference is not None:
-            rule = "goes with a mapping of groups"
-            raise ArgumentError(message("reference", rule, show(reference)))
+        for name, given in (("reference", reference), ("attributes", attributes)):
+            if given is not None:
+                rule = "goes with a mapping of groups"
+                raise ArgumentError(message(name, rule, show(given)))
         left_out = ()
         samples = [_sample(x, name, target) for x, name in zip((a, b), names, strict=True)]
         pairs = [(samples[0], samples[1])]
@@ -329,13 +333,16 @@ def _sample(result: Any, name: str, target: str) -> Sample:
 
 
 def _pairs_of_groups(
-    groups: Mapping[Any, Any] | GroupEstimates, reference: Any, target: str
+    groups: Mapping[Any, Any] | GroupEstimates,
+    reference: Any,
+    target: str,
+    attributes: Sequence[str] | None,
 ) -> tuple[list[tuple[Sample, Sample]], list[Sample], tuple[str, ...]]:
     """The pairs that are compared, all groups, and the groups that are left out.
 
     Groups of fewer than two reports are left out, because nothing is known of their noise.
     """
-    table = groups.table if isinstance(groups, GroupEstimates) else GroupTable.of(groups)
+    table = table_of(groups, attributes)
     labels, samples = table.labels, {}
     for g, part in enumerate(table.parts):
         if part is not None and part.n >= _LEAST_REPORTS:

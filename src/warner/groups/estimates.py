@@ -315,7 +315,8 @@ def estimate(
         pool: for groups, ``"partial"`` draws the shares of each group towards the mean by as much
             as the reports warrant; ``"path"`` draws them towards the groups before and after in
             time; ``"none"`` estimates each group alone. None is ``"path"`` where ``time`` is named,
-            else ``"partial"`` from three groups on. A ``method`` or two groups make it ``"none"``.
+            else ``"partial"`` from three groups on. It is ``"none"`` for two groups, with a
+            ``method``, and for reports whose noise has no known covariance.
         time: for groups on a path, the public column with the time: numbers or dates. Groups that
             are alike in the other columns are one path. Not needed if it is the only column.
 
@@ -352,6 +353,24 @@ def estimate(
     return estimate_one(tally, method, attributes, values)
 
 
+def table_of(groups: Any, attributes: Sequence[str] | None = None) -> GroupTable:
+    """The reports of groups, of a mapping of tallies or of their estimates.
+
+    Args:
+        groups: {public values: tally}, or GroupEstimates.
+        attributes: for tallies of several attributes, the names of those asked for.
+
+    Raises:
+        ArgumentError: attributes of groups that are already estimated.
+    """
+    if not isinstance(groups, GroupEstimates):
+        return GroupTable.of(groups, attributes)
+    if attributes is not None:
+        rule = "are those of the estimates given"
+        raise ArgumentError(message("attributes", rule, None, "Pass the tallies of the groups"))
+    return groups.table
+
+
 def _of_groups(
     groups: Mapping[Any, Tally],
     method: Estimator | None,
@@ -365,7 +384,14 @@ def _of_groups(
     if chosen == "none":
         return _alone(table, groups, method, attributes)
     centre = _centre(table)
-    coordinates = Coordinates.of(centre, table.covariance(centre))
+    try:
+        noise = table.covariance(centre)
+    except ArgumentError:
+        # Bit sums of several attributes do not say how the noise of the shares is correlated.
+        if pool is not None or time is not None:
+            raise
+        return _alone(table, groups, method, attributes)
+    coordinates = Coordinates.of(centre, noise)
     z = coordinates.to(table.shares)
     z[table.sizes == 0] = 0.0
     if chosen == "path":

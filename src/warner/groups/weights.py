@@ -13,7 +13,7 @@ of differences between people who answer and people who do not, within a group.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -23,7 +23,7 @@ import numpy as np
 from warner._core.checks import choice, kind, real, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, message
 from warner._core.progress import steps
-from warner.groups.estimates import GroupEstimates
+from warner.groups.estimates import table_of
 from warner.groups.table import GroupTable, label
 from warner.metrics.simplex import project
 from warner.results.intervals import TARGETS, holding, normal_quantile
@@ -192,6 +192,7 @@ def weighted(
     margins: Mapping[Any, Mapping[Any, float]] | None = None,
     *,
     weights: Mapping[Any, float] | None = None,
+    attributes: Sequence[str] | None = None,
 ) -> WeightedEstimate:
     """Estimate the shares of a population whose numbers by public columns are known.
 
@@ -205,6 +206,7 @@ def weighted(
         margins: {column: {value: number of people}}. The numbers of a margin are counts or shares;
             all margins have one total. A tuple of columns has tuples of values.
         weights: {public values: weight} instead, the survey weight of each person of a group.
+        attributes: for tallies of several attributes, the names of those that are estimated.
 
     Returns:
         WeightedEstimate.
@@ -225,7 +227,7 @@ def weighted(
     >>> weighted(groups, both).weights.round(3).tolist()
     [0.3, 0.3, 0.4]
     """
-    table = groups.table if isinstance(groups, GroupEstimates) else GroupTable.of(groups)
+    table = table_of(groups, attributes)
     if (margins is None) == (weights is None):
         rule = "or weights must be given, and not both"
         raise ArgumentError(message("margins", rule))

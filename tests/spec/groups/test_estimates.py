@@ -12,7 +12,16 @@ import pytest
 
 import warner
 from tests.spec.groups._tallies import MECHANISM, SHARES, drawn
-from warner import Categorical, Integers, RandomizedResponse, Tally, UnaryEncoding, estimate
+from warner import (
+    Categorical,
+    Integers,
+    PerAttribute,
+    Product,
+    RandomizedResponse,
+    Tally,
+    UnaryEncoding,
+    estimate,
+)
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
 from warner.groups.estimates import moment
 from warner.groups.pooling import to_simplex
@@ -213,3 +222,23 @@ def test_reports_that_are_kept_and_several_of_a_person_are_estimated_too() -> No
     once = estimate(drawn(3, [300] * 6))
     assert several.interval(kind="wald")[0, 0, 0] < once.interval(kind="wald")[0, 0, 0]
     assert SHARES.size == several.domain.size
+
+
+def test_attributes_of_tuples_are_estimated_compared_and_weighted() -> None:
+    domain = Product(a=Categorical(["x", "y"]), b=Categorical(["p", "q", "r"]))
+    mechanism = PerAttribute(
+        domain, {"a": lambda d: UnaryEncoding(d, 2.0), "b": lambda d: RandomizedResponse(d, 2.0)}
+    )
+    rng = np.random.default_rng(5)
+    answers = [{"a": "xy"[i], "b": "pqr"[j]} for i, j in rng.integers(0, 2, (900, 2))]
+    groups = {g: mechanism.tally(mechanism.randomize(answers[g::3], rng=rng)) for g in range(3)}
+    assert estimate(groups, attributes=["b"]).pool == "partial"
+    # The bits of a are counted apart from the reports on b.
+    assert estimate(groups).pool == "none"
+    with pytest.raises(ArgumentError, match="bit sums"):
+        estimate(groups, pool="partial")
+    assert warner.difference(groups, attributes=["a"]).test.degrees == 2
+    numbers = {"group": {0: 1.0, 1: 1.0, 2: 1.0}}
+    assert warner.weighted(groups, numbers, attributes=["b"]).probabilities.size == 3
+    with pytest.raises(ArgumentError, match="of the estimates given"):
+        warner.difference(estimate(groups, attributes=["b"]), attributes=["a"])
