@@ -59,6 +59,8 @@ from warner.mechanisms import (
     UtilityOptimizedRR,
 )
 from warner.privacy import LDP, compose
+from warner.regression.answer import regress
+from warner.regression.mean import regress_mean
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate
@@ -116,6 +118,8 @@ __all__ = [
     "LogSpline",
     "SampleMean",
     "redistribute",
+    "regress",
+    "regress_mean",
     # groups of people
     "difference",
     "goodness_of_fit",
