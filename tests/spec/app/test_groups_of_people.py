@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.spec.app._command import run
-from tests.spec.groups._tallies import SHARES, drawn
+from tests.spec.groups._tallies import MECHANISM, SHARES, drawn
 from warner import difference, estimate, weighted
 from warner.app.tallies_of_groups import read_groups
 
@@ -75,7 +75,7 @@ def test_groups_on_a_path_are_in_the_order_of_their_numbers(here: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "problem"),
     [
-        (("groups", FILES[0]), "at least 2"),
+        (("groups", FILES[0]), "at least 2 files"),
         (("groups", f"a={FILES[0]}", f"a={FILES[1]}"), "different names"),
         (("groups", *FILES, "--only", "age"), "must be one of value"),
         (("difference", *FILES, "--of", "median"), "must be shares, mean, or a number"),
@@ -87,3 +87,24 @@ def test_groups_on_a_path_are_in_the_order_of_their_numbers(here: Path) -> None:
 )
 def test_mistakes_are_named(here: Path, args: tuple[str, ...], problem: str) -> None:
     assert problem in run(*args, ok=False).output
+
+
+def test_a_tally_of_groups_is_one_file(here: Path) -> None:
+    rng = np.random.default_rng(3)
+    reports = MECHANISM.randomize(rng.choice(4, 900, p=SHARES).tolist(), rng=rng)
+    ward, week = np.repeat(["n", "s", "w"], 300).tolist(), np.tile([1, 2, 3], 300).tolist()
+    groups = MECHANISM.tally_by(reports, {"ward": ward, "week": week})
+    groups.save("all.json")
+    (data,) = json.loads(run("groups", "all.json", "--json", "-").stdout)
+    assert data["columns"] == ["ward", "week"]
+    assert data["shares"] == json.loads(json.dumps(estimate(groups).rows()))
+    (path,) = json.loads(run("groups", "all.json", "--time", "week", "--json", "-").stdout)
+    assert path["pool"] == "path"
+    out = run("difference", "all.json", "--by", "ward", "--reference", "s", "--json", "-").stdout
+    expected = difference(groups.by("ward"), reference="s").rows()
+    assert json.loads(out)[0]["differences"] == json.loads(json.dumps(expected))
+    lines = [*(f"ward,{w},1" for w in "nsw"), *(f"week,{w},1" for w in (1, 2, 3))]
+    Path("census.csv").write_text("\n".join(["column,value,number", *lines]) + "\n")
+    shown = run("groups", "all.json", "--margins", "census.csv").output
+    assert "weighted by ward, week: every margin is met" in shown
+    assert "goes with a tally of groups" in run("groups", *FILES, "--by", "ward", ok=False).output

@@ -22,6 +22,11 @@ from warner.groups.weights import WeightedEstimate, weighted
 from warner.results.tables import as_text
 
 _COMMON = options(
+    click.option(
+        "--by",
+        metavar="NAME,NAME,...",
+        help="Some public columns of a tally of groups, for coarser groups. Default: all.",
+    ),
     click.option("--only", metavar="NAME", help="Only this attribute."),
     click.option(
         "--level",
@@ -57,13 +62,16 @@ _COMMON = options(
     help="Numbers of the population, to weight groups by: a "
     "CSV file with the columns value,number or column,value,number.",
 )
+@click.option("--time", metavar="NAME", help="The public column with the time, for --pool path.")
 @click.option("--plot", "plot_path", help="Draw the shares: .png, .svg, .html or .json.")
 @_COMMON
 def groups(
     tallies: tuple[str, ...],
     pool: str | None,
     margins: str | None,
+    time: str | None,
     plot_path: str | None,
+    by: str | None,
     only: str | None,
     level: float,
     target: str,
@@ -71,11 +79,13 @@ def groups(
     csv_path: str | None,
     allow_simulated: bool,
 ) -> None:
-    """Estimate the shares of several groups of people, a tally or report file for each.
+    """Estimate the shares of groups of people.
 
-    A group is called NAME, or as its file: tally.north.json is north.
+    TALLY is a tally of groups, of warner tally --by; several are added. Or it is a tally or report
+    file for each group, which is called NAME, or as its file: tally.north.json is north.
 
     \b
+        warner groups tally.json --pool path --time week --plot weeks.png
         warner groups tally.north.json tally.south.json tally.east.json
         warner groups 2023=a.json 2024=b.json 2025=c.json --pool path --plot path.png
         warner groups tally.*.json --margins census.csv
@@ -83,15 +93,16 @@ def groups(
     outputs = {"json": json_path, "csv": csv_path, "plot": plot_path}
     inputs = [group_and_file(text)[1] for text in tallies] + ([margins] if margins else [])
     _check_files(outputs, inputs)
-    found = _asked(read_groups(tallies, allow_simulated), only)
+    found = _asked(read_groups(tallies, allow_simulated, _names(by)), only)
     results = {
-        name: estimate(_by_time(parts) if pool == "path" else parts, pool=pool)
+        name: estimate(_by_time(parts) if pool == "path" else parts, pool=pool, time=time)
         for name, parts in steps(list(found.items()), "estimating")
     }
     totals: dict[str, WeightedEstimate] = {}
     if margins is not None:
-        known = read_margins(margins, ["group"])
-        totals = {name: weighted(parts, known) for name, parts in found.items()}
+        totals = {
+            name: weighted(parts, read_margins(margins, parts)) for name, parts in found.items()
+        }
     if plot_path is not None:
         if len(results) > 1:
             rule = "shows one attribute"
@@ -136,6 +147,7 @@ def differences(
     tallies: tuple[str, ...],
     reference: str | None,
     quantity: str,
+    by: str | None,
     only: str | None,
     level: float,
     target: str,
@@ -143,12 +155,16 @@ def differences(
     csv_path: str | None,
     allow_simulated: bool,
 ) -> None:
-    """Compare groups of different people, a tally or report file for each.
+    """Compare groups of different people.
+
+    TALLY is a tally of groups, of warner tally --by; several are added. Or it is a tally or report
+    file for each group, which is called NAME, or as its file: tally.north.json is north.
 
     Each difference has an interval and a p-value, which is also corrected by Holm's method for all
     comparisons of the table. A test of no difference at all stands below.
 
     \b
+        warner difference tally.json --by ward --reference north
         warner difference before=spring.json after=autumn.json
         warner difference tally.*.json --reference north --of mean
     """
@@ -157,7 +173,7 @@ def differences(
     of = _quantity(quantity)
     found = {
         name: difference(parts, reference=reference, of=of, level=level, target=target)
-        for name, parts in _asked(read_groups(tallies, allow_simulated), only).items()
+        for name, parts in _asked(read_groups(tallies, allow_simulated, _names(by)), only).items()
     }
     _write(
         outputs,
@@ -187,8 +203,15 @@ def _asked(found: dict[str, Groups], only: str | None) -> dict[str, Groups]:
     return {only: found[only]}
 
 
+def _names(text: str | None) -> list[str]:
+    """The names in a list with commas."""
+    return [] if text is None else [name.strip() for name in text.split(",")]
+
+
 def _by_time(parts: Groups) -> Mapping[Any, Any]:
-    """Groups whose names are numbers, with these numbers."""
+    """Groups whose names are numbers, with these numbers; public columns have their own values."""
+    if hasattr(parts, "names"):
+        return parts
     try:
         return {(_number(key[0]),): tally for key, tally in parts.items()}
     except ValueError:
