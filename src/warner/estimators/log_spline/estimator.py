@@ -13,7 +13,8 @@ from warner.estimators.fit import Fit, PosteriorFit, Status
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.log_spline.cells import cells_for
 from warner.estimators.log_spline.likelihood import Expansion, Likelihood
-from warner.estimators.log_spline.model_average import Draws, fit_grid, posterior
+from warner.estimators.log_spline.model_average import Draws, fit_grid
+from warner.estimators.log_spline.model_average import posterior as posterior_of
 from warner.estimators.mle.objective import certify, require_possible
 from warner.estimators.mle.uniqueness import Uniqueness
 
@@ -92,7 +93,7 @@ class LogSpline(Estimator):
             models = fit_grid(likelihood, cells)
             # A model whose maximum was not found is left out, unless there is no other.
             models = [model for model in models if model.converged] or models
-            chances = posterior(models)
+            chances = posterior_of(models)
             before, theta = theta, chances @ np.stack([model.theta for model in models])
             if not expand or np.abs(theta - before).sum() < _SETTLED:
                 break
@@ -106,8 +107,6 @@ class LogSpline(Estimator):
         # With fewer different reports than values, what they leave open is the prior's word alone.
         few = data.channel.shape[0] < data.channel.shape[1]
         unique = Uniqueness.NOT_UNIQUE.value if few else None
-        return replace(
-            fit,
-            unique=unique,
-            posterior=PosteriorFit(Draws(models, chances), for_intervals=True),
-        )
+        draws = Draws(models, chances)
+        posterior = PosteriorFit(draws, True, draws.one_by_one, draws.by_values)
+        return replace(fit, unique=unique, posterior=posterior)
