@@ -18,7 +18,7 @@ from warner._core.errors import (
 from warner.estimators import Estimator, LogSpline, MaximumLikelihood
 from warner.estimators.fit import Fit
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import log_likelihood_at
+from warner.estimators.mle.objective import certify, log_likelihood_at
 from warner.reports.tally import Tally
 from warner.results import charts, conditional, intervals, marginals, summaries, tables
 from warner.results.association import Association, cramers_v
@@ -515,8 +515,9 @@ def _recommended_fit(data: LikelihoodData) -> tuple[Estimator, Fit]:
     if smooth == LogSpline():
         # Some counts are not smooth, such as ages that people round to tens. Where the likelihood
         # rules smoothness out, its maximum is the estimate.
-        sharp = MaximumLikelihood()
-        best = sharp.fit(data)
-        if rules_out(fit, best):
-            return sharp, best
+        sharp, counted = MaximumLikelihood(), data.for_test_of_smoothness()
+        best = sharp.fit(counted)
+        of_sums = fit if counted is data else certify(counted, fit.shares, fit.status, None)
+        if rules_out(of_sums, best):
+            return sharp, best if counted is data else sharp.fit(data)
     return smooth, fit

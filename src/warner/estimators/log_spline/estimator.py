@@ -10,7 +10,7 @@ import numpy as np
 from warner.channels import on_cells
 from warner.estimators.base import Estimator, require_order
 from warner.estimators.fit import Fit, PosteriorFit, Status
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.likelihood_data import MANY_ROWS, LikelihoodData
 from warner.estimators.log_spline.cells import cells_for
 from warner.estimators.log_spline.likelihood import Expansion, Likelihood
 from warner.estimators.log_spline.model_average import Draws, fit_grid
@@ -18,7 +18,6 @@ from warner.estimators.log_spline.model_average import posterior as posterior_of
 from warner.estimators.mle.objective import certify, require_possible
 from warner.estimators.mle.uniqueness import Uniqueness
 
-_MANY_ROWS = 4  # rows per value from which on the likelihood is expanded
 _TINY = 1e-12  # probabilities of models below this do not count
 _EXPANSIONS, _SETTLED = 5, 0.01  # the most expansions, and the change in l1 that ends them
 
@@ -44,8 +43,9 @@ class LogSpline(Estimator):
     p is uniform on {1, 2, 3}, and s is flat on a geometric grid. The number of splines is doubled
     while that raises the evidence. Values are taken as equally spaced, in their order.
 
-    Above 2048 values the likelihood is computed with shares that are even within about 2000 cells,
-    and of whole reports of bits with their sums. Prior, spline and estimate are on all values.
+    Above 512 values very many whole reports of bits count by their sums. Above 2048 values the
+    likelihood is computed with shares that are even within about 2000 cells. Prior, spline and
+    estimate are on all values.
 
     The fit's ``posterior`` draws (count, K) distributions from the Laplace posterior. Quantiles
     over the draws give intervals for smooth functionals (mean, quantile, mass of a range). A draw
@@ -72,17 +72,18 @@ class LogSpline(Estimator):
 
     def _fit(self, data: LikelihoodData) -> Fit:
         require_order(data.domain, "LogSpline")
-        cells = cells_for(data.channel)
+        counted = data.by_sums()
+        cells = cells_for(counted.channel)
         if cells is None:
-            rows, weights = data.channel.restrict_to_observed(data.weights)
+            rows, weights = counted.channel.restrict_to_observed(counted.weights)
         else:
-            rows, weights = on_cells(data.channel, data.weights, cells.index)
+            rows, weights = on_cells(counted.channel, counted.weights, cells.index)
         require_possible(rows, weights)
         likelihood = Likelihood(rows, weights, data.n * rows.rows_per_report)
         expand = (
             (steady := rows.nearly_constant()) is not None
             and bool(steady.steady.all())
-            and rows.shape[0] > _MANY_ROWS * rows.shape[1]
+            and rows.shape[0] > MANY_ROWS * rows.shape[1]
         )
         theta = np.full(rows.shape[1], 1 / rows.shape[1])
         for _ in range(_EXPANSIONS):
