@@ -66,8 +66,12 @@ class LikelihoodData:
         return self.by_sums()
 
     def _supports(self) -> LikelihoodData:
-        """The support counts of the same reports."""
+        """The support counts of the same reports, where their likelihood is one of bit sums."""
+        if self.channel.support_law() is None:
+            return self
         channel, weights = self.channel.supports(self.weights)
+        if not channel.rows_are_bit_sums:
+            return self
         return replace(self, channel=channel, weights=weights)
 
     def restricted(self, index: IntArray) -> LikelihoodData:

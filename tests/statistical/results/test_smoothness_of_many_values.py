@@ -11,6 +11,8 @@ import pytest
 
 import warner
 from warner import Integers, LogSpline, MaximumLikelihood
+from warner._core.projective_space import ProjectiveBlocks
+from warner.channels.projective_blocks import ProjectiveBlocksChannel
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import certify
 from warner.results.from_tally import likelihood_data
@@ -85,3 +87,11 @@ def test_whole_reports_of_many_values_count_by_their_sums() -> None:
     rough = warner.estimate(mechanism.tally(mechanism.randomize(spikes, rng=rng)))
     assert rough.method == "MaximumLikelihood(gap=1e-09)"
     assert rough.fit.likelihood == "likelihood of the reports"
+
+
+def test_reports_without_support_law_keep_their_likelihood() -> None:
+    """Rejected: support counts of blocks of a projective space, which have no common law."""
+    channel = ProjectiveBlocksChannel(600, ProjectiveBlocks(3, 6, 2, 600), 0.003, 0.001)
+    w = channel.simulate(np.full(600, 1 / 600), 9000, np.random.default_rng(1))
+    data = LikelihoodData(channel, w, 9000, Integers(0, 599))
+    assert channel.supports_overlap_alike and data.for_test_of_smoothness() is data
