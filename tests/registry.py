@@ -236,6 +236,7 @@ ESTIMATORS: list[Estimator] = [
     warner.estimators.literature.BiasCorrection(),
     warner.estimators.literature.BiasCorrection(alpha="bootstrap"),
     warner.estimators.Independent(),
+    warner.estimators.RakedJoint(),
     warner.estimators.Uniform(),
     warner.estimators.Observed(),
 ]

@@ -55,6 +55,8 @@ from warner.mechanisms import (
     UtilityOptimizedRR,
 )
 from warner.privacy import LDP, compose
+from warner.regression.answer import regress
+from warner.regression.mean import regress_mean
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate, estimate
@@ -112,6 +114,8 @@ __all__ = [
     "LogSpline",
     "SampleMean",
     "redistribute",
+    "regress",
+    "regress_mean",
     # design of a study
     "Study",
     "plan",

@@ -1,5 +1,7 @@
 """Every error that warner raises on purpose. All are refinements of :class:`WarnerError`.
 
+:class:`MethodWarning` is its only warning.
+
 WarnerError
   ArgumentError (ValueError)          an argument breaks a rule
     BudgetError                       a privacy parameter cannot be honoured
@@ -25,6 +27,7 @@ from warner._core.errors import (
     FileError,
     IdentifiabilityError,
     ImpossibleReportError,
+    MethodWarning,
     MismatchError,
     MissingExtraError,
     ReportError,
@@ -41,6 +44,7 @@ __all__ = [
     "FileError",
     "IdentifiabilityError",
     "ImpossibleReportError",
+    "MethodWarning",
     "MismatchError",
     "MissingExtraError",
     "ReportError",

@@ -29,6 +29,7 @@ ROOMS = [
     "estimators",
     "io",
     "results",
+    "regression",
     "design",
     "theory",
     "experiments",
@@ -236,7 +237,8 @@ def test_public_names_are_what_can_be_imported() -> None:
 
 
 def test_errors_refine_builtins() -> None:
-    for name in set(warner.errors.__all__) - {"WarnerError"}:
+    assert issubclass(warner.errors.MethodWarning, UserWarning)
+    for name in set(warner.errors.__all__) - {"WarnerError", "MethodWarning"}:
         thing = getattr(warner.errors, name)
         assert issubclass(thing, warner.WarnerError)
         assert issubclass(thing, ValueError | TypeError | ImportError)

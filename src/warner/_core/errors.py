@@ -14,6 +14,10 @@ WarnerError
 ├── EmptyError (ValueError)             no data
 └── MissingExtraError (ImportError)     an optional dependency is not installed
 
+and the warning
+
+MethodWarning (UserWarning)             a method that is advised against for these reports
+
 Every message has the form "name: rule; got ... . Remedy." Parameters are shown by value. A person's
 answer is shown by its position and kind alone, because messages end up in logs.
 """
@@ -123,3 +127,7 @@ class EmptyError(WarnerError, ValueError):
 
 class MissingExtraError(WarnerError, ImportError):
     """An optional dependency is not installed."""
+
+
+class MethodWarning(UserWarning):
+    """A method that is advised against for the reports or the domain; it names a better one."""

@@ -39,6 +39,7 @@ def csv_of(
     level: float,
     target: str,
     given_back: Sequence[Redistributed] = (),
+    kind: str | None = None,
 ) -> str:
     """The rows of several estimates as CSV.
 
@@ -48,6 +49,7 @@ def csv_of(
         target: ``"population"`` or ``"respondents"``.
         given_back: estimates whose shares of tags were distributed over values. They have no
             intervals.
+        kind: the kind of intervals of the shares; None for the default.
 
     Returns:
         The table, with the columns attribute, value, estimate, low, high, n, level, target.
@@ -56,7 +58,7 @@ def csv_of(
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_HEADER)
     for result in estimates:
-        for row in _rows(result, level, target):
+        for row in _rows(result, level, target, kind):
             writer.writerow([*row, level, target])
     for shares in given_back:
         name, n = as_cell(f"{shares.estimate.attribute} (tags given back)"), shares.estimate.n
@@ -65,10 +67,10 @@ def csv_of(
     return out.getvalue()
 
 
-def _rows(result: Estimate, level: float, target: str) -> Iterator[list[Any]]:
+def _rows(result: Estimate, level: float, target: str, kind: str | None) -> Iterator[list[Any]]:
     """Attribute, value, estimate, low, high, n: shares, then keys and their means, then means."""
     name = result.attribute or ""
-    for row in result.rows(level, target):
+    for row in result.rows(level, target, kind):
         yield [as_cell(name), as_cell(row["value"]), *_figures(row)]
     for row in result.key_rows(level, target):
         value = as_cell(row["value"])

@@ -17,6 +17,7 @@ from warner.estimators import (
     MaximumLikelihood,
     Observed,
     PerKey,
+    RakedJoint,
     SampleMean,
     Uniform,
 )
@@ -27,6 +28,7 @@ from warner.estimators.literature import (
     SmoothedEM,
     WienerFilter,
 )
+from warner.results.recommend import fit_alone
 
 # Where EM starts, by the word behind ``em:``; it then runs until a step gains less than _SETTLED
 # nats over all reports.
@@ -56,6 +58,7 @@ METHODS: dict[str, Callable[..., Estimator]] = {
     "bias": BiasCorrection,
     "em-independent": partial(ExpectationMaximization, "auto", start="independent"),
     "independent": Independent,
+    "raked": partial(RakedJoint, fit_alone),
     "pckv": KeyMeans,
     "per-key": PerKey,
     "uniform": Uniform,

@@ -11,6 +11,7 @@ from warner._core.errors import IdentifiabilityError
 from warner._core.text import visible
 from warner.design.audits import Audit
 from warner.design.comparison import Comparison
+from warner.design.differences import WantedDifference
 from warner.design.planning import LOSS_NAMES, Plan
 from warner.design.theory import expected_loss
 from warner.estimators.fit import Status
@@ -28,6 +29,12 @@ Side = Literal["left", "right"]
 
 _INTERVALS = {
     "wald": "Each is around the unbiased estimate. It holds for its value, not for all at once.",
+    "average": (
+        "Together they hold as many of the values' shares as the percentage says, on average over "
+        "the values. A large share is missed more often than a small one, at most half of the "
+        "time. Intervals of kind 'wald' hold for each value."
+    ),
+    "simultaneous": "They are around the unbiased estimates, and hold for all values at once.",
     "bootstrap": "Each is from the bootstrap. It holds for its value, not for all at once.",
     "posterior": "Each is from the posterior. It holds for its value, not for all at once.",
 }
@@ -102,7 +109,11 @@ def table(columns: Mapping[str, Side], rows: list[list[str]]) -> Table:
 
 
 def show_estimate(
-    result: Estimate, level: float, target: str, truth: np.ndarray | None = None
+    result: Estimate,
+    level: float,
+    target: str,
+    truth: np.ndarray | None = None,
+    kind: str | None = None,
 ) -> None:
     """Print the table of one estimate, its intervals and its status.
 
@@ -111,6 +122,7 @@ def show_estimate(
         level: coverage of the intervals.
         target: ``"population"`` or ``"respondents"``.
         truth: the true shares (K,), where they are known.
+        kind: the kind of intervals of the shares; None for the default.
     """
     if keys := result.key_rows(level, target):
         return _show_keys(result, keys, level)
@@ -119,7 +131,7 @@ def show_estimate(
         columns["truth"] = "right"
     columns |= {"estimate": "right", f"{100 * level:.4g} % interval": "right", "n": "right"}
     rows = []
-    for i, row in enumerate(result.rows(level, target)):
+    for i, row in enumerate(result.rows(level, target, kind)):
         known = [] if truth is None else [f"{truth[i]:.4f}"]
         interval = f"{row['low']:.4f} .. {row['high']:.4f}"
         share, n = f"{row['estimate']:.4f}", f"{row['n']:,.0f}"
@@ -128,7 +140,7 @@ def show_estimate(
     out.print(_title(result), style="bold")
     if rows:
         out.print(table(columns, rows))
-        out.print(_about_intervals(result.interval_kind(target), target))
+        out.print(_about_intervals(result.interval_kind(target, kind), target))
     if result.fit.mean is not None or (
         result.has_posterior_intervals and result.domain.points is not None
     ):
@@ -250,6 +262,7 @@ def show_comparison(attribute: str, ranking: Comparison) -> None:
         "error": "right",
         "more than the best": "right",
         "best on": "right",
+        "order holds on": "right",
     }
     rows = []
     for result in ranking.results:
@@ -260,19 +273,27 @@ def show_comparison(attribute: str, ranking: Comparison) -> None:
                 f"{result.error:.4g} +- {result.margin:.1g}",
                 "" if result is ranking.best else excess,
                 f"{result.best_share:.0%}",
+                f"{result.holds * len(ranking.truths):.0f} of {len(ranking.truths)}",
             ]
         )
     out = console()
+    tallies, truths = f"{ranking.runs} simulated tallies", len(ranking.truths)
     out.print(
-        f"{attribute}: {ranking.loss_name}, mean over {ranking.runs} simulated tallies "
-        f"of {reports}",
+        f"{attribute}: {ranking.loss_name}, mean over {tallies} of {reports}, from "
+        f"{plural(truths, 'plausible truth', 'plausible truths')}",
         style="bold",
     )
     out.print(table(columns, rows))
     out.print(
-        "The number after +- is a standard error. The last column is the share of the tallies on "
-        "which no other method errs less."
+        "The number after +- is a standard error. 'best on' is the share of the tallies on which "
+        "no other method errs less. 'order holds on' counts the truths on which the method errs "
+        "at least as much as the first; for the first, those on which no other errs less."
     )
+    for truth in ranking.truths:
+        least = next(iter(truth.errors))
+        out.print(f"  Truth {truth.name}: {least} errs least, {truth.errors[least]:.4g}.")
+    for text in ranking.advice.values():
+        out.print(f"Advised against. {text}")
     _show_left_out(ranking.left_out)
     out.print()
 
@@ -288,12 +309,15 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
     }
     if ranking.no_protection.people is not None:
         columns["people needed"] = "right"
+    if ranking.wanted is not None:
+        columns[f"power with {ranking.n:,}"] = "right"
     rows = []
     is_listed = False
     for result in (*ranking.results, ranking.no_protection):
         is_own = result.mechanism is not None and result.mechanism.header == chosen.header
         is_listed = is_listed or is_own
         people = [f"{result.people:,}"] if result.people is not None else []
+        people += [f"{result.power:.2f}"] if result.power is not None else []
         times = f"{result.error / ranking.no_protection.error:.3g} times"
         name = result.name + (" (in the study)" if is_own else "")
         margin = f" +- {result.margin:.1g}" if result.margin else ""
@@ -311,6 +335,8 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
         style="bold",
     )
     out.print(table(columns, rows))
+    if ranking.wanted is not None:
+        _show_difference(out, ranking, ranking.wanted)
     if ranking.loss == "w1":
         out.print(
             "The error is in the unit of the values. It is simulated at a made distribution with "
@@ -325,6 +351,19 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
             "no useful estimate."
         )
     _show_left_out(ranking.left_out)
+
+
+def _show_difference(out: Console, ranking: Plan, wanted: WantedDifference) -> None:
+    """What the numbers of people are for, and what other budgets buy."""
+    out.print(
+        f"People needed, in {wanted.groups} groups of equal size together: to detect, with "
+        f"probability {wanted.power:.4g} and by a test of size 5 %, that the share of a value "
+        f"differs by {wanted.difference:.4g} between two groups. All values are equally frequent."
+    )
+    rows = [[f"{row.epsilon:.4g}", row.mechanism, f"{row.people:,}"] for row in ranking.by_epsilon]
+    rows.append(["no protection", "", f"{ranking.no_protection.people:,}"])
+    columns: dict[str, Side] = {"epsilon": "right", "mechanism": "left", "people needed": "right"}
+    out.print(table(columns, rows))
 
 
 def _about_own(chosen: Mechanism, ranking: Plan) -> str:

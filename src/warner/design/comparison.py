@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,19 @@ from warner._core.errors import (
 from warner._core.progress import steps
 from warner.design.losses import LOSSES
 from warner.design.ranked_results import Ranking, to_nine_digits
-from warner.estimators import Estimator
+from warner.estimators import Estimator, Inversion, MaximumLikelihood
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
 from warner.reports.tally import Tally
+from warner.results.advice import advice
 from warner.results.charts import ranking, save
 from warner.results.from_tally import likelihood_data
 from warner.results.recommend import recommended
+
+# The largest domain on which the maximum of the likelihood and the inversion serve as truths; both
+# may take seconds beyond.
+_LARGEST_MAXIMUM = 1000
+_SAME = 1e-3  # sum of absolute differences below which two truths are one
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,8 @@ class RankedMethod:
         excess_error: mean over the same tallies of its loss minus that of the best method.
         excess_margin: standard error of that mean; both are 0 for the best method.
         best_share: share of the tallies on which no other method has a smaller loss.
+        holds: share of the truths on which its mean loss is not less than that of the best method.
+            Of the best method, the share of the truths on which no other has a smaller mean loss.
     """
 
     method: Estimator
@@ -46,6 +54,7 @@ class RankedMethod:
     excess_error: float
     excess_margin: float
     best_share: float
+    holds: float = 1.0
 
     def row(self) -> dict[str, Any]:
         """The result as a dict: the attributes, with the method by its name."""
@@ -53,15 +62,34 @@ class RankedMethod:
 
 
 @dataclass(frozen=True)
+class Truth:
+    """A distribution that tallies were simulated from, or several of one kind.
+
+    Attributes:
+        name: where it comes from, in words.
+        runs: number of simulated tallies.
+        errors: {method: mean loss}, from the least to the largest.
+    """
+
+    name: str
+    runs: int
+    errors: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Comparison(Ranking[RankedMethod]):
     """Estimators from the least error to the largest.
 
     Attributes:
-        results, loss, n, left_out: see :class:`warner.design.ranked_results.Ranking`.
         runs: number of simulated tallies.
+        advice: {method: text}, what speaks against a method for these reports.
+        truths: the truths, with the errors on each.
+        results, loss, n, left_out: see :class:`warner.design.ranked_results.Ranking`.
     """
 
     runs: int
+    advice: Mapping[str, str] = field(default_factory=dict)
+    truths: tuple[Truth, ...] = ()
 
     @property
     def loss_name(self) -> str:
@@ -69,7 +97,11 @@ class Comparison(Ranking[RankedMethod]):
         return LOSSES[self.loss].words
 
     def _settings(self) -> dict[str, Any]:
-        return {"runs": self.runs}
+        return {
+            "runs": self.runs,
+            "truths": [vars(truth) | {"errors": dict(truth.errors)} for truth in self.truths],
+            **({"advice": dict(self.advice)} if self.advice else {}),
+        }
 
     def plot(self, path: str | None = None) -> Any:
         """Draw the ranking; see :mod:`warner.results.charts`.
@@ -97,21 +129,29 @@ def compare(
     rng: np.random.Generator | None = None,
     attributes: Sequence[str] | None = None,
 ) -> Comparison:
-    """Rank estimators by their error on tallies that are simulated from an estimate of this one.
+    """Rank estimators by their error on tallies simulated from plausible truths.
 
-        theta_0 = the recommended estimate
-        error(m) = mean over runs of loss(m(tally*), theta_0),   tally* of n people from theta_0
+        error(m) = mean over truths theta of mean over runs of loss(m(tally*), theta)
 
-    Every estimator gets the same simulated tallies. The truth theta_0 was made by one method,
-    and it suits methods that are like it. Differences of a few per cent therefore mean nothing,
-    and a method that smooths is tried on a smooth truth.
+    tally* is of n people drawn from theta. Every estimator gets the same simulated tallies. The
+    truths are
+
+    - the recommended estimate. If it is smooth or shrunk, it suits methods that smooth or shrink;
+    - draws from its posterior, another one for each tally, where it has a posterior;
+    - the projected inversion, which is rougher than the true distribution probably is. Not where it
+      is badly conditioned, see :mod:`warner.results.advice`;
+    - the maximum of the likelihood, up to 1000 values.
+
+    A truth that is nearly one of the others is left out. ``holds`` of each result says on which
+    part of the truths the order is that of the ranking, and ``truths`` has the errors on each.
+    Differences of a few per cent mean nothing.
 
     The losses, of which MAE is the mean absolute error [P3 sec VII]:
 
         "l2", "l1"      sums over values of squared and of absolute errors
         "w1"            Wasserstein-1 distance, in values
         "kl", "js"      Kullback-Leibler [P1 eq 7] and Jensen-Shannon [P1 eq 8] divergence, in nats
-        "mae_top"       MAE over the tenth of the values that are most common in theta_0
+        "mae_top"       MAE over the tenth of the values that are most common in theta
         "mae_mean"      MAE of the mean, in the unit of the values; it ranks SampleMean() too
         "mae_variance"  MAE of the variance, in squared units
         "mae_range"     MAE of the shares of all ranges of a tenth and of four tenths of the values
@@ -125,7 +165,8 @@ def compare(
         methods: the estimators to compare, at least one.
         loss: one of the names above. "mae_mean" needs values with coordinates; "w1" and the last
             three need values in an order.
-        runs: number of simulated tallies, at least 2.
+        runs: number of tallies simulated from the recommended estimate, at least 2. From each
+            other truth it is a third of them, at least 2.
         rng: the source of the simulated tallies; None for the same tallies at every call.
         attributes: for tallies of several attributes, those whose joint distribution is wanted;
             None for all.
@@ -163,52 +204,114 @@ def compare(
     data = likelihood_data(tally, attributes)
     measured.require(loss, data.domain)
     rng = np.random.default_rng(0) if rng is None else rng
-    truth = project(recommended(data.domain, data.channel).fit(data).shares)
-    simulated = _simulated(data, truth, runs, rng)
-    errors, left_out = {}, {}
+    truths = _truths(data, runs, rng)
+    every = np.concatenate(list(truths.values()))
+    simulated = list(zip(every, _simulated(data, every, rng), strict=True))
+    ends = np.cumsum([len(each) for each in truths.values()])[:-1]
+    errors: dict[Estimator, list[np.ndarray]] = {}
+    left_out = {}
     for method in steps(dict.fromkeys(methods), "comparing methods"):
         try:
-            errors[method] = np.array(
-                [
-                    measured.error(truth, method.fit(each), data.domain)
-                    for each in steps(simulated, "estimating")
-                ]
-            )
+            losses = [
+                measured.error(truth, method.fit(each), data.domain)
+                for truth, each in steps(simulated, "estimating")
+            ]
+            errors[method] = np.split(np.array(losses), ends)
         except (ArgumentError, ArgumentTypeError, IdentifiabilityError) as problem:
             left_out[repr(method)] = str(problem)
     if not errors:
         reason = next(iter(left_out.values()))
         raise ArgumentError(message("methods", "cannot be used here, none of them", None, reason))
-    return Comparison(_ranked(errors), loss, data.n, left_out, runs)
+    against = {repr(method): advice(method, data) for method in errors}
+    known = {name: text for name, text in against.items() if text is not None}
+    total = sum(map(len, truths.values()))
+    shown = tuple(
+        Truth(name, len(each), _by_error({m: float(errors[m][i].mean()) for m in errors}))
+        for i, (name, each) in enumerate(truths.items())
+    )
+    return Comparison(_ranked(errors), loss, data.n, left_out, total, known, shown)
+
+
+def _truths(data: LikelihoodData, runs: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """The plausible truths, (tallies, K) distributions for each kind, by their names."""
+    fit = recommended(data.domain, data.channel).fit(data)
+    first = project(fit.shares)
+    few = max(2, runs // 3)
+    truths = {"the recommended estimate": np.tile(first, (runs, 1))}
+    for name, method in (
+        ("the projected inversion", Inversion("project")),
+        ("the maximum of the likelihood", MaximumLikelihood()),
+    ):
+        if advice(method, data) is not None or data.domain.size > _LARGEST_MAXIMUM:
+            continue
+        try:
+            shares = project(method.fit(data).shares)
+        except (ArgumentError, IdentifiabilityError):
+            continue
+        others = [each[0] for each in truths.values()]
+        if all(np.abs(shares - other).sum() > _SAME for other in others):
+            truths[name] = np.tile(shares, (few, 1))
+    if fit.posterior is not None:
+        truths["draws from the posterior of the recommended estimate"] = fit.posterior.draws(
+            few, rng
+        )
+    return truths
 
 
 def _simulated(
-    data: LikelihoodData, truth: np.ndarray, runs: int, rng: np.random.Generator
+    data: LikelihoodData, truths: np.ndarray, rng: np.random.Generator
 ) -> list[LikelihoodData]:
-    """Data of tallies like this one, of as many people, simulated from ``truth`` (K,)."""
-    drawn = [data.channel.simulate_tally(truth, data.n, rng) for _ in range(runs)]
+    """Data of tallies like this one, of as many people, one from each of the truths (R, K)."""
+    drawn = [data.channel.simulate_tally(truth, data.n, rng) for truth in truths]
     return [replace(data, channel=channel, weights=weights) for channel, weights in drawn]
 
 
-def _ranked(errors: Mapping[Estimator, np.ndarray]) -> tuple[RankedMethod, ...]:
-    """Results by mean error, from the errors (runs,) of each method."""
+def _by_error(means: Mapping[Estimator, float]) -> dict[str, float]:
+    """Methods by name, from the least mean loss to the largest."""
+    order = sorted(means, key=lambda method: to_nine_digits(means[method]))
+    return {repr(method): means[method] for method in order}
+
+
+def _mean(parts: Sequence[np.ndarray]) -> float:
+    """The mean over truths of the mean over tallies."""
+    return float(np.mean([part.mean() for part in parts]))
+
+
+def _margin(parts: Sequence[np.ndarray]) -> float:
+    """The standard error of :func:`_mean`, the truths taken as given."""
+    return float(np.sqrt(sum(part.var(ddof=1) / part.size for part in parts)) / len(parts))
+
+
+def _ranked(errors: Mapping[Estimator, list[np.ndarray]]) -> tuple[RankedMethod, ...]:
+    """Results by mean error, from the errors (runs,) of each method on each truth."""
     # Equal errors keep the order in which the methods were named.
-    order = sorted(errors, key=lambda method: to_nine_digits(errors[method].mean()))
-    best, least = errors[order[0]], np.min(list(errors.values()), axis=0)
+    order = sorted(errors, key=lambda method: to_nine_digits(_mean(errors[method])))
+    best, count = errors[order[0]], len(errors[order[0]])
+    least = [np.min([errors[method][i] for method in order], axis=0) for i in range(count)]
     results = []
     for method in order:
         error = errors[method]
-        excess = error - best
-        margin, excess_margin = (float(v.std(ddof=1) / np.sqrt(len(best))) for v in (error, excess))
-        best_share = float((error <= least * (1 + 1e-9) + 1e-15).mean())
+        excess = [own - first for own, first in zip(error, best, strict=True)]
+        wins = [(own <= low * (1 + 1e-9) + 1e-15) for own, low in zip(error, least, strict=True)]
+        # The best method is compared with all others, and each other with the best.
+        rivals = order[1:] if method is order[0] else order[:1]
+        sign = 1 if method is order[0] else -1
+        kept = [
+            all(
+                sign * (to_nine_digits(error[i].mean()) - to_nine_digits(errors[m][i].mean())) <= 0
+                for m in rivals
+            )
+            for i in range(count)
+        ]
         results.append(
             RankedMethod(
                 method,
-                float(error.mean()),
-                margin,
-                float(excess.mean()),
-                excess_margin,
-                best_share,
+                _mean(error),
+                _margin(error),
+                _mean(excess),
+                _margin(excess),
+                _mean([won.astype(np.float64) for won in wins]),
+                float(np.mean(kept)),
             )
         )
     return tuple(results)

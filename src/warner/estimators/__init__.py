@@ -18,6 +18,7 @@ from warner.estimators.inversion import Inversion, Observed, Uniform
 from warner.estimators.key_value import KeyMeans, PerKey
 from warner.estimators.log_spline import LogSpline
 from warner.estimators.mle.maximum_likelihood import MaximumLikelihood
+from warner.estimators.raking.estimator import RakedJoint
 from warner.estimators.sample_mean import SampleMean
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "MaximumLikelihood",
     "Observed",
     "PerKey",
+    "RakedJoint",
     "SampleMean",
     "Uniform",
     "literature",

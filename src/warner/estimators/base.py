@@ -27,6 +27,9 @@ class Estimator(ABC):
     Attributes:
         summary: one or more sentences for users on what the method computes, without the last full
             stop.
+        usual_interval: the kind of intervals of many shares, where no kind is named:
+            ``"average"`` for a method that makes the error of all shares together least.
+        inverts: whether a distribution is made from the unbiased estimates of single shares.
 
     >>> from warner.estimators import MaximumLikelihood
     >>> MaximumLikelihood().summary
@@ -34,6 +37,11 @@ class Estimator(ABC):
     """
 
     summary: ClassVar[str] = ""
+    usual_interval: ClassVar[str] = "wald"
+
+    @property
+    def inverts(self) -> bool:
+        return False
 
     @final
     def fit(self, data: LikelihoodData) -> Fit:

@@ -88,6 +88,11 @@ class Inversion(Estimator):
                     )
                 )
 
+    @property
+    def inverts(self) -> bool:
+        """Unconstrained estimates are unbiased, as promised, however large their noise is."""
+        return self.constraint is not None
+
     def __repr__(self) -> str:
         changes = "".join(
             f", {name}={getattr(self, name)!r}"

@@ -220,6 +220,24 @@ class Collector(Description):
         """
         return self.channel(), self.schema.index(columns)
 
+    def reports_about(
+        self, columns: Mapping[str, np.ndarray], attribute: str
+    ) -> tuple[Collector, Mapping[str, np.ndarray]]:
+        """The reports about one of several attributes that are randomised separately.
+
+        Args:
+            columns: the schema's columns, n rows.
+            attribute: the name of the attribute.
+
+        Returns:
+            The attribute's mechanism, and the columns of its schema, n rows.
+
+        Raises:
+            ArgumentError: no such attribute is randomised by itself.
+        """
+        rule = "goes with reports of several attributes that are randomised separately"
+        raise ArgumentError(message("attribute", rule, type(self).__name__, "Leave it out"))
+
 
 def marginal_problem(
     problem: tuple[LikelihoodOperator, np.ndarray, Domain],

@@ -210,7 +210,9 @@ def _title(
     estimate: Solution, caption: str, level: float, target: str, shown: str, more: str = ""
 ) -> Any:
     """The title and caption of a panel; ``shown`` names the marks that are intervals."""
-    about = f"{shown}: {100 * level:.4g} % interval for the {target}{more}"
+    average = available_kind(estimate, target) == "average"
+    where = ", on average over the values" if average else ""
+    about = f"{shown}: {100 * level:.4g} % interval for the {target}{where}{more}"
     if not _bounded(estimate, target):
         about = "no intervals: different distributions make the same reports"
     several = estimate.reports_per_person > 1

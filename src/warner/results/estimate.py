@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,21 +15,20 @@ from warner._core.checks import kind as kind_of
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
+    MethodWarning,
     message,
 )
-from warner.estimators import Estimator, LogSpline, MaximumLikelihood
-from warner.estimators.fit import Fit
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import certify, log_likelihood_at
+from warner.estimators import Estimator
+from warner.estimators.mle.objective import log_likelihood_at
 from warner.reports.tally import Tally
 from warner.results import charts, conditional, intervals, marginals, summaries, tables
+from warner.results.advice import advice
 from warner.results.association import Association, cramers_v
 from warner.results.from_tally import likelihood_data, possible_values
-from warner.results.recommend import recommended, rules_out
+from warner.results.ranks import Ranks, ranks
+from warner.results.recommend import recommended_fit
 from warner.results.solution import Solution, Weights
 from warner.results.summaries import Quantity
-
-_MOST_VALUES = 2**20  # the recommended methods need about a kilobyte of memory for each value
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +74,12 @@ class Estimate(Solution):
         weights: Weights = None,
         replicates: int = 200,
         rng: np.random.Generator | None = None,
+        planned: int | None = None,
     ) -> np.ndarray:
         """Confidence intervals for the true shares.
 
-        The level holds for each interval separately, not for all together.
+        The kind says which shares they hold, and how often. All but ``"wald"`` and ``"fisher"``
+        hold the estimate, too.
 
         Args:
             level: coverage, in (0, 1).
@@ -84,26 +87,37 @@ class Estimate(Solution):
                 ``"respondents"`` for the shares among exactly these n people.
             kind: one of
 
-                - ``"wald"``, around the unbiased estimate, see
-                  :func:`warner.results.intervals.wald`;
-                - ``"bootstrap"``, around this estimate, see
+                - ``"wald"``: each share with probability ``level``. Around the unbiased estimate,
+                  see :func:`warner.results.intervals.wald`;
+                - ``"average"``: the part ``level`` of all shares, on average over the values, large
+                  shares less often than small ones. They are much shorter than Wald intervals
+                  where there are many values, see
+                  :mod:`warner.results.average_coverage`;
+                - ``"simultaneous"``: all shares together with probability ``level``, see
+                  :mod:`warner.results.simultaneous`;
+                - ``"anytime"``: each share, at all numbers of reports together, see
+                  :func:`warner.results.intervals.anytime`. For those who look again and again while
+                  reports come in;
+                - ``"bootstrap"``: each share, around this estimate, see
                   :func:`warner.results.intervals.bootstrap`;
-                - ``"fisher"``, around a maximum of the likelihood with no share at 0, see
-                  :func:`warner.results.intervals.fisher`;
-                - ``"posterior"``, where the estimator has a posterior, see
+                - ``"fisher"``: each share, around a maximum of the likelihood with no share at 0,
+                  see :func:`warner.results.intervals.fisher`;
+                - ``"posterior"``: each share, where the estimator has a posterior, see
                   :func:`warner.results.intervals.posterior`;
                 - None, which is ``"posterior"`` if the target is the population and the estimator
-                  has a posterior whose intervals keep their level, as LogSpline has. Otherwise it
-                  is ``"wald"``, widened to include the estimate, as it is where a person sent
-                  several reports.
+                  has a posterior whose intervals keep their level, as LogSpline has. It is
+                  ``"average"`` for EmpiricalBayes of 30 values or more. Otherwise it is ``"wald"``,
+                  widened to include the estimate, as it is for sums over attributes.
 
             weights: (r, K) for the r linear functions ``weights @ shares``, such as a marginal.
-                For ``"bootstrap"`` and ``"posterior"`` also a function (K,) -> (r,). Not for
-                ``"wald"``. Means, variances, quantiles and ranges have intervals of their own,
-                such as ``mean().interval()``.
+                For ``"bootstrap"`` and ``"posterior"`` also a function (K,) -> (r,). Only for
+                these two and ``"fisher"``. Means, variances, quantiles and ranges have intervals
+                of their own, such as ``mean().interval()``.
             replicates: number of simulated tallies of the bootstrap, at least 20.
             rng: the generator of the draws for ``"bootstrap"`` and ``"posterior"``. None gives the
                 bootstrap fresh draws, and the posterior the same draws at every call.
+            planned: for ``"anytime"``, the number of reports that was planned before the first
+                look. The intervals are narrowest there.
 
         Returns:
             (K, 2) low and high of each share, or (r, 2) with weights.
@@ -119,19 +133,51 @@ class Estimate(Solution):
         >>> bool(low < result.probabilities[1] < high)
         True
         """
-        return intervals.interval(self, level, target, kind, weights, replicates, rng)
+        return intervals.interval(self, level, target, kind, weights, replicates, rng, planned)
 
-    def interval_kind(self, target: str = "population") -> str:
+    def interval_kind(self, target: str = "population", kind: str | None = None) -> str:
         """The kind of the intervals in :meth:`rows`.
 
         Args:
             target: ``"population"`` or ``"respondents"``.
+            kind: the kind that was asked for; None for the default.
 
         Returns:
-            ``"posterior"``, ``"wald"``, ``"bootstrap"`` (of some marginals), or ``"none"`` where
-            different distributions make the same reports.
+            ``"posterior"``, ``"average"``, ``"wald"``, ``"bootstrap"`` (of some marginals), or
+            ``"none"`` where different distributions make the same reports.
         """
-        return intervals.available_kind(self, target)
+        return intervals.available_kind(self, target, kind)
+
+    @cached_property
+    def advice(self) -> str | None:
+        """Why another method suits the reports better, and which; None where there is no advice.
+
+        See :mod:`warner.results.advice`.
+        """
+        return advice(self.estimator, self.data)
+
+    def ranks(self, level: float = 0.95, target: str = "population") -> Ranks:
+        """The ranks that all values can have, and which values are commoner than which.
+
+        Args:
+            level: the probability that all of them hold together, in (0, 1).
+            target: ``"population"`` or ``"respondents"``.
+
+        Returns:
+            Ranks: ``low`` and ``high`` (K,), and ``is_commoner(first, second)``; see
+            :mod:`warner.results.ranks`.
+
+        Raises:
+            IdentifiabilityError: the channel has no inverse.
+
+        >>> from warner import Categorical, RandomizedResponse, estimate
+        >>> coin = RandomizedResponse(Categorical(["tea", "coffee", "milk"]), 3.0)
+        >>> answers = ["tea"] * 900 + ["coffee"] * 500 + ["milk"] * 490
+        >>> rank = estimate(coin.tally(coin.randomize(answers))).ranks()
+        >>> rank.rows()[0], rank.is_commoner("milk", "tea")
+        ({'value': 'tea', 'low': 1, 'high': 1}, False)
+        """
+        return ranks(self, level, target)
 
     def log_likelihood_at(self, theta: ArrayLike) -> float | np.ndarray:
         """L(theta) = sum_i log Pr(report i | theta), of any distribution [P1 eq 15, P4 eq 10].
@@ -337,12 +383,15 @@ class Estimate(Solution):
         """
         return conditional.key_rows(self, level, target)
 
-    def rows(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
+    def rows(
+        self, level: float = 0.95, target: str = "population", kind: str | None = None
+    ) -> list[dict[str, Any]]:
         """The shares of all values as a table.
 
         Args:
             level: coverage of the intervals, in (0, 1).
             target: ``"population"`` or ``"respondents"``.
+            kind: the kind of intervals, as in :meth:`interval`; None for the default.
 
         Returns:
             One dict per value, in the domain's order. Its keys are
@@ -356,7 +405,7 @@ class Estimate(Solution):
 
             The list is empty where only means were estimated.
         """
-        return tables.rows(self, level, target)
+        return tables.rows(self, level, target, kind)
 
     def means(self, level: float = 0.95, target: str = "population") -> list[dict[str, float]]:
         """The mean of the values as a table.
@@ -374,19 +423,22 @@ class Estimate(Solution):
         """
         return tables.means(self, level, target)
 
-    def to_json(self, level: float = 0.95, target: str = "population") -> dict[str, Any]:
+    def to_json(
+        self, level: float = 0.95, target: str = "population", kind: str | None = None
+    ) -> dict[str, Any]:
         """The estimate as JSON data.
 
         Args:
             level: coverage of the intervals, in (0, 1).
             target: ``"population"`` or ``"respondents"``.
+            kind: the kind of intervals of the shares, as in :meth:`interval`; None for the default.
 
         Returns:
             Method, status, fit, domain and the tables: ``"shares"`` of :meth:`rows`, ``"mean"`` of
             :meth:`means` where only means were estimated, ``"keys"`` of :meth:`key_rows` where
             reports are of keys with values.
         """
-        return tables.to_json(self, level, target)
+        return tables.to_json(self, level, target, kind)
 
     def to_frame(
         self, backend: str = "pyarrow", level: float = 0.95, target: str = "population"
@@ -475,6 +527,10 @@ def estimate(
         EmptyError: there are no reports.
         IdentifiabilityError: the method inverts the channel, which has no inverse.
 
+    Warns:
+        MethodWarning: the method named is advised against for these reports; the warning names a
+            better one.
+
     >>> from warner import Integers, UnaryEncoding
     >>> mechanism = UnaryEncoding(Integers(0, 3), 2.0, keep="optimized")
     >>> estimate(mechanism.tally(mechanism.randomize([0, 1, 2, 3] * 500))).probabilities.shape
@@ -495,29 +551,8 @@ def estimate(
     data = likelihood_data(tally, attributes)
     if values is not None:
         data = data.restricted(possible_values(data, values))
-    chosen, fit = _recommended_fit(data) if method is None else (method, method.fit(data))
-    return Estimate(fit, data, chosen)
-
-
-def _recommended_fit(data: LikelihoodData) -> tuple[Estimator, Fit]:
-    """The recommended estimator for the data, and its fit."""
-    if data.domain.size > _MOST_VALUES:
-        raise ArgumentError(
-            message(
-                "domain",
-                f"must have at most {_MOST_VALUES} values for the recommended method",
-                str(data.domain.size),
-                "Name a method: Inversion('project'), -m project",
-            )
-        )
-    smooth = recommended(data.domain, data.channel)
-    fit = smooth.fit(data)
-    if smooth == LogSpline():
-        # Some counts are not smooth, such as ages that people round to tens. Where the likelihood
-        # rules smoothness out, its maximum is the estimate.
-        sharp, counted = MaximumLikelihood(), data.for_test_of_smoothness()
-        best = sharp.fit(counted)
-        of_sums = fit if counted is data else certify(counted, fit.shares, fit.status, None)
-        if rules_out(of_sums, best):
-            return sharp, best if counted is data else sharp.fit(data)
-    return smooth, fit
+    chosen, fit = recommended_fit(data) if method is None else (method, method.fit(data))
+    result = Estimate(fit, data, chosen)
+    if method is not None and result.advice is not None:
+        warnings.warn(result.advice, MethodWarning, stacklevel=2)
+    return result

@@ -29,10 +29,16 @@ from warner.estimators.fit import Status
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import WHOLE
 from warner.metrics.simplex import project
+from warner.results.average_coverage import average
+from warner.results.share_noise import ShareNoise, least_share
+from warner.results.simultaneous import simultaneous
 from warner.results.solution import Solution, Weights
 
 TARGETS = ("population", "respondents")
-KINDS = ("wald", "bootstrap", "fisher", "posterior")
+KINDS = ("wald", "average", "simultaneous", "anytime", "bootstrap", "fisher", "posterior")
+# Values from which on a method that shrinks them together has intervals of average coverage. The
+# average over few values says little about each.
+_MANY_VALUES = 30
 _AT_A_TIME = 2**22  # numbers in the tallies that a bootstrap holds together
 _DRAWS = 1000  # the 0.025 quantile of so many draws is that of a share within 0.005 (one sd)
 
@@ -45,6 +51,7 @@ def interval(
     weights: Weights = None,
     replicates: int = 200,
     rng: np.random.Generator | None = None,
+    planned: int | None = None,
 ) -> np.ndarray:
     """Confidence intervals for the true shares: see :meth:`warner.Estimate.interval`."""
     asked, kind = kind, default_kind(solution, target) if kind is None else kind
@@ -66,9 +73,17 @@ def interval(
         return posterior(solution, level, target, weights, rng)
     if kind == "fisher":
         return fisher(solution, level, target, weights)
-    choice("weights of wald intervals", weights, (None,))
-    bounds = wald(solution.data, level, target)
-    if asked is None and solution.fit.probabilities is not None:
+    choice(f"weights of {kind} intervals", weights, (None,))
+    choice("target", target, TARGETS)
+    if kind == "wald":
+        bounds = wald(solution.data, level, target)
+    elif kind == "average":
+        bounds = average(solution, level, target)
+    elif kind == "simultaneous":
+        bounds = simultaneous(solution, level, target)
+    else:
+        bounds = anytime(solution.data, planned, level, target)
+    if (asked is None or kind != "wald") and solution.fit.probabilities is not None:
         return holding(bounds, np.clip(solution.probabilities, 0.0, 1.0))
     return bounds
 
@@ -82,17 +97,20 @@ def default_kind(solution: Solution, target: str) -> str:
     """
     if solution.has_posterior_intervals and target == "population":
         return "posterior"
-    return "wald" if solution.sums is None else solution.sums.kind
+    if solution.sums is not None:
+        return solution.sums.kind
+    return solution.estimator.usual_interval if solution.domain.size >= _MANY_VALUES else "wald"
 
 
-def available_kind(solution: Solution, target: str = "population") -> str:
+def available_kind(solution: Solution, target: str = "population", kind: str | None = None) -> str:
     """The kind of intervals in a table: the default, or ``"none"`` if reports bound no share.
 
     Args:
         solution: the estimate.
         target: ``"population"`` or ``"respondents"``.
+        kind: the kind that was asked for; None for the default.
     """
-    kind = default_kind(solution, target)
+    kind = default_kind(solution, target) if kind is None else kind
     is_bounded = kind == "posterior" or solution.fit.mean is not None or solution.has_intervals
     return kind if is_bounded else "none"
 
@@ -130,47 +148,46 @@ def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") 
     """
     z = normal_quantile(level)
     choice("target", target, TARGETS)
-    centre = data.channel.invert(data.weights)
-    plausible = project(centre)
-    variance = data.channel.variance(plausible)
-    # A report that only one value can make has variance 0 where nobody or everybody sent it. The
-    # share is then taken to be at least z^2 / (n + z^2) from 0 and from 1, for n people. For a
-    # binomial this gives the limits of Wilson's interval there. With noise it is negligible.
-    independent = data.n / data.reports_per_person if target == "population" else data.n
-    least = z**2 / (independent + z**2)
-    # Every value gets some share, so that the moments given the other values exist.
-    spread = (1 - least) * plausible + least / plausible.size
-    own = data.channel.inverse_moments(spread)[1]
-    null = data.channel.variance_at_zero(spread)
-    variance = _for_target(data, target, variance, plausible)
-    for share, near in ((least, plausible < least), (1 - least, plausible > 1 - least)):
-        there = (1 - share) * null + share * own - share**2
-        there = _for_target(data, target, there, np.full(plausible.size, share))
-        variance = np.where(near, np.maximum(variance, there), variance)
-    variance = np.maximum(variance, 0.0)
-    half = z * np.sqrt(variance / data.n)
-    centre = np.clip(centre, 0.0, 1.0)
-    limits: np.ndarray = np.clip(np.stack([centre - half, centre + half], axis=1), 0.0, 1.0)
-    return limits
+    return ShareNoise.of(data, target, least_share(data, target, z)).around(z)
 
 
-def _for_target(
-    data: LikelihoodData, target: str, variance: np.ndarray, shares: np.ndarray
+def anytime(
+    data: LikelihoodData, planned: int | None, level: float = 0.95, target: str = "population"
 ) -> np.ndarray:
-    """The variance (K,) per report around the target, from that of independent people.
+    """Intervals that hold a share at all numbers of reports at once.
+
+        T_x +- sd_x sqrt(2 (n r^2 + 1) / (n r^2) log(sqrt(n r^2 + 1) / alpha))
+        r^2 = (-2 log alpha + log(-2 log alpha) + 1) / planned
+
+    T_x is the unbiased estimate and sd_x its standard deviation, as in Wald intervals. The
+    coverage is 1 - alpha even for somebody who looks at a tally again and again, and stops when
+    they like an interval. The intervals are narrowest near the planned number of reports. The
+    coverage is for each value separately, and asymptotic: it holds from some hundred reports on.
 
     Args:
-        data: the channel and the reports per person.
+        data: the channel, the report frequencies and n.
+        planned: the number of reports that was planned before the first look.
+        level: the coverage 1 - alpha, in (0, 1).
         target: ``"population"`` or ``"respondents"``.
-        variance: (K,) of the inversion, where each report is of another person.
-        shares: (K,) at which it was taken.
+
+    Returns:
+        (K, 2) low and high of each share.
+
+    Raises:
+        ArgumentTypeError: ``planned`` is missing.
+        IdentifiabilityError: the channel has no inverse.
+
+    Source: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024); METHODS 10.4.
     """
-    if target == "respondents":
-        return np.asarray(variance - (shares - shares**2))
-    if data.reports_per_person == 1:
-        return variance
-    more = data.reports_per_person - 1
-    return np.asarray(variance + more * data.channel.part_of_values(shares, variance))
+    alpha = 1 - probability("level", level)
+    remedy = "Pass the number of reports planned before the first look"
+    most = integer("planned", planned, 1, remedy=remedy)
+    spent = -2 * np.log(alpha)
+    growth = data.n * (spent + np.log(max(spent, 1.0)) + 1) / most
+    factor = np.sqrt(2 * (growth + 1) / growth * np.log(np.sqrt(growth + 1) / alpha))
+    choice("target", target, TARGETS)
+    noise = ShareNoise.of(data, target, least_share(data, target, normal_quantile(level)))
+    return noise.around(normal_quantile(level), float(factor))
 
 
 def bootstrap(

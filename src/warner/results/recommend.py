@@ -6,6 +6,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from warner._core.errors import ArgumentError, message
 from warner.channels import LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators import (
@@ -17,11 +18,13 @@ from warner.estimators import (
     LogSpline,
     MaximumLikelihood,
     PerKey,
+    RakedJoint,
 )
 from warner.estimators.fit import Fit
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.mle.objective import certify
 
-# The number of combinations of values up to which the maximum of the likelihood is recommended.
-_LARGEST_TABLE = 1000
+_MOST_VALUES = 2**20  # the recommended methods need about a kilobyte of memory for each value
 # Standard deviations of twice the difference of two log-likelihoods that smoothness may cost.
 _ALLOWED = 6
 # Values above which the largest errors alone stay above 0.
@@ -71,12 +74,10 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
       (experiments P4/fig9 to P4/fig11).
     - Keys with values: ``PerKey()``, or ``KeyMeans()`` where values are rounded, because such
       reports identify means only.
-    - Several attributes that are randomised separately: ``MaximumLikelihood()`` up to 1000
-      combinations of values. On all tables of Adult it errs no more than inversion, and less where
-      inversion leaves the simplex (experiment P5/tables-of-adult). For larger tables
-      ``ExpectationMaximization("auto", start="independent")``, because the maximum takes long to
-      compute and reports hardly distinguish combinations. On smaller tables it also errs less on
-      average, but on some of them up to 1.5 times as much as inversion.
+    - Several attributes that are randomised separately: ``RakedJoint()``, with the recommended
+      method for each single attribute. Its margins of one and two attributes are those of separate
+      estimates, as far as one table can have them all. It errs less than maximum likelihood and
+      than early-stopped EM on the whole table (bench/joint_margins).
     - Several attributes in one report of a Product: ``EmpiricalBayes(order=False)``.
     - Labels: ``EmpiricalBayes()``, which learns from all shares how large shares are, and from
       their order where the reports show that neighbours are alike. In the league (bench/accuracy)
@@ -107,7 +108,45 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
             group.factors(domain.shape) is None for group in channel.groups()
         ):
             return EmpiricalBayes(order=False)
-        if domain.size <= _LARGEST_TABLE:
-            return MaximumLikelihood()
-        return ExpectationMaximization("auto", start="independent")
+        return RakedJoint(single=fit_alone)
     return ExpectationMaximization("auto") if domain.dimension else EmpiricalBayes()
+
+
+def recommended_fit(data: LikelihoodData) -> tuple[Estimator, Fit]:
+    """The recommended estimator for the data, and its fit.
+
+    Args:
+        data: the reports.
+
+    Raises:
+        ArgumentError: more than 2^20 values.
+    """
+    if data.domain.size > _MOST_VALUES:
+        raise ArgumentError(
+            message(
+                "domain",
+                f"must have at most {_MOST_VALUES} values for the recommended method",
+                str(data.domain.size),
+                "Name a method: Inversion('project'), -m project",
+            )
+        )
+    smooth = recommended(data.domain, data.channel)
+    fit = smooth.fit(data)
+    if smooth == LogSpline():
+        # Some counts are not smooth, such as ages that people round to tens. Where the likelihood
+        # rules smoothness out, its maximum is the estimate.
+        sharp, counted = MaximumLikelihood(), data.for_test_of_smoothness()
+        best = sharp.fit(counted)
+        of_sums = fit if counted is data else certify(counted, fit.shares, fit.status, None)
+        if rules_out(of_sums, best):
+            return sharp, best if counted is data else sharp.fit(data)
+    return smooth, fit
+
+
+def fit_alone(data: LikelihoodData) -> Fit:
+    """The recommended fit of one attribute, as ``RakedJoint`` takes it.
+
+    Args:
+        data: the reports on the attribute.
+    """
+    return recommended_fit(data)[1]

@@ -17,15 +17,18 @@ from warner.results.solution import Solution
 
 
 def rows(
-    solution: Solution, level: float = 0.95, target: str = "population"
+    solution: Solution,
+    level: float = 0.95,
+    target: str = "population",
+    kind: str | None = None,
 ) -> list[dict[str, Any]]:
     """The shares of all values: see :meth:`warner.Estimate.rows`."""
     if solution.fit.probabilities is None:
         return []
-    if available_kind(solution, target) == "none":
+    if available_kind(solution, target, kind) == "none":
         bounds = np.tile([0.0, 1.0], (solution.domain.size, 1))
     else:
-        bounds = interval(solution, level, target)
+        bounds = interval(solution, level, target, kind)
     shares = zip(solution.domain.labels, solution.probabilities, bounds, strict=True)
     return [share_row(value, share, limits, solution.n) for value, share, limits in shares]
 
@@ -43,7 +46,12 @@ def means(
     ]
 
 
-def to_json(solution: Solution, level: float = 0.95, target: str = "population") -> dict[str, Any]:
+def to_json(
+    solution: Solution,
+    level: float = 0.95,
+    target: str = "population",
+    kind: str | None = None,
+) -> dict[str, Any]:
     """The estimate as JSON data: see :meth:`warner.Estimate.to_json`."""
     keys = key_rows(solution, level, target)
     return {
@@ -70,12 +78,12 @@ def to_json(solution: Solution, level: float = 0.95, target: str = "population")
             {} if solution.bic is None else {"components": solution.components, "bic": solution.bic}
         ),
         "interval": {
-            "kind": available_kind(solution, target),
+            "kind": available_kind(solution, target, kind),
             "level": level,
             "target": choice("target", target, TARGETS),
         },
         "domain": solution.domain.spec(),
-        "shares": rows(solution, level, target),
+        "shares": rows(solution, level, target, kind),
         **({} if solution.fit.mean is None else {"mean": means(solution, level, target)}),
         **({"keys": keys} if keys else {}),
     }

@@ -9,6 +9,7 @@ import warner
 from tests.registry import BLIND, ESTIMATORS, MECHANISMS
 
 
+@pytest.mark.filterwarnings("ignore::warner.errors.MethodWarning")
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_every_estimator_runs_on_every_mechanism(

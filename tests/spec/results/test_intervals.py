@@ -131,16 +131,16 @@ def test_without_protection_respondents_are_known_exactly() -> None:
 
 
 def test_an_interval_holds_its_estimate_even_where_that_was_shrunk() -> None:
-    """Even shares of 40 values: some are shrunk out of their Wald intervals, which are then
+    """Even shares of 25 values: some are shrunk out of their Wald intervals, which are then
     widened; asked for by kind they are as they were.
     """
     mechanism, rng = (
-        warner.RandomizedResponse(Categorical(list(range(40))), 0.5),
+        warner.RandomizedResponse(Categorical(list(range(25))), 0.5),
         np.random.default_rng(2),
     )
     outside = 0
     for _ in range(20):
-        tally = mechanism.tally(mechanism.randomize(rng.integers(0, 40, 2000), rng))
+        tally = mechanism.tally(mechanism.randomize(rng.integers(0, 25, 2000), rng))
         result = warner.estimate(tally)
         pure, held, p = result.interval(kind="wald"), result.interval(), result.probabilities
         outside += int(np.count_nonzero((p < pure[:, 0]) | (p > pure[:, 1])))

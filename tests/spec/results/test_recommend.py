@@ -63,7 +63,8 @@ def test_places_are_not_inverted_and_labels_are_shrunk() -> None:
     result = warner.estimate(tally)
     truth = np.bincount(city.domain.encode(cells), minlength=42) / 5000
     assert result.estimator == ExpectationMaximization("auto")
-    inverted = warner.estimate(tally, Inversion("project"))
+    with pytest.warns(warner.errors.MethodWarning, match="ExpectationMaximization"):
+        inverted = warner.estimate(tally, Inversion("project"))
     assert warner.metrics.earth_movers(
         result.probabilities, truth, city.domain.points
     ) < 0.9 * warner.metrics.earth_movers(inverted.probabilities, truth, city.domain.points)

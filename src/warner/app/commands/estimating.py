@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import click
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError, MethodWarning, message
 from warner._core.progress import steps
 from warner.app.background_files import backgrounds
 from warner.app.command_files import (
@@ -75,6 +76,14 @@ _COMPARED = (
     help="Intervals for the population that people were drawn from, or for these respondents.",
 )
 @click.option(
+    "--interval",
+    "kind",
+    type=click.Choice(["wald", "average", "simultaneous"]),
+    help="What the intervals hold: wald each share by itself, average the stated part of all "
+    "shares on average, simultaneous all shares together. Charts have the default. Default: "
+    "average where many shares are shrunk together, posterior for smooth numbers, else wald.",
+)
+@click.option(
     "--json",
     "json_path",
     help="Write the estimates as JSON to this file; - is standard output, instead of the table.",
@@ -101,6 +110,7 @@ def estimate(
     joint: tuple[str, ...],
     level: float,
     target: str,
+    kind: str | None,
     json_path: str | None,
     csv_path: str | None,
     plot_path: str | None,
@@ -146,14 +156,14 @@ def estimate(
         if has_tags(result)
     }
     if json_path is not None:
-        write_text(_json_of(estimates, given_back, level, target), json_path)
+        write_text(_json_of(estimates, given_back, level, target, kind), json_path)
     if csv_path is not None:
-        write_text(csv_of(estimates, level, target, list(given_back.values())), csv_path)
+        write_text(csv_of(estimates, level, target, list(given_back.values()), kind), csv_path)
     if plot_path is not None:
         save(chart(estimates, level=level, target=target), plot_path)
     if "-" not in (json_path, csv_path):
         for i, result in enumerate(estimates):
-            show_estimate(result, level, target)
+            show_estimate(result, level, target, kind=kind)
             if i in given_back:
                 show_redistributed(given_back[i])
 
@@ -218,7 +228,11 @@ def _estimates(
     only: tuple[str, ...],
 ) -> Iterator[Estimate]:
     """The estimate asked for, and of attributes that are randomised together also each alone."""
-    result = estimate_tally(one_or_all(parts), chosen, names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MethodWarning)
+        result = estimate_tally(one_or_all(parts), chosen, names)
+    if result.advice is not None:
+        click.echo(f"{name}: {result.advice}", err=True)
     if names is not None or not only or name in only:
         yield replace(result, attribute=name)
     known = [] if names is not None or parts[0].ways is not None else _known(parts)
@@ -228,11 +242,15 @@ def _estimates(
 
 
 def _json_of(
-    estimates: list[Estimate], given_back: Mapping[int, Redistributed], level: float, target: str
+    estimates: list[Estimate],
+    given_back: Mapping[int, Redistributed],
+    level: float,
+    target: str,
+    kind: str | None,
 ) -> str:
     """The estimates as JSON, with the shares of tags given back."""
     data = [
-        result.to_json(level, target) | (given_back[i].to_json() if i in given_back else {})
+        result.to_json(level, target, kind) | (given_back[i].to_json() if i in given_back else {})
         for i, result in enumerate(estimates)
     ]
     return to_json(data) + "\n"

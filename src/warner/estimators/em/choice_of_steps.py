@@ -126,7 +126,7 @@ def chosen_steps(
         The number of steps. It is at least 1 from the uniform start.
     """
     uniform = start_from is None
-    folds, rest = _split(np.rint(w * (n * channel.rows_per_report)).astype(np.int64))
+    folds, rest = split_into_folds(np.rint(w * (n * channel.rows_per_report)).astype(np.int64))
     if not folds.shape[1]:
         return int(uniform)
     if (seen := channel.seen_rows()) is not None:
@@ -163,7 +163,7 @@ def chosen_steps_of_each(channel: LikelihoodOperator, w: np.ndarray, n: int) -> 
         The number of steps (B,).
     """
     size, steps = channel.shape[1], np.ones(w.shape[1], dtype=np.int64)
-    split = [_split(counts) for counts in np.rint(w * n).astype(np.int64).T]
+    split = [split_into_folds(counts) for counts in np.rint(w * n).astype(np.int64).T]
     if (seen := channel.seen_rows()) is not None:
         channel = seen[0]
         split = [(folds[seen[1]], rest[seen[1]]) for folds, rest in split]
@@ -207,7 +207,7 @@ def chosen_steps_of_each(channel: LikelihoodOperator, w: np.ndarray, n: int) -> 
     return steps
 
 
-def _split(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def split_into_folds(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Counts (m, F) of the folds that are used, and frequencies (m, F) of the rest of each."""
     seed = np.frombuffer(hashlib.sha256(counts.tobytes()).digest(), dtype=np.uint32)
     rng = np.random.default_rng(seed)

@@ -42,7 +42,7 @@ class EmpiricalBayes(Estimator):
     The fit's ``posterior`` gives draws. They are exact for up to 7 values. For more values, shares
     are drawn one by one and moved in proportion to their variances until they sum to one. The prior
     is then taken as known. If reports say little, shares that are unlike the rest lie outside the
-    quantiles of the draws too often. So ``Estimate.interval`` uses Wald intervals by default.
+    quantiles of the draws too often. So ``Estimate.interval`` does not use the draws by default.
 
     Args:
         loss: ``"squared"`` returns posterior means, tilted to sum to one. ``"absolute"`` returns
@@ -72,9 +72,15 @@ class EmpiricalBayes(Estimator):
         "share without bias"
     )
 
+    usual_interval: ClassVar[str] = "average"
+
     loss: str = "squared"
     likelihood: str = "binomial"
     order: bool = True
+
+    @property
+    def inverts(self) -> bool:
+        return True
 
     def __repr__(self) -> str:
         return repr_of_changes(self)

@@ -1,0 +1,129 @@
+"""The unbiased estimates of the shares, and the variance of their noise at any true share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.metrics.simplex import project
+
+
+@dataclass(frozen=True, eq=False)
+class ShareNoise:
+    """Unbiased estimates T of K shares, and the variance of each if its share were t.
+
+        n Var(T_x) = (1 - t) null_x + t own_x - t^2
+
+    null_x is the second moment of the inverse's weight of one report where nobody has value x, and
+    own_x where everybody has it. The formula is for people drawn from a population;
+    :meth:`variance` adapts it to the target.
+
+    Attributes:
+        data: the channel, the report frequencies and n.
+        target: ``"population"`` or ``"respondents"``.
+        centre: (K,) the unbiased estimates T.
+        plausible: (K,) their projection on the simplex.
+        null, own: (K,) each, per report.
+    """
+
+    data: LikelihoodData
+    target: str
+    centre: np.ndarray
+    plausible: np.ndarray
+    null: np.ndarray
+    own: np.ndarray
+
+    @classmethod
+    def of(cls, data: LikelihoodData, target: str, least: float = 0.0) -> ShareNoise:
+        """The noise of the inversion of a tally.
+
+        Args:
+            data: the channel, the report frequencies and n.
+            target: ``"population"`` or ``"respondents"``.
+            least: the part of the mass, in [0, 1), that is spread evenly over all values where the
+                moments are computed.
+
+        Raises:
+            IdentifiabilityError: the channel has no inverse.
+            ArgumentError: the variance of the inverse is not known.
+        """
+        channel = data.channel
+        centre = channel.invert(data.weights)
+        plausible = project(centre)
+        # Every value gets some share, so that the moments given the other values exist.
+        spread = (1 - least) * plausible + least / plausible.size
+        own = channel.inverse_moments(spread)[1]
+        return cls(data, target, centre, plausible, channel.variance_at_zero(spread), own)
+
+    def at(self, shares: np.ndarray | float) -> np.ndarray:
+        """n times the variance (K,) of the estimate of each value at ``shares``, (K,) or one."""
+        t = np.broadcast_to(np.asarray(shares, dtype=np.float64), self.centre.shape)
+        there = (1 - t) * self.null + t * self.own - t**2
+        return for_target(self.data, self.target, there, t)
+
+    def deviations(self, z: float) -> np.ndarray:
+        """The standard deviation (K,) of each estimate, at the projected estimates.
+
+        A report that only one value can make has variance 0 where nobody or everybody sent it. The
+        share is then taken to be at least z^2 / (n + z^2) from 0 and from 1, for n people. For a
+        binomial this gives the limits of Wilson's interval there. With noise it is negligible.
+
+        Args:
+            z: the normal quantile of the intervals.
+        """
+        data, plausible = self.data, self.plausible
+        variance = for_target(data, self.target, data.channel.variance(plausible), plausible)
+        least = least_share(data, self.target, z)
+        for share, near in ((least, plausible < least), (1 - least, plausible > 1 - least)):
+            variance = np.where(near, np.maximum(variance, self.at(share)), variance)
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0) / data.n))
+
+    def variance(self, null: float, own: float, t: np.ndarray) -> np.ndarray:
+        """The variance (J,) of an estimate with the moments ``null`` and ``own`` at shares t (J,).
+
+        It is at least 0.
+        """
+        there = (1 - t) * null + t * own - t**2
+        out = for_target(self.data, self.target, there, t)
+        return np.asarray(np.maximum(out, 0.0) / self.data.n)
+
+    def around(self, z: float, factor: float | None = None) -> np.ndarray:
+        """Limits (K, 2) around the unbiased estimates, clipped to [0, 1].
+
+        An estimate outside [0, 1] is first moved to the nearest end, so that the interval keeps its
+        width.
+
+        Args:
+            z: the normal quantile of an interval of one share.
+            factor: the half-width in standard deviations; None for z.
+        """
+        half = (z if factor is None else factor) * self.deviations(z)
+        centre = np.clip(self.centre, 0.0, 1.0)
+        return np.asarray(np.clip(np.stack([centre - half, centre + half], axis=1), 0.0, 1.0))
+
+
+def least_share(data: LikelihoodData, target: str, z: float) -> float:
+    """z^2 / (n + z^2) for n people: the least share at which a variance is taken."""
+    independent = data.n / data.reports_per_person if target == "population" else data.n
+    return z**2 / (independent + z**2)
+
+
+def for_target(
+    data: LikelihoodData, target: str, variance: np.ndarray, shares: np.ndarray
+) -> np.ndarray:
+    """The variance (K,) per report around the target, from that of independent people.
+
+    Args:
+        data: the channel and the reports per person.
+        target: ``"population"`` or ``"respondents"``.
+        variance: (K,) of the inversion, where each report is of another person.
+        shares: (K,) at which it was taken.
+    """
+    if target == "respondents":
+        return np.asarray(variance - (shares - shares**2))
+    if data.reports_per_person == 1:
+        return variance
+    more = data.reports_per_person - 1
+    return np.asarray(variance + more * data.channel.part_of_values(shares, variance))
