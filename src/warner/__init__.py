@@ -57,6 +57,7 @@ from warner.mechanisms import (
 from warner.privacy import LDP, compose
 from warner.regression.answer import regress
 from warner.regression.mean import regress_mean
+from warner.reports.grouped_tally import GroupedTally
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate, estimate
@@ -103,6 +104,7 @@ __all__ = [
     # what travels from people to the collector
     "Reports",
     "Tally",
+    "GroupedTally",
     # estimation
     "estimate",
     "Estimate",

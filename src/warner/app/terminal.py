@@ -9,6 +9,7 @@ import numpy as np
 
 from warner._core.errors import IdentifiabilityError
 from warner._core.text import visible
+from warner.app.csv_table import estimate_rows
 from warner.design.audits import Audit
 from warner.design.comparison import Comparison
 from warner.design.differences import WantedDifference
@@ -148,6 +149,34 @@ def show_estimate(
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
     unique = "" if result.unique is None else f"\nThe maximum is {result.unique}."
     out.print(f"{_method_and_status(result)}{gap}{unique}\n")
+
+
+def show_groups(
+    names: Sequence[str],
+    estimates: Sequence[tuple[Sequence[Any], Estimate]],
+    level: float,
+    target: str,
+    kind: str | None = None,
+) -> None:
+    """Print one table of the estimates of groups.
+
+    Args:
+        names: the names of the public columns.
+        estimates: the public values of each group, and its estimate.
+        level: coverage of the intervals.
+        target: ``"population"`` or ``"respondents"``.
+        kind: the kind of the intervals; None for the default of each estimate.
+    """
+    columns: dict[str, Side] = dict.fromkeys(names, "left")
+    columns |= {"attribute ": "left", "value ": "left", "estimate ": "right"}
+    columns |= {f"{100 * level:.4g} % interval": "right", "reports": "right"}
+    rows = []
+    for key, result in estimates:
+        for attribute, value, share, low, high, _ in estimate_rows(result, level, target, kind):
+            figures = [f"{share:.4f}", f"{low:.4f} .. {high:.4f}", f"{result.n:,}"]
+            rows.append([*map(as_text, key), attribute, as_text(value), *figures])
+    console().print(table(columns, rows))
+    console().print(f"Each group was estimated alone. Intervals are of the {target}.")
 
 
 def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:

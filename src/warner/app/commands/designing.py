@@ -11,7 +11,9 @@ from warner._core.errors import ArgumentError, message
 from warner._core.progress import steps
 from warner.app.command_files import grouped_mechanisms, mechanisms_of, read_tallies
 from warner.app.commands.options import as_json as to_json
+from warner.app.commands.options import smallest_group
 from warner.app.study import Study
+from warner.app.study_public import TABLE, audit_of, audit_text
 from warner.app.terminal import WEIGHT, show_audits, show_plan
 from warner.design.audits import audit as audit_mechanism
 from warner.design.clusters import clusters as find_clusters
@@ -151,14 +153,18 @@ def _planned(
     type=click.IntRange(1000),
     help="Also draw this many reports per value, for a lower bound of epsilon from samples.",
 )
+@smallest_group
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def audit(file: str, samples: int | None, as_json: bool) -> None:
+def audit(file: str, samples: int | None, smallest_group: int, as_json: bool) -> None:
     """Compute the exact epsilon of every mechanism in FILE: a study, a report file or a tally.
+
+    It also lists the public columns, which no epsilon is of, and warns of groups by them that are
+    so small that they can point at a person.
 
     The exit status is 1 if any mechanism spends more than was requested, or if the reports in FILE
     are simulated with a seed.
     """
-    mechanisms, simulated, most = mechanisms_of(file)
+    mechanisms, simulated, most, public, sizes = mechanisms_of(file)
     results = {
         attribute: audit_mechanism(m, samples)
         for attribute, m in steps(mechanisms.items(), "auditing")
@@ -174,6 +180,8 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
             attribute: {k: ("inf" if v == float("inf") else v) for k, v in vars(result).items()}
             for attribute, result in results.items()
         }
+        if public:
+            data |= {TABLE: audit_of(public, smallest_group, sizes)}
         click.echo(to_json(data))
     else:
         show_audits(results, samples)
@@ -182,6 +190,8 @@ def audit(file: str, samples: int | None, as_json: bool) -> None:
                 f"These are of one row of answers. A person with {most:,} rows spends {most:,} "
                 "times as much."
             )
+        if public:
+            click.echo(audit_text(public, smallest_group, sizes))
     if not all(result.holds for result in results.values()):
         raise SystemExit(1)
 
