@@ -150,6 +150,15 @@ class ReportSchema(ABC):
             Counted: the counts and their kind.
         """
 
+    def may_have(self, counts: np.ndarray, n: int) -> bool:
+        """Whether n reports can have ``counts``, as far as the number of ones of a report says.
+
+        Args:
+            counts: the counts of a tally without its reports.
+            n: how many reports were counted.
+        """
+        return True
+
     @property
     @abstractmethod
     def group_bys(self) -> int:
@@ -422,6 +431,9 @@ class BitVector(_OneArray):
             bits = np.unpackbits(packed, axis=1, count=self.width)
             sums = repeats @ bits.astype(np.int64)
         return Counted(BitSums(), sums, total_reports(columns, repeats))
+
+    def may_have(self, counts: np.ndarray, n: int) -> bool:
+        return self.ones is None or int(counts.sum()) == n * self.ones
 
     def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> Counted:
         """One GROUP BY per byte, whose histogram gives the sums of its eight bits."""
