@@ -28,6 +28,7 @@ from warner.estimators import SampleMean
 from warner.mechanisms.exponential import Exponential
 from warner.results.advice import conditioning
 
+LABELS = Categorical(list("abcdefgh"))
 WAVE = SquareWave(Interval(0, 1, 32), 1.0)
 
 
@@ -52,13 +53,17 @@ def test_methods_that_do_what_they_promise_are_not(wave: warner.Tally) -> None:
         assert warner.estimate(wave, method).advice is None
 
 
-@pytest.mark.parametrize("name", [n for n in MECHANISMS if "Wave" not in n])
-def test_no_default_and_no_method_for_labels_is_advised_against(name: str) -> None:
-    labels = Categorical(list("abcdefgh"))
+def _takes_labels(name: str) -> bool:
     try:
-        mechanism = MECHANISMS[name](labels, 1.0)
+        MECHANISMS[name](LABELS, 1.0)
     except warner.WarnerError:
-        pytest.skip("the mechanism needs numbers")
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", [name for name in MECHANISMS if _takes_labels(name)])
+def test_no_default_and_no_method_for_labels_is_advised_against(name: str) -> None:
+    mechanism = MECHANISMS[name](LABELS, 1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for method in (None, EmpiricalBayes()):
