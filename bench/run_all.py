@@ -37,6 +37,7 @@ SCRIPTS = {
     "joint_margins": ONE,
     "joint_of_a_million_cells": ONE,
     "large_domains": ONE,
+    "groups_pooled": ONE,
 }
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 

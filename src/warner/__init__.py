@@ -35,6 +35,10 @@ from warner.estimators import (
     SampleMean,
 )
 from warner.estimators.fit import Status
+from warner.groups.differences import difference
+from warner.groups.estimates import estimate
+from warner.groups.hypotheses import goodness_of_fit, independence
+from warner.groups.weights import weighted
 from warner.mechanisms import (
     ChannelMechanism,
     Geometric,
@@ -60,7 +64,7 @@ from warner.regression.mean import regress_mean
 from warner.reports.grouped_tally import GroupedTally
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
-from warner.results.estimate import Estimate, estimate
+from warner.results.estimate import Estimate
 from warner.results.redistribution import redistribute
 
 __version__ = "0.1.0"
@@ -118,6 +122,11 @@ __all__ = [
     "redistribute",
     "regress",
     "regress_mean",
+    # groups of people
+    "difference",
+    "goodness_of_fit",
+    "independence",
+    "weighted",
     # design of a study
     "Study",
     "plan",

@@ -54,6 +54,21 @@ def support_moments(
     return total.T, ((q + gap) * (1 - 2 * q) + q**2) / gap**2
 
 
+def _both_set(law: SupportLaw | None, size: int) -> tuple[float, float] | None:
+    """How often the bits of two values are both 1: the person's and another, and two others.
+
+    None where bits are independent given the value.
+    """
+    if law is None or (law.pairs is None and law.ones is None):
+        return None
+    if law.pairs is not None or law.ones is None:
+        return law.pairs
+    k, p, rest = law.ones, float(law.q[0] + law.gap[0]), max(size - 2, 1)
+    with_value = p * (k - 1) / (size - 1)
+    others = (p * (k - 1) * (k - 2) + (1 - p) * k * (k - 1)) / ((size - 1) * rest)
+    return with_value, others
+
+
 def two_level_pairs(all_rows: FloatArray, one: FloatArray, both: FloatArray) -> FloatArray:
     """``pair_products`` of columns that are a common vector, except in the value's own rows.
 
@@ -162,6 +177,11 @@ class DirectChannel(SupportInverse, Channel):
         u = c.T / self.gap
         return (u - (u @ self.q)[..., None]).T
 
+    def covariance(self, theta: FloatArray) -> FloatArray:
+        """(diag w - w w') / gap^2, where w = A theta are the chances of the reports."""
+        chance = self.matvec(theta)
+        return np.asarray((np.diag(chance) - np.multiply.outer(chance, chance)) / self.gap[0] ** 2)
+
     def sends_true_values(self) -> bool:
         return not self.q.any()
 
@@ -254,6 +274,29 @@ class SupportChannel(SupportInverse, CompositeChannel):
 
     def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         return self, w
+
+    def covariance(self, theta: FloatArray) -> FloatArray:
+        """From the chance of two bits: q_x q_z + q_z gap_x theta_x + q_x gap_z theta_z, or by law.
+
+        Independent bits leave -theta_x theta_z outside the diagonal, because only one of two values
+        is the person's. Where every report sets a fixed number of bits, or where bits come from a
+        hash function, two bits are both 1 with one probability if either value is the person's,
+        and with another if neither is.
+        """
+        spread = support_probabilities(theta, self.q, self.gap)
+        alone = (spread * (1 - spread)) / self.gap**2
+        chances = _both_set(self.support_law(), self.shape[1])
+        if chances is None:
+            joint = -np.multiply.outer(theta, theta)
+        else:
+            with_value, others = chances
+            either = np.add.outer(theta, theta)
+            both = with_value * either + others * (1 - either)
+            joint = (both - np.multiply.outer(spread, spread)) / np.multiply.outer(
+                self.gap, self.gap
+            )
+        np.fill_diagonal(joint, alone)
+        return np.asarray(joint)
 
     def coarsened(
         self, w: FloatArray, starts: IntArray

@@ -121,3 +121,8 @@ def test_the_bounds_of_support_counts_are_reached() -> None:
         for first in range(0, hashing.n_reports, 7):
             one = {name: column[first : first + 1] for name, column in outputs.items()}
             hashing.channel_for(hashing.tally(hashing.reports(one)))
+
+
+def test_a_prime_with_seeds_is_refused_and_both_are_named() -> None:
+    with pytest.raises(ArgumentError, match=r"prime: cannot be given with seeds.*got 11\."):
+        LocalHashing(Integers(0, 9), 1.0, seeds=4, prime=11)
