@@ -435,9 +435,7 @@ def _sample_others(people: IntArray, count: int, rng: np.random.Generator) -> In
     """How often each value is chosen, if people[x] people each choose ``count`` values but x.
 
     Every such set is equally likely. Sets are drawn one by one where that is little work. Otherwise
-    the normal limit is used, with the covariance of sampling without replacement: per person, the
-    variance r (1 - r) with r = count / m and m = K - 1, and the covariance -1 / (m - 1) times that
-    between two values.
+    the normal limit is used, see :func:`_noise_of_others`.
     """
     size, n = people.size, int(people.sum())
     m = size - 1
@@ -452,14 +450,43 @@ def _sample_others(people: IntArray, count: int, rng: np.random.Generator) -> In
             np.argpartition(keys, count - 1, axis=1)[:, :count].ravel(), minlength=size
         )
     rate = count / m
-    noise = (
-        rng.standard_normal((size, size))
-        * np.sqrt(people * rate * (1 - rate) * m / (m - 1))[:, None]
-    )
-    np.fill_diagonal(noise, 0.0)
-    noise -= np.where(np.eye(size, dtype=bool), 0.0, noise.sum(axis=1, keepdims=True) / m)
-    chosen = np.rint((n - people) * rate + noise.sum(axis=0))
+    noise = np.sqrt(rate * (1 - rate)) * _noise_of_others(people, rng)
+    chosen = np.rint((n - people) * rate + noise)
     return np.asarray(np.clip(chosen, 0, n - people).astype(np.int64))
+
+
+def _noise_of_others(people: IntArray, rng: np.random.Generator) -> FloatArray:
+    """Normal numbers (K,) with the covariance of subsets that are drawn without replacement.
+
+    Let m = K - 1. A person with value x adds the variance 1 to every value but x, and the
+    covariance -1 / (m - 1) to every two of them. Let p be the people of each value, and n their
+    sum. Together this is
+
+        C = D - (n 1 1' - p 1' - 1 p') / (m - 1),   D = diag(n m - p (m + 1)) / (m - 1)
+
+    Where no value has more than half of the people, D is positive. Then C = E (I - W) E, with
+    E = D^(1/2) and W of rank 2, and E (I - W)^(1/2) z has the covariance C for white noise z. The
+    people of a value with more than half are drawn alone before, and so on with those that are
+    left.
+    """
+    m, left, out = people.size - 1, people.astype(np.float64), np.zeros(people.size)
+    while 2 * left.max() > left.sum():
+        x = int(left.argmax())
+        z = rng.standard_normal(people.size)
+        z -= (z.sum() - z[x]) / m
+        z[x] = 0.0
+        out += np.sqrt(left[x] * m / (m - 1)) * z
+        left[x] = 0.0
+    n = left.sum()
+    if n <= 0:
+        return out
+    root = np.sqrt((n * m - left * (m + 1)) / (m - 1))
+    q, r = np.linalg.qr(np.stack([1 / root, left / root], axis=1))
+    chances, vectors = np.linalg.eigh(r @ np.array([[n, -1.0], [-1.0, 0.0]]) @ r.T / (m - 1))
+    axes = q @ vectors
+    z = rng.standard_normal(people.size)
+    z += axes @ ((np.sqrt(np.maximum(1 - chances, 0.0)) - 1) * (axes.T @ z))
+    return np.asarray(out + root * z)
 
 
 class HadamardChannel(SupportInverse, Channel):
