@@ -60,6 +60,11 @@ def remove_unfinished() -> None:
             pass  # the folder is gone, or is no longer ours
 
 
+if hasattr(os, "register_at_fork"):
+    # A forked process must not remove the files that its parent is still writing.
+    os.register_at_fork(after_in_child=_unfinished.clear)
+
+
 @dataclass(frozen=True)
 class Written:
     """The files that were written since the record began.

@@ -68,6 +68,8 @@ class _Told:
             yield tell
         finally:
             self._set(depth)
+            if not depth:
+                self._failed = False  # the next work tells again
 
     def _set(self, depth: int, *stages: Stage) -> None:
         """Put stages in place of those from a depth on, and tell of it."""

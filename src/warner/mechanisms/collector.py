@@ -236,7 +236,8 @@ class Collector(Description):
         Raises:
             ArgumentError: ``attributes`` of a domain that has none, or attributes that can only be
                 estimated together with the others.
-            MismatchError: a tally of marginal tables, which only PerAttribute makes.
+            MismatchError: a tally of marginal tables, which only PerAttribute makes, or counts that
+                no reports have.
         """
         if attributes is not None and self.attribute_domains:
             return marginal_problem(self.channel_for(tally), self.attribute_domains, attributes)
@@ -260,6 +261,9 @@ class Collector(Description):
                     "Was the file altered?",
                 )
             )
+        if not self.schema.may_have(tally.counts, tally.n):
+            rule = f"has counts that no reports of {type(self).__name__} have"
+            raise MismatchError(message("tally", rule, None, "Was the file altered?"))
         return self.channel(), tally.row_counts, self.domain
 
     def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:

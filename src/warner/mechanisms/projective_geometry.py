@@ -100,7 +100,7 @@ class ProjectiveGeometry(Mechanism):
         super().__init__(domain, epsilon)
         e = exp(self.requested)
         if blocks is not None:
-            blocks = integer("blocks", blocks, 1, domain.size)
+            blocks = _checked_blocks(blocks, domain.size)
         if prime is not None:
             checked = _checked_prime(prime)
             self._points = _blocks_of(checked, domain.size, blocks or 1)
@@ -286,4 +286,13 @@ def _checked_prime(prime: int) -> int:
     if not is_prime(number):
         remedy = f"Pass {next_prime(number)}, for example"
         raise ArgumentError(message("prime", "must be a prime number", show(number), remedy))
+    return number
+
+
+def _checked_blocks(blocks: int, size: int) -> int:
+    number = integer("blocks", blocks, 1, size)
+    filled = -(-size // -(-size // number))
+    if filled < number:
+        rule = f"must leave no block without values; {size} values fill {filled}"
+        raise ArgumentError(message("blocks", rule, show(number), f"Pass {filled}"))
     return number

@@ -107,16 +107,18 @@ class SupportCounts(HashedColumns):
     def _points(self) -> np.ndarray:
         return self.hashes.points(np.arange(self.width))
 
-    def pairs_of(self, n: int) -> int:
-        """The number of pairs of a report and a value that counting n reports decides."""
-        return n * self.width
-
     def count(
         self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None = None
     ) -> Counted:
         """How many reports support every value, (K,)."""
         counts = self.hashes.support_counts(*self.parts(columns), repeats)
         return Counted(BitSums(), counts[self._points], total_reports(columns, repeats))
+
+    def may_have(self, counts: np.ndarray, n: int) -> bool:
+        """A report supports all residues of its bucket, of which p - K are no values."""
+        sizes, others = self.hashes.sizes, self.hashes.prime - self.width
+        least = n * max(0, int(sizes.min()) - others)
+        return least <= int(counts.sum()) <= n * min(int(sizes.max()), self.width)
 
     def count_distinct(self, columns: Mapping[str, np.ndarray]) -> Counted:
         """The distinct reports as bytes (m, bytes), and their counts (m,)."""

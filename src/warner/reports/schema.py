@@ -164,6 +164,15 @@ class ReportSchema(ABC):
             Counted: the counts and their kind.
         """
 
+    def may_have(self, counts: np.ndarray, n: int) -> bool:
+        """Whether n reports can have ``counts``, as far as the number of ones of a report says.
+
+        Args:
+            counts: the counts of a tally without its reports.
+            n: how many reports were counted.
+        """
+        return True
+
     @property
     @abstractmethod
     def group_bys(self) -> int:
@@ -476,6 +485,9 @@ class BitVector(_OneArray):
             bits = np.unpackbits(packed, axis=1, count=self.width)
             sums = repeats @ bits.astype(np.int64)
         return Counted(BitSums(), sums, total_reports(columns, repeats))
+
+    def may_have(self, counts: np.ndarray, n: int) -> bool:
+        return self.ones is None or int(counts.sum()) == n * self.ones
 
     def count_groups(
         self,

@@ -12,6 +12,7 @@ import numpy as np
 
 from warner._core.checks import probability
 from warner._core.errors import ArgumentError
+from warner._core.progress import steps
 from warner.estimators.base import threads_for
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
@@ -108,7 +109,7 @@ def simulated_errors(
         return None
     errors = np.empty((draws, size))
     with threads_for(data):
-        for row in errors:
+        for row in steps(errors, "simulating"):
             drawn = _simulated(data, target, shares, rng)
             if drawn is None:
                 return None

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import warner
@@ -69,7 +70,7 @@ def test_arrays_sql_and_frames_refuse_the_same_reports(name: str, tmp_path: Path
             taken = False
         table = pa.table({n: row[i : i + 1] for i, n in enumerate(file_columns("a", schema))})
         path = str(tmp_path / "r.parquet")
-        pa.parquet.write_table(table, path)
+        pq.write_table(table, path)
         with ParquetFormat().grouped(path) as columns:
             by_sql = _takes(schema, columns)
         by_frame = _takes(schema, _GroupedFrame(nw.from_native(table).lazy()))

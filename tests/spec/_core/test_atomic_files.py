@@ -71,3 +71,16 @@ def test_a_file_that_is_left_is_removed_at_the_end(
 def test_temporary_files_are_private(tmp_path: Path) -> None:
     with temporary_file(tmp_path, ".csv") as path:
         assert Path(path).stat().st_mode & 0o777 == 0o600 and path.endswith(".csv")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
+def test_a_forked_process_leaves_the_files_of_its_parent(tmp_path: Path) -> None:
+    """The end of a worker removed the file that its parent was still writing."""
+    with whole_file(tmp_path / "new.json") as temporary:
+        Path(temporary).write_bytes(b"whole")
+        child = os.fork()
+        if not child:
+            remove_unfinished()
+            os._exit(0)
+        os.waitpid(child, 0)
+    assert (tmp_path / "new.json").read_bytes() == b"whole"

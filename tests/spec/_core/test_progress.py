@@ -132,3 +132,19 @@ def test_iterative_methods_tell_their_steps_and_give_the_same_numbers(
         told = warner.estimate(tally, method)
     assert ("iterations",) in seen
     assert (told.probabilities == warner.estimate(tally, method).probabilities).all()
+
+
+def test_after_an_exception_of_the_listener_the_next_work_tells_again() -> None:
+    heard: list[str] = []
+
+    def listener(stages: tuple[Stage, ...]) -> None:
+        heard.append(", ".join(map(str, stages)))
+        if len(heard) == 2:
+            raise KeyboardInterrupt
+
+    with progress(listener):
+        with pytest.raises(KeyboardInterrupt), stage("first", 1) as tell:
+            tell(1)
+        with stage("second", 1):
+            pass
+    assert heard == ["first: 0 of 1", "first: 1 of 1", "second: 0 of 1", ""]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,30 @@ def test_kept_reports_that_cannot_be_are_refused() -> None:
     for rows in (tally.rows + np.uint8(200), tally.rows[:, :2]):
         with pytest.raises((MismatchError, warner.errors.ReportError)):
             mechanism.report_channel(rows)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [[60] * 10, [0] * 10, [60, 60, 60, 1, 1, 1, 1, 1, 1, 1], [5] * 10],
+)
+def test_support_counts_that_no_reports_have_are_refused(counts: list[int]) -> None:
+    """p = 11 and g = 4: each report supports 2 or 3 residues, of which 10 are values."""
+    hashing = LocalHashing(TEN, 1.0, whole_reports=False)
+    tally = hashing.tally(hashing.randomize([1, 2, 3] * 20))
+    warner.estimate(tally)
+    with pytest.raises(MismatchError, match="no reports"):
+        warner.estimate(replace(tally, counts=np.array(counts)))
+
+
+def test_the_bounds_of_support_counts_are_reached() -> None:
+    """Every report alone passes: the bounds are not too strict."""
+    for values, prime, buckets in [(10, 11, 4), (2, 2, 3), (3, 17, 2), (5, 5, 5)]:
+        domain = Integers(0, values - 1)
+        hashing = LocalHashing(domain, 1.0, buckets, prime=prime, whole_reports=False)
+        outputs = hashing.outputs()
+        for first in range(0, hashing.n_reports, 7):
+            one = {name: column[first : first + 1] for name, column in outputs.items()}
+            hashing.channel_for(hashing.tally(hashing.reports(one)))
 
 
 def test_a_prime_with_seeds_is_refused_and_both_are_named() -> None:

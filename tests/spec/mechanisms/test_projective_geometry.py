@@ -95,6 +95,13 @@ def test_blocks_without_values_are_refused(blocks: int) -> None:
         warner.ProjectiveGeometry(Integers(1, 10), 1.0, blocks=blocks)
 
 
+def test_a_block_that_no_value_reaches_is_refused() -> None:
+    """Of 4 blocks for 5 values, each has room for 2, so 3 are filled. The rest only adds noise."""
+    with pytest.raises(ArgumentError, match=r"5 values fill 3; got 4\. Pass 3"):
+        warner.ProjectiveGeometry(Integers(1, 5), 1.0, prime=2, blocks=4)
+    assert warner.ProjectiveGeometry(Integers(1, 5), 1.0, prime=2, blocks=3).blocks == 3
+
+
 def test_values_in_blocks_are_estimated_without_bias() -> None:
     """A wrong inverse that forgets the share of the block is 40 standard errors off."""
     mechanism = warner.ProjectiveGeometry(Integers(1, 40), 2.0, prime=3, blocks=2)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 import warner
 from warner import Categorical, RandomizedResponse
+from warner._core.progress import Stage
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.results.estimate import Estimate
 
@@ -57,3 +60,13 @@ def test_a_higher_level_leaves_more_open() -> None:
     assert open_[0] <= open_[1]
     with pytest.raises(warner.WarnerError, match="target"):
         result.ranks(target="everyone")
+
+
+@pytest.mark.parametrize("ask", [Estimate.ranks, lambda r: r.interval(kind="simultaneous")])
+def test_the_simulation_tells_its_steps(ask: Callable[[Estimate], object]) -> None:
+    """With reports that are simulated one by one it takes up to a minute."""
+    told: list[tuple[Stage, ...]] = []
+    with warner.progress(told.append):
+        ask(_estimate(np.array([0.1, 0.4, 0.5]), 100))
+    (first, *_), (last, *_) = told[0], told[-2]
+    assert (first.name, first.done, last.done) == ("simulating", 0, first.total)

@@ -124,7 +124,7 @@ def _noise(channel: LikelihoodOperator, w: np.ndarray, parts: Sequence[np.ndarra
         ]
         return float(w @ product_of(squares).ravel())
     rows, size = channel.shape
-    if rows * size > _LARGEST or not isinstance(channel, LikelihoodOperator):
+    if rows * size > _LARGEST:
         return None
     # The score's noise, taken as even over the K - 1 contrasts, of which these are the interaction.
     freedom = prod(length - 1 for length in shape)
