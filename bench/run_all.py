@@ -35,6 +35,7 @@ SCRIPTS = {
     "several_reports_of_one_value": ALL,
     "joint_margins": ONE,
     "joint_of_a_million_cells": ONE,
+    "many_attributes": ONE,
     "large_domains": ONE,
 }
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

@@ -58,6 +58,7 @@ from warner.privacy import LDP, compose
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate, estimate
+from warner.results.graphical_model import GraphicalModel, graphical_model
 from warner.results.redistribution import redistribute
 
 __version__ = "0.1.0"
@@ -112,6 +113,8 @@ __all__ = [
     "LogSpline",
     "SampleMean",
     "redistribute",
+    "graphical_model",
+    "GraphicalModel",
     # design of a study
     "Study",
     "plan",
