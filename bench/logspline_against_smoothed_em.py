@@ -13,6 +13,14 @@ triangle, two unequal blocks, sawtooth, three spikes, Weibull, Weibull clipped a
 normal clipped at the lower, Laplace, gamma. With WARNER_DATA naming the data folder, real columns
 are judged too: pay in Chicago and San Francisco, New York taxi trips' hour and miles, the histogram
 of a column being the truth.
+
+With few people (500 to 5000, epsilon up to 1, square wave, 128 bins) the bar is: at most EMS's
+distance in 90 % of cells, and nowhere above 1.10 times it. Two shapes are added, in which 60 % of
+people round to every fifth or tenth value, and the real columns are Adult's age and weekly hours.
+What concerns few people was developed on other shapes: uniform, triangle, Student-t, Weibull,
+Laplace, two bells, two blocks, spikes with and without a smooth part, a normal and a Weibull shape
+that were rounded, and a spike at 0 with a gamma shape. With WARNER_PEOPLE=few only these are judged.
+This bar is missed: in 8 runs Adult's ages had 0.97 to 1.15 times EMS's distance.
 """
 
 from __future__ import annotations
@@ -21,6 +29,7 @@ import multiprocessing
 import os
 from collections.abc import Callable
 from itertools import product
+from multiprocessing.pool import Pool
 
 import numpy as np
 
@@ -36,6 +45,10 @@ RUNS, CONTEXT = 20, 5
 SIZES, EPSILONS, BINS = (2_000, 20_000, 200_000), (0.5, 1.0, 2.0), (256, 1024)
 MAKERS = {"SquareWave": SquareWave, "Piecewise": Piecewise}
 ATMOST, SHARE = 1.15, 0.8
+FEW_SIZES, FEW_EPSILONS, FEW_BINS = (500, 1_000, 2_000, 5_000), (0.25, 0.5, 1.0), 128
+FEW_ATMOST, FEW_SHARE = 1.10, 0.9
+# (column of Adult, lowest and highest value)
+FEW_COLUMNS = {"adult age": ("age", 17, 90), "adult hours": ("hours_per_week", 1, 99)}
 # (file, column, lower and upper limit, beyond which values are clipped)
 COLUMNS = {
     "chicago pay": ("chicago_salaries", "annualized_pay", 0.0, 200_000.0),
@@ -70,6 +83,26 @@ def shapes(bins: int) -> dict[str, np.ndarray]:
     return found | columns(bins)
 
 
+def few_shapes(bins: int) -> dict[str, np.ndarray]:
+    """The distributions judged on with few people: those of :func:`shapes`, and rounded values."""
+    found = {name: shape for name, shape in shapes(bins).items() if name not in COLUMNS}
+    found["beta(2, 5), rounded to 5"] = _rounded(found["beta(2, 5)"], 5, 0.6)
+    found["two bells, rounded to 10"] = _rounded(found["two bells"], 10, 0.6)
+    for name, (column, low, high) in FEW_COLUMNS.items():
+        if (table := rows("adult.csv.gz")) is not None:
+            values = np.array([int(line[column]) for line in table]) - low
+            found[name] = np.bincount(values, minlength=high - low + 1) / len(values)
+    return found
+
+
+def _rounded(shape: np.ndarray, step: int, share: float) -> np.ndarray:
+    """The shape in which a share of the people gives the nearest multiple of ``step``."""
+    out, size = shape * (1 - share), len(shape)
+    nearest = np.minimum((np.arange(size) + step // 2) // step, (size - 1) // step) * step
+    np.add.at(out, nearest, share * shape)
+    return out
+
+
 def columns(bins: int) -> dict[str, np.ndarray]:
     """Histograms of real columns, where there are any."""
     found: dict[str, np.ndarray] = {}
@@ -84,6 +117,7 @@ def columns(bins: int) -> dict[str, np.ndarray]:
 
 
 Cell = tuple[str, str, int, float, int]
+Table = dict[Cell, tuple[list[float], list[float]]]  # mean distances and seconds, see judge
 
 
 def judge(job: tuple[Cell, np.ndarray]) -> tuple[Cell, list[float], list[float]]:
@@ -110,25 +144,51 @@ def judge(job: tuple[Cell, np.ndarray]) -> tuple[Cell, list[float], list[float]]
 
 
 def main() -> None:
-    """A table for each shape, and the verdict."""
+    """A table for each shape, and the verdicts."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for the processes started here
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        if os.environ.get("WARNER_PEOPLE") != "few":
+            _many(pool)
+        _few(pool)
+
+
+def _many(pool: Pool) -> None:
     truths = {bins: shapes(bins) for bins in BINS}
     cells = [
         (s, m, n, e, b) for s, m, b, n, e in product(truths[BINS[0]], MAKERS, BINS, SIZES, EPSILONS)
     ]
     jobs = [(cell, truths[cell[4]][cell[0]]) for cell in cells]
-    table: dict[Cell, tuple[list[float], list[float]]] = {}
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        for cell, distances, seconds in pool.imap(judge, jobs, chunksize=6):
-            table[cell] = distances, seconds
-            if len(table) % (len(MAKERS) * len(BINS) * len(SIZES) * len(EPSILONS)) == 0:
-                _print(cell[0], table)
-    _verdict("synthetic shapes", [c for c in cells if c[0] not in COLUMNS], table)
+    table: Table = {}
+    for cell, distances, seconds in pool.imap(judge, jobs, chunksize=6):
+        table[cell] = distances, seconds
+        if len(table) % (len(MAKERS) * len(BINS) * len(SIZES) * len(EPSILONS)) == 0:
+            _print(cell[0], table)
+    _verdict("synthetic shapes", [c for c in cells if c[0] not in COLUMNS], table, ATMOST, SHARE)
     if os.environ.get("WARNER_DATA"):
-        _verdict("real columns", [c for c in cells if c[0] in COLUMNS], table)
+        _verdict("real columns", [c for c in cells if c[0] in COLUMNS], table, ATMOST, SHARE)
 
 
-def _print(shape: str, table: dict[Cell, tuple[list[float], list[float]]]) -> None:
+def _few(pool: Pool) -> None:
+    truths = few_shapes(FEW_BINS)
+    cells: list[Cell] = [
+        (s, "SquareWave", n, e, len(truths[s]))
+        for s, n, e in product(truths, FEW_SIZES, FEW_EPSILONS)
+    ]
+    table: Table = {}
+    for cell, distances, seconds in pool.imap(judge, [(c, truths[c[0]]) for c in cells]):
+        table[cell] = distances, seconds
+        if (cell[2], cell[3]) == (FEW_SIZES[-1], FEW_EPSILONS[-1]):
+            line = [table[c][0][1] / table[c][0][0] for c in cells if c[0] == cell[0]]
+            print(f"few people, {cell[0]:<26}" + " ".join(f"{v:.2f}" for v in line), flush=True)
+    print("  (n 500, 1000, 2000, 5000; for each, epsilon .25, .5, 1)")
+    made = [c for c in cells if c[0] not in FEW_COLUMNS]
+    _verdict("few people, synthetic shapes", made, table, FEW_ATMOST, FEW_SHARE)
+    if os.environ.get("WARNER_DATA"):
+        real = [c for c in cells if c[0] in FEW_COLUMNS]
+        _verdict("few people, real columns", real, table, FEW_ATMOST, FEW_SHARE)
+
+
+def _print(shape: str, table: Table) -> None:
     print(
         f"{shape}: mean W1 of LogSpline as a multiple of EMS's (EMS's own x 1000; maximum likelihood as a multiple of EMS's)"
     )
@@ -150,25 +210,23 @@ def _print(shape: str, table: dict[Cell, tuple[list[float], list[float]]]) -> No
         )
 
 
-def _verdict(
-    name: str, cells: list[Cell], table: dict[Cell, tuple[list[float], list[float]]]
-) -> None:
+def _verdict(name: str, cells: list[Cell], table: Table, atmost: float, share: float) -> None:
     ratios = {cell: table[cell][0][1] / table[cell][0][0] for cell in cells}
     values = np.array(list(ratios.values()))
     for cell, ratio in sorted(ratios.items(), key=lambda item: -item[1]):
-        if ratio > ATMOST:
-            print(f"  above {ATMOST}: {ratio:.2f} {cell}")
+        if ratio > atmost:
+            print(f"  above {atmost}: {ratio:.2f} {cell}")
     print(f"{name}: geometric mean of the ratio {np.exp(np.log(values).mean()):.3f}")
     good = float((values <= 1).mean())
     claim(
-        f"{name}: no farther from the truth than EMS in 80 % of cells",
-        good >= SHARE,
+        f"{name}: no farther from the truth than EMS in {share:.0%} of cells",
+        good >= share,
         f"{good:.0%} of {len(cells)}",
     )
     worst = max(ratios, key=lambda cell: ratios[cell])
     claim(
-        f"{name}: nowhere above {ATMOST} times EMS's distance",
-        values.max() <= ATMOST,
+        f"{name}: nowhere above {atmost} times EMS's distance",
+        values.max() <= atmost,
         f"{values.max():.2f} at {worst}",
     )
 

@@ -24,6 +24,7 @@ SCRIPTS = {
     "likelihood_of_many_bins": ONE,
     "time_does_not_grow_with_people": ONE,
     "intervals_cover_the_truth": ONE,
+    "regression_covers_the_truth": ONE,
     "products_grow_with_the_domain": ONE,
     "logspline_against_smoothed_em": ONE,
     "memory_of_unary_reports": ALL,

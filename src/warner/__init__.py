@@ -55,6 +55,9 @@ from warner.mechanisms import (
     UtilityOptimizedRR,
 )
 from warner.privacy import LDP, compose
+from warner.regression.answer import regress
+from warner.regression.mean import regress_mean
+from warner.reports.grouped_tally import GroupedTally
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate, estimate
@@ -102,6 +105,7 @@ __all__ = [
     # what travels from people to the collector
     "Reports",
     "Tally",
+    "GroupedTally",
     # estimation
     "estimate",
     "Estimate",
@@ -115,6 +119,8 @@ __all__ = [
     "redistribute",
     "graphical_model",
     "GraphicalModel",
+    "regress",
+    "regress_mean",
     # design of a study
     "Study",
     "plan",

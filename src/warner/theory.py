@@ -5,7 +5,7 @@
 ``maximum_likelihood_error``, ``second_order_error`` and ``reduction_error`` are of the maximum of
 the likelihood. ``inversion_squares``, ``independence_bound`` and ``rounding_error`` are of joint
 distributions, ``divergence_tail`` of many reports of one value, and the minimax figures of any
-mechanism.
+mechanism. ``people_for_difference`` and ``power_for_difference`` are of a test between groups.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from warner.design.theory import (
     maximum_likelihood_error,
     minimax_rate,
     minimax_sample_size,
+    people_for_difference,
+    power_for_difference,
     prefers_sample_mean,
     reduction_error,
     rounding_error,
@@ -39,6 +41,8 @@ __all__ = [
     "maximum_likelihood_error",
     "minimax_rate",
     "minimax_sample_size",
+    "people_for_difference",
+    "power_for_difference",
     "prefers_sample_mean",
     "reduction_error",
     "rounding_error",

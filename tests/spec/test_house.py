@@ -29,6 +29,7 @@ ROOMS = [
     "estimators",
     "io",
     "results",
+    "regression",
     "design",
     "theory",
     "experiments",

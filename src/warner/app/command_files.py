@@ -10,8 +10,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 import click
+import numpy as np
 
 from warner import io as files
 from warner._core.atomic_files import temporary_file, write_whole
@@ -20,15 +22,26 @@ from warner._core.progress import steps
 from warner._core.text import file_name_key
 from warner.app.study import Study
 from warner.app.terminal import plural
+from warner.domains import Domain
 from warner.mechanisms import Mechanism, from_header
+from warner.reports.grouped_tally import (
+    AnyTally,
+    GroupedTally,
+    by_sort,
+    load_any_tallies,
+    parse_any_tallies,
+    save_any_tallies,
+)
+from warner.reports.public_columns import require_same_columns
 from warner.reports.tally import (
     Tally,
     dump_tallies,
     load_tallies,
     parse_tallies,
     require_same_origin,
-    save_tallies,
 )
+
+_T = TypeVar("_T", Tally, GroupedTally, AnyTally)
 
 
 def read_tallies(path: str) -> dict[str, Tally]:
@@ -38,19 +51,30 @@ def read_tallies(path: str) -> dict[str, Tally]:
     return load_tallies(path)
 
 
-def read_or_count_tallies(path: str) -> dict[str, Tally]:
-    """The tallies in a tally file, or those of the reports in a report file."""
-    return files.tally_file(path) if files.is_report_file(path) else read_tallies(path)
+def read_any(path: str) -> dict[str, AnyTally]:
+    """The tallies in a tally file, with groups or without; standard input for ``-``."""
+    if path == "-":
+        return parse_any_tallies(sys.stdin.buffer.read(), "standard input")
+    return load_any_tallies(path)
 
 
-def write_tallies(tallies: dict[str, Tally], path: str, group: str | None = None) -> None:
+def read_or_count_any(path: str) -> dict[str, AnyTally]:
+    """The tallies in a tally file, with groups or without, or those of a report file."""
+    if files.is_report_file(path):
+        return dict(files.tally_file(path).items())
+    return read_any(path)
+
+
+def write_tallies(tallies: Mapping[str, AnyTally], path: str, group: str | None = None) -> None:
     """Write tallies to a file, or to standard output for ``-``, and print the number of reports."""
     if path == "-":
         click.echo(dump_tallies(tallies), nl=False)
     else:
-        save_tallies(tallies, path)
+        save_any_tallies(tallies, path)
     first = next(iter(tallies.values()))
     counted = plural(first.n, "report", "reports")
+    if first.names:
+        counted += f" in {plural(first.n_groups, 'group', 'groups')} by {', '.join(first.names)}"
     if first.reports_per_person > 1:
         counted += f", up to {first.reports_per_person:,} of one person"
     click.echo(counted if group is None else f"{group}: {counted} in {path}", err=True)
@@ -88,8 +112,8 @@ def warn_of_simulation(path: str) -> None:
 
 
 def tallies_together(
-    paths: Sequence[str], read: Callable[[str], dict[str, Tally]], equal: bool, simulated: bool
-) -> dict[str, list[Tally]]:
+    paths: Sequence[str], read: Callable[[str], dict[str, _T]], equal: bool, simulated: bool
+) -> dict[str, list[_T]]:
     """The tallies of several files, by attribute, to be estimated together.
 
     Args:
@@ -119,6 +143,27 @@ def tallies_together(
     return {name: [part[name] for part in marked.values()] for name in found}
 
 
+def apart(
+    tallies: Mapping[str, Sequence[AnyTally]],
+) -> tuple[dict[str, list[Tally]], dict[str, list[GroupedTally]]]:
+    """The tallies without groups, or those with groups: files are all of one sort.
+
+    Raises:
+        MismatchError: files with and without groups, or with other public columns.
+    """
+    flat, grouped = {}, {}
+    for name, parts in tallies.items():
+        flat[name], grouped[name] = by_sort(parts)
+        if flat[name] and grouped[name]:
+            rule = "are partly of groups of people and partly not"
+            remedy = "Tally all with the same --by"
+            raise MismatchError(message("files", rule, None, remedy))
+        for part in grouped[name][1:]:
+            require_same_columns(grouped[name][0].columns, part.columns)
+    is_flat = any(flat.values())
+    return (flat, {}) if is_flat else ({}, grouped)
+
+
 def one_or_all(parts: Sequence[Tally]) -> Tally | Sequence[Tally]:
     """A single tally itself, or several."""
     return parts[0] if len(parts) == 1 else parts
@@ -132,8 +177,8 @@ def refuse_repeated(paths: Sequence[str]) -> None:
 
 
 def _of_one_origin(
-    parts: Mapping[str, dict[str, Tally]], allow_simulated: bool
-) -> dict[str, dict[str, Tally]]:
+    parts: Mapping[str, dict[str, _T]], allow_simulated: bool
+) -> dict[str, dict[str, _T]]:
     """The tallies of several inputs, all marked as simulated where some may be and are.
 
     Raises:
@@ -148,7 +193,7 @@ def _of_one_origin(
     }
 
 
-def _refuse_equal(parts: Mapping[str, dict[str, Tally]], allow_equal: bool) -> None:
+def _refuse_equal(parts: Mapping[str, dict[str, _T]], allow_equal: bool) -> None:
     """Refuse two inputs with equal counts: they are most likely copies."""
     seen: dict[str, str] = {}
     for path, part in parts.items():
@@ -209,8 +254,8 @@ def refuse_shared_outputs(outputs: Mapping[str, str | None]) -> None:
 
 
 def add_tallies(
-    parts: dict[str, dict[str, Tally]], allow_equal: bool, allow_simulated: bool
-) -> dict[str, Tally]:
+    parts: Mapping[str, dict[str, AnyTally]], allow_equal: bool, allow_simulated: bool
+) -> dict[str, AnyTally]:
     """The sum of the tallies of several inputs.
 
     Args:
@@ -223,7 +268,7 @@ def add_tallies(
         ArgumentError: two inputs have equal counts.
     """
     parts = _of_one_origin(parts, allow_simulated)
-    total: dict[str, Tally] = {}
+    total: dict[str, AnyTally] = {}
     for part in steps(parts.values(), "adding tallies"):
         if total and part.keys() != total.keys():
             raise MismatchError(
@@ -273,7 +318,7 @@ def require_study(file: files.ReportFile, study: Study, together: bool) -> files
     if together and len(known) > 1 and len(file.headers) == 1:
         # Reports of PerAttribute that were written as one attribute.
         known = dict.fromkeys(file.headers, own.together)
-    return file.expected(known)
+    return file.expected(known, own.public if file.format.holds_public else None)
 
 
 def _study_of(file: files.ReportFile, study: Study) -> Study:
@@ -294,29 +339,41 @@ def _headers(study: Study) -> dict[str, object]:
     return {name: m.header for name, m in study.mechanisms.items()}
 
 
-def mechanisms_of(path: str) -> tuple[dict[str, Mechanism], bool, int]:
-    """The mechanisms in a study, report or tally file, and what it says about its reports.
+class Audited(NamedTuple):
+    """What a file says of its reports.
 
-    The mechanisms of a study with groups are called "group: attribute".
-
-    Args:
-        path: the study, report or tally file.
-
-    Returns:
-        {name: mechanism}, whether the reports are simulated, and the largest number of reports of
-        one person.
+    Attributes:
+        mechanisms: {name: mechanism}. Those of a study with groups are called "group: attribute".
+        simulated: whether the reports are simulated.
+        most: the largest number of reports of one person.
+        public: {name: domain} of the public columns; None for a column without a domain.
+        sizes: (G,) the number of reports of each group, of a tally of groups; else None.
     """
+
+    mechanisms: dict[str, Mechanism]
+    simulated: bool
+    most: int
+    public: Mapping[str, Domain | None]
+    sizes: np.ndarray | None = None
+
+
+def mechanisms_of(path: str) -> Audited:
+    """The mechanisms in a study, report or tally file, and what it says about its reports."""
     suffix = Path(path).suffix
     if files.is_report_file(path):
         opened = files.open_reports(path)
-        return opened.mechanisms, opened.simulation, opened.reports_per_person
+        most = opened.reports_per_person
+        return Audited(opened.mechanisms, opened.simulation, most, opened.public)
     if suffix == ".json" and _is_tally_file(path):
-        tallies = load_tallies(path)
+        tallies = load_any_tallies(path)
         mechanisms = {name: from_header(t.header) for name, t in tallies.items()}
         most = max(t.reports_per_person for t in tallies.values())
-        return mechanisms, any(t.simulated for t in tallies.values()), most
+        simulated = any(t.simulated for t in tallies.values())
+        first = next(iter(tallies.values()))
+        sizes = first.sizes if first.names else None
+        return Audited(mechanisms, simulated, most, first.columns, sizes)
     study = Study.load(path)
-    return grouped_mechanisms(study), False, study.rows_per_person
+    return Audited(grouped_mechanisms(study), False, study.rows_per_person, study.public)
 
 
 def grouped_mechanisms(study: Study) -> dict[str, Mechanism]:

@@ -58,8 +58,8 @@ def csv_of(
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_HEADER)
     for result in estimates:
-        for row in _rows(result, level, target, kind):
-            writer.writerow([*row, level, target])
+        for name, value, *figures in estimate_rows(result, level, target, kind):
+            writer.writerow([as_cell(name), as_cell(value), *figures, level, target])
     for shares in given_back:
         name, n = as_cell(f"{shares.estimate.attribute} (tags given back)"), shares.estimate.n
         for value, p in zip(shares.domain.labels, shares.probabilities.tolist(), strict=True):
@@ -67,22 +67,49 @@ def csv_of(
     return out.getvalue()
 
 
-def _rows(result: Estimate, level: float, target: str, kind: str | None) -> Iterator[list[Any]]:
+def csv_of_groups(
+    names: Sequence[str],
+    estimates: Sequence[tuple[Sequence[Any], Estimate]],
+    level: float,
+    target: str,
+    kind: str | None = None,
+) -> str:
+    """The rows of the estimates of groups as CSV, with a column for each public column.
+
+    Args:
+        names: the names of the public columns.
+        estimates: the public values of each group, and its estimate.
+        level: coverage of the intervals.
+        target: ``"population"`` or ``"respondents"``.
+        kind: the kind of the intervals; None for the default of each estimate.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*(as_cell(name) for name in names), *_HEADER])
+    for key, result in estimates:
+        for name, value, *figures in estimate_rows(result, level, target, kind):
+            cells = [as_cell(cell) for cell in (*key, name, value)]
+            writer.writerow([*cells, *figures, level, target])
+    return out.getvalue()
+
+
+def estimate_rows(
+    result: Estimate, level: float, target: str, kind: str | None = None
+) -> Iterator[list[Any]]:
     """Attribute, value, estimate, low, high, n: shares, then keys and their means, then means."""
     name = result.attribute or ""
     for row in result.rows(level, target, kind):
-        yield [as_cell(name), as_cell(row["value"]), *_figures(row)]
+        yield [name, row["value"], *_figures(row)]
     for row in result.key_rows(level, target):
-        value = as_cell(row["value"])
-        yield [as_cell(f"{name} (key)"), value, *_figures(row)]
+        yield [f"{name} (key)", row["value"], *_figures(row)]
         mean = [row["mean"], row["mean_low"], row["mean_high"], row["n"]]
-        yield [as_cell(f"{name} (mean of key)"), value, *mean]
+        yield [f"{name} (mean of key)", row["value"], *mean]
     if result.fit.mean is not None:
         several = len(result.fit.mean.value) > 1
         for i, mean_row in enumerate(result.means(level, target)):
             axis = f" of coordinate {i}" if several else ""
             figures = [mean_row["estimate"], mean_row["low"], mean_row["high"], result.n]
-            yield [as_cell(f"{name} (mean{axis})"), "", *figures]
+            yield [f"{name} (mean{axis})", "", *figures]
 
 
 def _figures(row: dict[str, Any]) -> list[Any]:

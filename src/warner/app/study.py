@@ -57,6 +57,13 @@ budget = 1.0
 epsilon = 0.5
 [groups.attributes."sex x smokes"]
 epsilon = 0.5
+
+# Public columns of the answers travel in the clear beside the reports. They are NOT protected:
+# values = [..], integers = [low, high], or dates = "day", "week" or "month".
+[public.ward]
+values = ["north", "south"]
+[public.visit]
+dates = "week"                    # ISO dates in the answers, such as 2024-05-31, kept by week
 """
 
 from __future__ import annotations
@@ -80,6 +87,7 @@ from warner._core.sampling import Source
 from warner._core.text import unreadable
 from warner.app.study_groups import check_groups, group_data
 from warner.app.study_mechanisms import MECHANISMS, built, meant, together
+from warner.app.study_public import public_columns
 from warner.app.study_schema import BY_KEY, model
 from warner.domains import Domain, Product
 from warner.io.read_answers import answer_columns
@@ -87,6 +95,8 @@ from warner.mechanisms import Mechanism
 from warner.mechanisms.per_attribute import PerAttribute
 from warner.privacy.composition import add_up, compose, side_by_side
 from warner.privacy.guarantees import Guarantee
+from warner.reports.grouped_tally import GroupedTally
+from warner.reports.public_columns import PublicColumn
 from warner.reports.reports import Reports
 
 if TYPE_CHECKING:
@@ -112,6 +122,8 @@ class Study:
             ``guarantee`` of the study are for all t rows of a person together.
         groups: {name: the study that the people of this group answer}; {} without groups.
         group_column: the public column of the answers that names a person's group.
+        public: {name: domain} of the public columns, which travel beside the reports and are not
+            protected; {} without such columns. They are the same for all groups.
 
     >>> study = Study.parse('''
     ... [attributes.smokes]
@@ -140,8 +152,10 @@ class Study:
         for name in stated.attributes:
             _check_name(name)
         self._tables, self._joint = _tables(stated)
+        self.public: dict[str, Domain] = {}
         if stated.groups is not None:
             self._set_groups(stated.groups)
+            self.public = next(iter(self.groups.values())).public
             return
         if stated.group_column is not None:
             rule = "goes with groups, and there are none"
@@ -149,6 +163,8 @@ class Study:
         for name in self._tables:
             self._mechanisms[name] = self._built(name, self._tables[name])
         self._refuse_shared_columns()
+        taken = [*stated.attributes, *self._tables, *self.answer_columns]
+        self.public = public_columns(stated.public or {}, taken)
         if self.budget is not None and self.epsilon > self.budget:
             self._fit_budget(self.budget)
         if self.budget is not None and self.delta > (stated.delta or 0.0):
@@ -343,12 +359,48 @@ class Study:
             for name, m in self.mechanisms.items()
         }
 
+    def tally_by(
+        self, reports: Mapping[str, Reports], by: Mapping[str, Any]
+    ) -> dict[str, GroupedTally]:
+        """Count the reports of each group of people, by public columns that the study declares.
+
+        Args:
+            reports: {attribute: n reports} of the same people in the same order.
+            by: {name: values}, n values of each public column, in the same order.
+
+        Returns:
+            {attribute: GroupedTally}.
+
+        Raises:
+            ArgumentError: a column that the study does not declare, or one of another length; or a
+                study with groups, each of which has mechanisms of its own.
+            ValuesError: a value that is missing or was never declared, by its position.
+
+        >>> study = Study.parse('''
+        ... [public.ward]
+        ... values = ["north", "south"]
+        ... [attributes.smokes]
+        ... values = ["no", "yes"]
+        ... mechanism = "RandomizedResponse"
+        ... epsilon = 1.0
+        ... ''')
+        >>> reports = {"smokes": study.mechanisms["smokes"].randomize(["no", "yes"])}
+        >>> list(study.tally_by(reports, {"ward": ["south", "north"]})["smokes"])
+        [('north',), ('south',)]
+        """
+        for name in by:
+            if name not in self.public:
+                rule = f"must be public columns of the study: {', '.join(self.public) or 'none'}"
+                raise ArgumentError(message("by", rule, show(name)))
+        columns = {name: PublicColumn(self.public[name], values) for name, values in by.items()}
+        return {name: self.mechanisms[name].tally_by(own, columns) for name, own in reports.items()}
+
     @property
     def digest(self) -> str:
         """SHA-256 of the canonical JSON of the headers of all attributes, in hexadecimal digits.
 
         Two study files that are written differently and do the same have one digest. With groups
-        it covers their names and the column.
+        it covers their names and the column. Public columns are covered where there are any.
         """
         headers = {
             group: {a: m.header for a, m in study.mechanisms.items()}
@@ -359,6 +411,9 @@ class Study:
         )
         if self.rows_per_person > 1:
             known = {"rows_per_person": self.rows_per_person, "attributes": known}
+        if self.public:
+            columns = [[name, domain.spec()] for name, domain in self.public.items()]
+            known = {"public": columns, "attributes": known}
         return hashlib.sha256(canonical(known).encode()).hexdigest()
 
     def to_json(self) -> str:

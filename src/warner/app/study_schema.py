@@ -6,7 +6,7 @@ import types
 import typing
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from warner.domains import DOMAINS, Domain, StudyEntry
 from warner.mechanisms.headers import LARGEST_PARTS
@@ -52,6 +52,16 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
     class Open(BaseModel):
         # Keys that are not listed are options of the mechanism, which its constructor checks.
         model_config = ConfigDict(extra="allow")
+
+    class OnePublic(BaseModel):
+        model_config = ConfigDict(extra="forbid")
+
+        @model_validator(mode="after")
+        def one_form(self) -> Any:
+            known = ("values", "integers", "dates")
+            if sum(getattr(self, key) is not None for key in known) != 1:
+                raise ValueError(f"must have exactly one of {', '.join(known)}")
+            return self
 
     number: Any = StrictInt | StrictFloat
     named: Any = (StrictStr | None, Field(None, description=f"one of {', '.join(mechanisms)}"))
@@ -135,6 +145,28 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
             ),
         ),
     )
+    unit: Any = Literal["day", "week", "month"] | None
+    public: Any = create_model(
+        "PublicSpec",
+        __base__=OnePublic,
+        values=(
+            _strict(list[str | int | bool]) | None,
+            Field(None, description="labels of the column"),
+        ),
+        integers=(
+            _strict(tuple[int, int]) | None,
+            Field(None, description="[low, high], both included"),
+        ),
+        dates=(unit, Field(None, description="dates, kept by day, week or month")),
+    )
+    beside: Any = (
+        dict[str, public] | None,
+        Field(
+            None,
+            description="columns of the answers that travel in the clear beside the reports: they "
+            "are not protected",
+        ),
+    )
     together: Any = (
         list[joint] | None,  # type: ignore[valid-type]
         Field(None, min_length=1, description="attributes that are randomised together"),
@@ -160,6 +192,7 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
         ),
         attributes=(dict[str, attribute], Field(min_length=1)),  # type: ignore[valid-type]
         joint=together,
+        public=beside,
         group_column=(
             StrictStr | None,
             Field(None, description="the public column of the answers that names the group"),

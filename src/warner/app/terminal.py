@@ -9,8 +9,10 @@ import numpy as np
 
 from warner._core.errors import IdentifiabilityError
 from warner._core.text import visible
+from warner.app.csv_table import estimate_rows
 from warner.design.audits import Audit
 from warner.design.comparison import Comparison
+from warner.design.differences import WantedDifference
 from warner.design.planning import LOSS_NAMES, Plan
 from warner.design.theory import expected_loss
 from warner.estimators.fit import Status
@@ -147,6 +149,34 @@ def show_estimate(
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
     unique = "" if result.unique is None else f"\nThe maximum is {result.unique}."
     out.print(f"{_method_and_status(result)}{gap}{unique}\n")
+
+
+def show_groups(
+    names: Sequence[str],
+    estimates: Sequence[tuple[Sequence[Any], Estimate]],
+    level: float,
+    target: str,
+    kind: str | None = None,
+) -> None:
+    """Print one table of the estimates of groups.
+
+    Args:
+        names: the names of the public columns.
+        estimates: the public values of each group, and its estimate.
+        level: coverage of the intervals.
+        target: ``"population"`` or ``"respondents"``.
+        kind: the kind of the intervals; None for the default of each estimate.
+    """
+    columns: dict[str, Side] = dict.fromkeys(names, "left")
+    columns |= {"attribute ": "left", "value ": "left", "estimate ": "right"}
+    columns |= {f"{100 * level:.4g} % interval": "right", "reports": "right"}
+    rows = []
+    for key, result in estimates:
+        for attribute, value, share, low, high, _ in estimate_rows(result, level, target, kind):
+            figures = [f"{share:.4f}", f"{low:.4f} .. {high:.4f}", f"{result.n:,}"]
+            rows.append([*map(as_text, key), attribute, as_text(value), *figures])
+    console().print(table(columns, rows))
+    console().print(f"Each group was estimated alone. Intervals are of the {target}.")
 
 
 def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:
@@ -308,12 +338,15 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
     }
     if ranking.no_protection.people is not None:
         columns["people needed"] = "right"
+    if ranking.wanted is not None:
+        columns[f"power with {ranking.n:,}"] = "right"
     rows = []
     is_listed = False
     for result in (*ranking.results, ranking.no_protection):
         is_own = result.mechanism is not None and result.mechanism.header == chosen.header
         is_listed = is_listed or is_own
         people = [f"{result.people:,}"] if result.people is not None else []
+        people += [f"{result.power:.2f}"] if result.power is not None else []
         times = f"{result.error / ranking.no_protection.error:.3g} times"
         name = result.name + (" (in the study)" if is_own else "")
         margin = f" +- {result.margin:.1g}" if result.margin else ""
@@ -331,6 +364,8 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
         style="bold",
     )
     out.print(table(columns, rows))
+    if ranking.wanted is not None:
+        _show_difference(out, ranking, ranking.wanted)
     if ranking.loss == "w1":
         out.print(
             "The error is in the unit of the values. It is simulated at a made distribution with "
@@ -345,6 +380,19 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
             "no useful estimate."
         )
     _show_left_out(ranking.left_out)
+
+
+def _show_difference(out: Console, ranking: Plan, wanted: WantedDifference) -> None:
+    """What the numbers of people are for, and what other budgets buy."""
+    out.print(
+        f"People needed, in {wanted.groups} groups of equal size together: to detect, with "
+        f"probability {wanted.power:.4g} and by a test of size 5 %, that the share of a value "
+        f"differs by {wanted.difference:.4g} between two groups. All values are equally frequent."
+    )
+    rows = [[f"{row.epsilon:.4g}", row.mechanism, f"{row.people:,}"] for row in ranking.by_epsilon]
+    rows.append(["no protection", "", f"{ranking.no_protection.people:,}"])
+    columns: dict[str, Side] = {"epsilon": "right", "mechanism": "left", "people needed": "right"}
+    out.print(table(columns, rows))
 
 
 def _about_own(chosen: Mechanism, ranking: Plan) -> str:

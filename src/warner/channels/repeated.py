@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError, IdentifiabilityError, message
 from warner.channels.arrays import FloatArray, IntArray, weighted_counts
 from warner.channels.base import Channel, CompositeChannel, LikelihoodOperator, one_by_one
 from warner.channels.dense import DenseChannel
@@ -179,6 +179,27 @@ class RepeatedRows(LikelihoodOperator):
             for channel, histogram in zip(self.channels, self._histograms(w), strict=True)
         ]
         return np.asarray(np.mean(estimates, axis=0))
+
+    def influence(self, c: FloatArray) -> FloatArray:
+        """The mean of the terms of a person's reports; see :meth:`invert`.
+
+        Raises:
+            IdentifiabilityError: a report's own channel has no inverse, and the tuples of reports
+                are too many to list.
+        """
+        if self._joint_channel is None:
+            parts = zip(self.channels, self.reports.T, strict=True)
+            return np.asarray(np.mean([part.influence(c)[rows] for part, rows in parts], axis=0))
+        if self._joint_channel.rows_per_report != 1:
+            rule = "has too many tuples of reports for the inverse of all of them"
+            raise IdentifiabilityError(message("channel", rule))
+        sizes = [channel.shape[0] for channel in self.channels]
+        rows = np.ravel_multi_index(tuple(self.reports.T), sizes)
+        return np.asarray(self._joint_channel.influence(c)[rows])
+
+    def report_scores(self) -> FloatArray:
+        """None, (0, m): the numbers of the observed tuples have no meaning."""
+        return np.zeros((0, self.shape[0]))
 
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """A person's reports are independent given the value: E[L_s L_t | x'] = [x = x']."""

@@ -88,6 +88,17 @@ class SupportRows(SupportInverse, NearlyConstantRows):
     def support_shares(self, w: FloatArray) -> FloatArray:
         return self._sums(self.counted, w)
 
+    @one_by_one
+    def influence(self, c: FloatArray) -> FloatArray:
+        """g = b'u - q'u with u = c / gap, for the bits b of each report."""
+        u = c / self.gap
+        bits = SupportRows(self.counted, self.shape[1], 0.0, 1.0)
+        return np.asarray(bits.matvec(u) - float(self.q @ u))
+
+    def report_scores(self) -> FloatArray:
+        """None, (0, m): the numbers of the observed reports have no meaning."""
+        return np.zeros((0, self.shape[0]))
+
     def complete(self) -> SupportChannel:
         return SupportChannel(self.shape[1], self.q, self.gap, self.ones)
 

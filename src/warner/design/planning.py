@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -29,6 +29,12 @@ from warner._core.errors import (
 )
 from warner._core.progress import steps
 from warner.design.candidates import candidates
+from warner.design.differences import (
+    BudgetRow,
+    WantedDifference,
+    wanted_difference,
+    what_epsilon_buys,
+)
 from warner.design.ranked_results import Ranking, to_nine_digits
 from warner.design.report_weight import report_weight
 from warner.design.theory import MAX_PEOPLE, expected_loss
@@ -58,9 +64,12 @@ class RankedMechanism:
         name: the mechanism and its variant.
         mechanism: the mechanism; None for no protection.
         error: expected loss with the n people of the plan.
+        power: the probability to detect the wanted difference with the n people of the plan; None
+            where no difference was named.
         margin: standard error of ``error`` where it is a mean over simulated tallies; else 0.
         judged: how the error was computed, in words.
-        people: number of people that the wanted error needs; None where no error was named.
+        people: number of people that the wanted error or difference needs; None where none was
+            named.
         weight: number of people that one forged report can add to the estimated count of a value;
             None where it is not known; see :func:`warner.design.report_weight.report_weight`.
     """
@@ -72,9 +81,10 @@ class RankedMechanism:
     weight: float | None
     margin: float = 0.0
     judged: str = _CLOSED_FORM
+    power: float | None = None
 
     def row(self) -> dict[str, Any]:
-        """The result as a dict: mechanism, error, margin, people, weight, judged."""
+        """The result as a dict: mechanism, error, margin, people, weight, judged, and power."""
         return {
             "mechanism": self.name,
             "error": self.error,
@@ -82,6 +92,7 @@ class RankedMechanism:
             "judged": self.judged,
             "people": self.people,
             "weight": self.weight,
+            **({} if self.power is None else {"power": self.power}),
         }
 
 
@@ -94,12 +105,21 @@ class Plan(Ranking[RankedMechanism]):
         no_protection: the same figures where answers are sent as they are. For ``"l1"`` and
             ``"l2"`` no mechanism errs less. For ``"w1"`` a mechanism with little noise can err
             less, because its estimate is smoothed.
+        wanted: the difference to detect, by whose number of people mechanisms are then sorted; None
+            where none was named.
+        by_epsilon: for a wanted difference, the fewest people at other budgets.
     """
 
     no_protection: RankedMechanism
+    wanted: WantedDifference | None = None
+    by_epsilon: tuple[BudgetRow, ...] = ()
 
     def _settings(self) -> dict[str, Any]:
-        return {"no_protection": self.no_protection.row()}
+        found: dict[str, Any] = {"no_protection": self.no_protection.row()}
+        if self.wanted is not None:
+            found["wanted"] = asdict(self.wanted)
+            found["by_epsilon"] = [asdict(row) for row in self.by_epsilon]
+        return found
 
 
 def plan(
@@ -115,6 +135,9 @@ def plan(
     distance: float | None = None,
     runs: int = 5,
     also: Mapping[str, Mechanism] | None = None,
+    difference: float | None = None,
+    groups: int = 2,
+    power: float = 0.8,
 ) -> Plan:
     """Rank the mechanisms for one question by expected error.
 
@@ -144,14 +167,20 @@ def plan(
             two values.
         runs: number of simulated tallies for ``"w1"``, at least 2.
         also: {name: mechanism}, further candidates on this domain.
+        difference: a difference of a share between groups of equal size, in (0, 1), that a test of
+            size 5 % should detect. Each result then says how many people it needs in all, and the
+            mechanisms are sorted by that; see :func:`warner.theory.people_for_difference`.
+        groups: the number of groups.
+        power: the probability with which the test should detect the difference.
 
     Returns:
-        Plan: the mechanisms from the least expected error to the largest.
+        Plan: the mechanisms from the least expected error to the largest, or from the fewest people
+        that a wanted difference needs to the most.
 
     Raises:
         BudgetError: no mechanism can be made with this budget.
-        ArgumentError: the wanted error needs more than 10^15 people, or a loss that the values or
-            the guarantee do not have.
+        ArgumentError: the wanted error or difference needs more than 10^15 people, or a loss that
+            the values or the guarantee do not have.
 
     Source: METHODS 6; [P2 sec 4.3].
 
@@ -159,6 +188,9 @@ def plan(
     >>> ranking = plan(Integers(1, 100), 1.0, n=10_000, sensitive=[7, 8], loss="l1", error=0.1)
     >>> ranking.best.name, ranking.best.people
     ('UtilityOptimizedRR', 16940)
+    >>> ranking = plan(Integers(0, 1), 1.0, n=10_000, difference=0.02)
+    >>> ranking.best.people, [(row.epsilon, row.people) for row in ranking.by_epsilon[2:4]]
+    (91878, [(1.0, 91878), (2.0, 33822)])
     >>> from warner import Grid
     >>> plan(Grid(2, 2), 1.0, n=1000, loss="w1", runs=2).best.judged
     "ExpectationMaximization(steps='auto'), 2 simulated tallies"
@@ -171,6 +203,7 @@ def plan(
     if error is not None and real("error", error) <= 0:
         raise ArgumentError(message("error", "must be positive", repr(error)))
     _check_guarantee(domain, loss, delta, distance)
+    wanted = wanted_difference(difference, groups, power, error, loss)
     default = made_shares(domain) if loss == "w1" else np.full(domain.size, 1 / domain.size)
     guess = default if theta is None else distribution("theta", theta, domain.size)
 
@@ -217,7 +250,26 @@ def plan(
             message("epsilon", "suits no mechanism on this domain", repr(epsilon), reason)
         )
     results.sort(key=lambda result: to_nine_digits(result.error))
-    return Plan(tuple(results), loss, n, left_out, ranked("no protection", None))
+    found = Plan(tuple(results), loss, n, left_out, ranked("no protection", None))
+    if wanted is None:
+        return found
+    bought = what_epsilon_buys(domain, epsilon, makers, lambda m: wanted.people(m, guess))
+    return _for_difference(replace(found, wanted=wanted, by_epsilon=bought), wanted, domain, guess)
+
+
+def _for_difference(
+    ranking: Plan, wanted: WantedDifference, domain: Domain, guess: np.ndarray
+) -> Plan:
+    """A plan with the people and the power of a wanted difference, sorted by people."""
+
+    def completed(result: RankedMechanism) -> RankedMechanism:
+        subject = domain if result.mechanism is None else result.mechanism
+        people, power = wanted.people(subject, guess), wanted.power_with(ranking.n, subject, guess)
+        return replace(result, people=people, power=power)
+
+    results = sorted(map(completed, ranking.results), key=lambda result: result.people or 0)
+    without = completed(ranking.no_protection)
+    return replace(ranking, results=tuple(results), no_protection=without)
 
 
 def _given(mechanism: Mechanism, domain: Domain, epsilon: float) -> Mechanism:

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from warner.io.file_tallies import tally_file
+from warner.io.file_tallies import tally_file, tally_file_by
 from warner.io.formats import FORMATS, is_report_file, suffixes
-from warner.io.frames import frame, reports_frame, tally_frame
+from warner.io.frames import frame, reports_frame, tally_frame, tally_frame_by
+from warner.io.public_copies import Copies
 from warner.io.read_answers import read_groups, read_values, require_group
-from warner.io.report_file import ReportFile, open_reports, read_reports
+from warner.io.report_file import ReportFile, open_reports, read_public, read_reports
 from warner.io.report_writer import ReportWriter, write_reports
 
 __all__ = [
     "FORMATS",
+    "Copies",
     "ReportFile",
     "ReportWriter",
     "frame",
     "is_report_file",
     "open_reports",
     "read_groups",
+    "read_public",
     "read_reports",
     "read_values",
     "reports_frame",
     "require_group",
     "suffixes",
     "tally_file",
+    "tally_file_by",
     "tally_frame",
+    "tally_frame_by",
     "write_reports",
 ]

@@ -10,10 +10,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import numpy as np
-
 from warner._core.errors import FileError, message
-from warner.io.file_format import FileFormat, ReportSink, refuse_repeated
+from warner.domains import Domain
+from warner.io.file_format import NO_PUBLIC, FileFormat, ReportSink, refuse_repeated
+from warner.io.public_values import arrow_type
 from warner.reports.schema import smallest_dtype
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class CsvFormat(FileFormat):
 
     name = "CSV"
     suffix = ".csv"
+    holds_public = True
 
     def read_ends(self, path: str) -> tuple[bytes, bytes]:
         with open(path, "rb") as file:
@@ -53,15 +54,19 @@ class CsvFormat(FileFormat):
             raise FileError(message(path, "must not have two columns of one name"))
         return dict.fromkeys(names, "")
 
-    def batches(self, path: str, columns: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, path: str, columns: Mapping[str, int], public: Mapping[str, Domain] = NO_PUBLIC
+    ) -> Iterator[pa.RecordBatch]:
         """The lines between the header's and the end's."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        types = {name: pa.from_numpy_dtype(smallest_dtype(size)) for name, size in columns.items()}
+        types = {name: arrow_type(domain) for name, domain in public.items()} | {
+            name: pa.from_numpy_dtype(smallest_dtype(size)) for name, size in columns.items()
+        }
         convert = arrow_csv.ConvertOptions(
             column_types=types,
-            include_columns=list(columns),
+            include_columns=list(types),
             null_values=[""],
             strings_can_be_null=False,
         )
@@ -79,7 +84,13 @@ class CsvFormat(FileFormat):
             ) as reader:
                 yield from reader
 
-    def sink(self, path: str, header: str, columns: Mapping[str, int]) -> ReportSink:
+    def sink(
+        self,
+        path: str,
+        header: str,
+        columns: Mapping[str, int],
+        public: Mapping[str, Domain] = NO_PUBLIC,
+    ) -> ReportSink:
         return _CsvSink(path, header)
 
     def answers(
@@ -160,7 +171,7 @@ class _CsvSink(ReportSink):
         self._file.write(_START + header.encode() + b"\n")
         self._first = True
 
-    def write(self, columns: Mapping[str, np.ndarray]) -> None:
+    def write(self, columns: Mapping[str, Any]) -> None:
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 

@@ -1,7 +1,8 @@
 """What a file format is: everything that depends on how a file stores columns, in one class.
 
 A report file has the columns of :mod:`warner.io.file_columns`, a header and an end, both JSON. The
-header holds every attribute's mechanism, to the last bit of its law. The end holds the number of
+public columns of a study, if it has any, stand before those of reports. The header declares them,
+and holds every attribute's mechanism, to the last bit of its law. The end holds the number of
 reports and the digest of the file. A file that is not byte for byte as it was written is refused.
 """
 
@@ -11,26 +12,43 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
-
-import numpy as np
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Protocol
 
 from warner._core.errors import FileError, message
+from warner.domains import Domain
 from warner.io.file_seal import digest_of
+from warner.reports.public_columns import Groups
 from warner.reports.schema import GroupedColumns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS_PER_BATCH = 2**18  # people per batch, at most
+NO_PUBLIC: Mapping[str, Domain] = MappingProxyType({})
+
+
+class GroupedRows(GroupedColumns, Protocol):
+    """The columns of a report file in groups of people, counted by GROUP BY."""
+
+    def groups(self) -> Groups:
+        """The groups, whose numbers are those of the first axis of counts.
+
+        Raises:
+            ValuesError: a public value that is missing or was never declared.
+        """
 
 
 class ReportSink(ABC):
     """A report file that is being written."""
 
     @abstractmethod
-    def write(self, columns: Mapping[str, np.ndarray]) -> None:
-        """Append reports, as columns of the file, (n,) each."""
+    def write(self, columns: Mapping[str, Any]) -> None:
+        """Append rows, as columns of the file in its order, (n,) each.
+
+        Columns of reports are arrays. Public columns are Arrow arrays of the types that
+        :func:`warner.io.public_values.arrow_type` states.
+        """
 
     @abstractmethod
     def close(self, end: str | None) -> None:
@@ -46,6 +64,8 @@ class FileFormat(ABC):
         groups: whether :meth:`grouped` counts reports by GROUP BY.
         holds_answers: whether such a file can hold answers, which :meth:`answers` reads.
         is_writable: whether :meth:`sink` writes such files.
+        holds_public: whether such a file can hold public columns. The methods of other formats are
+            called without them.
     """
 
     name: ClassVar[str]
@@ -53,6 +73,7 @@ class FileFormat(ABC):
     groups = False
     holds_answers = True
     is_writable = True
+    holds_public = False
 
     def recognizes(self, path: str) -> bool:
         """Whether a file has this format, by its name or its first bytes; it need not exist."""
@@ -81,30 +102,46 @@ class FileFormat(ABC):
         """
 
     @abstractmethod
-    def batches(self, path: str, columns: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, path: str, columns: Mapping[str, int], public: Mapping[str, Domain] = NO_PUBLIC
+    ) -> Iterator[pa.RecordBatch]:
         """The reports of a file, a batch at a time, in their order.
 
         Args:
             path: a file that was found whole.
-            columns: {name: how many values it may take}, all columns of the file.
+            columns: {name: how many values it may take}, all columns of reports.
+            public: {name: domain}, the public columns, which stand before those of reports.
         """
 
-    def grouped(self, path: str) -> AbstractContextManager[GroupedColumns]:
+    def grouped(
+        self, path: str, by: Mapping[str, Domain] = NO_PUBLIC
+    ) -> AbstractContextManager[GroupedRows]:
         """The columns of a report file, counted by GROUP BY; only where ``groups``.
 
         Reading raises FileError for rows that are no reports.
+
+        Args:
+            path: a file that was found whole.
+            by: the public columns by which people are grouped; none for one group.
         """
         raise NotImplementedError
 
     # Reports out.
 
-    def sink(self, path: str, header: str, columns: Mapping[str, int]) -> ReportSink:
+    def sink(
+        self,
+        path: str,
+        header: str,
+        columns: Mapping[str, int],
+        public: Mapping[str, Domain] = NO_PUBLIC,
+    ) -> ReportSink:
         """A new report file; only where ``is_writable``.
 
         Args:
             path: where to write.
             header: a JSON text.
             columns: {name: how many values it may take}.
+            public: {name: domain} of the public columns, which stand before those of reports.
         """
         raise NotImplementedError
 

@@ -5,27 +5,42 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from warner._core.errors import FileError, ReportError, message
+from warner.domains import Domain
 from warner.io.file_format import (
+    NO_PUBLIC,
     ROWS_PER_BATCH,
     FileFormat,
+    GroupedRows,
     ReportSink,
     refuse_repeated,
     require_columns,
 )
+from warner.io.public_values import arrow_type, groups_in, indices_of
 from warner.reports.bit_rules import BitRule
-from warner.reports.schema import GroupedColumns, smallest_dtype
+from warner.reports.grouped_tally import require_room
+from warner.reports.public_columns import Groups
+from warner.reports.schema import smallest_dtype
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
 _CELLS = 2**24  # entries per batch, about
-_DTYPES = {"UTINYINT": "uint8", "USMALLINT": "uint16", "UINTEGER": "uint32", "UBIGINT": "uint64"}
+_DTYPES = {
+    "UTINYINT": "uint8",
+    "USMALLINT": "uint16",
+    "UINTEGER": "uint32",
+    "UBIGINT": "uint64",
+    "BIGINT": "int64",
+    "VARCHAR": "string",
+}
 
 
 class ParquetFormat(FileFormat):
@@ -34,6 +49,7 @@ class ParquetFormat(FileFormat):
     name = "Parquet"
     suffix = ".parquet"
     groups = True
+    holds_public = True
 
     def read_ends(self, path: str) -> tuple[bytes, bytes]:
         rows = _query(path, f"SELECT key, value FROM parquet_kv_metadata({_file_name(path)})")
@@ -44,21 +60,30 @@ class ParquetFormat(FileFormat):
         rows = _query(path, f"DESCRIBE SELECT * FROM {_relation(path)}")
         return {row[0]: _DTYPES.get(row[1], row[1]) for row in rows}
 
-    def batches(self, path: str, columns: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, path: str, columns: Mapping[str, int], public: Mapping[str, Domain] = NO_PUBLIC
+    ) -> Iterator[pa.RecordBatch]:
         import pyarrow.parquet as pq
 
-        rows = max(1, min(ROWS_PER_BATCH, _CELLS // len(columns)))
+        names = [*public, *columns]
+        rows = max(1, min(ROWS_PER_BATCH, _CELLS // len(names)))
         # The absolute path, because a name such as s3:... would be taken for a network's.
         with pq.ParquetFile(os.path.abspath(path)) as file:
-            yield from file.iter_batches(rows, columns=list(columns))
+            yield from file.iter_batches(rows, columns=names)
 
     @contextmanager
-    def grouped(self, path: str) -> Iterator[GroupedColumns]:
+    def grouped(self, path: str, by: Mapping[str, Domain] = NO_PUBLIC) -> Iterator[GroupedRows]:
         with _connection() as database:
-            yield _GroupedParquet(database, path)
+            yield _GroupedParquet(database, path, by)
 
-    def sink(self, path: str, header: str, columns: Mapping[str, int]) -> ReportSink:
-        return _ParquetSink(path, header, columns)
+    def sink(
+        self,
+        path: str,
+        header: str,
+        columns: Mapping[str, int],
+        public: Mapping[str, Domain] = NO_PUBLIC,
+    ) -> ReportSink:
+        return _ParquetSink(path, header, columns, public)
 
     def answers(
         self, path: str | BinaryIO, names: list[str], bare: bool = False
@@ -127,11 +152,25 @@ def _column(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-class _GroupedParquet:
-    """The columns of a Parquet file, counted by DuckDB; see GroupedColumns."""
+def _arrow(domain: Domain, values: list[Any]) -> pa.Array:
+    """Values of a public column as an Arrow array of its type."""
+    import pyarrow as pa
 
-    def __init__(self, database: duckdb.DuckDBPyConnection, path: str) -> None:
-        self._database, self._path = database, path
+    return pa.array(values, arrow_type(domain))
+
+
+class _GroupedParquet:
+    """The columns of a Parquet file, counted by DuckDB; see GroupedRows.
+
+    The groups are numbered once, in a table of the database. Every count joins its result with this
+    table, so that public values do not leave the database again.
+    """
+
+    def __init__(
+        self, database: duckdb.DuckDBPyConnection, path: str, by: Mapping[str, Domain]
+    ) -> None:
+        self._database, self._path, self._by = database, path, dict(by)
+        self._found: Groups | None = None
 
     def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         import duckdb
@@ -144,24 +183,65 @@ class _GroupedParquet:
         rule = "has rows that cannot be read as reports"
         raise FileError(message(self._path, rule, None, "Was it written by warner?"))
 
+    @property
+    def _keys(self) -> str:
+        """The public columns as they are selected, such as ``"ward" AS by_0, ``."""
+        return "".join(f"{_column(name)} AS by_{i}, " for i, name in enumerate(self._by))
+
+    def groups(self) -> Groups:
+        if self._found is None:
+            sql = f"SELECT DISTINCT {self._keys[:-2]} FROM {_relation(self._path)}"
+            self._execute(
+                f"CREATE TEMP TABLE groups AS SELECT row_number() OVER () - 1 AS place, * "
+                f"FROM ({sql})"
+            )
+            numbered = self._execute("SELECT * FROM groups ORDER BY place")
+            with _interruptible():
+                rows = numbered.fetchall()
+            indices = {
+                name: indices_of(self._path, name, domain, _arrow(domain, [row[i] for row in rows]))
+                for i, (name, domain) in enumerate(self._by.items(), 1)
+            }
+            found = groups_in(self._by, indices)
+            if len(found.keys) < len(found.place):
+                rule = "writes one public value in two ways"
+                raise ReportError(message(self._path, rule, None, "Was it written by warner?"))
+            # The group in row i of the table has the number i.
+            keys = [found.keys[i] for i in found.place.tolist()]
+            self._found = replace(found, keys=keys, place=np.arange(len(keys)))
+        return self._found
+
     def counts(self, columns: Mapping[str, int]) -> np.ndarray:
-        names = ", ".join(map(_column, columns))
-        sql = f"SELECT {names}, count(*) AS seen FROM {_relation(self._path)} GROUP BY {names}"
+        groups = 1
+        if self._by:
+            groups = len(self.groups().keys)
+            require_room(groups, prod(columns.values()))
+        names = [f"of_{i}" for i in range(len(columns))]
+        wanted = ", ".join(f"{_column(c)} AS {n}" for c, n in zip(columns, names, strict=True))
+        numbers = ", ".join(str(i + 1) for i in range(len(self._by) + len(columns)))
+        sql = (
+            f"SELECT {self._keys}{wanted}, count(*) AS seen FROM {_relation(self._path)} "
+            f"GROUP BY {numbers}"
+        )
+        if self._by:
+            same = " AND ".join(f"found.by_{i} = groups.by_{i}" for i in range(len(self._by)))
+            sql = f"SELECT place, {', '.join(names)}, seen FROM ({sql}) found JOIN groups ON {same}"
         found = self._execute(sql)
         with _interruptible():
-            groups = found.fetchnumpy()
-        seen = groups["seen"]
-        for name, size in columns.items():
-            values = groups[name]
+            rows = found.fetchnumpy()
+        seen = rows["seen"]
+        for name, short in zip(columns, names, strict=True):
+            values, size = rows[short], columns[name]
             if np.ma.getmaskarray(values).any():
                 raise ReportError(message("reports", f"{name} has rows without a report"))
             wrong = (values < 0) | (values >= size)
             if wrong.any():
                 got = f"{int(np.sum(seen[wrong]))} rows beyond it"
                 raise ReportError(message("reports", f"{name} must lie in 0..{size - 1}", got))
-        table = np.zeros(tuple(columns.values()), dtype=np.int64)
-        place = tuple(np.asarray(groups[name], dtype=np.int64) for name in columns)
-        table[place] = np.asarray(seen, dtype=np.int64)
+        table = np.zeros((groups, *columns.values()), dtype=np.int64)
+        place = [np.asarray(rows[short], dtype=np.int64) for short in names]
+        first = np.asarray(rows["place"], dtype=np.int64) if self._by else np.zeros_like(place[0])
+        table[(first, *place)] = np.asarray(seen, dtype=np.int64)
         return table
 
     def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
@@ -178,11 +258,14 @@ class _GroupedParquet:
 class _ParquetSink(ReportSink):
     """A Parquet file that is being written, one row group per call."""
 
-    def __init__(self, path: str, header: str, columns: Mapping[str, int]) -> None:
+    def __init__(
+        self, path: str, header: str, columns: Mapping[str, int], public: Mapping[str, Domain]
+    ) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        fields = [
+        fields = [(name, arrow_type(domain)) for name, domain in public.items()]
+        fields += [
             (name, pa.from_numpy_dtype(smallest_dtype(size))) for name, size in columns.items()
         ]
         self._schema = pa.schema(fields, metadata={"warner": header})
@@ -191,12 +274,13 @@ class _ParquetSink(ReportSink):
             path, self._schema, compression="zstd", use_dictionary=True, write_page_checksum=True
         )
 
-    def write(self, columns: Mapping[str, np.ndarray]) -> None:
+    def write(self, columns: Mapping[str, Any]) -> None:
         import pyarrow as pa
 
         arrays = [
-            pa.array(columns[field.name].astype(field.type.to_pandas_dtype(), copy=False))
+            column if isinstance(column, pa.Array) else pa.array(column, field.type)
             for field in self._schema
+            for column in (columns[field.name],)
         ]
         table = pa.Table.from_arrays(arrays, schema=self._schema)
         self._writer.write_table(table, row_group_size=max(1, table.num_rows))

@@ -6,17 +6,13 @@ There is no loop over people: Arrow does the work on whole columns.
 from __future__ import annotations
 
 import contextlib
-import json
-import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from warner._core.canonical_json import canonical
 from warner._core.errors import (
-    ArgumentTypeError,
     EmptyError,
     FileError,
     ValuesError,
@@ -24,7 +20,8 @@ from warner._core.errors import (
     message,
 )
 from warner._core.shuffle import rows_at_a_time
-from warner.domains import Categorical, Domain, TextForm
+from warner.domains import Categorical, Domain
+from warner.io.answer_column import AnswerColumn
 from warner.io.file_format import ROWS_PER_BATCH
 from warner.io.formats import answer_batches
 from warner.mechanisms import Mechanism
@@ -35,7 +32,10 @@ if TYPE_CHECKING:
 
 
 def read_values(
-    path: str | BinaryIO, domains: Mapping[str, Domain | Mechanism], bare: bool = False
+    path: str | BinaryIO,
+    domains: Mapping[str, Domain | Mechanism],
+    bare: bool = False,
+    watch: Callable[[pa.RecordBatch], object] | None = None,
 ) -> Iterator[dict[str, np.ndarray]]:
     """Return the answers in a file, a batch of rows at a time.
 
@@ -50,6 +50,7 @@ def read_values(
             randomised together have one column each.
         bare: whether the file is CSV without a header line, with its columns in the order of
             ``domains``.
+        watch: called with each batch as it was read and found right, for checks of whole columns.
 
     Returns:
         For each batch {attribute: (rows,) array}: indices of a domain, or values as a
@@ -69,6 +70,8 @@ def read_values(
     for part, row in _parts(path, names, size, bare):
         for name, taker in domains.items():
             held[name].append(_encoded(taker, part, name, row))
+        if watch is not None:
+            watch(part)
         if (row + part.num_rows) % size == 0:
             yield _joined(held)
     if any(held.values()):
@@ -90,6 +93,8 @@ def read_groups(
     column: str,
     groups: Mapping[str, Mapping[str, Mechanism]],
     bare: bool = False,
+    public: Mapping[str, Domain] | None = None,
+    watch: Callable[[pa.RecordBatch], object] | None = None,
 ) -> Iterator[dict[str, dict[str, np.ndarray]]]:
     """Return the answers in a file, a batch of rows at a time, by the group of each person.
 
@@ -98,7 +103,10 @@ def read_groups(
         column: the column that names a person's group.
         groups: {group: {attribute: mechanism}}, at least two. All have the same attributes, and
             the domain of an attribute is the same in all.
-        bare: whether the file is CSV without a header line; its first column is then the group.
+        bare: whether the file is CSV without a header line. Its first column is then the group, and
+            its next columns are the public ones.
+        public: {name: domain} of public columns. Their indices are among those of the attributes.
+        watch: called with each batch as it was read and found right, for checks of whole columns.
 
     Returns:
         For each batch {group: {attribute: (rows,) array}}, in the order of the file. A group is
@@ -110,10 +118,13 @@ def read_groups(
     """
     first = next(iter(groups.values()))
     names = _GroupNames(list(groups))
+    beside = {} if public is None else public
     columns = [c for name, taker in first.items() for c in answer_columns(name, taker)]
+    wanted = list(dict.fromkeys([column, *beside, *columns]))
     width = max(sum(m.schema.bytes_per_report for m in own.values()) for own in groups.values())
     size = rows_at_a_time(width, ROWS_PER_BATCH)
-    for part, row in _parts(path, [column, *columns], size, bare):
+    for part, row in _parts(path, wanted, size, bare):
+        known = {name: _encoded(domain, part, name, row) for name, domain in beside.items()}
         place = _encoded(names, part, column, row)
         found: dict[str, dict[str, np.ndarray]] = {}
         # Most groups read a column in the same way, which is then done once for all of them.
@@ -122,12 +133,14 @@ def read_groups(
             rows = np.flatnonzero(place == i)
             if not rows.size:
                 continue
-            found[group] = {}
+            found[group] = {name: index[rows] for name, index in known.items()}
             for name, taker in mechanisms.items():
                 key = (name, _reading(taker))
                 if key not in done:
                     done[key] = _encoded(taker, part, name, row)
                 found[group][name] = done[key][rows]
+        if watch is not None:
+            watch(part)
         yield found
 
 
@@ -260,123 +273,7 @@ def _encoded(taker: Domain | Randomizer, batch: pa.RecordBatch, name: str, row: 
         index = [_encoded(part, batch, own, row) for own, part in together.attributes.items()]
         return np.ravel_multi_index(index, together.shape).astype(np.int64)
     if isinstance(taker, Domain):
-        return _Column(name, row, taker).encoded(batch.column(name), taker.encode)
+        return AnswerColumn(name, row, taker).encoded(batch.column(name), taker.encode)
     # A mechanism of numbers takes them without bins; other mechanisms take indices.
     encode = taker.encode if taker.domain.is_numeric else taker.domain.encode
-    return _Column(name, row, taker.domain).encoded(batch.column(name), encode)
-
-
-@dataclass(frozen=True)
-class _Column:
-    """One column of answers in a file.
-
-    Attributes:
-        name: the name of the column.
-        row: the number of rows before this batch.
-        domain: the domain of the answers.
-    """
-
-    name: str
-    row: int
-    domain: Domain
-
-    @property
-    def _where(self) -> str:
-        return f"column {self.name!r}, data row"
-
-    def encoded(self, column: pa.Array, encode: Callable[[Any], np.ndarray]) -> np.ndarray:
-        """Indices, or what else ``encode`` makes of the answers in an Arrow column."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        self._refuse(column, pc.is_null(column), self._outside, "no answer")
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-        if is_text and self.domain.tags:
-            return self._with_placeholders(column)
-        form = self.domain.text if is_text else None
-        if form is None:
-            return self._checked(column, column.to_numpy(zero_copy_only=False), encode)
-        if form.labels is not None:
-            return self._labels(column, form.labels, form.any_case)
-        return self._checked(column, self._numbers(column, form), encode)
-
-    @property
-    def _outside(self) -> str:
-        return f"not in the domain of {self.domain.size} values"
-
-    def _with_placeholders(self, column: pa.Array) -> np.ndarray:
-        """Indices where some texts are placeholders of tags: the other texts are answers.
-
-        Some answer stands in for each placeholder meanwhile, so that rows keep their numbers.
-        """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        untagged, placeholders = self.domain.untagged, self.domain.placeholders
-        place = pc.index_in(pc.cast(column, pa.string()), value_set=pa.array(list(placeholders)))
-        is_answer, form = pc.is_null(place), untagged.text
-        listed = None if form is None else form.labels
-        some = json.dumps(untagged.decode([0])[0]) if listed is None else listed[0]
-        answers = pc.if_else(is_answer, column, some)
-        index = _Column(self.name, self.row, untagged).encoded(answers, untagged.encode)
-        sent = np.array(list(placeholders.values()))[
-            pc.fill_null(place, 0).to_numpy(zero_copy_only=False)
-        ]
-        return np.where(is_answer, index, sent)
-
-    def _labels(self, column: pa.Array, labels: list[str], any_case: bool) -> np.ndarray:
-        """Indices of texts that must be among ``labels``."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        if any_case:
-            column = pc.ascii_lower(column)
-        index = pc.index_in(pc.cast(column, pa.string()), value_set=pa.array(labels))
-        self._refuse(column, pc.is_null(index), self._outside, "a string")
-        return np.asarray(index.to_numpy(zero_copy_only=False).astype(np.int64))
-
-    def _numbers(self, column: pa.Array, form: TextForm) -> np.ndarray:
-        """The numbers (n,) in texts, or (n, d) where an answer is d numbers."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        strange = pc.invert(pc.match_substring_regex(column, form.pattern))
-        self._refuse(column, strange, form.rule, "a string that is none")
-        number = pa.int64() if form.number is int else pa.float64()
-        if form.parts is None:
-            return np.asarray(pc.cast(column, number).to_numpy(zero_copy_only=False))
-        found = pc.extract_regex(column, form.parts)
-        parts = [pc.struct_field(found, part) for part in re.compile(form.parts).groupindex]
-        return np.stack(
-            [pc.cast(part, number).to_numpy(zero_copy_only=False) for part in parts], axis=1
-        )
-
-    def _refuse(self, column: pa.Array, bad: pa.Array, rule: str, got: str) -> None:
-        """Raise ValuesError for the first row at which ``bad`` is true."""
-        import pyarrow.compute as pc
-
-        places = np.flatnonzero(bad.to_numpy(zero_copy_only=False))
-        if places.size:
-            first = int(places[0])
-            if got.startswith("a string") and pc.binary_length(column[first]).as_py() == 0:
-                got = "an empty cell"
-            remedy = self.domain.remedy[0].upper() + self.domain.remedy[1:]
-            # People count rows from 1.
-            raise ValuesError(first + self.row + 1, rule, got, remedy, self._where)
-
-    def _checked(
-        self, column: pa.Array, values: np.ndarray, encode: Callable[[Any], np.ndarray]
-    ) -> np.ndarray:
-        """What ``encode`` makes of ``values``; its errors name the row of the file."""
-        problem: WarnerError
-        try:
-            return encode(values)
-        except ValuesError as error:
-            problem = error.moved(self._where, self.row + 1)
-        except ArgumentTypeError:
-            rule, remedy = f"must hold {self.domain.noun}", "Convert the column first"
-            got = f"a column of {column.type}"
-            problem = ValuesError(self.row + 1, rule, got, remedy, self._where)
-        raise problem
+    return AnswerColumn(name, row, taker.domain).encoded(batch.column(name), encode)

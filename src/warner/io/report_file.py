@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -17,17 +17,20 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import show
-from warner._core.errors import FileError, MismatchError, ReportError, message
+from warner._core.errors import FileError, MismatchError, ReportError, WarnerError, message
 from warner._core.text import can_name_a_file, unreadable
+from warner.domains import Domain
 from warner.io.file_columns import file_columns, from_file
 from warner.io.file_format import FileFormat
 from warner.io.formats import report_format
+from warner.io.public_values import arrow_type, indices_of
 from warner.mechanisms import Mechanism, from_header
+from warner.reports.public_columns import Value, check_name, domain_from_spec
 from warner.reports.reports import Reports
 from warner.reports.schema import smallest_dtype
 from warner.reports.tally import MOST_PER_PERSON, require_same
 
-SCHEMA = 1  # of headers of report files
+SCHEMA = 2  # of headers of report files: 1 knows no public columns; the lowest is written
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class ReportFile:
         reports_per_person: the most reports of each attribute that one person sent.
         known: {attribute: mechanism}, with which the headers were compared; None if they were not
             compared, so that the file alone names its mechanisms.
+        public: {name: domain} of the public columns, which stand before those of reports.
     """
 
     path: str
@@ -56,6 +60,7 @@ class ReportFile:
     group: str | None = None
     reports_per_person: int = 1
     known: Mapping[str, Mechanism] | None = None
+    public: Mapping[str, Domain] = field(default_factory=dict)
 
     @cached_property
     def mechanisms(self) -> dict[str, Mechanism]:
@@ -69,15 +74,24 @@ class ReportFile:
         """How many reports of every attribute the file holds, by its end."""
         return int(self.end["n"])
 
-    def expected(self, known: Mapping[str, Mechanism]) -> ReportFile:
+    def expected(
+        self, known: Mapping[str, Mechanism], public: Mapping[str, Domain] | None = None
+    ) -> ReportFile:
         """The same file, after a comparison of its headers with those of ``known`` mechanisms.
 
         Args:
             known: {attribute: mechanism}.
+            public: {name: domain} of the public columns; None where any will do.
 
         Raises:
-            MismatchError: other attributes, or another mechanism of one.
+            MismatchError: other attributes or public columns, or another mechanism of one.
         """
+        if public is not None and list(public.items()) != list(self.public.items()):
+            rule = f"has the public columns {', '.join(self.public) or 'of none'}"
+            expected = ", ".join(public) or "none"
+            raise MismatchError(
+                message(self.path, f"{rule}, and the study declares {expected}, or other values")
+            )
         if self.headers.keys() != known.keys():
             rule = f"has reports of {', '.join(self.headers)}, and not of {', '.join(known)}"
             raise MismatchError(message(self.path, rule))
@@ -92,13 +106,13 @@ class ReportFile:
 
     @cached_property
     def columns(self) -> dict[str, int]:
-        """The columns of the file: {name: how many values it may take}.
+        """The columns of reports of the file: {name: how many values it may take}.
 
         Raises:
             FileError: columns that are not those of the header.
             ReportError: a column of another type.
         """
-        width = sum(m.schema.file_width for m in self.mechanisms.values())
+        width = len(self.public) + sum(m.schema.file_width for m in self.mechanisms.values())
         found = self.format.columns(self.path)
         # A header may ask for more columns than there is memory for their names. So the number is
         # compared first.
@@ -108,7 +122,7 @@ class ReportFile:
                 for attribute, mechanism in self.mechanisms.items()
                 for name, size in file_columns(attribute, mechanism.schema).items()
             }
-            if list(found) == list(sizes):
+            if list(found) == [*self.public, *sizes]:
                 self._check_types(found, sizes)
                 return sizes
         first = ", ".join(map(repr, islice(found, 4))) + ", ..." * (len(found) > 4)
@@ -118,8 +132,9 @@ class ReportFile:
 
     def _check_types(self, found: Mapping[str, str], sizes: Mapping[str, int]) -> None:
         """Refuse typed columns whose type is not the smallest that holds the column's values."""
-        for name, size in sizes.items():
-            wanted = smallest_dtype(size).name
+        types = {name: str(arrow_type(domain)) for name, domain in self.public.items()}
+        types |= {name: smallest_dtype(size).name for name, size in sizes.items()}
+        for name, wanted in types.items():
             if found[name] not in ("", wanted):
                 rule = f"column {name!r} must be of type {wanted}"
                 remedy = "Was it written by warner?"
@@ -128,13 +143,17 @@ class ReportFile:
     def batches(self) -> Iterator[dict[str, np.ndarray]]:
         """The file's columns, a batch at a time, as arrays of the smallest unsigned types.
 
+        Public columns come as the indices of their values.
+
         Raises:
             FileError: rows that are no reports.
             ReportError: a row without a report, or a value beyond the column's size.
         """
         import pyarrow as pa
 
-        source = self.format.batches(self.path, self.columns)
+        beside = [self.public] if self.public else []
+        source = self.format.batches(self.path, self.columns, *beside)
+        row = 0
         while True:
             try:
                 batch = next(source, None)
@@ -146,9 +165,13 @@ class ReportFile:
                 return
             if batch.num_rows:
                 yield {
+                    name: indices_of(self.path, name, domain, batch.column(name), row)
+                    for name, domain in self.public.items()
+                } | {
                     name: _checked(batch.column(name), name, size)
                     for name, size in self.columns.items()
                 }
+            row += batch.num_rows
 
     def wrong_number(self) -> FileError:
         """Make the error for a file whose number of reports is not the number in its end."""
@@ -193,8 +216,8 @@ def open_reports(path: str) -> ReportFile:
     ):
         remedy = "Make one with 'warner randomize'"
         raise FileError(message(path, "is not a report file of warner", None, remedy))
-    if head.get("schema") != SCHEMA:
-        rule, got = f"schema must be {SCHEMA}", repr(head.get("schema"))
+    if head.get("schema") not in range(1, SCHEMA + 1):
+        rule, got = f"schema must be at most {SCHEMA}", repr(head.get("schema"))
         raise FileError(message(path, rule, got, "Use the version of warner that wrote it"))
     if not isinstance(end, dict) or type(end.get("n")) is not int or end["n"] < 1:
         rule = "has no end: it is truncated, or was saved by another program"
@@ -215,7 +238,22 @@ def open_reports(path: str) -> ReportFile:
         rule = f"must state at most {MOST_PER_PERSON} reports of one person"
         raise FileError(message(path, rule, show(most), "Was it written by warner?"))
     simulation = bool(head.get("simulation"))
-    return ReportFile(path, form, head["attributes"], end, simulation, group, most)
+    public = _public(path, head.get("public") if form.holds_public else None)
+    return ReportFile(path, form, head["attributes"], end, simulation, group, most, None, public)
+
+
+def _public(path: str, stated: Any) -> dict[str, Domain]:
+    """The public columns in the header of a file: [[name, spec], ..]; none where it states none."""
+    columns: dict[str, Domain] = {}
+    try:
+        for name, spec in () if stated is None else stated:
+            columns[check_name(name)] = domain_from_spec(spec)
+        if len(columns) == len(stated or ()):
+            return columns
+    except (WarnerError, TypeError, ValueError):
+        pass
+    rule = "declares public columns that this version of warner cannot read"
+    raise FileError(message(path, rule, None, "Use the version of warner that wrote it"))
 
 
 def _parsed(path: str, text: bytes, rule: str) -> Any:
@@ -227,8 +265,33 @@ def _parsed(path: str, text: bytes, rule: str) -> Any:
     raise FileError(message(path, rule, None, "Fetch the file again"))
 
 
+def read_public(path: str) -> dict[str, list[Value]]:
+    """The values of the public columns of a report file, in the order of its reports.
+
+    Args:
+        path: a file in one of the formats of :mod:`warner.io.formats`.
+
+    Returns:
+        {name: values}, n values each, in the order of :func:`read_reports`; {} for a file without
+        public columns.
+
+    Raises:
+        ArgumentError: a suffix of no format.
+        FileError: no report file, or one that is truncated or was altered.
+        ReportError: a value that is missing or was never declared.
+    """
+    file = open_reports(path)
+    batches = list(file.batches()) if file.public else []
+    return {
+        name: domain.decode(np.concatenate([batch[name] for batch in batches]))
+        for name, domain in file.public.items()
+    }
+
+
 def read_reports(path: str) -> dict[str, Reports]:
     """All reports of a file in memory, checked as :func:`warner.io.tally_file` checks them.
+
+    The public columns of the file are read by :func:`read_public`.
 
     Args:
         path: a file in one of the formats of :mod:`warner.io.formats`.

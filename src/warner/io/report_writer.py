@@ -1,8 +1,8 @@
 """Reports out, to a file in one of the formats, in parts, whole or not at all.
 
-Apart from the reports, everything in a file is a function of their number and of the call's
-arguments. Reports are cut into row groups by count alone, whatever batches they came in, and their
-order is drawn at random.
+Apart from the reports and the public columns, everything in a file is a function of their number
+and of the call's arguments. Rows are cut into row groups by count alone, whatever batches they came
+in, and their order is drawn at random.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,13 +26,17 @@ from warner._core.progress import stage
 from warner._core.sampling import Source
 from warner._core.shuffle import Pieces, Shuffle, rows_at_a_time
 from warner._core.text import FILE_NAME_RULE, can_name_a_file
+from warner.domains import Domain
 from warner.io.file_columns import file_columns, to_file
 from warner.io.file_format import ReportSink
 from warner.io.file_seal import UNSEALED, seal
 from warner.io.formats import output_format
+from warner.io.public_values import to_arrow
 from warner.io.report_file import SCHEMA
 from warner.mechanisms import Mechanism, from_header
+from warner.reports.public_columns import PublicColumn, check_name
 from warner.reports.reports import Reports, columns_of
+from warner.reports.schema import smallest_dtype
 from warner.reports.tally import MOST_PER_PERSON
 
 _ROW_GROUP = 2**20  # rows
@@ -58,6 +62,8 @@ class ReportWriter:
             and the file names it.
         reports_per_person: the most reports of each attribute that one person sent; see
             :meth:`warner.reports.tally.Tally.per_person`. The file states it.
+        public: {name: domain} of the public columns that travel beside the reports. They are not
+            protected. The domains are Categorical, Integers or Dates.
 
     Raises:
         ArgumentError: another suffix, names of attributes that make equal names of columns, or a
@@ -83,16 +89,28 @@ class ReportWriter:
         rng: np.random.Generator | None = None,
         group: str | None = None,
         reports_per_person: int = 1,
+        public: Mapping[str, Domain] | None = None,
     ) -> None:
         self._mechanisms = dict(mechanisms)
+        self._public = {
+            check_name(n): PublicColumn(d, []).domain for n, d in (public or {}).items()
+        }
         self._most = integer("reports_per_person", reports_per_person, 1, MOST_PER_PERSON)
         if group is not None and not can_name_a_file(group):
             raise ArgumentError(message("group", FILE_NAME_RULE, show(group)))
         self._group = group
         self._format = output_format(path)
+        if self._public and not self._format.holds_public:
+            rule = f"cannot be written to files of the format {self._format.name}"
+            raise ArgumentError(message("public columns", rule, path))
         for attribute in self._mechanisms:
             legible("name of an attribute", attribute)
         names = [name for a, m in self._mechanisms.items() for name in file_columns(a, m.schema)]
+        for name in self._public:
+            if name.casefold() in {known.casefold() for known in (*self._mechanisms, *names)}:
+                rule = "must not have the name of an attribute, or of a column of its reports"
+                raise ArgumentError(message(f"public column {name!r}", rule, None, "Rename it"))
+        names += self._public
         if len({name.casefold() for name in names}) < len(names):
             rule = "must differ by more than upper and lower case"
             raise ArgumentError(message("attributes", rule, ", ".join(self._mechanisms)))
@@ -104,6 +122,7 @@ class ReportWriter:
         self._simulated: bool | None = None  # whether reports written so far are simulated
         self._keep_order = keep_order
         self._width = sum(m.schema.bytes_per_report for m in self._mechanisms.values())
+        self._width += sum(smallest_dtype(d.size).itemsize for d in self._public.values())
         self._pieces = Pieces(rows_at_a_time(self._width, _ROW_GROUP), self._width, self._put)
         self._shuffle: Shuffle | None = None
         self._sink: ReportSink | None = None
@@ -116,15 +135,19 @@ class ReportWriter:
             self._shuffle = Shuffle(self._width, self._source, str(Path(self._temporary).parent))
         return self
 
-    def write(self, reports: Mapping[str, Reports]) -> None:
+    def write(
+        self, reports: Mapping[str, Reports], public: Mapping[str, np.ndarray] | None = None
+    ) -> None:
         """Append one batch.
 
         Args:
             reports: {attribute: reports} of the same people in the same order.
+            public: {name: (n,)}, the indices in their domains of the people's values in the public
+                columns, as ``domain.encode(values)`` gives them.
 
         Raises:
-            MismatchError: other attributes, unequal numbers, reports of other mechanisms, or real
-                reports among simulated ones.
+            MismatchError: other attributes or public columns, unequal numbers, reports of other
+                mechanisms, or real reports among simulated ones.
             ReportError: reports that their mechanism cannot have sent, or a batch before that was
                 taken in partly.
         """
@@ -134,7 +157,7 @@ class ReportWriter:
         ):
             rule = f"must be equally many for each of {', '.join(self._mechanisms)}"
             raise MismatchError(message("reports", rule))
-        parts = []
+        parts = self._public_bytes(public or {}, len(next(iter(reports.values()))))
         for attribute, mechanism in self._mechanisms.items():
             given = reports[attribute]
             mechanism.check(given)
@@ -147,6 +170,22 @@ class ReportWriter:
         self._n += len(rows)
         (self._pieces if self._shuffle is None else self._shuffle).add(rows)
         self._is_partial = False
+
+    def _public_bytes(self, public: Mapping[str, np.ndarray], n: int) -> list[np.ndarray]:
+        """The indices of public values as bytes, uint8 (n, bytes) for each column."""
+        if public.keys() != self._public.keys() or any(len(c) != n for c in public.values()):
+            rule = f"must be given for each of {n} people, and be those that were declared"
+            got = ", ".join(public) or "none"
+            raise MismatchError(message("public columns", rule, got))
+        parts = []
+        for name, domain in self._public.items():
+            index, size = np.asarray(public[name]), domain.size
+            if index.dtype.kind not in "iu" or int(index.min()) < 0 or int(index.max()) >= size:
+                rule = f"must be integers in 0..{size - 1}, the indices of values"
+                raise ArgumentError(message(f"public column {name!r}", rule))
+            kept = index.astype(smallest_dtype(size).newbyteorder("<"))
+            parts.append(kept.reshape(-1, 1).view(np.uint8))
+        return parts
 
     def _require_whole(self) -> None:
         """Refuse to go on after a batch that Ctrl-C or an error stopped halfway."""
@@ -167,10 +206,15 @@ class ReportWriter:
         if self._sink is None:
             head = {
                 "format": "warner-reports",
-                "schema": SCHEMA,
+                "schema": SCHEMA if self._public else 1,
                 "simulation": self._marked or bool(self._simulated),
                 **({} if self._group is None else {"group": self._group}),
                 **({"reports_per_person": self._most} if self._most > 1 else {}),
+                **(
+                    {"public": [[name, d.spec()] for name, d in self._public.items()]}
+                    if self._public
+                    else {}
+                ),
                 "attributes": {a: m.header for a, m in self._mechanisms.items()},
             }
             # Not sorted: the order of attributes is that of columns.
@@ -180,9 +224,16 @@ class ReportWriter:
                 for a, m in self._mechanisms.items()
                 for name, size in file_columns(a, m.schema).items()
             }
-            self._sink = self._format.sink(self._temporary, text, sizes)
-        columns: dict[str, np.ndarray] = {}
+            beside = [self._public] if self._public else []
+            self._sink = self._format.sink(self._temporary, text, sizes, *beside)
+        columns: dict[str, Any] = {}
         start = 0
+        for name, domain in self._public.items():
+            kept = smallest_dtype(domain.size).newbyteorder("<")
+            stop = start + kept.itemsize
+            index = np.ascontiguousarray(rows[:, start:stop]).view(kept).ravel()
+            columns[name] = to_arrow(domain, index.astype(np.int64))
+            start = stop
         for attribute, mechanism in self._mechanisms.items():
             schema = mechanism.schema
             stop = start + schema.bytes_per_report
@@ -248,6 +299,7 @@ def write_reports(
     rng: np.random.Generator | None = None,
     group: str | None = None,
     reports_per_person: int = 1,
+    public: Mapping[str, PublicColumn] | None = None,
 ) -> None:
     """Write reports in memory to a file, in random order, whole or not at all.
 
@@ -255,6 +307,8 @@ def write_reports(
         reports: {attribute: reports} of the same people in the same order; one Reports is written
             as the attribute ``value``.
         path, simulation, keep_order, rng, group, reports_per_person: as in :class:`ReportWriter`.
+        public: {name: column} of the public columns, with the values of the same people in the same
+            order. They are not protected.
 
     Raises:
         ArgumentError, MismatchError, ReportError: as in :class:`ReportWriter`.
@@ -270,5 +324,6 @@ def write_reports(
         rng=rng,
         group=group,
         reports_per_person=reports_per_person,
+        public={name: column.domain for name, column in (public or {}).items()},
     ) as writer:
-        writer.write(named)
+        writer.write(named, {name: column.index for name, column in (public or {}).items()})

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner._core.canonical_json import canonical
-from warner.io.file_format import ROWS_PER_BATCH, FileFormat
+from warner.domains import Domain
+from warner.io.file_format import NO_PUBLIC, ROWS_PER_BATCH, FileFormat
 from warner.reports.reports import DIGEST_BYTES, MAGIC, WireColumn, read_wire_head
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ class WireFormat(FileFormat):
             for name in _file_names(column)
         }
 
-    def batches(self, path: str, columns: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, path: str, columns: Mapping[str, int], public: Mapping[str, Domain] = NO_PUBLIC
+    ) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         head = read_wire_head(path)

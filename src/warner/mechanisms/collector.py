@@ -20,9 +20,11 @@ from warner._core.errors import (
 from warner.channels import Channel, LikelihoodOperator
 from warner.domains import Domain, Product
 from warner.mechanisms.description import Description
+from warner.reports.grouped_tally import GroupedTally, require_room
 from warner.reports.marginal_tables import attribute_names
+from warner.reports.public_columns import Groups, group_people
 from warner.reports.reports import Reports
-from warner.reports.schema import columns_from
+from warner.reports.schema import columns_from, each_group
 from warner.reports.tally import Tally, require_same
 
 
@@ -115,6 +117,78 @@ class Collector(Description):
             counted = self.schema.count_distinct(reports.columns)
             return Tally(self.header, *counted).marked(reports.simulated)
         return self.tally_columns(reports.columns).marked(reports.simulated)
+
+    def tally_by(
+        self,
+        reports: Reports,
+        by: Mapping[str, Any],
+        keep_reports: bool = False,
+        ways: int | None = None,
+    ) -> GroupedTally:
+        """Count the reports of each group of people, by public columns such as a ward or a week.
+
+        Args:
+            reports: n reports made by this mechanism.
+            by: {name: values}, n values of each public column in the order of the reports. They are
+                texts, integers, booleans or dates, or a
+                :class:`~warner.reports.public_columns.PublicColumn` with its domain.
+            keep_reports: as in :meth:`tally`.
+            ways: for PerAttribute, the number of attributes that each table combines.
+
+        Returns:
+            GroupedTally: {values of the public columns: Tally}. Those of batches add up exactly.
+
+        Raises:
+            MismatchError, ReportError: as :meth:`tally`.
+            ValuesError: a public value that is missing or was never declared, by its position.
+            ArgumentError: no columns, columns of another length, or more groups than there is
+                memory for.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> groups = coin.tally_by(coin.randomize(["no", "yes", "no"]), {"year": [1, 1, 2]})
+        >>> {key: tally.n for key, tally in groups.items()}
+        {(1,): 2, (2,): 1}
+        """
+        self.check(reports)
+        groups = group_people(by, len(reports))
+        counted = self.tally_groups(reports.columns, groups, None, ways, keep_reports)
+        return counted.marked(reports.simulated)
+
+    def tally_groups(
+        self,
+        columns: Mapping[str, np.ndarray],
+        groups: Groups,
+        repeats: np.ndarray | None = None,
+        ways: int | None = None,
+        keep_reports: bool = False,
+    ) -> GroupedTally:
+        """Count the reports of groups, given as columns and already checked.
+
+        Args:
+            columns: the schema's columns, n rows.
+            groups: the group of each report.
+            repeats: int64 (n,), how often each report counts; None to count every report once.
+            ways: as in :meth:`tally_columns`.
+            keep_reports: as in :meth:`tally`.
+
+        Raises:
+            ArgumentError: as :meth:`tally_columns`, or more groups than there is memory for.
+        """
+        n = len(groups.keys)
+        if ways is not None:
+            self.tally_columns({name: c[:0] for name, c in columns.items()}, None, ways)
+        if keep_reports and self.schema.can_keep_reports and repeats is None:
+            found = each_group(
+                lambda part, _: Tally(self.header, *self.schema.count_distinct(part)),
+                columns,
+                groups.place,
+                n,
+            )
+            return GroupedTally.of(found, groups)
+        require_room(n, self.schema.cells)
+        counted = self.schema.count_groups(columns, groups.place, n, repeats)
+        return GroupedTally(self.header, groups.columns, groups.keys, counted)
 
     def tally_columns(
         self,
@@ -219,6 +293,24 @@ class Collector(Description):
             The channel (m, K), and the row number of each report, (n,) in 0..m-1.
         """
         return self.channel(), self.schema.index(columns)
+
+    def reports_about(
+        self, columns: Mapping[str, np.ndarray], attribute: str
+    ) -> tuple[Collector, Mapping[str, np.ndarray]]:
+        """The reports about one of several attributes that are randomised separately.
+
+        Args:
+            columns: the schema's columns, n rows.
+            attribute: the name of the attribute.
+
+        Returns:
+            The attribute's mechanism, and the columns of its schema, n rows.
+
+        Raises:
+            ArgumentError: no such attribute is randomised by itself.
+        """
+        rule = "goes with reports of several attributes that are randomised separately"
+        raise ArgumentError(message("attribute", rule, type(self).__name__, "Leave it out"))
 
 
 def marginal_problem(

@@ -17,8 +17,12 @@ from warner.mechanisms.enumeration import ENUMERABLE
 from warner.mechanisms.headers import LARGEST_PARTS
 from warner.privacy.guarantees import Guarantee
 from warner.privacy.report_laws import Independent
+from warner.reports.grouped_tally import GroupedTally, require_room
+from warner.reports.marginal_tables import n_cells
 from warner.reports.product_schema import ProductSchema
+from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports
+from warner.reports.schema import each_group
 from warner.reports.tally import Tally
 
 
@@ -147,6 +151,27 @@ class Combined(Mechanism):
         self.check(reports)
         ways = self.allowed_ways(ways, keep_reports)
         return self.tally_columns(reports.columns, ways=ways).marked(reports.simulated)
+
+    def tally_groups(
+        self,
+        columns: Mapping[str, np.ndarray],
+        groups: Groups,
+        repeats: np.ndarray | None = None,
+        ways: int | None = None,
+        keep_reports: bool = False,
+    ) -> GroupedTally:
+        kept = self.allowed_ways(ways, keep_reports)
+        n = len(groups.keys)
+        if kept is not None:
+            require_room(n, n_cells(self.schema.parts, kept))
+        found = each_group(
+            lambda part, times: self.tally_columns(part, times, kept),
+            columns,
+            groups.place,
+            n,
+            repeats,
+        )
+        return GroupedTally.of(found, groups)
 
     @abstractmethod
     def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:

@@ -294,5 +294,5 @@ def _checked_prime(prime: int, size: int) -> int:
 def _refuse_with_seeds(prime: int | None, whole_reports: bool | None) -> None:
     for name, value in (("prime", prime), ("whole_reports", whole_reports)):
         if value is not None:
-            rule = "goes with hash functions over a field, not with a pool of seeds"
+            rule = "cannot be given with seeds: it is of hash functions without seeds"
             raise ArgumentError(message(name, rule, show(value), "Leave one of them out"))

@@ -77,6 +77,7 @@ class PerAttribute(Combined):
             product,
             {name: _made(name, mechanisms[name], d) for name, d in product.attributes.items()},
         )
+        self.has_report_channel = self.schema.rows_are_reports
         masks = [part.sensitive_mask for part in self.parts.values()]
         if any(mask is not None for mask in masks) and product.size <= ENUMERABLE:
             # The people who hold a sensitive value in every attribute that has any. Only the
@@ -215,6 +216,14 @@ class PerAttribute(Combined):
         ways: int | None = None,
     ) -> Tally:
         return Tally(self.header, *self.schema.count(columns, repeats, ways))
+
+    def reports_about(
+        self, columns: Mapping[str, np.ndarray], attribute: str
+    ) -> tuple[Mechanism, Mapping[str, np.ndarray]]:
+        if attribute not in self.parts:
+            rule = f"must be one of {', '.join(self.parts)}"
+            raise ArgumentError(message("attribute", rule, repr(attribute)))
+        return self.parts[attribute], self.schema.split(columns)[attribute]
 
     def channel_for(
         self, tally: Tally, attributes: Sequence[str] | None = None

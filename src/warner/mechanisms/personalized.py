@@ -31,6 +31,7 @@ from warner.privacy.likelihood_ratios import (
     epsilon_of,
     worst_ratio,
 )
+from warner.reports.grouped_tally import GroupedTally
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 
@@ -213,6 +214,16 @@ class Personalized(Mechanism):
     def tally(self, reports: Reports, keep_reports: bool = False) -> Tally:
         """Count reports of any number of devices. See :meth:`Collector.tally`."""
         return self.mechanism.tally(reports, keep_reports)
+
+    def tally_by(
+        self,
+        reports: Reports,
+        by: Mapping[str, Any],
+        keep_reports: bool = False,
+        ways: int | None = None,
+    ) -> GroupedTally:
+        """Count reports of any number of devices by group. See :meth:`Collector.tally_by`."""
+        return self.mechanism.tally_by(reports, by, keep_reports, ways)
 
     def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:
         return self.mechanism.report_channel(rows)

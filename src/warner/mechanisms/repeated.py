@@ -16,14 +16,14 @@ from warner._core.errors import (
     message,
 )
 from warner._core.sampling import Source
-from warner.channels import Channel, KhatriRaoChannel, RepeatedRows
+from warner.channels import Channel, KhatriRaoChannel, LikelihoodOperator, RepeatedRows
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.composite import Combined, with_schema_types
 from warner.mechanisms.headers import LARGEST_PARTS, from_header
 from warner.privacy.composition import compose
 from warner.privacy.guarantees import Guarantee
-from warner.reports.counting import count_rows
+from warner.reports.counting import count_rows, unique_rows
 from warner.reports.reports import Reports, columns_of
 from warner.reports.tally import Tally
 from warner.reports.tally_kinds import DistinctReports
@@ -206,6 +206,12 @@ class Repeated(Combined):
         once = np.ones(len(rows), dtype=np.int64)
         kept, total = count_rows(rows, once if repeats is None else repeats)
         return Tally(self.header, DistinctReports(), total, int(total.sum()), kept)
+
+    def channel_of_reports(
+        self, columns: Mapping[str, np.ndarray]
+    ) -> tuple[LikelihoodOperator, np.ndarray]:
+        different, place = unique_rows(Reports(self.header, columns).record_array())
+        return self.report_channel(different), place
 
     def report_channel(self, rows: np.ndarray) -> RepeatedRows:
         """The channel whose rows are the given tuples of reports.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,17 @@ from warner._core.checks import kind
 from warner._core.errors import ArgumentTypeError, EmptyError, ReportError, message
 from warner.reports.bit_rules import BitRule
 from warner.reports.counting import count_rows, count_values, sum_bits
-from warner.reports.tally_kinds import BitSums, Counted, DigitCounts, DistinctReports, Histogram
+from warner.reports.tally_kinds import (
+    BitSums,
+    Counted,
+    CountedGroups,
+    DigitCounts,
+    DistinctReports,
+    Histogram,
+)
+
+_T = TypeVar("_T")
+_FEW_GROUPS = 64  # from here on the bits of all groups are summed together
 
 
 def smallest_dtype(size: int) -> np.dtype[Any]:
@@ -28,16 +38,20 @@ def smallest_dtype(size: int) -> np.dtype[Any]:
 
 
 class GroupedColumns(Protocol):
-    """Columns of reports in a database or a data frame, which can be counted by GROUP BY."""
+    """Columns of reports in a database or a data frame, which can be counted by GROUP BY.
+
+    The rows may be in groups of people. Rows that are not grouped are one group.
+    """
 
     def counts(self, columns: Mapping[str, int]) -> np.ndarray:
-        """The number of rows with each tuple of values.
+        """The number of rows of each group with each tuple of values.
 
         Args:
             columns: {name: the number of values 0, 1, .. that the column may take}.
 
         Returns:
-            int64, one axis per column, as long as the column has values.
+            int64, the first axis of groups, then one axis per column, as long as the column has
+            values.
 
         Raises:
             ReportError: a row without a value, or with a value beyond the column's size.
@@ -155,7 +169,41 @@ class ReportSchema(ABC):
     def group_bys(self) -> int:
         """How many GROUP BYs of file columns count such reports in bounded memory; 0 for none."""
 
-    def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> Counted:
+    def count_groups(
+        self,
+        columns: Mapping[str, np.ndarray],
+        place: np.ndarray,
+        groups: int,
+        repeats: np.ndarray | None = None,
+    ) -> CountedGroups:
+        """Count checked reports of each of several groups of people.
+
+        Args:
+            columns: the columns of n reports.
+            place: (n,) the group of each report, in 0..groups-1.
+            groups: the number of groups.
+            repeats: int64 (n,), how often each report counts; None to count every report once.
+
+        Returns:
+            CountedGroups: for each group what :meth:`count` gives for its reports.
+        """
+        if self.rows_are_reports:
+            like = self.count({name: column[:0] for name, column in columns.items()})
+            index = place.astype(np.int64) * self.rows + self.index(columns)
+            table = count_values(index, groups * self.rows, repeats)
+            return CountedGroups(
+                like.kind,
+                table.reshape(groups, *like.counts.shape),
+                count_values(place, groups, repeats),
+            )
+        found = each_group(self.count, columns, place, groups, repeats)
+        return CountedGroups(
+            found[0].kind,
+            np.stack([counted.counts for counted in found]).astype(np.int64, copy=False),
+            np.array([counted.n for counted in found], dtype=np.int64),
+        )
+
+    def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> CountedGroups:
         """Count reports where they are stored, by ``group_bys`` GROUP BYs, and check them.
 
         Args:
@@ -267,10 +315,10 @@ class IntegerColumns(ReportSchema):
         table = count_values(self.index(columns), self.rows, repeats)
         return Counted(Histogram(), table.reshape(self.sizes), total_reports(columns, repeats))
 
-    def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> Counted:
+    def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> CountedGroups:
         """One GROUP BY of whole reports."""
         table = source.counts(dict(zip(names, self.sizes, strict=True)))
-        return Counted(Histogram(), table, int(table.sum()))
+        return CountedGroups(Histogram(), table, table.reshape(len(table), -1).sum(axis=1))
 
     @property
     def file_width(self) -> int:
@@ -307,14 +355,20 @@ class _OneArray(ReportSchema):
         """One per column of a file: hardly any two whole reports of many columns are equal."""
         return self.file_width
 
-    def _histograms(self, source: GroupedColumns, names: Sequence[str]) -> tuple[np.ndarray, int]:
-        """How often every column of a file has every value, (columns, values), and n."""
-        sizes = zip(names, self.file_columns().values(), strict=True)
-        histograms = np.stack([source.counts({name: size}) for name, size in sizes])
-        totals = histograms.sum(axis=1)
-        if (totals != totals[0]).any():
-            raise ReportError(message("reports", "must be equally many in every column"))
-        return histograms, int(totals[0])
+    def _histograms(self, source: GroupedColumns, names: Sequence[str]) -> Iterator[np.ndarray]:
+        """How often a column of a file has every value in every group, (groups, values).
+
+        Yields:
+            One array for each column, because all together could be large.
+        """
+        sizes: np.ndarray | None = None
+        for name, values in zip(names, self.file_columns().values(), strict=True):
+            histogram = source.counts({name: values})
+            totals = histogram.sum(axis=1)
+            if sizes is not None and (totals != sizes).any():
+                raise ReportError(message("reports", "must be equally many in every column"))
+            sizes = totals
+            yield histogram
 
 
 @dataclass(frozen=True)
@@ -423,20 +477,42 @@ class BitVector(_OneArray):
             sums = repeats @ bits.astype(np.int64)
         return Counted(BitSums(), sums, total_reports(columns, repeats))
 
-    def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> Counted:
+    def count_groups(
+        self,
+        columns: Mapping[str, np.ndarray],
+        place: np.ndarray,
+        groups: int,
+        repeats: np.ndarray | None = None,
+    ) -> CountedGroups:
+        """How many reports of each group set every bit, (groups, K)."""
+        if repeats is not None or groups < _FEW_GROUPS:
+            return super().count_groups(columns, place, groups, repeats)
+        sizes = count_values(place, groups)
+        order = np.argsort(place, kind="stable")
+        different = np.flatnonzero(sizes)
+        start = np.cumsum(sizes[different]) - sizes[different]
+        sums = np.zeros((groups, self.width), dtype=np.int64)
+        for i in range(self.bytes):
+            bits = np.unpackbits(columns["bits"][order, i][:, None], axis=1)
+            found = np.add.reduceat(bits, start, axis=0, dtype=np.int64)
+            sums[different, 8 * i : 8 * i + 8] = found[:, : self.width - 8 * i]
+        return CountedGroups(BitSums(), sums, sizes)
+
+    def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> CountedGroups:
         """One GROUP BY per byte, whose histogram gives the sums of its eight bits."""
-        histograms, n = self._histograms(source, names)
+        bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
+        sums, sizes = [], np.zeros(0, dtype=np.int64)
+        for i, histogram in enumerate(self._histograms(source, names)):
+            for rule in self.rules:
+                if list(rule.masks) == [i] and histogram[:, rule.broken_bytes].any():
+                    raise ReportError(message("reports", rule.text))
+            sums.append(histogram @ bits)
+            sizes = histogram.sum(axis=1)
         for rule in self.rules:
             masks = {names[i]: mask for i, mask in rule.masks.items()}
-            if len(masks) == 1:
-                (i,) = rule.masks
-                broken = bool(histograms[i][rule.broken_bytes].any())
-            else:
-                broken = source.any_breaks(rule, masks)
-            if broken:
+            if len(masks) > 1 and source.any_breaks(rule, masks):
                 raise ReportError(message("reports", rule.text))
-        bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
-        return Counted(BitSums(), (histograms @ bits).ravel()[: self.width], n)
+        return CountedGroups(BitSums(), np.concatenate(sums, axis=1)[:, : self.width], sizes)
 
     def count_distinct(self, columns: Mapping[str, np.ndarray]) -> Counted:
         """The distinct packed reports (m, bytes) and their counts (m,)."""
@@ -529,9 +605,27 @@ class DigitVector(_OneArray):
         counts = np.stack([count_values(digits, self.base, repeats) for digits in keys])
         return Counted(DigitCounts(), counts, total_reports(columns, repeats))
 
-    def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> Counted:
+    def count_groups(
+        self,
+        columns: Mapping[str, np.ndarray],
+        place: np.ndarray,
+        groups: int,
+        repeats: np.ndarray | None = None,
+    ) -> CountedGroups:
+        """How often every key has every digit in every group, (groups, width, base)."""
+        first = place.astype(np.int64) * self.base
+        keys = [
+            count_values(first + digits, groups * self.base, repeats)
+            for digits in columns["digits"].T
+        ]
+        table = np.stack(keys).reshape(self.width, groups, self.base).transpose(1, 0, 2)
+        sizes = count_values(place, groups, repeats)
+        return CountedGroups(DigitCounts(), np.ascontiguousarray(table), sizes)
+
+    def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> CountedGroups:
         """One GROUP BY per key."""
-        return Counted(DigitCounts(), *self._histograms(source, names))
+        counts = np.stack(list(self._histograms(source, names)), axis=1)
+        return CountedGroups(DigitCounts(), counts, counts[:, 0].sum(axis=1))
 
     def indicators(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """Whether every report has each (key, digit), in C order, (n, width base)."""
@@ -545,6 +639,34 @@ class DigitVector(_OneArray):
 
     def file_columns(self) -> dict[str, int]:
         return {f"digits_{i}": self.base for i in range(self.width)}
+
+
+def each_group(
+    count: Callable[[Mapping[str, np.ndarray], np.ndarray | None], _T],
+    columns: Mapping[str, np.ndarray],
+    place: np.ndarray,
+    groups: int,
+    repeats: np.ndarray | None = None,
+) -> list[_T]:
+    """What ``count`` gives for the reports of each group.
+
+    Args:
+        count: takes columns of reports, and how often each counts.
+        columns: the columns of n reports.
+        place: (n,) the group of each report, in 0..groups-1.
+        groups: the number of groups.
+        repeats: int64 (n,), how often each report counts; None for once each.
+    """
+    order = np.argsort(place, kind="stable")
+    stops = np.cumsum(np.bincount(place, minlength=groups)).tolist()
+    ordered = {name: column[order] for name, column in columns.items()}
+    times = None if repeats is None else repeats[order]
+    found, start = [], 0
+    for stop in stops:
+        part = {name: column[start:stop] for name, column in ordered.items()}
+        found.append(count(part, None if times is None else times[start:stop]))
+        start = stop
+    return found
 
 
 def total_reports(columns: Mapping[str, np.ndarray], repeats: np.ndarray | None) -> int:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -30,12 +30,28 @@ from warner._core.errors import (
     message,
 )
 from warner._core.text import unreadable
+from warner.domains import Domain
 from warner.reports.counting import count_rows
 from warner.reports.tally_kinds import TallyKind, tally_kind
 
-SCHEMA = 3  # 1 knows no marginal tables, 2 no people with several reports; the lowest is written
+# 1 knows no marginal tables, 2 no people with several reports, 3 no groups; the lowest is written
+SCHEMA = 4
 MOST_PER_PERSON = 10_000  # reports of one person, in all
 _SEVERAL = 3  # the schema of a tally of people with several reports
+
+
+class Storable(Protocol):
+    """A tally that a file can hold."""
+
+    @property
+    def file_schema(self) -> int:
+        """The lowest schema of tally files that can hold this tally."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The tally as JSON data."""
+
+
+_T = TypeVar("_T", bound=Storable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +79,12 @@ class Tally:
     >>> a.kind
     Histogram()
     """
+
+    names: ClassVar[tuple[str, ...]] = ()
+    """The public columns by which the reports are grouped: none. See GroupedTally."""
+
+    n_groups: ClassVar[int] = 1
+    """The number of groups: all people together are one."""
 
     header: Mapping[str, Any]
     kind: TallyKind
@@ -153,6 +175,16 @@ class Tally:
     def is_consistent(self) -> bool:
         """Whether ``n`` reports can have these counts. Only the kind is used to decide this."""
         return self.kind.is_consistent(self.counts, self.n)
+
+    @property
+    def columns(self) -> dict[str, Domain | None]:
+        """The public columns by which the reports are grouped: none."""
+        return {}
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The number of reports of each group: of all people together, int64 (1,)."""
+        return np.array([self.n], dtype=np.int64)
 
     def marked(self, simulated: bool = True) -> Tally:
         """The same counts, marked as those of simulated reports.
@@ -307,7 +339,7 @@ def save_tallies(tallies: Mapping[str, Tally], path: str | os.PathLike[str]) -> 
     write_whole(path, dump_tallies(tallies).encode())
 
 
-def dump_tallies(tallies: Mapping[str, Tally]) -> str:
+def dump_tallies(tallies: Mapping[str, Storable]) -> str:
     """Named tallies, one per attribute, as the text of a tally file."""
     for name in tallies:
         legible("name of an attribute", str(name))
@@ -338,9 +370,23 @@ def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
         FileError: not a tally file, or incomplete or altered.
         EmptyError: no tallies.
     """
+    if any(isinstance(e, dict) and "by" in e for e in _entries(text, name).values()):
+        rule = "holds tallies of groups of people"
+        remedy = "warner estimate reads it; in Python warner.reports.grouped_tally.load_grouped"
+        raise FileError(message(name, rule, None, remedy))
+    return parse_entries(text, name, Tally.from_json)
+
+
+def parse_entries(text: bytes, name: str, read: Callable[[Any], _T]) -> dict[str, _T]:
+    """The named tallies in the ``text`` of a tally file, each made by ``read`` from its data.
+
+    Raises:
+        FileError: not a tally file, or incomplete or altered.
+        EmptyError: no tallies.
+    """
     attributes = _entries(text, name)
     try:
-        tallies = {attribute: Tally.from_json(entry) for attribute, entry in attributes.items()}
+        tallies = {attribute: read(entry) for attribute, entry in attributes.items()}
         intact = dump_tallies(tallies).encode() == text
     except (FileError, RecursionError):
         intact = False

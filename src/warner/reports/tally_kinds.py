@@ -167,3 +167,31 @@ class Counted(NamedTuple):
     counts: np.ndarray
     n: int
     rows: np.ndarray | None = None
+
+
+class CountedGroups(NamedTuple):
+    """What counting the reports of groups of people gives.
+
+    Attributes:
+        kind: which statistic the counts of a group are.
+        counts: int64. (G, ...), the counts of each of G groups; for kinds that keep reports (M,),
+            the counts of the distinct reports of all groups.
+        sizes: int64 (G,), the number of reports of each group.
+        rows: uint8 (M, bytes), the distinct reports; None for kinds that do not keep them.
+        places: int64 (M,), the group of each distinct report, in 0..G-1; None likewise.
+    """
+
+    kind: TallyKind
+    counts: np.ndarray
+    sizes: np.ndarray
+    rows: np.ndarray | None = None
+    places: np.ndarray | None = None
+
+    @property
+    def n(self) -> int:
+        """The number of reports of all groups."""
+        return int(self.sizes.sum())
+
+    def only(self) -> Counted:
+        """The counts of the only group, of a kind that keeps no reports."""
+        return Counted(self.kind, self.counts[0], int(self.sizes[0]))

@@ -27,8 +27,9 @@ _MOST_MISSED = 0.5
 _PRICE_OF_LARGE = 0.05
 # Shares from this multiple of 1/K on may count as large.
 _LEAST_LARGE = 3.0
-# The divisions of a test's level between its two tails.
-_TAILS = np.array([0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 1])
+# The parts of a test's level that its lower tail may have. Never all of it: a small share that no
+# large estimate rejects would be the lower end of the interval of every large share.
+_TAILS = np.array([0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98])
 _MOST_KINDS = 32  # kinds of noise; each costs some milliseconds
 _FIRST_STEP = 0.05  # largest relative difference of the moments within a kind, where kinds are few
 _NO_NOISE = 1e-12  # the least standard deviation, for answers that were sent unchanged

@@ -65,7 +65,9 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
 
     - Numbers in order (Integers, Interval): ``LogSpline()``, because neighbouring values have
       similar shares. It errs less than smoothed EM and maximum likelihood, except on a few isolated
-      spikes (bench/logspline_against_smoothed_em). If the reports contradict a smooth distribution,
+      spikes (bench/logspline_against_smoothed_em). With 500 to 5000 people and epsilon up to 1 its
+      Wasserstein distance from Adult's ages was 0.97 to 1.15 times that of smoothed EM, and from
+      weekly hours 0.73 to 1.02 times. If the reports contradict a smooth distribution,
       :func:`warner.estimate` takes ``MaximumLikelihood()`` instead.
     - Places (Grid, Points): ``ExpectationMaximization("auto")``, because noise between places that
       are close cannot be inverted. It errs less than inversion and maximum likelihood

@@ -96,3 +96,8 @@ def test_kept_reports_that_cannot_be_are_refused() -> None:
     for rows in (tally.rows + np.uint8(200), tally.rows[:, :2]):
         with pytest.raises((MismatchError, warner.errors.ReportError)):
             mechanism.report_channel(rows)
+
+
+def test_a_prime_with_seeds_is_refused_and_both_are_named() -> None:
+    with pytest.raises(ArgumentError, match=r"prime: cannot be given with seeds.*got 11\."):
+        LocalHashing(Integers(0, 9), 1.0, seeds=4, prime=11)

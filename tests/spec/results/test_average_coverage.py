@@ -10,7 +10,14 @@ from click.testing import CliRunner
 
 import warner
 from tests.registry import MECHANISMS, SEEING
-from warner import Categorical, EmpiricalBayes, Integers, Inversion, RandomizedResponse
+from warner import (
+    Categorical,
+    EmpiricalBayes,
+    HadamardResponse,
+    Integers,
+    Inversion,
+    RandomizedResponse,
+)
 from warner.app.cli import main
 from warner.estimators import Estimator
 from warner.estimators.likelihood_data import LikelihoodData
@@ -84,6 +91,18 @@ def test_a_marginal_keeps_intervals_of_each_value_and_has_the_others_when_asked(
         low, high = margin.interval(kind=kind).T
         assert low.shape == (6,)
         assert ((low <= margin.probabilities) & (margin.probabilities <= high)).all()
+
+
+def test_a_large_share_among_very_many_has_an_interval_near_it() -> None:
+    """Where almost all shares are small, no test gives all its level to one side."""
+    size, people = 20_000, 200_000
+    shares = 1 / np.arange(1.0, size + 1)
+    channel = HadamardResponse(Integers(0, size - 1), 2.0).channel()
+    weights = channel.simulate(shares / shares.sum(), people, np.random.default_rng(0))
+    data = LikelihoodData(channel, weights, people, Integers(0, size - 1))
+    result = Estimate(EmpiricalBayes().fit(data), data, EmpiricalBayes())
+    width = np.diff(result.interval(kind="average"))[:, 0]
+    assert (width[:5] < 1.5 * np.diff(result.interval(kind="wald"))[:5, 0]).all()
 
 
 def test_a_higher_level_makes_wider_intervals() -> None:

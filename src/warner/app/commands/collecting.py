@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import click
@@ -16,7 +16,7 @@ from warner.app.command_files import (
     add_tallies,
     as_file,
     paths_of_groups,
-    read_tallies,
+    read_any,
     refuse_overwriting,
     refuse_repeated,
     require_study,
@@ -28,11 +28,12 @@ from warner.app.commands.options import (
     generator,
     per_person,
     several_reports,
+    smallest_group,
     tally_output,
 )
 from warner.app.study import Study
 from warner.app.terminal import plural
-from warner.reports.tally import Tally
+from warner.reports.grouped_tally import AnyTally
 
 
 @click.command()
@@ -48,7 +49,8 @@ from warner.reports.tally import Tally
 @click.option(
     "--bare",
     is_flag=True,
-    help="VALUES has no header line. Its columns are in the order of the study.",
+    help="VALUES has no header line. Its columns are in the order of the study, public columns "
+    "first.",
 )
 @click.option(
     "--seed",
@@ -89,6 +91,9 @@ def randomize(
     Where the study has groups, each group has a report file of its own: reports.NAME.parquet for
     -o reports.parquet. A column of VALUES names the group of each person; it is public.
 
+    Public columns that the study declares ([public.ward]) are written beside the reports. They are
+    not randomised. Every other column of VALUES that is not asked for is left out.
+
     \b
         warner randomize study.toml answers.csv -o reports.parquet
         echo yes | warner randomize study.toml --bare
@@ -115,19 +120,23 @@ def randomize(
             rng=rng,
             group=name,
             reports_per_person=own.rows_per_person,
+            public=plan.public,
         )
         for name, own in studies.items()
     }
+    copies = files.Copies(plan.public, plan.answer_columns)
     done: dict[str | None, int] = {}
     with contextlib.ExitStack() as opened, stage("randomising") as tell:
-        for batches in _batches(plan, studies, values, bare):
+        for batches in _batches(plan, studies, values, bare, copies):
             for name, batch in batches.items():
                 # Nothing is written for a group of which there is nobody.
                 if name not in done:
                     opened.enter_context(writers[name])
-                writers[name].write(studies[name].randomize_encoded(batch, source))
+                public = {column: batch[column] for column in plan.public}
+                writers[name].write(studies[name].randomize_encoded(batch, source), public)
                 done[name] = done.get(name, 0) + len(next(iter(batch.values())))
             tell(sum(done.values()))
+        copies.refuse()
     for name, own in studies.items():
         if name not in done:
             click.echo(f"{name}: 0 people, so {paths[name]} was not written", err=True)
@@ -137,6 +146,9 @@ def randomize(
         whose = f"{name}: {who} in {paths[name]}" if apart else who
         whom = f"a person with {many} of them" if many > 1 else "each"
         click.echo(f"{whose}, {whom} spends {_spent(own)}", err=True)
+    if plan.public:
+        names = ", ".join(plan.public)
+        click.echo(f"Beside the reports, in the clear and not protected: {names}", err=True)
     if seed is not None:
         click.echo(
             "This is a simulation: the seed undoes the randomisation. The reports are marked as "
@@ -158,19 +170,25 @@ def _group(study: Study, name: str) -> Study:
 
 
 def _batches(
-    plan: Study, studies: Mapping[str | None, Study], values: str, bare: bool
+    plan: Study,
+    studies: Mapping[str | None, Study],
+    values: str,
+    bare: bool,
+    copies: files.Copies,
 ) -> Iterator[Mapping[str | None, Mapping[str, Any]]]:
-    """The answers in a file, a batch at a time, by the group of each person."""
+    """The answers and public values in a file, a batch at a time, by the group of each person."""
+    watch = copies.add if plan.public else None
     mechanisms = {name: own.mechanisms for name, own in studies.items()}
     if len(studies) > 1:
         named = {str(name): own for name, own in mechanisms.items()}
-        for batches in files.read_groups(values, plan.group_column, named, bare):
+        column = plan.group_column
+        for batches in files.read_groups(values, column, named, bare, plan.public, watch):
             yield dict(batches.items())
         return
     ((name, own),) = mechanisms.items()
     if name is not None and not bare:
         files.require_group(values, plan.group_column, name)
-    for batch in files.read_values(values, own, bare):
+    for batch in files.read_values(values, {**plan.public, **own}, bare, watch):
         yield {name: batch}
 
 
@@ -218,6 +236,12 @@ def _spent(study: Study) -> str:
     help="Keep the distinct reports of several bits, for the likelihood of whole reports. The "
     "tally then grows with the number of people.",
 )
+@click.option(
+    "--by",
+    metavar="NAME,NAME,...",
+    help="Keep one tally for each group of people, by these public columns of the reports.",
+)
+@smallest_group
 @several_reports
 @additions
 def tally(
@@ -226,6 +250,8 @@ def tally(
     study: str | None,
     ways: int | None,
     keep_reports: bool,
+    by: str | None,
+    smallest_group: int,
     reports_per_person: int | None,
     allow_equal: bool,
     allow_simulated: bool,
@@ -238,14 +264,19 @@ def tally(
     Reports of the groups of a study go to a tally file for each group: tally.NAME.json for
     -o tally.json. warner estimate takes them together.
 
+    With --by the tally has a table of groups: one tally for each ward and week, for example.
+    warner merge adds such tallies group by group.
+
     \b
         warner tally reports.parquet -o tally.json
+        warner tally reports.parquet --by ward,week -o groups.json
         warner tally reports.parquet --ways 2 -o pairs.json
         warner estimate pairs.json --joint sex,age
     """
     refuse_overwriting(output, *reports, *([study] if study else []))
     plan = None if study is None else Study.load(study)
-    parts: dict[str | None, dict[str, dict[str, Tally]]] = {}
+    parts: dict[str | None, dict[str, dict[str, AnyTally]]] = {}
+    names = None if by is None else [name.strip() for name in by.split(",")]
     seals = set()
     for path in steps(reports, "counting files"):
         with as_file(path) as file:
@@ -263,8 +294,11 @@ def tally(
             seals.add(opened.end["sha256"])
             if opened.simulation:
                 warn_of_simulation(path)
-            counted = files.tally_file(opened, None, ways, keep_reports)
-            parts.setdefault(opened.group, {})[path] = counted
+            parts.setdefault(opened.group, {})[path] = dict(
+                files.tally_file(opened, None, ways, keep_reports).items()
+                if names is None
+                else files.tally_file_by(opened, names, None, ways, keep_reports).items()
+            )
     paths = paths_of_groups(output, parts)
     if len(parts) > 1 and output == "-":
         rule = f"are of the groups {', '.join(map(str, parts))}, and each has a tally of its own"
@@ -277,6 +311,24 @@ def tally(
     }
     for group, total in totals.items():
         write_tallies(total, paths[group], group if len(parts) > 1 else None)
+    if names is not None:
+        _warn_of_small_groups(totals.values(), smallest_group)
+
+
+def _warn_of_small_groups(totals: Iterable[Mapping[str, AnyTally]], smallest: int) -> None:
+    """Say how many groups are so small that their public values can point at a person."""
+    # All attributes of a file are of the same people.
+    sizes = [next(iter(tallies.values())).sizes for tallies in totals]
+    few = sum(int((own < smallest).sum()) for own in sizes)
+    if few:
+        of, least = sum(len(own) for own in sizes), min(int(own.min()) for own in sizes)
+        click.echo(
+            f"{few:,} of {plural(of, 'group', 'groups')} have fewer than "
+            f"{plural(smallest, 'report', 'reports')}, the smallest {least}. Public columns are "
+            "not protected, and such a group can point at a person. Group by fewer or coarser "
+            "columns.",
+            err=True,
+        )
 
 
 @click.command()
@@ -299,6 +351,8 @@ def merge(
 
     Tallies of different budgets or mechanisms are not added: warner estimate takes them together.
 
+    Tallies of groups (warner tally --by) are added group by group.
+
     The tallies of several days, on which the same people answered, are of several reports of one
     person. The sum must say of how many:
 
@@ -307,6 +361,6 @@ def merge(
     """
     refuse_overwriting(output, *tallies)
     refuse_repeated(tallies)
-    parts = {path: read_tallies(path) for path in steps(tallies, "reading tallies")}
+    parts = {path: read_any(path) for path in steps(tallies, "reading tallies")}
     total = add_tallies(parts, allow_equal, allow_simulated)
     write_tallies(per_person(total, reports_per_person), output)

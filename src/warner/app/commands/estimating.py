@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 import click
 
@@ -12,8 +13,9 @@ from warner._core.errors import ArgumentError, MethodWarning, message
 from warner._core.progress import steps
 from warner.app.background_files import backgrounds
 from warner.app.command_files import (
+    apart,
     one_or_all,
-    read_or_count_tallies,
+    read_or_count_any,
     read_tallies,
     refuse_overwriting,
     refuse_shared_outputs,
@@ -23,11 +25,12 @@ from warner.app.command_files import (
 )
 from warner.app.commands.options import METHOD_HELP, additions, attributes
 from warner.app.commands.options import as_json as to_json
-from warner.app.csv_table import csv_of
+from warner.app.csv_table import csv_of, csv_of_groups
 from warner.app.methods import method
 from warner.app.terminal import (
     show_comparison,
     show_estimate,
+    show_groups,
     show_redistributed,
     show_sources,
 )
@@ -35,11 +38,15 @@ from warner.design.comparison import compare as compare_methods
 from warner.design.losses import LOSSES
 from warner.estimators import Estimator
 from warner.mechanisms import from_header
+from warner.reports.grouped_tally import AnyTally, GroupedTally
+from warner.reports.public_columns import Key
 from warner.reports.tally import Tally
 from warner.results.charts import chart, ranking, save
 from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_tally
 from warner.results.redistribution import Redistributed, has_tags, redistribute
+
+_T = TypeVar("_T", bound=AnyTally)
 
 # The methods that ``compare`` tries where none is named: for keys with values, and for the rest.
 _COMPARED_KEYS = ("pckv", "per-key", "mle", "em:auto")
@@ -129,6 +136,8 @@ def estimate(
         warner estimate low.json high.json
         warner estimate tally.*.json
 
+    A tally of groups (warner tally --by) gives a table with the estimates of each group.
+
     The shares of tags ("@home") are given back to values in a second table: as --background says,
     and otherwise in proportion to the values that are not sensitive.
     """
@@ -139,14 +148,22 @@ def estimate(
     for path in (json_path, csv_path, plot_path):
         refuse_overwriting(path, *paths)
     refuse_shared_outputs({"json": json_path, "csv": csv_path, "plot": plot_path})
-    found = tallies_together(paths, read_or_count_tallies, allow_equal, allow_simulated)
+    known_tallies = tallies_together(paths, read_or_count_any, allow_equal, allow_simulated)
+    found, grouped = apart(known_tallies)
+    if any(part.simulated for parts in known_tallies.values() for part in parts):
+        warn_of_simulation(", ".join(paths))
+    if grouped:
+        if plot_path is not None or background:
+            rule = "do not go with a tally of groups"
+            raise ArgumentError(message("--plot and --background", rule))
+        shown = Shown(level, target, kind, json_path, csv_path)
+        _show_groups(grouped, chosen, only, joint, shown)
+        return
     estimates = [
         result
         for name, part, names in steps(list(_asked(found, only, joint)), "estimating")
         for result in _estimates(name, part, chosen, names, only)
     ]
-    if any(part.simulated for parts in found.values() for part in parts):
-        warn_of_simulation(", ".join(paths))
     if len(paths) > 1:
         show_sources(_chosen(found, only))
     known = backgrounds(estimates, background)
@@ -168,14 +185,75 @@ def estimate(
                 show_redistributed(given_back[i])
 
 
-def _known(parts: Sequence[Tally]) -> list[str]:
+class Shown(NamedTuple):
+    """How estimates are shown: see the options of the command."""
+
+    level: float
+    target: str
+    kind: str | None
+    json_path: str | None
+    csv_path: str | None
+
+
+def _show_groups(
+    grouped: Mapping[str, Sequence[GroupedTally]],
+    chosen: Estimator | None,
+    only: tuple[str, ...],
+    joint: tuple[str, ...],
+    shown: Shown,
+) -> None:
+    """Write and print the estimates of the groups of all attributes."""
+    found = [
+        (key, result)
+        for name, parts, names in _asked(grouped, only, joint)
+        for key, result in _estimates_of_groups(name, parts, chosen, names, only)
+    ]
+    columns = next(iter(grouped.values()))[0].names
+    level, target, kind, json_path, csv_path = shown
+    if json_path is not None:
+        data = [
+            {"group": dict(zip(columns, key, strict=True))} | result.to_json(level, target, kind)
+            for key, result in found
+        ]
+        write_text(to_json(data) + "\n", json_path)
+    if csv_path is not None:
+        write_text(csv_of_groups(columns, found, level, target, kind), csv_path)
+    if "-" not in (json_path, csv_path):
+        show_groups(columns, found, level, target, kind)
+
+
+def _estimates_of_groups(
+    name: str,
+    parts: Sequence[GroupedTally],
+    chosen: Estimator | None,
+    names: list[str] | None,
+    only: tuple[str, ...],
+) -> Iterator[tuple[Key, Estimate]]:
+    """The estimates of each group of people: here each group alone, by the default method.
+
+    Args:
+        name: the attribute.
+        parts: the tallies of groups, which are estimated together: each group from its tallies in
+            all of them.
+        chosen: the estimator; None for the default of each group.
+        names: the attributes whose joint shares are wanted; None for all.
+        only: the attributes that the option --only names.
+    """
+    tallies: dict[Key, list[Tally]] = {}
+    for part in parts:
+        for key, tally in part.items():
+            tallies.setdefault(key, []).append(tally)
+    for key, own in steps(list(tallies.items()), "estimating groups"):
+        for result in _estimates(name, own, chosen, names, only):
+            yield key, result
+
+
+def _known(parts: Sequence[AnyTally]) -> list[str]:
     """The attributes that tallies of one domain are about; [] where they are of one question."""
     return list(from_header(parts[0].header).attribute_domains)
 
 
-def _chosen(
-    tallies: Mapping[str, Sequence[Tally]], only: tuple[str, ...]
-) -> dict[str, Sequence[Tally]]:
+def _chosen(tallies: Mapping[str, Sequence[_T]], only: tuple[str, ...]) -> dict[str, Sequence[_T]]:
     """The tallies of the attributes that --only names, or that hold them; all without --only."""
     return {
         name: parts
@@ -185,8 +263,8 @@ def _chosen(
 
 
 def _asked(
-    tallies: Mapping[str, Sequence[Tally]], only: tuple[str, ...], joint: tuple[str, ...]
-) -> Iterator[tuple[str, Sequence[Tally], list[str] | None]]:
+    tallies: Mapping[str, Sequence[_T]], only: tuple[str, ...], joint: tuple[str, ...]
+) -> Iterator[tuple[str, Sequence[_T], list[str] | None]]:
     """What to estimate, as the options say.
 
     Yields:

@@ -10,7 +10,9 @@ import click
 import numpy as np
 
 from warner.app.methods import METHODS
-from warner.reports.tally import MOST_PER_PERSON, Tally
+from warner.app.study_public import SMALLEST_GROUP
+from warner.reports.grouped_tally import AnyTally
+from warner.reports.tally import MOST_PER_PERSON
 
 METHOD_HELP = (
     f"The estimator: {', '.join(METHODS)}. em takes a number of steps, auto or a start: em:100, "
@@ -45,6 +47,15 @@ several_reports = click.option(
     "population then count people. Reports made with rows_per_person in the study say so "
     "themselves.",
 )
+smallest_group = click.option(
+    "--smallest-group",
+    type=click.IntRange(1),
+    metavar="N",
+    default=SMALLEST_GROUP,
+    show_default=True,
+    help="Warn of groups by public columns that have fewer people than this: they can point at a "
+    "person.",
+)
 additions = options(
     click.option(
         "--allow-equal",
@@ -73,7 +84,7 @@ attributes = options(
 )
 
 
-def per_person(tallies: dict[str, Tally], most: int | None) -> dict[str, Tally]:
+def per_person(tallies: dict[str, AnyTally], most: int | None) -> dict[str, AnyTally]:
     """The tallies, with the reports of one person where --reports-per-person states them."""
     if most is None:
         return tallies

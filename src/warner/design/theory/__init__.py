@@ -6,6 +6,7 @@ so.
 
 from __future__ import annotations
 
+from warner.design.theory.differences import people_for_difference, power_for_difference
 from warner.design.theory.groups import MAX_PEOPLE
 from warner.design.theory.information import (
     cramer_rao,
@@ -34,6 +35,8 @@ __all__ = [
     "maximum_likelihood_error",
     "minimax_rate",
     "minimax_sample_size",
+    "people_for_difference",
+    "power_for_difference",
     "prefers_sample_mean",
     "reduction_error",
     "rounding_error",

@@ -57,7 +57,7 @@ def expected_loss(
     >>> round(expected_loss(Integers(0, 3), [0.25] * 4, n=1000), 6)  # no protection
     0.00075
     """
-    domain, variance = _subject(mechanism)
+    domain, variance = variance_of(mechanism)
     shares = distribution("theta", theta, domain.size)
     return _total(variance(shares), integer("n", n, 1, MAX_PEOPLE), loss)
 
@@ -96,7 +96,7 @@ def worst_case_loss(
     """
     choice("loss", loss, LOSSES)
     integer("n", n, 1, MAX_PEOPLE)
-    domain, variance = _subject(mechanism)
+    domain, variance = variance_of(mechanism)
     sensitive = _sensitive(mechanism, domain.size)
     inside, outside = int(sensitive.sum()), int((~sensitive).sum())
     if not outside:
@@ -118,10 +118,14 @@ def worst_case_loss(
     return loss_at(worst), distribution_with(worst)
 
 
-def _subject(
+def variance_of(
     mechanism: Mechanism | Domain,
 ) -> tuple[Domain, Callable[[np.ndarray], np.ndarray]]:
-    """The domain, and the variance (K,) of one report's contribution as a function of theta."""
+    """The domain, and the variance (K,) of one report's contribution as a function of theta.
+
+    Args:
+        mechanism: any mechanism whose channel has an inverse. A Domain stands for no protection.
+    """
     domain = domain_of(mechanism)
     if isinstance(mechanism, Mechanism):
         return domain, mechanism.channel().variance

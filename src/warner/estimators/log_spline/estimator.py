@@ -12,6 +12,7 @@ from warner.estimators.base import Estimator, require_order
 from warner.estimators.fit import Fit, PosteriorFit, Status
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.log_spline.cells import cells_for
+from warner.estimators.log_spline.few_reports import averaged, weight_of_smoothed_em
 from warner.estimators.log_spline.likelihood import Expansion, Likelihood
 from warner.estimators.log_spline.model_average import Draws, fit_grid, posterior
 from warner.estimators.mle.objective import certify, require_possible
@@ -40,8 +41,13 @@ class LogSpline(Estimator):
     puts mass.
 
     The estimate averages the models' theta at phi*, weighted by their Laplace evidence Z. A priori
-    p is uniform on {1, 2, 3}, and s is flat on a geometric grid. The number of splines is doubled
-    while that raises the evidence. Values are taken as equally spaced, in their order.
+    p is uniform on {1, 2, 3}, and s has a density proportional to s^(-1/2). The number of splines
+    is doubled while that raises the evidence. Values are taken as equally spaced, in their order.
+
+    With few reports smoothed EM is averaged in, with the weight 0.7 max(0, 1 - 0.05 / sigma). sigma
+    is the standard error of the slope of log theta over the values, which are scaled to mean square
+    1. From 256 values smoothed EM has 128 to 255 cells. The draws are multiplied by the same
+    factors as the estimate.
 
     Above 2048 values the likelihood is computed with shares that are even within about 2000 cells,
     and of whole reports of bits with their sums. Prior, spline and estimate are on all values.
@@ -101,13 +107,17 @@ class LogSpline(Estimator):
             for model, chance in zip(models, chances, strict=True):
                 if chance > _TINY:
                     theta += chance * model.design.theta_of_values(model.phi)
+        theta, tilt = theta / theta.sum(), None
+        if (weight := weight_of_smoothed_em(likelihood, cells)) > 0:
+            smooth, theta = theta, averaged(data, theta, weight)
+            tilt = theta / np.maximum(smooth, np.finfo(float).tiny)
         status = Status.COMPLETED if models[0].converged else Status.STEP_LIMIT
-        fit = certify(data, theta / theta.sum(), status, likelihood.steps)
+        fit = certify(data, theta, status, likelihood.steps)
         # With fewer different reports than values, what they leave open is the prior's word alone.
         few = data.channel.shape[0] < data.channel.shape[1]
         unique = Uniqueness.NOT_UNIQUE.value if few else None
         return replace(
             fit,
             unique=unique,
-            posterior=PosteriorFit(Draws(models, chances), for_intervals=True),
+            posterior=PosteriorFit(Draws(models, chances, tilt), for_intervals=True),
         )

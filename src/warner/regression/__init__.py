@@ -1,0 +1,1 @@
+"""Regression of a hidden answer on public covariates."""

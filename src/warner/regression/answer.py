@@ -1,0 +1,292 @@
+"""Regression of the hidden answer on public covariates, through the channel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import choice, show
+from warner._core.errors import ArgumentError, WarnerError, message
+from warner.channels import FloatArray
+from warner.domains import Domain
+from warner.regression.coefficients import Coefficients, rows_to_frame
+from warner.regression.covariates import Design, check_independent
+from warner.regression.likelihood import Pairs, softmax
+from warner.regression.maximum import maximize
+from warner.regression.problem import covariates_of, problem_of
+from warner.reports.reports import Reports
+from warner.results.intervals import normal_quantile
+
+_MOST_COEFFICIENTS = 1000  # beyond, a step takes minutes
+_TINY = 1e-300  # a share that is 0 in floats, whose logarithm is finite
+_LARGEST_LOG = 700.0  # whose exponential is a float
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Predicted shares of the values at some covariates, with intervals.
+
+    Attributes:
+        values: (K,) the values, in the order of the domain.
+        shares: (m, K) the shares at m rows of covariates.
+        low: (m, K) lower ends of the intervals.
+        high: (m, K) upper ends.
+        level: coverage of each interval by itself.
+    """
+
+    values: tuple[Any, ...]
+    shares: FloatArray
+    low: FloatArray
+    high: FloatArray
+    level: float
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each row of covariates and value: row, value, estimate, low, high."""
+        return [
+            {
+                "row": i,
+                "value": value,
+                "estimate": float(self.shares[i, x]),
+                "low": float(self.low[i, x]),
+                "high": float(self.high[i, x]),
+            }
+            for i in range(len(self.shares))
+            for x, value in enumerate(self.values)
+        ]
+
+    def to_frame(self, backend: str = "pyarrow") -> Any:
+        """The rows as a data frame.
+
+        Args:
+            backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
+        """
+        return rows_to_frame(self.rows(), backend)
+
+
+@dataclass(frozen=True, eq=False)
+class Regression(Coefficients):
+    """A multinomial logistic regression of the hidden answer; of two values, a logistic one.
+
+        log(Pr(answer x | z) / Pr(reference | z)) = beta_x z
+
+    Attributes:
+        reference: the value that the odds are against.
+        log_likelihood: of the n reports, in nats.
+        steps: the number of steps of Newton's method.
+        values: (K,) the values, in the order of the domain.
+        coefficients, covariance, names, outcomes, n, errors, status, simulated, design: see
+            :class:`Coefficients`. ``outcomes`` are the values other than the reference.
+    """
+
+    reference: Any
+    log_likelihood: float
+    steps: int
+    values: tuple[Any, ...] = field(repr=False)
+
+    def __repr__(self) -> str:
+        about = f"{len(self.outcomes)} x {len(self.names)} coefficients, n={self.n}"
+        return f"Regression({about}, reference={self.reference!r}, status={self.status.name})"
+
+    def odds_ratios(self, level: float = 0.95) -> FloatArray:
+        """The factor by which one unit more of a covariate multiplies the odds, with its interval.
+
+        The odds are those of a value against the reference, with equal other covariates.
+
+        Args:
+            level: coverage of each interval by itself, in (0, 1).
+
+        Returns:
+            (E, p, 3): exp of the coefficients, and of the ends of their intervals.
+        """
+        with np.errstate(over="ignore"):
+            logs = np.concatenate([self.coefficients[..., None], self.interval(level)], axis=-1)
+            return np.asarray(np.exp(logs))
+
+    def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """The rows of :class:`Coefficients`, with ``"odds_ratio"`` added.
+
+        Args:
+            level: coverage of the intervals, in (0, 1).
+        """
+        ratios = self.odds_ratios(level)[..., 0].ravel()
+        found = zip(super().rows(level), ratios, strict=True)
+        return [{**row, "odds_ratio": float(ratio)} for row, ratio in found]
+
+    def predict(self, covariates: Any, level: float = 0.95) -> Predictions:
+        """The shares of the values among people with some covariates.
+
+        Intervals are from the delta method on the log-odds of each share, so they lie in [0, 1].
+
+        Args:
+            covariates: m rows, in the form of those of the fit.
+            level: coverage of each interval by itself, in (0, 1).
+
+        Raises:
+            ArgumentError: covariates that do not fit, or a level outside (0, 1).
+        """
+        z = self.design.matrix(covariates)
+        shares = softmax(z @ self.coefficients.T)
+        extra, width = self.coefficients.shape
+        blocks = self.covariance.reshape(extra, width, extra, width)
+        # The covariance of the log-odds eta of each row: z' V_ef z.
+        eta = np.einsum("mi,eifj,mj->mef", z, blocks, z, optimize=True)
+        # d logit(pi_x) / d eta_e = ([x = e] - pi_e) / (1 - pi_x)
+        others = np.maximum(1 - shares, _TINY)
+        slopes = (np.eye(extra + 1)[:, 1:] - shares[:, None, 1:]) / others[:, :, None]
+        errors = np.sqrt(np.maximum(np.einsum("mxe,mef,mxf->mx", slopes, eta, slopes), 0.0))
+        reach = normal_quantile(level) * errors
+        logs = np.log(np.maximum(shares, _TINY)) - np.log(others)
+        low, high = (
+            np.minimum(_expit(logs - reach), shares),
+            np.maximum(_expit(logs + reach), shares),
+        )
+        order = np.argsort([self._index(value) for value in (self.reference, *self.outcomes)])
+        return Predictions(self.values, shares[:, order], low[:, order], high[:, order], level)
+
+    def _index(self, value: Any) -> int:
+        """The place of a value in the order of the domain."""
+        return self.values.index(value)
+
+    def to_json(self, level: float = 0.95) -> dict[str, Any]:
+        """The regression as JSON data.
+
+        Args:
+            level: coverage of the intervals, in (0, 1).
+        """
+        found = super().to_json(level)
+        return {
+            "format": "warner-regression",
+            "schema": 1,
+            "reference": self.reference,
+            "log_likelihood": self.log_likelihood,
+            "steps": self.steps,
+            **found,
+        }
+
+    def _sentences(self, level: float) -> list[str]:
+        return [
+            f"The odds are those of a value against {show(self.reference)}. One unit more of a "
+            "covariate multiplies them by the odds ratio, with equal other covariates.",
+            *super()._sentences(level),
+        ]
+
+
+def regress(
+    reports: Reports,
+    covariates: Any,
+    formula: str | None = None,
+    reference: Any = None,
+    errors: str = "observed",
+    attribute: str | None = None,
+) -> Regression:
+    """Regress the hidden answer on public covariates, by maximum likelihood through the channel.
+
+        l(beta) = sum_i log sum_x A[y_i, x] softmax(beta z_i)_x
+
+    A is the channel of the mechanism, y_i the report and z_i the covariates of person i. With
+    unprotected answers this is ordinary multinomial logistic regression. The covariates are public:
+    nothing protects them, and they stand beside the reports.
+
+    Covariates must be in the order of the reports. Files of reports are shuffled when they are
+    written, so the covariates must have been carried along.
+
+    Args:
+        reports: n reports of one mechanism.
+        covariates: n rows: a frame of any library that Narwhals knows, a mapping of columns, or an
+            array (n,) or (n, p). Without a formula, all columns are used: an intercept, numbers as
+            they are, and text as one column for each level but the first in alphabetical order.
+        formula: the right side of a formula such as ``"age + ward:sex"``, which formulaic reads.
+        reference: the value that odds are against; None for the first one of the domain.
+        errors: ``"observed"``, the inverse of the observed information; ``"sandwich"``, which holds
+            also where the model is wrong.
+        attribute: of reports of several attributes that are randomised separately, the name of the
+            one to regress.
+
+    Returns:
+        Regression: coefficients, errors, tests and predictions. Its status says whether the maximum
+        exists.
+
+    Raises:
+        ArgumentError: covariates with missing or infinite values, of another length, constant or
+            collinear; an unknown reference, kind of errors or attribute; too many coefficients.
+        ArgumentTypeError: no Reports, or no covariates.
+        EmptyError: no reports.
+        ReportError: reports that the mechanism cannot have sent.
+        MissingExtraError: a formula, where formulaic is not installed.
+
+    Source: METHODS 10.6.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> smokes = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
+    >>> answers = ["yes"] * 300 + ["no"] * 700 + ["yes"] * 700 + ["no"] * 300
+    >>> reports = smokes.randomize(answers)
+    >>> found = regress(reports, {"ward": ["north"] * 1000 + ["south"] * 1000})
+    >>> found.names, found.outcomes, found.reference
+    (('Intercept', 'ward[T.south]'), ('yes',), 'no')
+    >>> bool(found.p_values[0, 1] < 0.01)
+    True
+    """
+    choice("errors", errors, ("observed", "sandwich"))
+    problem = problem_of(reports, attribute)
+    labels, size = problem.domain.labels, problem.domain.size
+    design, matrix = covariates_of(covariates, formula, problem.n)
+    if (size - 1) * matrix.shape[1] > _MOST_COEFFICIENTS:
+        rule, got = f"must be at most {_MOST_COEFFICIENTS}", str((size - 1) * matrix.shape[1])
+        remedy = "Use fewer covariates, merge values, or use regress_mean"
+        raise ArgumentError(message("number of coefficients", rule, got, remedy))
+    first = _reference(problem.domain, reference)
+    order = np.concatenate([[first], np.delete(np.arange(size), first)])
+    rows, logs = problem.likelihoods()
+    pairs = Pairs.of(rows[:, order], problem.report, matrix)
+    turn = _orthonormal(pairs, design)
+    pairs = pairs.turned(turn)
+    best = maximize(pairs)
+    covariance = best.covariance
+    if errors == "sandwich":
+        covariance = covariance @ best.point.squared_scores() @ covariance
+    # Log-odds are (Z T) gamma' = Z beta', so beta = gamma T'.
+    whole = np.kron(np.eye(size - 1), turn)
+    return Regression(
+        coefficients=best.beta @ turn.T,
+        covariance=whole @ covariance @ whole.T,
+        names=design.names,
+        outcomes=tuple(labels[x] for x in order[1:]),
+        n=problem.n,
+        errors=errors,
+        status=best.ending,
+        simulated=reports.simulated,
+        design=design,
+        reference=labels[first],
+        log_likelihood=best.point.value + float(logs[problem.report].sum()),
+        steps=best.steps,
+        values=tuple(labels),
+    )
+
+
+def _expit(logs: FloatArray) -> FloatArray:
+    """Shares at log-odds."""
+    return np.asarray(1 / (1 + np.exp(np.clip(-logs, -_LARGEST_LOG, _LARGEST_LOG))))
+
+
+def _orthonormal(pairs: Pairs, design: Design) -> FloatArray:
+    """T (p, p), for which the columns of Z T have length sqrt(n) and are orthogonal.
+
+    Raises:
+        ArgumentError: collinear columns.
+    """
+    _, triangle = np.linalg.qr(pairs.covariates * np.sqrt(pairs.people)[:, None])
+    check_independent(design.names, triangle)
+    return np.asarray(np.linalg.inv(triangle) * np.sqrt(pairs.people.sum()))
+
+
+def _reference(domain: Domain, reference: Any) -> int:
+    """The index of the reference."""
+    if reference is None:
+        return 0
+    try:
+        return int(domain.encode([reference])[0])
+    except WarnerError:
+        pass
+    raise ArgumentError(message("reference", "must be a value of the domain", show(reference)))

@@ -1,0 +1,259 @@
+"""The coefficients of a regression, their errors, tests and tables."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from warner._core.errors import ArgumentError, message
+from warner.channels import FloatArray
+from warner.io import frame
+from warner.regression.covariates import Design
+from warner.regression.maximum import Ending
+from warner.results.intervals import normal_quantile
+
+
+@dataclass(frozen=True)
+class WaldTest:
+    """A Wald test of "all of these coefficients are 0".
+
+    Attributes:
+        statistic: chi-square.
+        degrees: the degrees of freedom, the number of coefficients.
+        p: the probability of a statistic as large, if all coefficients are 0.
+    """
+
+    statistic: float
+    degrees: int
+    p: float
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """Estimated coefficients of E equations with p columns, and their covariance.
+
+    Attributes:
+        coefficients: (E, p).
+        covariance: (E p, E p), of the coefficients in C order.
+        names: (p,) the names of the columns; the intercept is ``Intercept``.
+        outcomes: (E,) the value of each equation.
+        n: the number of reports.
+        errors: ``"observed"`` or ``"sandwich"``, what the covariance is made of.
+        status: how the fit ended. Its text says what to do.
+        simulated: whether the reports are a simulation.
+        design: how covariates become columns.
+    """
+
+    coefficients: FloatArray
+    covariance: FloatArray = field(repr=False)
+    names: tuple[str, ...]
+    outcomes: tuple[Any, ...]
+    n: int
+    errors: str
+    status: Ending
+    simulated: bool
+    design: Design = field(repr=False)
+
+    def __post_init__(self) -> None:
+        self.coefficients.setflags(write=False)
+        self.covariance.setflags(write=False)
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """The standard errors (E, p)."""
+        variances = np.maximum(self.covariance.diagonal(), 0.0)
+        return np.sqrt(variances).reshape(self.coefficients.shape)
+
+    @property
+    def z(self) -> FloatArray:
+        """Coefficients divided by their standard errors, (E, p)."""
+        errors = self.standard_errors
+        safe = np.where(errors > 0, errors, 1.0)
+        exact = np.where(self.coefficients == 0, 0.0, np.copysign(np.inf, self.coefficients))
+        return np.where(errors > 0, self.coefficients / safe, exact)
+
+    @property
+    def p_values(self) -> FloatArray:
+        """Two-sided p-values (E, p) of "this coefficient is 0", by the normal distribution."""
+        z = np.abs(self.z)
+        tails = [math.erfc(value / math.sqrt(2)) for value in z.ravel()]
+        return np.array(tails).reshape(z.shape)
+
+    def interval(self, level: float = 0.95) -> FloatArray:
+        """Confidence intervals (E, p, 2) of the coefficients, by the normal distribution.
+
+        Args:
+            level: coverage of each interval by itself, in (0, 1).
+
+        Raises:
+            ArgumentError: a level outside (0, 1).
+        """
+        reach = normal_quantile(level) * self.standard_errors
+        return np.stack([self.coefficients - reach, self.coefficients + reach], axis=-1)
+
+    def wald(self, names: str | Iterable[str]) -> WaldTest:
+        """Test whether the coefficients of some columns are 0 in all equations.
+
+            b' V^-1 b, chi-square with as many degrees of freedom as coefficients
+
+        Args:
+            names: a name, or several. A covariate of text stands for all of its columns.
+
+        Raises:
+            ArgumentError: no such column.
+        """
+        asked = [names] if isinstance(names, str) else list(names)
+        columns = [
+            i
+            for i, name in enumerate(self.names)
+            if any(name == wanted or _is_level(name, wanted) for wanted in asked)
+        ]
+        if not columns:
+            got = ", ".join(repr(name) for name in asked)
+            raise ArgumentError(message("names", f"must be of {', '.join(self.names)}", got))
+        from scipy.special import chdtrc
+
+        width = len(self.names)
+        places = [e * width + i for e in range(len(self.coefficients)) for i in columns]
+        b = self.coefficients.ravel()[places]
+        inverse = np.linalg.pinv(self.covariance[np.ix_(places, places)], hermitian=True)
+        statistic = float(b @ inverse @ b)
+        return WaldTest(statistic, len(places), float(chdtrc(len(places), statistic)))
+
+    def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """The coefficients as a table.
+
+        Args:
+            level: coverage of the intervals, in (0, 1).
+
+        Returns:
+            One dict for each coefficient. Its keys are ``"value"``, the value of the equation,
+            ``"covariate"``, ``"estimate"``, ``"error"``, ``"z"``, ``"p"``, ``"low"`` and
+            ``"high"``.
+        """
+        bounds = self.interval(level)
+        errors, z, p = self.standard_errors, self.z, self.p_values
+        return [
+            {
+                "value": outcome,
+                "covariate": name,
+                "estimate": float(self.coefficients[e, i]),
+                "error": float(errors[e, i]),
+                "z": float(z[e, i]),
+                "p": float(p[e, i]),
+                "low": float(bounds[e, i, 0]),
+                "high": float(bounds[e, i, 1]),
+            }
+            for e, outcome in enumerate(self.outcomes)
+            for i, name in enumerate(self.names)
+        ]
+
+    def to_frame(self, backend: str = "pyarrow", level: float = 0.95) -> Any:
+        """The rows as a data frame.
+
+        Args:
+            backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
+            level: coverage of the intervals, in (0, 1).
+
+        Raises:
+            ArgumentError: no such library is installed.
+        """
+        return rows_to_frame(self.rows(level), backend)
+
+    def to_json(self, level: float = 0.95) -> dict[str, Any]:
+        """The regression as JSON data.
+
+        Args:
+            level: coverage of the intervals, in (0, 1).
+        """
+        return {
+            "n": self.n,
+            "status": self.status.name.lower(),
+            "status_text": self.status.value,
+            "errors": self.errors,
+            **({"simulated": True} if self.simulated else {}),
+            "level": level,
+            "coefficients": self.rows(level),
+        }
+
+    def to_text(self, level: float = 0.95) -> str:
+        """The regression as text: a table, with sentences that say how to read it.
+
+        Args:
+            level: coverage of the intervals, in (0, 1).
+        """
+        return as_text(
+            self._shown(level), [*self._sentences(level), f"Status: {self.status.value}."]
+        )
+
+    def _shown(self, level: float) -> list[dict[str, Any]]:
+        """The rows of :meth:`to_text`."""
+        return self.rows(level)
+
+    def _sentences(self, level: float) -> list[str]:
+        """What :meth:`to_text` says below the table."""
+        source = (
+            "the observed information"
+            if self.errors == "observed"
+            else "the sandwich formula, which holds also where the model is wrong"
+        )
+        simulated = " They are simulated." if self.simulated else ""
+        return [
+            f"{self.n:,} reports.{simulated} Errors are from {source}. "
+            f"The {100 * level:.4g} % intervals hold for each coefficient by itself."
+        ]
+
+
+def _is_level(name: str, covariate: str) -> bool:
+    """Whether a column is that of a level of a covariate, alone."""
+    return name.startswith(f"{covariate}[") and "]:" not in name
+
+
+def rows_to_frame(rows: list[dict[str, Any]], backend: str) -> Any:
+    """Rows as a data frame; values that are not numbers or strings are JSON.
+
+    Args:
+        rows: dicts of the same keys.
+        backend: a library that Narwhals can use.
+    """
+    columns = {key: [row[key] for row in rows] for key in rows[0]}
+    for key, column in columns.items():
+        kinds = {type(entry) for entry in column}
+        if len(kinds) > 1 or not kinds <= {str, int, float, bool}:
+            columns[key] = [json.dumps(entry) for entry in column]
+    return frame(columns, backend)
+
+
+def as_text(rows: list[dict[str, Any]], sentences: list[str]) -> str:
+    """Rows as a table of text, with sentences below.
+
+    >>> print(as_text([{"value": "yes", "estimate": 0.25}], ["One row."]))
+    value  estimate
+    yes        0.25
+    <BLANKLINE>
+    One row.
+    """
+    heads = list(rows[0])
+    cells = [[_cell(row[head]) for head in heads] for row in rows]
+    numeric = [isinstance(rows[0][head], float) for head in heads]
+    widths = [max(len(line[i]) for line in [heads, *cells]) for i in range(len(heads))]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(line, widths, numeric, strict=True)
+        ).rstrip()
+        for line in [heads, *cells]
+    ]
+    return "\n".join([*lines, "", *sentences])
+
+
+def _cell(value: Any) -> str:
+    """An entry of a table as text."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,329 @@
+"""Public covariates as the columns of a regression: frames, columns of text, formulas."""
+
+from __future__ import annotations
+
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import as_float, kind
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    MissingExtraError,
+    WarnerError,
+    message,
+)
+from warner.channels import FloatArray
+
+INTERCEPT = "Intercept"
+_MISSING = "Leave these people out of the covariates and of the reports, or add a category"
+_TOLERANCE = 1e-9  # of the largest singular value of columns of length 1
+
+Column = np.ndarray  # float64 (n,), or strings (n,)
+
+
+class Design(ABC):
+    """How covariates become the columns of a regression, for these people and for others.
+
+    Attributes:
+        names: (p,) the names of the columns, such as ``Intercept``, ``age``, ``ward[T.north]``.
+    """
+
+    names: tuple[str, ...]
+
+    @abstractmethod
+    def matrix(self, covariates: Any) -> FloatArray:
+        """The columns (n, p) of some covariates.
+
+        Args:
+            covariates: a frame, a mapping of columns or an array, with the columns of the fit.
+
+        Raises:
+            ArgumentError: missing columns, values or levels.
+            ArgumentTypeError: no covariates.
+        """
+
+
+@dataclass(frozen=True)
+class PlainDesign(Design):
+    """An intercept, numbers as they are, and text as one column for each level but the first.
+
+    Attributes:
+        levels: {column: its levels in order; None for numbers}.
+    """
+
+    levels: Mapping[str, tuple[str, ...] | None]
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        found = [INTERCEPT]
+        for name, levels in self.levels.items():
+            found += [name] if levels is None else [f"{name}[T.{level}]" for level in levels[1:]]
+        return tuple(found)
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Column]) -> PlainDesign:
+        """The design of some columns.
+
+        Raises:
+            ArgumentError: a column with one value in all rows.
+        """
+        levels: dict[str, tuple[str, ...] | None] = {}
+        for name, column in columns.items():
+            different = np.unique(column)
+            if len(different) < 2:
+                rule = f"column {name!r} must not have the same value in all rows"
+                remedy = "Leave it out: the intercept is such a column already"
+                raise ArgumentError(message("covariates", rule, None, remedy))
+            levels[name] = None if column.dtype.kind == "f" else tuple(different.tolist())
+        return cls(levels)
+
+    def matrix(self, covariates: Any) -> FloatArray:
+        columns = columns_of(covariates)
+        made: list[np.ndarray] = []
+        for name, levels in self.levels.items():
+            column = _column(columns, name)
+            if (column.dtype.kind == "f") != (levels is None):
+                rule = f"column {name!r} must hold {'numbers' if levels is None else 'text'}"
+                raise ArgumentError(message("covariates", rule, None, "As those of the fit"))
+            if levels is None:
+                made.append(column)
+                continue
+            if not np.isin(column, levels).all():
+                rule = f"column {name!r} must hold levels that the regression has seen"
+                raise ArgumentError(message("covariates", rule))
+            made += [(column == level).astype(np.float64) for level in levels[1:]]
+        length = len(next(iter(columns.values())))
+        return np.stack([np.ones(length), *made], axis=1)
+
+
+@dataclass(frozen=True)
+class FormulaDesign(Design):
+    """The columns of a formula, as the library formulaic makes them.
+
+    Attributes:
+        spec: the model specification of formulaic.
+    """
+
+    spec: Any
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(str(name) for name in self.spec.column_names)
+
+    @classmethod
+    def of(cls, formula: str, columns: Mapping[str, Column]) -> FormulaDesign:
+        """The design of a formula.
+
+        Raises:
+            MissingExtraError: formulaic is not installed.
+            ArgumentError: a formula that formulaic refuses, or one with a left side.
+            ArgumentTypeError: no text.
+        """
+        if not isinstance(formula, str):
+            rule = "must be text such as 'age + ward'"
+            raise ArgumentTypeError(message("formula", rule, kind(formula)))
+        try:
+            import formulaic
+        except ImportError:
+            raise MissingExtraError(
+                message("formula", "needs formulaic", None, "Install warner[formula]")
+            ) from None
+        problem = "cannot be read, or does not fit the covariates"
+        try:
+            parsed = formulaic.Formula(formula)
+            if hasattr(parsed, "lhs"):
+                problem = "must have no left side: that is the hidden answer"
+            else:
+                return cls(_made(parsed, columns).model_spec)
+        # formulaic evaluates the terms, which may raise anything, with values of covariates in it.
+        except Exception:
+            pass
+        raise ArgumentError(message("formula", problem, repr(formula), "For example 'age + ward'"))
+
+    def matrix(self, covariates: Any) -> FloatArray:
+        columns = columns_of(covariates)
+        try:
+            made = np.asarray(_made(self.spec, columns), dtype=np.float64)
+            if np.isfinite(made).all() and len(made) == len(next(iter(columns.values()))):
+                return made
+        except Exception:
+            pass
+        rule = "must have the columns and levels of the formula, with finite terms in every row"
+        raise ArgumentError(message("covariates", rule))
+
+
+def _made(spec: Any, columns: Mapping[str, Column]) -> Any:
+    """The model matrix of a formula or a specification. Names of the caller are not seen."""
+    import pandas
+
+    return spec.get_model_matrix(pandas.DataFrame(dict(columns)), context={}, na_action="raise")
+
+
+def design_of(covariates: Any, formula: str | None) -> tuple[Design, FloatArray]:
+    """The design of some covariates, and its columns (n, p).
+
+    Args:
+        covariates: a frame, a mapping of columns or an array.
+        formula: a formula of formulaic; None for all columns.
+
+    Raises:
+        ArgumentError: missing or infinite values, constant or collinear columns, a bad formula.
+        ArgumentTypeError: no covariates.
+        MissingExtraError: a formula without formulaic.
+    """
+    columns = columns_of(covariates)
+    design: Design = (
+        PlainDesign.of(columns) if formula is None else FormulaDesign.of(formula, columns)
+    )
+    return design, design.matrix(covariates)
+
+
+def check_independent(names: tuple[str, ...], triangle: FloatArray) -> None:
+    """Refuse columns of which some are sums of multiples of others.
+
+    Args:
+        names: (p,) the names of the columns.
+        triangle: R (r, p) with R'R = Z'Z, of the columns Z.
+
+    Raises:
+        ArgumentError: the columns are collinear; the message names those concerned.
+    """
+    lengths = np.sqrt((triangle**2).sum(axis=0))
+    scaled = triangle / np.where(lengths > 0, lengths, 1.0)
+    _, values, directions = np.linalg.svd(scaled, full_matrices=True)
+    values = np.concatenate([values, np.zeros(len(names) - len(values))])
+    null = directions[values <= _TOLERANCE * max(float(values[0]), 1e-300)]
+    if not len(null):
+        return
+    concerned = [name for name, entries in zip(names, null.T, strict=True) if _matters(entries)]
+    listed = ", ".join(repr(name) for name in concerned[:8]) + ", ..." * (len(concerned) > 8)
+    rule = f"columns {listed} are collinear: some are sums of multiples of the others"
+    raise ArgumentError(message("covariates", rule, None, "Leave out one of them"))
+
+
+def _matters(entries: FloatArray) -> bool:
+    return bool(np.abs(entries).max() > 1e-6)
+
+
+def columns_of(covariates: Any) -> dict[str, Column]:
+    """The columns of covariates: float64, or text.
+
+    Args:
+        covariates: a frame of any library that Narwhals knows, a mapping of columns, or an array
+            (n,) or (n, p), whose columns are named x1 .. xp.
+
+    Raises:
+        ArgumentError: missing or infinite values, or columns of different lengths.
+        ArgumentTypeError: no covariates, or values that are neither numbers nor text.
+    """
+    if isinstance(covariates, Mapping):
+        found = {str(name): _checked(str(name), values) for name, values in covariates.items()}
+    elif isinstance(covariates, np.ndarray | list | tuple):
+        found = _of_array(covariates)
+    else:
+        found = _of_frame(covariates)
+    if not found or len({len(column) for column in found.values()}) > 1:
+        rule = "must have at least one column, all of one length"
+        raise ArgumentError(message("covariates", rule))
+    return found
+
+
+def _of_array(values: Any) -> dict[str, Column]:
+    """The columns of an array, x1 .. xp."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.asarray(None)
+    if np.ma.is_masked(values):
+        raise ArgumentError(message("covariates", "must have no masked entries", None, _MISSING))
+    if array.ndim not in (1, 2):
+        rule = "must be a frame, a mapping of columns, or an array (n,) or (n, p)"
+        raise ArgumentTypeError(message("covariates", rule, f"shape {array.shape}"))
+    table = array[:, None] if array.ndim == 1 else array
+    return {f"x{i + 1}": _checked(f"x{i + 1}", column) for i, column in enumerate(table.T)}
+
+
+def _of_frame(data: Any) -> dict[str, Column]:
+    """The columns of a frame."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        frame = nw.from_native(data).lazy().collect()
+    except TypeError:
+        rule = "must be a frame, a mapping of columns, or an array (n,) or (n, p)"
+        raise ArgumentTypeError(message("covariates", rule, kind(data))) from None
+    found = {}
+    for name in frame.columns:
+        series = frame[name]
+        missing = int(series.null_count())
+        if missing:
+            raise _without_values(name, missing, len(series))
+        dtype = series.dtype
+        if dtype.is_numeric() or dtype == nw.Boolean:
+            found[name] = _checked(name, series.cast(nw.Float64).to_numpy())
+        elif dtype in (nw.String, nw.Categorical, nw.Enum):
+            found[name] = _checked(name, series.cast(nw.String).to_list())
+        else:
+            found[name] = _checked(name, series.to_list())
+    return found
+
+
+def _checked(name: str, values: Any) -> Column:
+    """One column as float64 or text, without missing and infinite values."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.asarray(None)
+    if array.ndim != 1 or np.ma.is_masked(values):
+        rule = f"column {name!r} must have one value for each row"
+        raise ArgumentError(message("covariates", rule))
+    if array.dtype.kind in "OU":
+        array = _of_objects(name, array.astype(object))
+    elif array.dtype.kind not in "biuf":
+        raise _neither(name)
+    if array.dtype.kind == "U":
+        return array
+    column = array.astype(np.float64)
+    if missing := int(np.isnan(column).sum()):
+        raise _without_values(name, missing, len(column))
+    if infinite := int(np.isinf(column).sum()):
+        rule = f"column {name!r} must hold finite numbers"
+        got = f"others in {infinite} of {len(column)} rows"
+        raise ArgumentError(message("covariates", rule, got))
+    return column
+
+
+def _of_objects(name: str, array: np.ndarray) -> np.ndarray:
+    """A column of Python objects as numbers or as text."""
+    missing = [value is None or value != value for value in array]
+    if any(missing):
+        raise _without_values(name, sum(missing), len(array))
+    if all(isinstance(value, str) for value in array):
+        return array.astype(str)
+    if all(isinstance(value, numbers.Real | bool | np.bool_) for value in array):
+        return np.array([as_float(value) for value in array])
+    raise _neither(name)
+
+
+def _without_values(name: str, missing: int, rows: int) -> WarnerError:
+    rule = f"column {name!r} must have a value in every row"
+    got = f"none in {missing} of {rows} rows"
+    return ArgumentError(message("covariates", rule, got, _MISSING))
+
+
+def _neither(name: str) -> WarnerError:
+    rule = f"column {name!r} must hold numbers or text"
+    return ArgumentTypeError(message("covariates", rule, None, "Convert it, such as dates to days"))
+
+
+def _column(columns: Mapping[str, Column], name: str) -> Column:
+    """A column by its name."""
+    if name not in columns:
+        raise ArgumentError(message("covariates", f"must have the column {name!r} of the fit"))
+    return columns[name]

@@ -1,0 +1,275 @@
+"""Public columns: facts about a person that travel beside the report, such as a ward or a week.
+
+They are not protected. A column that is declared has a domain: listed labels, integers between
+limits, or dates by day, week or month. A column that is given without a domain takes its values as
+they are: texts, integers, booleans or days.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import kind, legible, show
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    MismatchError,
+    ValuesError,
+    message,
+)
+from warner.domains import Categorical, Domain, Integers
+from warner.domains.answers import sequence
+from warner.domains.dates import Dates
+
+Value = str | int | bool
+Key = tuple[Value, ...]
+
+_KINDS: dict[str, type[Domain]] = {cls.kind: cls for cls in (Categorical, Integers, Dates)}
+_ORDERED = (str, int, bool)
+
+
+def domain_from_spec(spec: Any) -> Domain:
+    """The domain of a public column from its JSON data.
+
+    Raises:
+        ArgumentError: a kind that no public column has, or data that the domain refuses.
+
+    >>> domain_from_spec({"kind": "dates", "unit": "month"})
+    Dates(unit='month')
+    """
+    found = spec.get("kind") if isinstance(spec, Mapping) else None
+    if found not in _KINDS:
+        rule = f"must be one of {', '.join(_KINDS)}"
+        raise ArgumentError(message("kind of a public column", rule, show(found)))
+    try:
+        return _KINDS[found].from_spec(spec, domain_from_spec)
+    except KeyError:
+        problem = ArgumentError(message("public column", f"of kind {found!r} lacks an entry"))
+    raise problem
+
+
+def check_name(name: Any) -> str:
+    """The name of a public column, refused where options or screens cannot show it.
+
+    Raises:
+        ArgumentTypeError: no text.
+        ArgumentError: an empty name, a comma, or characters that cannot be shown.
+    """
+    if not isinstance(name, str):
+        rule = "must be text"
+        raise ArgumentTypeError(message("name of a public column", rule, kind(name)))
+    if not name.strip() or name != name.strip() or "," in name:
+        rule = "must not be empty, begin or end with a space, or hold a comma"
+        raise ArgumentError(message("name of a public column", rule, show(name)))
+    return legible("name of a public column", name)
+
+
+@dataclass(frozen=True)
+class PublicColumn:
+    """The values of n people in a public column that is declared.
+
+    Args:
+        domain: the values that the column may have: Categorical, Integers or Dates.
+        values: n values of it.
+
+    Raises:
+        ArgumentTypeError: another domain.
+
+    >>> from warner.domains.dates import Dates
+    >>> PublicColumn(Dates("month"), ["2024-05-31"]).index.tolist()
+    [24280]
+    """
+
+    domain: Domain
+    values: Any
+
+    def __post_init__(self) -> None:
+        if getattr(self.domain, "kind", None) not in _KINDS:
+            rule = f"must be of the kinds {', '.join(_KINDS)}"
+            got = kind(self.domain)
+            raise ArgumentTypeError(message("domain of a public column", rule, got))
+
+    @property
+    def index(self) -> np.ndarray:
+        """The indices of the values, (n,)."""
+        return self.domain.encode(self.values)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """To which group each of n people belongs.
+
+    Attributes:
+        columns: {name: domain}, None for a column without a domain, in the order of the keys.
+        keys: the values of each of G groups, all different.
+        place: (n,) the group of each person, in 0..G-1; every group occurs.
+    """
+
+    columns: Mapping[str, Domain | None]
+    keys: Sequence[Key]
+    place: np.ndarray
+
+
+def group_people(by: Any, n: int) -> Groups:
+    """The groups of n people, by their values in public columns.
+
+    Args:
+        by: {name: values}, at least one column. Values are n texts, integers, booleans or dates, or
+            a :class:`PublicColumn`.
+        n: the number of people.
+
+    Raises:
+        ArgumentTypeError: not a mapping, or a column that is no list.
+        ArgumentError: no columns, or a column of another length.
+        ValuesError: a value that is missing, of another type or never declared, by its position.
+
+    >>> groups = group_people({"ward": ["n", "s", "n"], "age": [1, 1, 2]}, 3)
+    >>> groups.keys, groups.place.tolist()
+    ([('n', 1), ('n', 2), ('s', 1)], [0, 2, 1])
+    """
+    if not isinstance(by, Mapping):
+        rule, remedy = "must be a dict of public columns", 'For example {"ward": wards}'
+        raise ArgumentTypeError(message("by", rule, kind(by), remedy))
+    if not by:
+        raise ArgumentError(message("by", "must name at least one public column"))
+    columns: dict[str, Domain | None] = {}
+    codes: list[np.ndarray] = []
+    labels: list[list[Value]] = []
+    for name, given in by.items():
+        where = f"by: column {check_name(name)!r}"
+        domain = given.domain if isinstance(given, PublicColumn) else None
+        values = given.values if isinstance(given, PublicColumn) else given
+        columns[name] = domain
+        different, place = _coded(where, domain, values)
+        if len(place) != n:
+            rule = f"must have a value for each of {n} reports"
+            raise ArgumentError(message(where, rule, f"{len(place)} values"))
+        labels.append(different)
+        codes.append(place)
+    return groups_of_codes(columns, labels, codes)
+
+
+def groups_of_codes(
+    columns: Mapping[str, Domain | None],
+    labels: Sequence[Sequence[Value]],
+    codes: Sequence[np.ndarray],
+) -> Groups:
+    """The groups of people whose values are numbered.
+
+    Args:
+        columns: {name: domain}.
+        labels: for each column its values.
+        codes: for each column the number of each person's value, (n,).
+    """
+    place = np.zeros(len(codes[0]), dtype=np.int64)
+    used = np.zeros((1, 0), dtype=np.int64)  # the codes of each group so far
+    for own, code in zip(labels, codes, strict=True):
+        # Groups that do not occur are dropped after each column, so that numbers stay small.
+        different, place = np.unique(place * len(own) + code, return_inverse=True)
+        place = place.ravel()
+        used = np.column_stack([used[different // len(own)], different % len(own)])
+    keys = [tuple(own[i] for own, i in zip(labels, row, strict=True)) for row in used.tolist()]
+    return Groups(dict(columns), keys, place)
+
+
+def _coded(where: str, domain: Domain | None, values: Any) -> tuple[list[Value], np.ndarray]:
+    """The different values of a column in order, and the number of each person's value, (n,)."""
+    try:
+        return _plain(values) if domain is None else _declared(domain, values)
+    except ValuesError as error:
+        problem = error.moved(f"{where}, position", 0)
+    except EmptyError:
+        return [], np.zeros(0, dtype=np.int64)
+    raise problem
+
+
+def _declared(domain: Domain, values: Any) -> tuple[list[Value], np.ndarray]:
+    """The same for a column with a domain."""
+    different, place = np.unique(domain.encode(values), return_inverse=True)
+    return domain.decode(different), place.ravel()
+
+
+def _plain(values: Any) -> tuple[list[Value], np.ndarray]:
+    """The same for a column without a domain."""
+    given = sequence(values)
+    if isinstance(given, np.ndarray) and given.ndim != 1:
+        rule = "must be one-dimensional"
+        raise ArgumentTypeError(message("values", rule, f"shape {given.shape}"))
+    if isinstance(given, np.ndarray) and given.dtype.kind in "iu":
+        numbers, place = np.unique(given, return_inverse=True)
+        return numbers.tolist(), place.ravel()
+    days = Dates("day")
+    if isinstance(given, np.ndarray) and given.dtype.kind == "M":
+        index, place = np.unique(days.encode(given), return_inverse=True)
+        return list(days.decode(index)), place.ravel()
+    listed = given.tolist() if isinstance(given, np.ndarray) else list(given)
+    for i, value in enumerate(listed):
+        if type(value) in _ORDERED:
+            continue
+        if isinstance(value, np.generic) and type(value.item()) in _ORDERED:
+            listed[i] = value.item()
+        elif isinstance(value, datetime.date | np.datetime64):
+            listed[i] = days.decode(days.encode([value]))[0]
+        else:
+            rule = "must be a text, an integer, a boolean or a date"
+            got = "no value" if value is None else kind(value)
+            raise ValuesError(i, rule, got, "Give each person a value, such as 'unknown'")
+    known = list(dict.fromkeys(listed))
+    if len({type(value) for value in known}) > 1:
+        odd = next(i for i, value in enumerate(listed) if type(value) is not type(listed[0]))
+        rule = f"must be of one type, here {kind(listed[0])}"
+        raise ValuesError(odd, rule, kind(listed[odd]), "Convert the column first")
+    ordered = sorted(known)
+    table = {value: i for i, value in enumerate(ordered)}
+    return ordered, np.fromiter(map(table.__getitem__, listed), np.int64, len(listed))
+
+
+def order_of(columns: Mapping[str, Domain | None], keys: Sequence[Key]) -> np.ndarray:
+    """The order (G,) in which groups are kept: by their first column, then by the next.
+
+    Args:
+        columns: {name: domain}.
+        keys: the values of each group.
+
+    Raises:
+        ValuesError, ArgumentTypeError: a value that its column cannot have.
+    """
+    if not keys:
+        return np.zeros(0, dtype=np.int64)
+    ranks = []
+    for place, (name, domain) in enumerate(columns.items()):
+        values = [key[place] for key in keys]
+        different, code = _coded(f"column {name!r}", domain, values)
+        # A label such as a day stands for its week: values must be written as the domain does.
+        if any(
+            different[c] != v or type(different[c]) is not type(v)
+            for c, v in zip(code.tolist(), values, strict=True)
+        ):
+            raise ArgumentTypeError(message(f"column {name!r}", "holds values of other forms"))
+        ranks.append(code)
+    return np.lexsort(ranks[::-1])
+
+
+def require_same_columns(
+    ours: Mapping[str, Domain | None], theirs: Mapping[str, Domain | None]
+) -> None:
+    """Refuse groups by other public columns.
+
+    Raises:
+        MismatchError: other names, another order, or another declaration of a column.
+    """
+    if list(ours) != list(theirs):
+        got = f"{', '.join(ours)} and {', '.join(theirs)}"
+        remedy = "Group both by the same columns"
+        raise MismatchError(message("tallies of groups", "are by other columns", got, remedy))
+    for name, domain in ours.items():
+        if domain != theirs[name]:
+            rule = f"do not belong together: the public column {name!r} is declared otherwise"
+            remedy = "Use one study file for both"
+            raise MismatchError(message("tallies of groups", rule, None, remedy))

@@ -1,0 +1,91 @@
+"""Groups counted by the database, in batches and by data frames, against counts in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.laws._reports import _reports
+from tests.registry import ALL, smallest
+from warner import Categorical, Integers, io
+from warner.domains.dates import Dates
+from warner.io.parquet_format import ParquetFormat
+from warner.reports.public_columns import PublicColumn
+
+N = 400
+RNG = np.random.default_rng(3)
+PUBLIC = {
+    'ward "x"': PublicColumn(
+        Categorical(["it's", "b;c", "ü"]), RNG.choice(["it's", "ü"], N).tolist()
+    ),
+    "of_0": PublicColumn(Integers(-3, 60000), RNG.choice([-3, 7, 60000], N)),
+    "seen": PublicColumn(Dates("month"), RNG.choice(["2024-01-05", "2023-12-31"], N).tolist()),
+    "arm": PublicColumn(Categorical([True, False]), RNG.choice([True, False], N).tolist()),
+}
+ASKED = ["seen", 'ward "x"', "of_0"]
+
+
+def _asked(names: list[str]) -> Mapping[str, PublicColumn]:
+    return {name: PUBLIC[name] for name in names}
+
+
+class _InBatches(ParquetFormat):
+    groups = False
+
+
+# One mechanism for each layout of reports.
+SCHEMAS = {type(smallest(name).schema): name for name in ALL}.values()
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_database_counts_as_batches_and_memory_do(name: str, tmp_path: Path) -> None:
+    mechanism = smallest(name)
+    reports = _reports(mechanism, N)
+    path = str(tmp_path / "reports.parquet")
+    io.write_reports({"a": reports}, path, public=PUBLIC)
+    known = {"a": mechanism}
+    opened = io.open_reports(path).expected(known)
+    wanted = mechanism.tally_by(reports, _asked(ASKED))
+    assert io.tally_file_by(opened, ASKED) == {"a": wanted}
+    batched = replace(opened, format=_InBatches())
+    assert io.tally_file_by(batched, ASKED) == {"a": wanted}
+    assert io.tally_file(opened) == {"a": wanted.total()}
+    kept = mechanism.tally_by(reports, _asked(["arm"]), keep_reports=True)
+    assert io.tally_file_by(opened, ["arm"], keep_reports=True) == {"a": kept}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_csv_and_frames_count_the_same_groups(name: str, tmp_path: Path) -> None:
+    mechanism = smallest(name)
+    reports = _reports(mechanism, N)
+    path = str(tmp_path / "reports.csv")
+    io.write_reports({"a": reports}, path, public=PUBLIC)
+    opened = io.open_reports(path).expected({"a": mechanism})
+    wanted = mechanism.tally_by(reports, _asked(ASKED))
+    assert io.tally_file_by(opened, ASKED) == {"a": wanted}
+    days = [str(day) for day in PUBLIC["seen"].values]
+    table = {n: PUBLIC[n].values for n in ASKED} | {"seen": days}
+    columns = io.reports_frame(reports, attribute="a").to_pydict()
+    for backend in ("pyarrow", "polars"):
+        data = io.frame({**columns, **{k: list(v) for k, v in table.items()}}, backend)
+        domains = {n: PUBLIC[n].domain for n in ASKED}
+        assert io.tally_frame_by(mechanism, data, domains, "a", simulated=True) == wanted
+    plain = io.tally_frame_by(mechanism, data, ["of_0"], "a", simulated=True)
+    assert plain.total() == wanted.total() and list(plain) == [(-3,), (7,), (60000,)]
+
+
+def test_several_attributes_are_counted_together_in_each_group(tmp_path: Path) -> None:
+    first, second = smallest("RandomizedResponse"), smallest("UnaryEncoding optimized")
+    reports = {"a": _reports(first, N), "b": _reports(second, N)}
+    path = str(tmp_path / "reports.parquet")
+    io.write_reports(reports, path, public=PUBLIC)
+    pairs = io.tally_file_by(path, ["arm"], ways=2)["joint"]
+    assert pairs.total() == io.tally_file(path, ways=2)["joint"] and len(pairs) == 2
+    assert io.tally_file_by(path, ["arm"]) == {
+        "a": first.tally_by(reports["a"], _asked(["arm"])),
+        "b": second.tally_by(reports["b"], _asked(["arm"])),
+    }

@@ -1,0 +1,312 @@
+"""Public columns from a study file to the estimates of groups, and the mistakes that are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import warner
+from tests.spec.app._command import run
+from warner import Study, io
+from warner.errors import StudyError
+from warner.reports.grouped_tally import load_grouped
+from warner.reports.tally import load_tallies
+
+STUDY = """
+[public.ward]
+values = ["north", "south"]
+[public.age]
+integers = [18, 99]
+[public.visit]
+dates = "week"
+[attributes.smokes]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[attributes.steps]
+integers = [0, 19]
+mechanism = "UnaryEncoding"
+epsilon = 1.5
+"""
+GROUPS = """
+[[groups]]
+name = "low"
+[groups.attributes.smokes]
+epsilon = 0.5
+[[groups]]
+name = "high"
+"""
+N = 600
+
+
+def _answers(rng: np.random.Generator) -> dict[str, list[str]]:
+    return {
+        "name": [f"person{i}" for i in range(N)],
+        "visit": [f"2024-01-{1 + i % 14:02d}" for i in range(N)],
+        "smokes": rng.choice(["no", "yes"], N).tolist(),
+        "ward": rng.choice(["north", "south"], N, p=[0.8, 0.2]).tolist(),
+        "steps": rng.integers(0, 20, N).astype(str).tolist(),
+        "age": rng.integers(40, 44, N).astype(str).tolist(),
+        "group": rng.choice(["low", "high"], N).tolist(),
+    }
+
+
+def _write(path: str, columns: dict[str, list[str]]) -> None:
+    rows = [",".join(row) for row in zip(*columns.values(), strict=True)]
+    Path(path).write_text("\n".join([",".join(columns), *rows]) + "\n")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY)
+    _write("answers.csv", _answers(np.random.default_rng(0)))
+    return tmp_path
+
+
+def test_exactly_the_declared_columns_travel_in_random_order(here: Path) -> None:
+    for name in ("reports.csv", "reports.parquet"):
+        out = run("randomize", "study.toml", "answers.csv", "-o", name)
+        assert "not protected: ward, age, visit" in out.stderr
+        columns = list(io.open_reports(name).format.columns(name))
+        bits = ["steps_bits_0", "steps_bits_1", "steps_bits_2"]
+        assert columns == ["ward", "age", "visit", "smokes_report", *bits]
+        public = io.read_public(name)
+        answers = _answers(np.random.default_rng(0))
+        assert set(public["visit"]) == {"2024-W01", "2024-W02"}
+        people = sorted(zip(public["ward"], map(str, public["age"]), strict=True))
+        assert people == sorted(zip(answers["ward"], answers["age"], strict=True))
+        assert public["ward"] != answers["ward"]
+    lines = Path("reports.csv").read_text().splitlines()
+    assert lines[2].count(",") == 6 and not any("person" in line for line in lines)
+    assert json.loads(lines[0][len("#warner ") :])["schema"] == 2
+
+
+def test_one_tally_for_each_group_from_randomize_to_estimates(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "reports.parquet")
+    run("tally", "reports.parquet", "-o", "all.json")
+    out = run("tally", "reports.parquet", "--by", "ward, visit", "-o", "groups.json")
+    assert "600 reports in 4 groups by ward, visit" in out.stderr
+    groups = load_grouped("groups.json")
+    assert {name: tally.total() for name, tally in groups.items()} == load_tallies("all.json")
+    assert list(groups["smokes"].by("ward")) == [("north",), ("south",)]
+
+    table = json.loads(run("estimate", "groups.json", "--only", "smokes", "--json", "-").stdout)
+    assert [entry["group"] for entry in table] == [
+        {"ward": ward, "visit": week}
+        for ward in ("north", "south")
+        for week in ("2024-W01", "2024-W02")
+    ]
+    one = warner.estimate(groups["smokes"]["south", "2024-W02"])
+    alone = json.loads(json.dumps(one.to_json()))
+    assert {k: v for k, v in table[3].items() if k not in ("group", "attribute")} == {
+        k: v for k, v in alone.items() if k != "attribute"
+    }
+    csv = run("estimate", "groups.json", "--csv", "-").stdout.splitlines()
+    assert csv[0] == "ward,visit,attribute,value,estimate,low,high,n,level,target"
+    assert len(csv) == 1 + 4 * (2 + 20)
+    assert "south" in run("estimate", "groups.json", "-m", "mle").stdout
+
+
+def test_tallies_of_groups_merge_as_before(here: Path) -> None:
+    for seed, name in ((1, "a"), (2, "b")):
+        run("randomize", "study.toml", "answers.csv", "-o", f"{name}.csv", "--seed", str(seed))
+        run("tally", f"{name}.csv", "--by", "visit", "-o", f"{name}.json")
+    run("merge", "a.json", "b.json", "-o", "ab.json")
+    run("merge", "b.json", "a.json", "-o", "ba.json")
+    assert Path("ab.json").read_bytes() == Path("ba.json").read_bytes()
+    run("tally", "a.csv", "b.csv", "--by", "visit", "-o", "both.json")
+    assert Path("ab.json").read_bytes() == Path("both.json").read_bytes()
+    run("tally", "a.csv", "--by", "ward", "-o", "ward.json")
+    assert "by other columns" in run("merge", "a.json", "ward.json", ok=False).output
+    run("tally", "a.csv", "-o", "plain.json")
+    assert "with groups and without" in run("merge", "a.json", "plain.json", ok=False).output
+    Path("copy.json").write_bytes(Path("a.json").read_bytes())
+    assert "counts are equal" in run("merge", "a.json", "copy.json", ok=False).output
+    assert "partly of groups" in run("estimate", "a.json", "plain.json", ok=False).output
+
+
+def test_groups_with_budgets_of_their_own_are_estimated_together(here: Path) -> None:
+    Path("study.toml").write_text(STUDY + GROUPS)
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    out = run(
+        "tally", "r.low.csv", "r.high.csv", "--study", "study.toml", "--by", "ward", "-o", "t.json"
+    )
+    assert "groups by ward" in out.stderr
+    low, high = (load_grouped(f"t.{name}.json")["smokes"] for name in ("low", "high"))
+    assert low.header["requested"] == 0.5 and low.n + high.n == N
+    found = json.loads(
+        run("estimate", "t.low.json", "t.high.json", "--only", "smokes", "--json", "-").stdout
+    )
+    assert [entry["group"]["ward"] for entry in found] == ["north", "south"]
+    assert found[0]["n"] == low["north",].n + high["north",].n
+
+
+def test_a_group_column_may_be_public_too(here: Path) -> None:
+    text = STUDY.replace(
+        "[public.visit]", '[public.group]\nvalues = ["low", "high"]\n[public.visit]'
+    )
+    Path("study.toml").write_text(text + GROUPS)
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    assert set(io.read_public("r.low.csv")["group"]) == {"low"}
+
+
+def test_small_groups_are_counted_and_said(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    out = run("tally", "r.csv", "--by", "ward", "-o", "t.json")
+    assert "fewer" not in out.stderr
+    out = run("tally", "r.csv", "--by", "ward,age,visit", "--smallest-group", "30", "-o", "t.json")
+    sizes = load_grouped("t.json")["smokes"].sizes
+    few = int((sizes < 30).sum())
+    assert 0 < few < 16 and f"{few} of 16 groups have fewer than 30 reports" in out.stderr
+    assert f"the smallest {sizes.min()}." in out.stderr and "point at a person" in out.stderr
+    audit = run("audit", "t.json", "--smallest-group", "30").output
+    assert f"WARNING: {few} of 16 groups" in audit
+    data = json.loads(run("audit", "t.json", "--json").stdout)["public"]
+    assert data["groups"] == 16 and data["fewest"] == sizes.min() and data["protected"] is False
+
+
+def test_the_audit_says_that_public_columns_are_not_protected(here: Path) -> None:
+    text = run("audit", "study.toml").output
+    assert "ward (2 values), age (82 values), visit (dates by week)" in text
+    assert "NOT protected" in text and "164 groups for each date" in text
+    data = json.loads(run("audit", "study.toml", "--json").stdout)
+    assert data["public"]["groups_without_dates"] == 164 and data["smokes"]["holds"] is True
+    Path("plain.toml").write_text(STUDY[STUDY.index("[attributes") :])
+    assert "Public" not in run("audit", "plain.toml").output
+    assert "public" not in json.loads(run("audit", "plain.toml", "--json").stdout)
+    run("randomize", "study.toml", "answers.csv", "-o", "r.parquet")
+    assert "NOT protected" in run("audit", "r.parquet").output
+
+
+def test_a_study_of_other_columns_refuses_the_reports(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    Path("other.toml").write_text(STUDY.replace("[18, 99]", "[18, 98]"))
+    assert "public columns" in run("tally", "r.csv", "--study", "other.toml", ok=False).output
+    assert Study.load("other.toml").digest != Study.load("study.toml").digest
+    again = Study.parse(Study.load("study.toml").to_json())
+    assert again.digest == Study.load("study.toml").digest and list(again.public) == [
+        "ward",
+        "age",
+        "visit",
+    ]
+
+
+@pytest.mark.parametrize(
+    "old, new, words",
+    [
+        ("[public.ward]", "[public.smokes]", "public.smokes: repeats a protected attribute"),
+        ("[public.ward]", "[public.Smokes]", "repeats a protected attribute"),
+        (
+            '["north", "south"]',
+            '["north", "north"]',
+            "public.ward: values: labels must be distinct",
+        ),
+        ('dates = "week"', 'dates = "year"', "public.visit.dates"),
+        (
+            'dates = "week"',
+            'dates = "week"\nvalues = ["a"]',
+            "exactly one of values, integers, dates",
+        ),
+        ('dates = "week"', 'kinds = "week"', "is not a key of a study file"),
+        ("[public.ward]", '[public."ward,age"]', "comma"),
+        ("[public.ward]", '[public."AGE"]', "upper and lower case"),
+        ("[attributes.smokes]", "[attributes.public]", "called 'public' beside public columns"),
+    ],
+)
+def test_declarations_are_checked_in_words(old: str, new: str, words: str) -> None:
+    assert old in STUDY
+    with pytest.raises(StudyError) as caught:
+        Study.parse(STUDY.replace(old, new))
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "column, value, words",
+    [
+        ("ward", "east", "column 'ward', data row 3: not in the domain of 2 values; got a string"),
+        ("ward", "", "column 'ward', data row 3: not in the domain of 2 values; got an empty cell"),
+        ("age", "17", "column 'age', data row 3: not in the domain of 82 values"),
+        ("visit", "31.05.2024", "column 'visit', data row 3: must be an ISO date"),
+        ("visit", "", "column 'visit', data row 3: must be an ISO date"),
+    ],
+)
+def test_public_values_are_refused_by_their_row(
+    here: Path, column: str, value: str, words: str
+) -> None:
+    answers = _answers(np.random.default_rng(0))
+    answers[column][2] = value
+    _write("answers.csv", answers)
+    out = run("randomize", "study.toml", "answers.csv", "-o", "r.csv", ok=False).output
+    assert words in out and not Path("r.csv").exists()
+    assert f"[public.{column}]" in out or column == "visit"
+    assert "east" not in out and "31.05" not in out
+
+
+def test_a_missing_public_column_is_named(here: Path) -> None:
+    answers = _answers(np.random.default_rng(0))
+    del answers["ward"]
+    _write("answers.csv", answers)
+    assert "ward" in run("randomize", "study.toml", "answers.csv", "-o", "r.csv", ok=False).output
+
+
+@pytest.mark.parametrize("same", [{"no": "no", "yes": "yes"}, {"no": "north", "yes": "south"}])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_public_column_that_repeats_answers_is_refused(
+    here: Path, same: dict[str, str], grouped: bool
+) -> None:
+    listed = ", ".join(f'"{value}"' for value in same.values())
+    text = STUDY.replace('"north", "south"', listed) + (GROUPS if grouped else "")
+    Path("study.toml").write_text(text)
+    answers = _answers(np.random.default_rng(0))
+    answers["ward"] = [same[value] for value in answers["smokes"]]
+    _write("answers.csv", answers)
+    out = run("randomize", "study.toml", "answers.csv", "-o", "r.csv", ok=False).output
+    assert "public.ward: repeats the answers in the column 'smokes'" in out
+    assert not list(here.glob("r*.csv")) and "yes" not in out
+    # One person of whom it is not so: another column.
+    answers["ward"][7] = next(v for v in same.values() if v != answers["ward"][7])
+    _write("answers.csv", answers)
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+
+
+def test_one_person_alone_repeats_nothing(here: Path) -> None:
+    Path("one.toml").write_text(STUDY.replace('"north", "south"', '"no", "yes"'))
+    out = run("randomize", "one.toml", "--bare", text="no,40,2024-05-31,no,3\n").stdout
+    assert '"no",40,"2024-W22"' in out
+
+
+def test_unknown_groups_are_refused(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    out = run("tally", "r.csv", "--by", "ward,street", ok=False).output
+    assert "ward, age, visit" in out and "'street'" in out
+    assert "different names" in run("tally", "r.csv", "--by", "ward,ward", ok=False).output
+    with pytest.raises(warner.errors.FileError, match="tallies of groups"):
+        run("tally", "r.csv", "--by", "ward", "-o", "t.json")
+        load_tallies("t.json")
+
+
+def test_the_example_declares_every_kind_of_column() -> None:
+    study = Study.load(Path(warner.__file__).parents[2] / "docs" / "public.toml")
+    assert [type(domain).__name__ for domain in study.public.values()] == [
+        "Categorical",
+        "Integers",
+        "Dates",
+    ]
+    assert study.budget is not None and study.epsilon <= study.budget
+
+
+def test_reports_in_memory_are_grouped_by_declared_values() -> None:
+    study = Study.parse(STUDY)
+    reports = {"smokes": study.mechanisms["smokes"].randomize(["no", "yes", "no"])}
+    groups = study.tally_by(reports, {"ward": ["south", "north", "south"]})["smokes"]
+    assert list(groups) == [("north",), ("south",)] and groups.columns == {
+        "ward": study.public["ward"]
+    }
+    with pytest.raises(warner.errors.ArgumentError, match="ward, age, visit; got 'street'"):
+        study.tally_by(reports, {"street": ["a", "b", "c"]})
+    with pytest.raises(warner.errors.ValuesError, match="position 2"):
+        study.tally_by(reports, {"ward": ["south", "north", "east"]})

@@ -1,0 +1,269 @@
+"""Regression of the hidden answer: inputs, statuses, tables, predictions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import warner
+from warner import Categorical, Integers, PerAttribute, Product, RandomizedResponse, regress
+from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
+
+OFTEN = Categorical(["never", "sometimes", "often"])
+SECRET = "often"
+N = 600
+
+
+def _survey(epsilon: float = 3.0, n: int = N) -> tuple[warner.Reports, dict[str, Any]]:
+    rng = np.random.default_rng(1)
+    age, ward = rng.normal(50, 10, n), rng.choice(["east", "north", "south"], n)
+    eta = np.stack([0 * age, (age - 50) / 20, (ward == "south") - 0.3], axis=1)
+    p = np.exp(eta) / np.exp(eta).sum(axis=1, keepdims=True)
+    values = (p.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+    mechanism = RandomizedResponse(OFTEN, epsilon)
+    return mechanism.randomize(OFTEN.decode(values), rng=rng), {"age": age, "ward": ward}
+
+
+REPORTS, PEOPLE = _survey()
+
+
+def test_frames_mappings_and_arrays_give_the_same_coefficients() -> None:
+    found = regress(REPORTS, PEOPLE)
+    assert found.names == ("Intercept", "age", "ward[T.north]", "ward[T.south]")
+    assert (found.reference, found.outcomes) == ("never", ("sometimes", "often"))
+    for frame in (pd.DataFrame(PEOPLE), pl.DataFrame(PEOPLE), pl.DataFrame(PEOPLE).lazy()):
+        assert regress(REPORTS, frame).coefficients == pytest.approx(found.coefficients)
+    wards = [(PEOPLE["ward"] == name).astype(int) for name in ("north", "south")]
+    plain = regress(REPORTS, np.stack([PEOPLE["age"], *wards], axis=1))
+    assert plain.names == ("Intercept", "x1", "x2", "x3")
+    assert plain.coefficients == pytest.approx(found.coefficients)
+
+
+def test_columns_of_objects_booleans_and_categories() -> None:
+    ward = pd.Categorical(PEOPLE["ward"])
+    frame = pd.DataFrame({"ward": ward, "old": PEOPLE["age"] > 50, "age": PEOPLE["age"]})
+    found = regress(REPORTS, frame)
+    assert found.names[1:] == ("ward[T.north]", "ward[T.south]", "old", "age")
+    listed = {name: list(frame[name]) for name in frame.columns}
+    listed["age"] = np.array(listed["age"], dtype=object)
+    assert regress(REPORTS, listed).coefficients == pytest.approx(found.coefficients)
+
+
+def test_another_reference_is_the_same_model() -> None:
+    first, other = regress(REPORTS, PEOPLE), regress(REPORTS, PEOPLE, reference="often")
+    assert (other.reference, other.outcomes) == ("often", ("never", "sometimes"))
+    assert other.log_likelihood == pytest.approx(first.log_likelihood)
+    assert other.coefficients[0] == pytest.approx(-first.coefficients[1], abs=1e-6)
+    assert other.standard_errors[0] == pytest.approx(first.standard_errors[1], rel=1e-5)
+    new = {"age": [40.0, 60.0], "ward": ["east", "south"]}
+    one, two = first.predict(new), other.predict(new)
+    assert one.shares == pytest.approx(two.shares)
+    assert one.low == pytest.approx(two.low, rel=1e-5)
+
+
+def test_the_likelihood_without_covariates_is_that_of_the_shares() -> None:
+    """A regression on one two-valued covariate fits the shares of each group."""
+    ward = np.where(PEOPLE["ward"] == "south", "south", "other")
+    found = regress(REPORTS, {"ward": ward})
+    mechanism = RandomizedResponse(OFTEN, 3.0)
+    shares = found.predict({"ward": ["other", "south"]}).shares
+    for row, name in zip(shares, ("other", "south"), strict=True):
+        part = mechanism.reports(REPORTS.columns["report"][ward == name])
+        alone = warner.estimate(mechanism.tally(part), warner.MaximumLikelihood())
+        assert row == pytest.approx(alone.probabilities, abs=1e-6)
+
+
+def test_rows_tables_json_and_text() -> None:
+    found = regress(REPORTS, PEOPLE)
+    rows = found.rows()
+    assert len(rows) == 8
+    assert rows[1]["covariate"] == "age" and rows[1]["value"] == "sometimes"
+    assert rows[1]["odds_ratio"] == pytest.approx(np.exp(rows[1]["estimate"]))
+    assert found.odds_ratios()[0, 1, 1] == pytest.approx(np.exp(rows[1]["low"]))
+    assert rows[1]["z"] == pytest.approx(rows[1]["estimate"] / rows[1]["error"])
+    assert found.interval(0.5)[0, 1, 1] < rows[1]["high"]
+    assert found.to_frame().num_rows == 8
+    assert found.predict({"age": [50], "ward": ["east"]}).to_frame("polars").shape == (3, 5)
+    assert json.loads(json.dumps(found.to_json()))["simulated"] is True
+    text = found.to_text()
+    assert "ward[T.south]" in text and "against 'never'" in text and "converged" in text
+    assert "600 reports" in text
+    assert repr(found) == (
+        "Regression(2 x 4 coefficients, n=600, reference='never', status=CONVERGED)"
+    )
+
+
+def test_wald_test_of_all_columns_of_a_covariate() -> None:
+    found = regress(REPORTS, PEOPLE)
+    ward = found.wald("ward")
+    assert ward.degrees == 4
+    assert found.wald(["ward[T.north]", "ward[T.south]"]) == ward
+    one = found.wald("age")
+    assert one.degrees == 2 and one.p > ward.p
+    single = found.wald("ward[T.north]")
+    z = found.z[:, found.names.index("ward[T.north]")]
+    assert single.statistic > max(z**2) - 1e-9
+    with pytest.raises(ArgumentError, match="names: must be of Intercept, age"):
+        found.wald("height")
+
+
+def test_one_attribute_of_several() -> None:
+    rng = np.random.default_rng(2)
+    people = Product(often=OFTEN, visits=Integers(0, 3))
+    survey = PerAttribute(
+        people,
+        {
+            "often": lambda d: RandomizedResponse(d, 2.0),
+            "visits": lambda d: warner.UnaryEncoding(d, 2.0),
+        },
+    )
+    z, visits = rng.normal(size=300), rng.integers(0, 4, 300)
+    answers = {"often": rng.choice(OFTEN.labels, 300).tolist(), "visits": visits.tolist()}
+    reports = survey.randomize(answers, rng=rng)
+    assert regress(reports, z, attribute="visits").outcomes == (1, 2, 3)
+    assert regress(reports, z, attribute="often").outcomes == ("sometimes", "often")
+    with pytest.raises(ArgumentError, match="must be one of often, visits"):
+        regress(reports, z, attribute="age")
+    with pytest.raises(ArgumentError, match="Name one attribute"):
+        regress(reports, z)
+    with pytest.raises(ArgumentError, match="attribute: goes with"):
+        regress(REPORTS, PEOPLE, attribute="age")
+
+
+AGE = PEOPLE["age"]
+BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
+    ({"age": AGE[:5]}, {}, ArgumentError, "a row for each of the 600 reports"),
+    ({"age": np.where(AGE > 50, np.nan, AGE)}, {}, ArgumentError, "'age' must have a value"),
+    ({"age": [None, *AGE[1:]]}, {}, ArgumentError, "'age' must have a value in every row"),
+    ({"ward": [None, *PEOPLE["ward"][1:]]}, {}, ArgumentError, "'ward' must have a value"),
+    ({"age": np.where(AGE > 50, np.inf, AGE)}, {}, ArgumentError, "must hold finite numbers"),
+    ({"age": AGE, "one": np.ones(N)}, {}, ArgumentError, "'one' must not have the same value"),
+    ({"age": AGE, "ward": ["x"] * N}, {}, ArgumentError, "'ward' must not have the same value"),
+    ({"a": AGE, "b": 2 * AGE + 1}, {}, ArgumentError, "columns 'Intercept', 'a', 'b' are collin"),
+    ({"a": AGE, "b": AGE[1:]}, {}, ArgumentError, "all of one length"),
+    ({}, {}, ArgumentError, "at least one column"),
+    ({"day": np.array(["2020-01-01"] * N, dtype="M8[D]")}, {}, ArgumentTypeError, "numbers or tex"),
+    (np.zeros((2, 2, 2)), {}, ArgumentTypeError, "must be a frame"),
+    ({"age": [10**400, *AGE[1:]]}, {}, ArgumentError, "others in 1 of 600 rows"),
+    (np.ma.masked_less(AGE, 40), {}, ArgumentError, "must have no masked entries"),
+    (7, {}, ArgumentTypeError, "must be a frame"),
+    (PEOPLE, {"reference": "daily"}, ArgumentError, "reference: must be a value of the domain"),
+    (PEOPLE, {"errors": "robust"}, ArgumentError, "errors: must be one of"),
+]
+
+
+@pytest.mark.parametrize(("covariates", "options", "error", "text"), BAD)
+def test_bad_input_is_named(
+    covariates: Any, options: dict[str, Any], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text) as caught:
+        regress(REPORTS, covariates, **options)
+    assert SECRET not in str(caught.value) and "62." not in str(caught.value)
+
+
+def test_missing_values_of_frames_are_named() -> None:
+    for frame in (
+        pl.DataFrame({"age": [None, *AGE[1:].tolist()]}),
+        pl.DataFrame({"ward": [None, *PEOPLE["ward"][1:].tolist()]}),
+        pd.DataFrame({"age": [None, *AGE[1:]]}),
+    ):
+        with pytest.raises(
+            ArgumentError, match="must have a value in every row; got none in 1 of 600 rows"
+        ):
+            regress(REPORTS, frame)
+
+
+def test_reports_that_cannot_be_used() -> None:
+    with pytest.raises(EmptyError):
+        regress(REPORTS[:0], {"age": AGE[:0]})
+    with pytest.raises(ArgumentTypeError, match="must be Reports"):
+        regress(["never"] * N, PEOPLE)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="'age' must not have the same value"):
+        regress(REPORTS[:1], {"age": AGE[:1]})
+    with pytest.raises(MismatchError):
+        regress(warner.Reports({**REPORTS.header, "law": "other"}, REPORTS.columns), PEOPLE)
+    keys = warner.KeyValue(Integers(0, 2), Integers(0, 2), 1.0)
+    reports = keys.randomize([{"key": 0, "value": 1}] * 10)
+    with pytest.raises(ArgumentError, match="key='direct'"):
+        regress(reports, np.arange(10.0))
+
+
+def test_too_many_coefficients_are_refused() -> None:
+    reports = RandomizedResponse(Integers(0, 999), 1.0).randomize([0, 1] * 50)
+    with pytest.raises(ArgumentError, match="number of coefficients: must be at most 1000"):
+        regress(reports, np.arange(100.0))
+
+
+def _all_finite(found: warner.regression.answer.Regression) -> bool:
+    parts = (found.coefficients, found.standard_errors, found.z, found.p_values, found.interval())
+    predicted = found.predict({"age": [30.0, 70.0]})
+    shares = (predicted.shares, predicted.low, predicted.high)
+    is_ordered = bool((predicted.low <= predicted.high).all())
+    return is_ordered and all(bool(np.isfinite(part).all()) for part in (*parts, *shares))
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, float("inf")])
+def test_separation_has_a_status_and_finite_numbers(epsilon: float) -> None:
+    """All reports alike; answers that a covariate determines; two people."""
+    mechanism = RandomizedResponse(OFTEN, epsilon)
+    age = {"age": AGE}
+    alike = regress(mechanism.reports(np.ones(N, dtype=int)), age)
+    assert alike.status.name in ("SEPARATED", "FLAT") and _all_finite(alike)
+    split = regress(mechanism.reports(np.where(AGE < 50, 0, 2)), age)
+    assert split.status.name in ("SEPARATED", "FLAT") and _all_finite(split)
+    two = regress(mechanism.reports([0, 2]), {"age": AGE[:2]})
+    assert two.status.name in ("SEPARATED", "FLAT") and _all_finite(two)
+    if epsilon == float("inf"):
+        assert split.status.name == "SEPARATED" and "grow without bound" in split.status.value
+        assert split.predict({"age": [30.0, 70.0]}).shares[:, 1] == pytest.approx([0, 0], abs=1e-4)
+        assert regress(REPORTS, age, errors="sandwich").status.name == "CONVERGED"
+
+
+def test_reports_that_tell_too_little_have_a_status() -> None:
+    """Two possible reports cannot determine the shares of five values."""
+    rounding = warner.mechanisms.StochasticRounding(Integers(0, 4), 1.0)
+    reports = rounding.randomize(np.arange(N) % 5)
+    assert regress(reports, {"ward": PEOPLE["ward"]}).status.name in ("FLAT", "SEPARATED")
+
+
+def test_scale_and_place_of_covariates_do_not_matter() -> None:
+    """Seconds since 1970, and millionths."""
+    first = regress(REPORTS, {"age": AGE})
+    far = regress(REPORTS, {"age": 1.7e9 + 3600 * AGE, "tiny": 1e-9 * (PEOPLE["ward"] == "south")})
+    both = regress(REPORTS, {"age": AGE, "south": (PEOPLE["ward"] == "south")})
+    assert far.coefficients[:, 1] * 3600 == pytest.approx(both.coefficients[:, 1], rel=1e-5)
+    assert far.z[:, 1:] == pytest.approx(both.z[:, 1:], rel=1e-4)
+    assert first.names == ("Intercept", "age")
+
+
+def test_new_people_must_fit_the_design() -> None:
+    found = regress(REPORTS, PEOPLE)
+    with pytest.raises(ArgumentError, match="must have the column 'ward'"):
+        found.predict({"age": [50.0]})
+    with pytest.raises(ArgumentError, match="levels that the regression has seen"):
+        found.predict({"age": [50.0], "ward": ["west"]})
+    with pytest.raises(ArgumentError, match="must hold text"):
+        found.predict({"age": [50.0], "ward": [3]})
+    with pytest.raises(ArgumentError, match="must hold numbers"):
+        found.predict({"age": ["old"], "ward": ["east"]})
+
+
+def test_answers_of_several_attributes_and_mixed_labels() -> None:
+    rng = np.random.default_rng(3)
+    both = Product(sex=Categorical(["f", "m"]), old=Categorical([False, True]))
+    reports = RandomizedResponse(both, 4.0).randomize(
+        {"sex": rng.choice(["f", "m"], 500).tolist(), "old": (rng.random(500) < 0.5).tolist()},
+        rng=rng,
+    )
+    found = regress(reports, rng.normal(size=500), reference=both.labels[2])
+    assert found.outcomes == tuple(both.labels[i] for i in (0, 1, 3))
+    assert found.predict([0.0]).shares[0] == pytest.approx([0.25] * 4, abs=0.1)
+    assert found.predict([0.0]).to_frame().num_rows == 4 and "simulated" in found.to_text()
+    mixed = RandomizedResponse(Categorical(["a", 1]), 4.0).randomize(["a", 1] * 50)
+    table = regress(mixed, np.arange(100.0)).predict([1.0]).to_frame()
+    assert table.column("value").to_pylist() == ['"a"', "1"]

@@ -1,0 +1,230 @@
+"""A tally of groups is a mapping of public values to tallies, and refuses what does not fit."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import operator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warner
+from warner import Categorical, GroupedTally, Integers, RandomizedResponse, UnaryEncoding
+from warner.domains.dates import Dates
+from warner.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    FileError,
+    MismatchError,
+    ValuesError,
+)
+from warner.reports.grouped_tally import LARGEST, load_any_tallies, load_grouped
+from warner.reports.public_columns import PublicColumn, domain_from_spec, group_people
+from warner.reports.tally import load_tallies
+
+COIN = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+WARDS = ["north", "south", "north", "west"]
+
+
+def _groups(mechanism: RandomizedResponse = COIN, **by: Any) -> GroupedTally:
+    reports = mechanism.randomize(mechanism.domain.decode([0, 1, 1, 0]))
+    return mechanism.tally_by(reports, by or {"ward": WARDS, "year": [2024, 2024, 2023, 2024]})
+
+
+def test_it_is_a_mapping_of_public_values() -> None:
+    groups = _groups()
+    assert groups.names == ("ward", "year") and groups.n == 4 and len(groups) == 4
+    assert list(groups) == [("north", 2023), ("north", 2024), ("south", 2024), ("west", 2024)]
+    assert ("south", 2024) in groups and ("south", 1) not in groups and ["south"] not in groups
+    assert groups.get(("east", 2024)) is None
+    with pytest.raises(KeyError):
+        _ = groups["south"]
+    assert sum(tally.n for tally in groups.values()) == 4
+    assert groups.by("year")[2023] == groups["north", 2023]
+    assert groups.by("year", "ward").names == ("year", "ward")
+    assert "groups=4" in repr(groups)
+
+
+def test_the_counts_are_one_read_only_table() -> None:
+    groups = _groups()
+    assert groups.counts.shape == (4, 2) and groups.sizes.tolist() == [1, 1, 1, 1]
+    with pytest.raises(ValueError, match="read-only"):
+        groups.counts[0, 0] = 9
+    assert not groups.smaller_than(1) and len(groups.smaller_than(2)) == 4
+
+
+def test_declared_labels_keep_their_order_and_others_are_sorted() -> None:
+    ward = PublicColumn(Categorical(["west", "south", "north"]), WARDS)
+    assert list(_groups(ward=ward)) == [("west",), ("south",), ("north",)]
+    assert list(_groups(ward=WARDS)) == [("north",), ("south",), ("west",)]
+    days = [datetime.date(2024, 5, d) for d in (30, 31, 1, 2)]
+    assert list(_groups(day=days)) == [(f"2024-05-{d}",) for d in ("01", "02", "30", "31")]
+    assert list(_groups(day=np.array(days, dtype="datetime64[D]"))) == list(_groups(day=days))
+    week = PublicColumn(Dates("week"), days)
+    assert list(_groups(week=week)) == [("2024-W18",), ("2024-W22",)]
+    assert list(_groups(x=np.array([True, False, True, True]))) == [(False,), (True,)]
+    assert list(_groups(x=np.array(["b", "a", "b", "b"]))) == [("a",), ("b",)]
+
+
+@pytest.mark.parametrize(
+    "by, error, words",
+    [
+        ({"ward": ["north", None, "south", "west"]}, ValuesError, "'ward', position 1: .*no value"),
+        ({"ward": ["north", 1.5, "south", "west"]}, ValuesError, "position 1"),
+        ({"ward": ["north", float("nan"), "a", "b"]}, ValuesError, "position 1: .*NaN"),
+        ({"ward": ["north", 3, "south", "west"]}, ValuesError, "position 1: must be of one type"),
+        ({"ward": np.array([0.5, 1, 2, 3])}, ValuesError, "position 0"),
+        ({"ward": WARDS[:3]}, ArgumentError, "a value for each of 4 reports; got 3"),
+        ({"ward": []}, ArgumentError, "got 0 values"),
+        ({"ward": "north"}, ArgumentTypeError, "list"),
+        ({"ward": [WARDS]}, (ValuesError, ArgumentError), "ward"),
+        ({"ward": np.zeros((4, 2), int)}, ArgumentTypeError, "one-dimensional"),
+        ({}, ArgumentError, "at least one"),
+        (["ward"], ArgumentTypeError, "dict of public columns"),
+        ({"a,b": WARDS}, ArgumentError, "comma"),
+        ({"": WARDS}, ArgumentError, "empty"),
+        ({7: WARDS}, ArgumentTypeError, "must be text"),
+        ({"x\x1b": WARDS}, ArgumentError, "U\\+001B"),
+        ({"ward": PublicColumn(Categorical(["north", "south"]), WARDS)}, ValuesError, "position 3"),
+        ({"ward": PublicColumn(Integers(0, 9), [1, 2, 3, 10])}, ValuesError, "position 3"),
+        ({"ward": PublicColumn(Dates("day"), ["2024-01-01"] * 3 + ["soon"])}, ValuesError, "3: "),
+    ],
+)
+def test_public_values_are_refused_by_position(by: Any, error: Any, words: str) -> None:
+    with pytest.raises(error, match=words) as caught:
+        COIN.tally_by(COIN.randomize(["no"] * 4), by)
+    assert "soon" not in str(caught.value) and "west" not in str(caught.value)
+
+
+def test_public_columns_have_domains_of_their_own_kinds() -> None:
+    for bad in (warner.Interval(0, 1, 2), warner.Grid(2, 2), "ward", None):
+        with pytest.raises(ArgumentTypeError):
+            PublicColumn(bad, [])  # type: ignore[arg-type]
+    for spec in ({}, None, {"kind": "grid"}, {"kind": "dates"}, {"kind": "dates", "unit": "year"}):
+        with pytest.raises(ArgumentError):
+            domain_from_spec(spec)
+
+
+def test_many_columns_of_many_values_are_numbered_without_overflow() -> None:
+    n, rng = 500, np.random.default_rng(0)
+    by = {f"c{i}": PublicColumn(Dates("day"), _days(rng, n)) for i in range(5)}
+    groups = group_people(by, n)
+    assert len(groups.keys) == n and sorted(groups.place.tolist()) == list(range(n))
+    for i in (0, 7, 499):
+        assert groups.keys[groups.place[i]] == tuple(c.values[i] for c in by.values())
+
+
+def _days(rng: np.random.Generator, n: int) -> list[str]:
+    return Dates("day").decode(rng.integers(0, Dates("day").size, n))
+
+
+def test_only_tallies_of_the_same_groups_and_mechanism_add() -> None:
+    groups = _groups(ward=WARDS)
+    other = _groups(RandomizedResponse(COIN.domain, 0.5), ward=WARDS)
+    declared = _groups(ward=PublicColumn(Categorical(["north", "south", "west"]), WARDS))
+    for wrong, words in (
+        (other, "different requested"),
+        (declared, "declared otherwise"),
+        (_groups(street=WARDS), "by other columns"),
+        (groups.total(), "with groups and without"),
+    ):
+        for left, right in ((groups, wrong), (wrong, groups)):
+            with pytest.raises(MismatchError, match=words):
+                operator.add(left, right)
+    real, simulated = groups, groups.marked()
+    with pytest.raises(MismatchError, match="simulated"):
+        operator.add(real, simulated)
+    assert simulated.simulated and simulated != real and simulated["north"].simulated
+    assert sum([groups]) == groups
+    with pytest.raises(TypeError):
+        operator.add(groups, 5)
+
+
+def test_it_says_how_many_reports_one_person_sent() -> None:
+    groups = _groups().per_person(3)
+    assert groups.total().reports_per_person == 3 and groups["west", 2024].reports_per_person == 3
+    assert (groups + _groups()).reports_per_person == 3
+    with pytest.raises(ArgumentError):
+        groups.per_person(2)
+
+
+@pytest.mark.parametrize("names", [(), ("ward", "ward"), ("street",)])
+def test_coarser_groups_are_by_its_own_columns(names: tuple[str, ...]) -> None:
+    with pytest.raises(ArgumentError, match="ward, year"):
+        _groups().by(*names)
+
+
+def test_more_groups_than_memory_are_refused() -> None:
+    n = 2000
+    many = UnaryEncoding(Integers(0, 2**16 - 1), 1.0)
+    assert many.schema.cells * n > LARGEST
+    reports = many.randomize(np.zeros(n, int), np.random.default_rng(0))
+    with pytest.raises(ArgumentError, match="Group by fewer columns"):
+        many.tally_by(reports, {"person": np.arange(n)})
+
+
+def test_files_hold_groups_or_not_and_say_so(tmp_path: Path) -> None:
+    groups, path = _groups(), tmp_path / "groups.json"
+    groups.save(path)
+    assert GroupedTally.load(path) == groups and load_grouped(path) == {"value": groups}
+    assert json.loads(path.read_text())["schema"] == 4
+    assert load_any_tallies(path) == {"value": groups}
+    for load in (load_tallies, warner.Tally.load):
+        with pytest.raises(FileError, match="load_grouped"):
+            load(path)
+    groups.total().save(path)
+    assert json.loads(path.read_text())["schema"] == 1
+    with pytest.raises(FileError, match="without groups"):
+        GroupedTally.load(path)
+
+
+def _changes() -> list[tuple[str, Any]]:
+    return [
+        ("sizes", [1, 1, 1, 2]),
+        ("sizes", [1, 1, 1]),
+        ("sizes", "many"),
+        ("groups", [["north", 2023]] * 4),
+        ("groups", [["north"], ["south"], ["west"], ["east"]]),
+        ("groups", [["south", 2024], ["north", 2023], ["north", 2024], ["west", 2024]]),
+        ("groups", [[["a"], 1], ["b", 1], ["c", 1], ["d", 1]]),
+        ("by", [["ward", None]]),
+        ("by", [["ward", {"kind": "grid"}], ["year", None]]),
+        ("by", 7),
+        ("shape", [8]),
+        ("shape", [2, 4]),
+        ("counts", [0.5] * 8),
+        ("kind", "reports"),
+        ("simulated", "yes"),
+        ("reports_per_person", 0),
+        ("sha256", "0" * 64),
+    ]
+
+
+@pytest.mark.parametrize("key, value", _changes())
+def test_altered_files_are_refused(tmp_path: Path, key: str, value: Any) -> None:
+    data = _groups().to_json()
+    with pytest.raises(FileError, match="altered"):
+        GroupedTally.from_json(data | {key: value})
+    path = tmp_path / "groups.json"
+    whole = {"format": "warner-tally", "schema": 4, "attributes": {"value": data | {key: value}}}
+    path.write_text(json.dumps(whole))
+    with pytest.raises(FileError):
+        GroupedTally.load(path)
+
+
+def test_nobody_has_no_total() -> None:
+    groups = _groups()
+    empty = GroupedTally(groups.header, groups.columns, [], _none(groups))
+    assert len(empty) == 0 and empty.n == 0 and groups + empty == groups == empty + groups
+    with pytest.raises(EmptyError):
+        empty.total()
+
+
+def _none(groups: GroupedTally) -> Any:
+    from warner.reports.tally_kinds import CountedGroups
+
+    return CountedGroups(groups.kind, groups.counts[:0], groups.sizes[:0])
