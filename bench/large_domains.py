@@ -168,13 +168,20 @@ def run(cell: Cell, limit: float) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         process.kill()
         text, _ = process.communicate()
-        line["limit"] = limit
+        # The last line is incomplete if the process was stopped while it wrote.
+        text = text[: text.rfind("\n") + 1]
+        stopped = True
+    else:
+        stopped = False
     for found in text.splitlines():
         line.update(json.loads(found))
     missing = [phase for phase in PHASES if phase not in line]
+    # A process that was stopped after its last phase measured all that there is.
     if missing and "refused" not in line:
         line["ended in"] = missing[0]
-        if "limit" not in line:
+        if stopped:
+            line["limit"] = limit
+        else:
             line["status"] = process.returncode
     return line
 

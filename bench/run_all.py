@@ -38,6 +38,7 @@ SCRIPTS = {
     "joint_of_a_million_cells": ONE,
     "many_attributes": ONE,
     "large_domains": ONE,
+    "groups_pooled": ONE,
 }
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 

@@ -35,6 +35,10 @@ from warner.estimators import (
     SampleMean,
 )
 from warner.estimators.fit import Status
+from warner.groups.differences import difference
+from warner.groups.estimates import estimate
+from warner.groups.hypotheses import goodness_of_fit, independence
+from warner.groups.weights import weighted
 from warner.mechanisms import (
     ChannelMechanism,
     Geometric,
@@ -121,6 +125,11 @@ __all__ = [
     "GraphicalModel",
     "regress",
     "regress_mean",
+    # groups of people
+    "difference",
+    "goodness_of_fit",
+    "independence",
+    "weighted",
     # design of a study
     "Study",
     "plan",

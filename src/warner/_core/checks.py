@@ -91,7 +91,10 @@ def probability(name: str, value: Any) -> float:
     """
     number = real(name, value)
     if not 0 < number < 1:
-        raise ArgumentError(message(name, "must lie strictly between 0 and 1", show(number)))
+        remedy = f"Pass {number / 100:g} for {number:g} %" if 1 < number < 100 else None
+        raise ArgumentError(
+            message(name, "must lie strictly between 0 and 1", show(number), remedy)
+        )
     return number
 
 
@@ -112,7 +115,7 @@ def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
             message(
                 name,
                 "must be a number (nats)",
-                f"{show(value)} ({kind(value)})",
+                "None" if value is None else f"{show(value)} ({kind(value)})",
                 "Pass a positive number such as 1.0",
             )
         )

@@ -20,6 +20,7 @@ cubes over progressions are at most 2 sqrt(p) (Weil), so each bucket is spread o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -27,9 +28,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from warner._core.progress import stage
 from warner._core.projective_space import is_prime
 
 FAMILY = 2
+_SECONDS = 3.5e-8  # of one of the p sqrt(n) steps of counting supports
 _TERMS = 2**15  # members of progressions that are formed at a time, in the processor's cache
 
 
@@ -198,7 +201,8 @@ class FieldHash:
         order = np.argsort(distance, kind="stable")
         apart = distance[order]
         edges = np.flatnonzero(np.diff(apart, prepend=-1, append=-1))
-        for first, last in pairwise(edges):
+        seconds = _SECONDS * p * float(some.size) ** 0.5
+        for first, last in _told(edges.tolist(), some.size, seconds):
             group, d = order[first:last], int(apart[first])
             w = None if weight is None else weight[group]
             m = pieces[group]
@@ -211,6 +215,14 @@ class FieldHash:
             members = length[group] if w is None else length[group] * w
             _add_sums(total, differences, d, int(members.sum()))
         return total
+
+
+def _told(edges: list[int], reports: int, seconds: float) -> Iterator[tuple[int, int]]:
+    """The groups (first, last) between edges; a listener hears how many reports are counted."""
+    with stage("counting supports", reports, seconds) as tell:
+        for first, last in pairwise(edges):
+            yield first, last
+            tell(last)
 
 
 def _falling(n: int, k: int) -> int:

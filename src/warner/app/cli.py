@@ -13,6 +13,7 @@ from warner.app import demo as demonstration
 from warner.app.commands.collecting import merge, randomize, tally
 from warner.app.commands.designing import audit, clusters, plan
 from warner.app.commands.estimating import compare, estimate
+from warner.app.commands.grouping import differences, groups
 from warner.app.commands.options import generator
 from warner.app.interruption import stopped_cleanly
 from warner.app.progress_bar import shown
@@ -78,7 +79,8 @@ def demo(output: str, seed: int | None) -> None:
     demonstration.run(Path(output), generator(seed), simulation=seed is not None)
 
 
-for _command in (randomize, tally, merge, estimate, compare, plan, clusters, audit, reproduce):
+_COMMANDS = (randomize, tally, merge, estimate, groups, differences, compare, plan, clusters, audit)
+for _command in (*_COMMANDS, reproduce):
     main.add_command(_command)
 
 

@@ -46,6 +46,12 @@ WEIGHT = (
 )
 
 
+# Shares that are all shown. Of more values the largest are shown, for a table of thousands of lines
+# takes long to draw and nobody finds the largest in it.
+_LARGEST_SHOWN = 1000
+_MOST_SHOWN = 50
+
+
 def plural(n: int, one: str, many: str) -> str:
     """A number of things in words.
 
@@ -131,8 +137,10 @@ def show_estimate(
     if truth is not None:
         columns["truth"] = "right"
     columns |= {"estimate": "right", f"{100 * level:.4g} % interval": "right", "n": "right"}
-    rows = []
-    for i, row in enumerate(result.rows(level, target, kind)):
+    rows, every = [], list(result.rows(level, target, kind))
+    largest = sorted(range(len(every)), key=lambda i: -every[i]["estimate"])[:_MOST_SHOWN]
+    for i in range(len(every)) if len(every) <= _LARGEST_SHOWN else largest:
+        row = every[i]
         known = [] if truth is None else [f"{truth[i]:.4f}"]
         interval = f"{row['low']:.4f} .. {row['high']:.4f}"
         share, n = f"{row['estimate']:.4f}", f"{row['n']:,.0f}"
@@ -141,6 +149,11 @@ def show_estimate(
     out.print(_title(result), style="bold")
     if rows:
         out.print(table(columns, rows))
+        if len(rows) < len(every):
+            out.print(
+                f"These are the {len(rows)} largest of {len(every):,} shares. "
+                "--csv FILE writes all of them."
+            )
         out.print(_about_intervals(result.interval_kind(target, kind), target))
     if result.fit.mean is not None or (
         result.has_posterior_intervals and result.domain.points is not None

@@ -16,6 +16,7 @@ from warner.channels.descriptions import BlockMoments, HashPool, SupportLaw
 _BLOCK = 2**22  # elements of an array of unit vectors
 _PEOPLE = 2**18  # people who are simulated at a time
 LARGEST_DENSE = 2**26  # entries of an operator that is made a matrix
+_MOST_POLARIZED = 256  # values for whose pairs a composite channel is asked one by one
 _LARGEST_INVERSE = 2**18  # entries of an inverse that is formed for its extremes
 
 
@@ -319,6 +320,31 @@ class LikelihoodOperator(ABC):
         The people's values are drawn independently from theta (K,).
         """
         return np.maximum(self.inverse_moments(theta)[0] - theta**2, 0.0)
+
+    def covariance(self, theta: FloatArray) -> FloatArray:
+        """The covariance (K, K) of :meth:`invert` per report; that of n reports is 1/n of it.
+
+            sum_y (A theta)_y L_y L_y' - theta theta'
+
+        L_y (K,) is column y of the inverse. The diagonal is :meth:`variance`.
+
+        Args:
+            theta: (K,) a distribution, from which the people's values are drawn independently.
+
+        Raises:
+            ArgumentError: too many reports or values for the matrix.
+            IdentifiabilityError: A has no left inverse.
+        """
+        channel = self.complete()
+        if channel is not self:
+            return channel.covariance(theta)
+        self._require_whole_reports()
+        rows, size = self.shape
+        if rows * size > LARGEST_DENSE:
+            raise too_large_for_covariance(rows, size)
+        weights = self.influence(np.eye(size))
+        second = (weights.T * self.matvec(theta)) @ weights
+        return np.asarray(second - np.multiply.outer(theta, theta))
 
     def variance_at_zero(self, theta: FloatArray) -> FloatArray:
         """The variance (K,) of :meth:`invert` at each value x per report, if theta_x were 0.
@@ -798,6 +824,15 @@ class CompositeChannel(Channel):
     def simulate(self, theta: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return self.simulate_from_values(rng.multinomial(n, theta / theta.sum()), rng)
 
+    def covariance(self, theta: FloatArray) -> FloatArray:
+        """By polarisation: 2 Cov(g, h) = Var(g + h) - Var(g) - Var(h)."""
+        size = self.shape[1]
+        if size > _MOST_POLARIZED:
+            raise too_large_for_covariance(*self.shape)
+        weights = self.influence(np.eye(size)).T / self.rows_per_report
+        second = polarized(self.second_moments, weights, theta)
+        return np.asarray(second - np.multiply.outer(theta, theta))
+
 
 def simulate_reports(channel: Channel, people: IntArray, rng: np.random.Generator) -> FloatArray:
     """Simulated report frequencies (m,) of people[x] people with value x, report by report.
@@ -814,6 +849,34 @@ def simulate_reports(channel: Channel, people: IntArray, rng: np.random.Generato
         values = np.searchsorted(ends, person, side="right")
         total += np.bincount(channel.sample_rows(values, rng), minlength=channel.shape[0])
     return np.asarray(total / n)
+
+
+def polarized(
+    second_moments: Callable[[FloatArray], FloatArray], weights: FloatArray, theta: FloatArray
+) -> FloatArray:
+    """E[g_x g_z] for each pair of K sums of weights of rows, from E[(g_x + g_z)^2].
+
+    Args:
+        second_moments: :meth:`Channel.second_moments`.
+        weights: (K, m).
+        theta: (K,) the distribution of the values.
+
+    Returns:
+        (K, K).
+    """
+    single = second_moments(weights) @ theta
+    second = np.diag(single)
+    for x in range(len(weights) - 1):
+        both = second_moments(weights[x] + weights[x + 1 :]) @ theta
+        second[x, x + 1 :] = second[x + 1 :, x] = (both - single[x] - single[x + 1 :]) / 2
+    return second
+
+
+def too_large_for_covariance(rows: int, size: int) -> ArgumentError:
+    """The error of a covariance matrix whose computation would take too long."""
+    rule = "is too large for the covariance of the estimated shares"
+    remedy = "Use a coarser domain, or fewer hash functions"
+    return ArgumentError(message("channel", rule, f"{rows} reports and {size} values", remedy))
 
 
 def extremes(inverse: FloatArray) -> tuple[FloatArray, FloatArray]:

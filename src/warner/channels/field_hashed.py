@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -253,20 +253,22 @@ class WindowRows(SupportRows):
     """
 
     def __init__(self, windows: WindowChannel, index: IntArray) -> None:
-        scale = windows.members[index] / windows.reports.functions
-        law = windows.reports
-        super().__init__(
-            windows.bits(index),
-            law.size,
-            law.q * scale,
-            law.gap * scale,
-            windows.q,
-            windows.gap,
-            log_factors=windows.log_factors_of(index),
-        )
+        law, shape = windows.reports, (len(index), windows.shape[1])
+        scale = windows.members[index] / law.functions
+        self._set_levels(shape, law.q * scale, law.gap * scale, windows.log_factors_of(index))
+        self._set_support_law(law.size, windows.q, windows.gap)
         self._windows, self._index = windows, index
         # A sum over windows costs about as much as four bytes of bits.
-        self._is_dense = 4 * windows.shape[0] < self.bits.size
+        self._is_dense = 4 * windows.shape[0] < len(index) * -(-law.size // 8)
+
+    @cached_property
+    def bits(self) -> NDArray[np.uint8]:
+        """They are formed where they are needed, since products may do without."""
+        return np.asfortranarray(self._windows.bits(self._index))
+
+    @property
+    def counted(self) -> NDArray[np.uint8]:
+        return self.bits
 
     def matvec(self, theta: FloatArray) -> FloatArray:
         if self._is_dense:

@@ -88,6 +88,12 @@ class SummedChannel(Channel):
     def part_of_values(self, theta: FloatArray, variance: FloatArray) -> FloatArray:
         return theta - theta**2 if len(self.channel.groups()) == 1 else variance
 
+    def covariance(self, theta: FloatArray) -> FloatArray:
+        """The sums of the covariances of all attributes."""
+        whole = self.channel.covariance(self._spread(theta))
+        rows = summed(whole, self._sizes, self._keep)
+        return summed(np.ascontiguousarray(rows.T), self._sizes, self._keep)
+
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         law = self.channel.support_law()
         if self.channel.rows_are_bit_sums and law is not None:

@@ -54,6 +54,21 @@ def support_moments(
     return total.T, ((q + gap) * (1 - 2 * q) + q**2) / gap**2
 
 
+def _both_set(law: SupportLaw | None, size: int) -> tuple[float, float] | None:
+    """How often the bits of two values are both 1: the person's and another, and two others.
+
+    None where bits are independent given the value.
+    """
+    if law is None or (law.pairs is None and law.ones is None):
+        return None
+    if law.pairs is not None or law.ones is None:
+        return law.pairs
+    k, p, rest = law.ones, float(law.q[0] + law.gap[0]), max(size - 2, 1)
+    with_value = p * (k - 1) / (size - 1)
+    others = (p * (k - 1) * (k - 2) + (1 - p) * k * (k - 1)) / ((size - 1) * rest)
+    return with_value, others
+
+
 def two_level_pairs(all_rows: FloatArray, one: FloatArray, both: FloatArray) -> FloatArray:
     """``pair_products`` of columns that are a common vector, except in the value's own rows.
 
@@ -162,6 +177,11 @@ class DirectChannel(SupportInverse, Channel):
         u = c.T / self.gap
         return (u - (u @ self.q)[..., None]).T
 
+    def covariance(self, theta: FloatArray) -> FloatArray:
+        """(diag w - w w') / gap^2, where w = A theta are the chances of the reports."""
+        chance = self.matvec(theta)
+        return np.asarray((np.diag(chance) - np.multiply.outer(chance, chance)) / self.gap[0] ** 2)
+
     def sends_true_values(self) -> bool:
         return not self.q.any()
 
@@ -254,6 +274,29 @@ class SupportChannel(SupportInverse, CompositeChannel):
 
     def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         return self, w
+
+    def covariance(self, theta: FloatArray) -> FloatArray:
+        """From the chance of two bits: q_x q_z + q_z gap_x theta_x + q_x gap_z theta_z, or by law.
+
+        Independent bits leave -theta_x theta_z outside the diagonal, because only one of two values
+        is the person's. Where every report sets a fixed number of bits, or where bits come from a
+        hash function, two bits are both 1 with one probability if either value is the person's,
+        and with another if neither is.
+        """
+        spread = support_probabilities(theta, self.q, self.gap)
+        alone = (spread * (1 - spread)) / self.gap**2
+        chances = _both_set(self.support_law(), self.shape[1])
+        if chances is None:
+            joint = -np.multiply.outer(theta, theta)
+        else:
+            with_value, others = chances
+            either = np.add.outer(theta, theta)
+            both = with_value * either + others * (1 - either)
+            joint = (both - np.multiply.outer(spread, spread)) / np.multiply.outer(
+                self.gap, self.gap
+            )
+        np.fill_diagonal(joint, alone)
+        return np.asarray(joint)
 
     def coarsened(
         self, w: FloatArray, starts: IntArray
@@ -392,9 +435,7 @@ def _sample_others(people: IntArray, count: int, rng: np.random.Generator) -> In
     """How often each value is chosen, if people[x] people each choose ``count`` values but x.
 
     Every such set is equally likely. Sets are drawn one by one where that is little work. Otherwise
-    the normal limit is used, with the covariance of sampling without replacement: per person, the
-    variance r (1 - r) with r = count / m and m = K - 1, and the covariance -1 / (m - 1) times that
-    between two values.
+    the normal limit is used, see :func:`_noise_of_others`.
     """
     size, n = people.size, int(people.sum())
     m = size - 1
@@ -409,14 +450,43 @@ def _sample_others(people: IntArray, count: int, rng: np.random.Generator) -> In
             np.argpartition(keys, count - 1, axis=1)[:, :count].ravel(), minlength=size
         )
     rate = count / m
-    noise = (
-        rng.standard_normal((size, size))
-        * np.sqrt(people * rate * (1 - rate) * m / (m - 1))[:, None]
-    )
-    np.fill_diagonal(noise, 0.0)
-    noise -= np.where(np.eye(size, dtype=bool), 0.0, noise.sum(axis=1, keepdims=True) / m)
-    chosen = np.rint((n - people) * rate + noise.sum(axis=0))
+    noise = np.sqrt(rate * (1 - rate)) * _noise_of_others(people, rng)
+    chosen = np.rint((n - people) * rate + noise)
     return np.asarray(np.clip(chosen, 0, n - people).astype(np.int64))
+
+
+def _noise_of_others(people: IntArray, rng: np.random.Generator) -> FloatArray:
+    """Normal numbers (K,) with the covariance of subsets that are drawn without replacement.
+
+    Let m = K - 1. A person with value x adds the variance 1 to every value but x, and the
+    covariance -1 / (m - 1) to every two of them. Let p be the people of each value, and n their
+    sum. Together this is
+
+        C = D - (n 1 1' - p 1' - 1 p') / (m - 1),   D = diag(n m - p (m + 1)) / (m - 1)
+
+    Where no value has more than half of the people, D is positive. Then C = E (I - W) E, with
+    E = D^(1/2) and W of rank 2, and E (I - W)^(1/2) z has the covariance C for white noise z. The
+    people of a value with more than half are drawn alone before, and so on with those that are
+    left.
+    """
+    m, left, out = people.size - 1, people.astype(np.float64), np.zeros(people.size)
+    while 2 * left.max() > left.sum():
+        x = int(left.argmax())
+        z = rng.standard_normal(people.size)
+        z -= (z.sum() - z[x]) / m
+        z[x] = 0.0
+        out += np.sqrt(left[x] * m / (m - 1)) * z
+        left[x] = 0.0
+    n = left.sum()
+    if n <= 0:
+        return out
+    root = np.sqrt((n * m - left * (m + 1)) / (m - 1))
+    q, r = np.linalg.qr(np.stack([1 / root, left / root], axis=1))
+    chances, vectors = np.linalg.eigh(r @ np.array([[n, -1.0], [-1.0, 0.0]]) @ r.T / (m - 1))
+    axes = q @ vectors
+    z = rng.standard_normal(people.size)
+    z += axes @ ((np.sqrt(np.maximum(1 - chances, 0.0)) - 1) * (axes.T @ z))
+    return np.asarray(out + root * z)
 
 
 class HadamardChannel(SupportInverse, Channel):

@@ -211,6 +211,15 @@ class RepeatedRows(LikelihoodOperator):
         at_value = np.sum([at_value for _, at_value in parts], axis=0) + times * (times - 1)
         return total / times**2, at_value / times**2
 
+    def covariance(self, theta: FloatArray) -> FloatArray:
+        """A person's reports are independent given the value: E[L_s L_t' | x] = e_x e_x'."""
+        if (joint := self._joint_channel) is not None:
+            return joint.covariance(theta)
+        times, square = len(self.channels), np.multiply.outer(theta, theta)
+        second = np.sum([channel.covariance(theta) + square for channel in self.channels], axis=0)
+        second += times * (times - 1) * np.diag(theta)
+        return np.asarray(second / times**2 - square)
+
     def block_moments(
         self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray
     ) -> BlockMoments:
@@ -302,6 +311,9 @@ class ParallelChannel(StackedRows, CompositeChannel):
                 cross + means**2,
             )
         return np.asarray(total + sums**2 - cross)
+
+    def covariance(self, theta: FloatArray) -> FloatArray:
+        return CompositeChannel.covariance(self, theta)
 
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         squares = self.second_moments(self._inverse / self.rows_per_report)

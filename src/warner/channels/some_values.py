@@ -97,6 +97,11 @@ class SomeValues(LikelihoodOperator):
         total, at_value = self.inner.inverse_moments(self._whole(theta))
         return total[self.values], at_value[self.values]
 
+    def covariance(self, theta: FloatArray) -> FloatArray:
+        if not self._inverts_whole:
+            return super().covariance(theta)
+        return np.asarray(self.inner.covariance(self._whole(theta))[np.ix_(*[self.values] * 2)])
+
     def support_law(self) -> SupportLaw | None:
         law = self.inner.support_law()
         return None if law is None else SupportLaw(law.q[self.values], law.gap[self.values])

@@ -12,7 +12,7 @@ import numpy as np
 
 from warner._core.errors import ArgumentError, IdentifiabilityError, message
 from warner.channels.arrays import FloatArray, IntArray
-from warner.channels.base import Channel, LikelihoodOperator
+from warner.channels.base import Channel, LikelihoodOperator, polarized
 from warner.channels.descriptions import BlockMoments
 from warner.channels.merged import on_cells
 
@@ -315,6 +315,25 @@ class StackedRows(LikelihoodOperator):
             + excess * theta
         )
         return total, at_value
+
+    def covariance(self, theta: FloatArray) -> FloatArray:
+        """That of the groups' inversions, mixed; or of the inverse of all rows together."""
+        total = np.zeros((theta.size, theta.size))
+        n = self.people.sum()
+        if not self.is_inverted_together:
+            parts = zip(self._mixture, self.channels, self.people, strict=True)
+            for mix, channel, people in parts:
+                total += np.multiply.outer(mix, mix) * channel.covariance(theta) * (n / people)
+            return total
+        stack = self._complete_stack()
+        for channel, weights, people in zip(
+            stack.channels, stack.group_weights(), stack.people, strict=True
+        ):
+            # The number of a group's reports is fixed, so its mean adds no variance.
+            second = polarized(channel.complete().second_moments, weights, theta)
+            mean = weights @ channel.matvec(theta) * channel.rows_per_report
+            total += (people / n) * (second - np.multiply.outer(mean, mean))
+        return total
 
     def group_weights(self) -> list[FloatArray]:
         """For each group, n times what the rows of one report add to the estimate, (K, m_g)."""

@@ -55,15 +55,33 @@ class SupportRows(SupportInverse, NearlyConstantRows):
         log_factors: FloatArray | float = 0.0,
         ones: int | None = None,
     ) -> None:
-        self.shape = (len(bits), size)
-        self.bits = np.asfortranarray(bits)
-        self.base, self.gain = (
-            np.broadcast_to(np.asarray(v, dtype=np.float64), (len(bits),)) for v in (base, gain)
-        )
-        self.log_factors, self.ones = log_factors, ones
-        self.steady = self.base > 0
-        self.counted = self.bits if counted is None else np.asfortranarray(counted)
+        self._bits = np.asfortranarray(bits)
+        self._counted = self._bits if counted is None else np.asfortranarray(counted)
+        self._set_levels((len(bits), size), base, gain, log_factors)
+        self.ones = ones
         self._set_support_law(size, q, gap)
+
+    @property
+    def bits(self) -> NDArray[np.uint8]:
+        return self._bits
+
+    @property
+    def counted(self) -> NDArray[np.uint8]:
+        return self._counted
+
+    def _set_levels(
+        self,
+        shape: tuple[int, int],
+        base: Levels,
+        gain: Levels,
+        log_factors: FloatArray | float,
+    ) -> None:
+        """Store all but the bits and the support law."""
+        self.shape, self.log_factors = shape, log_factors
+        self.base, self.gain = (
+            np.broadcast_to(np.asarray(v, dtype=np.float64), (shape[0],)) for v in (base, gain)
+        )
+        self.steady = self.base > 0
 
     @one_by_one
     def matvec(self, theta: FloatArray) -> FloatArray:

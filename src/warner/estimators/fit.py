@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -122,10 +122,30 @@ class PosteriorFit:
         for_intervals: whether draws are the default for intervals. It is False where the prior was
             learnt from the same reports, because such intervals may not cover shares that are
             unlike the rest.
+        singly: the same draws as an iterator of distributions (K,), where ``draws`` takes much
+            memory; None where it does not.
+        by_values: the same draws as an iterator over blocks of values: a slice of the values, and
+            (values, count); None as before.
     """
 
     draws: Callable[[int, np.random.Generator], np.ndarray]
     for_intervals: bool = False
+    singly: Callable[[int, np.random.Generator], Iterator[np.ndarray]] | None = None
+    by_values: Callable[[int, np.random.Generator], Iterator[tuple[slice, np.ndarray]]] | None = (
+        None
+    )
+
+    def one_by_one(self, count: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """The draws, (K,) each."""
+        yield from (self.draws if self.singly is None else self.singly)(count, rng)
+
+    def blocks(self, count: int, rng: np.random.Generator) -> Iterator[tuple[slice, np.ndarray]]:
+        """The draws of some values after the other: a slice of them, and (values, count)."""
+        if self.by_values is not None:
+            yield from self.by_values(count, rng)
+        else:
+            drawn = self.draws(count, rng)
+            yield slice(0, drawn.shape[1]), drawn.T
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,19 +6,23 @@ This module imports no channel and no tally, so a device needs neither of them.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from warner._core.errors import ArgumentError, message
+from warner._core.progress import steps
 from warner._core.sampling import Source
 from warner.domains import Domain
 from warner.mechanisms.description import Description
 from warner.reports.reports import Reports
 
 _CHUNK = 2**16  # people randomised at a time, which bounds memory and fits the cache
+
+_BITS = 5e8  # bits of reports that are drawn in a second; subsets and unary reports alike
+_LONG = 10.0  # seconds that are announced
 
 
 class Randomizer(Description):
@@ -124,7 +128,12 @@ class Randomizer(Description):
             {name: column}, the columns of n reports.
         """
         columns = self.schema.empty(len(encoded))
-        for start in range(0, len(encoded), _CHUNK):
+        starts: Iterable[int] = range(0, len(encoded), _CHUNK)
+        bits = 8 * len(encoded) * self.schema.bytes_per_report
+        if bits > _LONG * _BITS:
+            # Reports of one bit for each value are long by nature.
+            starts = steps(starts, f"drawing {bits:,} bits of reports", seconds=bits / _BITS)
+        for start in starts:
             rows = slice(start, start + _CHUNK)
             for name, part in self._sample(encoded[rows], source).items():
                 columns[name][rows] = part

@@ -313,6 +313,21 @@ def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:
         got = f"up to {data.reports_per_person} reports of one person"
         remedy = "Take metrics.cramers_v of the estimated shares, which is too large"
         raise ArgumentError(message("cramers_v", rule, got, remedy))
+    return Association(pair_of(data, first, second))
+
+
+def pair_of(data: LikelihoodData, first: str, second: str) -> Pair:
+    """The reports about two attributes.
+
+    Args:
+        data: reports on a Product.
+        first, second: names of two attributes.
+
+    Raises:
+        ArgumentError: not two attributes of the domain, bit sums instead of whole reports, or too
+            many possible reports.
+        EmptyError: fewer than two reports.
+    """
     domain = data.domain
     keep = positions(domain, [first, second], least=2)
     if data.n < 2:
@@ -337,4 +352,4 @@ def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:
                 "metrics.cramers_v of the shares of their marginal",
             )
         )
-    return Association(Pair(pair, weights, data.n, shape))
+    return Pair(pair, weights, data.n, shape)

@@ -110,10 +110,10 @@ def chart(
         _panel(e, None if truth is None else truth[i], level, target)
         for i, e in enumerate(estimates)
     ]
-    return _page(panels)
+    return page(panels)
 
 
-def _page(panels: list[Any]) -> Any:
+def page(panels: list[Any]) -> Any:
     """A chart of panels, each below the previous one."""
     whole = require_altair().vconcat(*panels, spacing=30).resolve_scale(color="independent")
     return whole.configure_view(stroke="#dddddd").configure_axis(
@@ -136,7 +136,7 @@ def ranking(comparisons: Mapping[str, Ranking]) -> Any:
     Raises:
         MissingExtraError: altair is not installed.
     """
-    return _page([_ranked(name, found) for name, found in comparisons.items()])
+    return page([_ranked(name, found) for name, found in comparisons.items()])
 
 
 def _ranked(name: str, found: Ranking) -> Any:
@@ -150,7 +150,7 @@ def _ranked(name: str, found: Ranking) -> Any:
         }
         for row in found.rows()
     ]
-    base = alt.Chart(_data(rows)).encode(
+    base = alt.Chart(inline_data(rows)).encode(
         y=alt.Y("method:N", title=None, sort=alt.SortField("error"))
     )
     scale = alt.Scale(type="log", nice=False, padding=12) if rows[0]["error"] > 0 else alt.Scale()
@@ -200,7 +200,7 @@ def _bounded(estimate: Solution, target: str) -> bool:
     return available_kind(estimate, target) != "none"
 
 
-def _data(rows: list[dict[str, Any]]) -> Any:
+def inline_data(rows: list[dict[str, Any]]) -> Any:
     """The rows as one JSON text, because Altair takes seconds to check lists of numbers."""
     alt = require_altair()
     return alt.Data(values=json.dumps(rows), format=alt.JsonDataFormat(type="json"))
@@ -252,7 +252,7 @@ def _dots(estimate: Solution, rows: list[dict[str, Any]], level: float, target: 
         ordered = domain.is_ordered or not isinstance(domain.labels[0], str)
         sort = alt.SortField("order") if ordered else alt.SortField("estimate", order="descending")
         place = alt.Y("value:N", title=_value_title(estimate.domain), sort=sort)
-    base = alt.Chart(_data(data)).encode(y=place)
+    base = alt.Chart(inline_data(data)).encode(y=place)
     share = alt.X(
         "estimate:Q", title="share", axis=alt.Axis(format="%", grid=True, gridColor="#eeeeee")
     )
@@ -323,7 +323,7 @@ def _line(estimate: Solution, rows: list[dict[str, Any]], level: float, target: 
     cut = _bounded(estimate, target) and any(row["high"] > high for row in rows)
     unit = f"value ({len(rows)} bins)" if domain.is_binned else "value"
     place = alt.X("edge:Q", title=unit, scale=alt.Scale(domain=[first, last], nice=False))
-    base = alt.Chart(_data(data)).encode(x=place)
+    base = alt.Chart(inline_data(data)).encode(x=place)
     axis = alt.Axis(format="~%", grid=True, gridColor="#eeeeee")
     share = alt.Y(
         "estimate:Q",
@@ -401,7 +401,7 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], level: float, target: s
         colour = alt.Color(
             f"{f}:Q", title="share", scale=alt.Scale(domain=ends, range=_SHADES), legend=legend
         )
-        drawn = alt.Chart(_data(data)).mark_rect().encode(x=x, y=y, color=colour)
+        drawn = alt.Chart(inline_data(data)).mark_rect().encode(x=x, y=y, color=colour)
         panels.append(
             drawn.properties(
                 width=cell * cells.columns,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from statistics import NormalDist
@@ -352,21 +353,19 @@ def posterior(
         rule = "'posterior' takes each report as that of another person"
         got = f"up to {solution.data.reports_per_person} reports of one person"
         raise ArgumentError(message("kind", rule, got, "Use kind='wald' or 'bootstrap'"))
-    function, _, _ = _function(weights, solution.domain.size)
-    found = np.stack(
-        [
-            function(theta)
-            for theta in solution.fit.posterior.draws(
-                _DRAWS, _generator(np.random.default_rng(0) if rng is None else rng)
-            )
-        ]
-    )
+    rng = _generator(np.random.default_rng(0) if rng is None else rng)
+    of_shares = solution.fit.posterior
     # The limits are values that f had, also where f jumps.
-    low, high = (
-        np.quantile(found, alpha / 2, axis=0, method="lower"),
-        np.quantile(found, 1 - alpha / 2, axis=0, method="higher"),
-    )
-    return np.stack([low, high], axis=1)
+    ends = math.floor((_DRAWS - 1) * (alpha / 2)), math.ceil((_DRAWS - 1) * (1 - alpha / 2))
+    if weights is None:
+        limits = np.empty((solution.domain.size, 2))
+        for some, drawn in of_shares.blocks(_DRAWS, rng):
+            limits[some] = np.partition(drawn, ends, axis=1)[:, ends]
+        return limits
+    function, _, _ = _function(weights, solution.domain.size)
+    found = np.stack([function(theta) for theta in of_shares.one_by_one(_DRAWS, rng)])
+    bounds: np.ndarray = np.partition(found, ends, axis=0)[list(ends)].T
+    return bounds
 
 
 def fisher(

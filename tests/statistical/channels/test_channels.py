@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 import warner
 from tests.registry import MECHANISMS, SEEING
-from warner.channels.pure import _sample_others
+from warner.channels.pure import _noise_of_others, _sample_others
 
 
 @pytest.mark.parametrize("name", SEEING)
@@ -67,3 +67,30 @@ def test_subsets_of_others_have_the_covariance_of_sampling_without_replacement(
     together = np.cov(rest.T) / (n * rate * (1 - rate))
     assert np.diag(together) == pytest.approx(np.ones(4), abs=0.17)
     assert together[0, 1:] == pytest.approx(np.full(3, -1 / 3), abs=0.12)
+
+
+@pytest.mark.parametrize(
+    "people",
+    [[7, 0, 0, 0, 0], [5, 4, 3, 0, 1], [80, 6, 9, 1, 0], [3, 3, 3, 3, 3], [2, 2, 0, 0, 0]],
+    ids=["one value", "several", "most of one value", "even", "two values"],
+)
+def test_noise_of_subsets_has_the_covariance_of_all_people(people: list[int]) -> None:
+    """Against the sum over people. Rejected: independent noise of the same variances."""
+    rng, runs = np.random.default_rng(1), 3000
+    drawn = np.stack([_noise_of_others(np.array(people), rng) for _ in range(runs)])
+    exact = np.zeros((5, 5))
+    for x, count in enumerate(people):
+        others = np.arange(5) != x
+        exact += count * np.where(np.eye(5), 1.0, -1 / 3) * np.outer(others, others)
+    scale = np.abs(exact).max()
+    assert np.cov(drawn.T) / scale == pytest.approx(exact / scale, abs=0.13)
+    assert np.diag(np.diag(exact)) / scale != pytest.approx(exact / scale, abs=0.2)
+
+
+def test_subsets_of_very_many_values_take_little_memory() -> None:
+    """Rejected: one row of random numbers for each value, which takes 30 GB here."""
+    size, n = 60_000, 100_000
+    people = np.bincount(np.random.default_rng(2).integers(0, size // 2, n), minlength=size)
+    channel = warner.SubsetSelection(warner.Categorical(range(size)), 2.0).channel()
+    shares = channel.support_shares(channel.simulate_from_values(people, np.random.default_rng(3)))
+    assert float(shares.sum()) == pytest.approx(channel.ones, rel=1e-3)

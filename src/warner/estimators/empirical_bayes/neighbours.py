@@ -87,10 +87,9 @@ def predict_from_neighbours(y: np.ndarray, variance: np.ndarray) -> NeighbourPre
     if power <= 0:
         return None
     beta = float(d @ z) / size / power
+    by_chance = max(1 - noise / total, 1 - SETTINGS.values_of_chance / size, 0.0)
     doubt = (
-        max(total - beta**2 * power, 0.0)
-        / (size * power)
-        * (1 + SETTINGS.chance_order * max(0.0, 1 - noise / total))
+        max(total - beta**2 * power, 0.0) / (size * power) * (1 + SETTINGS.chance_order * by_chance)
     )
     if beta <= 0 or beta**2 <= SETTINGS.clear_slope * doubt:
         return None

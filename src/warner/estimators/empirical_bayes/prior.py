@@ -19,6 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
+from warner._core.progress import steps
 from warner.estimators.empirical_bayes.settings import SETTINGS
 
 _TINY = 1e-300
@@ -213,7 +214,8 @@ def fit_prior(
         posteriors = _normalized(likelihood * base)
         together, correction = counts @ posteriors, np.ones(atoms.size)
         prior = concentration * base
-        for _ in range(SETTINGS.prior_sweeps if concentration < np.inf else 0):
+        sweeps = SETTINGS.prior_sweeps if concentration < np.inf else 0
+        for _ in steps(range(sweeps), "learning the prior"):
             law = (together + prior) / (size + concentration)
             fixed = with_mean(law, atoms, mean)
             correction = np.divide(fixed, law, out=np.ones_like(law), where=law > 0)

@@ -119,6 +119,10 @@ class Settings:
     # covariance with z is a sum over K / 2 frequencies of exponential powers p, (gain - h) p. The
     # second moment of p is twice its square, that of p^2 gain more. 1 + 3 covers shuffled shares.
     chance_order: float = 3.0
+    # Noise makes z as shares in chance order do. Its slope has four times the variance too, which
+    # matters where d is noise alone, as with more values than reports. This many values count as
+    # before: they were tuned without it, and accept one shuffled order in twenty.
+    values_of_chance: float = 1000.0
     # Largest sum of fourth powers over the squared sum of squares: then no fewer than ten values
     # make up the spread. tests/statistical, test_neighbours.py rejects the method with neither
     # this limit nor ``odd_value``.

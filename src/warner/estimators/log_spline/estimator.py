@@ -10,15 +10,15 @@ import numpy as np
 from warner.channels import on_cells
 from warner.estimators.base import Estimator, require_order
 from warner.estimators.fit import Fit, PosteriorFit, Status
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.likelihood_data import MANY_ROWS, LikelihoodData
 from warner.estimators.log_spline.cells import cells_for
 from warner.estimators.log_spline.few_reports import averaged, weight_of_smoothed_em
 from warner.estimators.log_spline.likelihood import Expansion, Likelihood
-from warner.estimators.log_spline.model_average import Draws, fit_grid, posterior
+from warner.estimators.log_spline.model_average import Draws, fit_grid
+from warner.estimators.log_spline.model_average import posterior as posterior_of
 from warner.estimators.mle.objective import certify, require_possible
 from warner.estimators.mle.uniqueness import Uniqueness
 
-_MANY_ROWS = 4  # rows per value from which on the likelihood is expanded
 _TINY = 1e-12  # probabilities of models below this do not count
 _EXPANSIONS, _SETTLED = 5, 0.01  # the most expansions, and the change in l1 that ends them
 
@@ -49,8 +49,9 @@ class LogSpline(Estimator):
     1. From 256 values smoothed EM has 128 to 255 cells. The draws are multiplied by the same
     factors as the estimate.
 
-    Above 2048 values the likelihood is computed with shares that are even within about 2000 cells,
-    and of whole reports of bits with their sums. Prior, spline and estimate are on all values.
+    Above 512 values very many whole reports of bits count by their sums. Above 2048 values the
+    likelihood is computed with shares that are even within about 2000 cells. Prior, spline and
+    estimate are on all values.
 
     The fit's ``posterior`` draws (count, K) distributions from the Laplace posterior. Quantiles
     over the draws give intervals for smooth functionals (mean, quantile, mass of a range). A draw
@@ -77,17 +78,18 @@ class LogSpline(Estimator):
 
     def _fit(self, data: LikelihoodData) -> Fit:
         require_order(data.domain, "LogSpline")
-        cells = cells_for(data.channel)
+        counted = data.by_sums()
+        cells = cells_for(counted.channel)
         if cells is None:
-            rows, weights = data.channel.restrict_to_observed(data.weights)
+            rows, weights = counted.channel.restrict_to_observed(counted.weights)
         else:
-            rows, weights = on_cells(data.channel, data.weights, cells.index)
+            rows, weights = on_cells(counted.channel, counted.weights, cells.index)
         require_possible(rows, weights)
         likelihood = Likelihood(rows, weights, data.n * rows.rows_per_report)
         expand = (
             (steady := rows.nearly_constant()) is not None
             and bool(steady.steady.all())
-            and rows.shape[0] > _MANY_ROWS * rows.shape[1]
+            and rows.shape[0] > MANY_ROWS * rows.shape[1]
         )
         theta = np.full(rows.shape[1], 1 / rows.shape[1])
         for _ in range(_EXPANSIONS):
@@ -98,7 +100,7 @@ class LogSpline(Estimator):
             models = fit_grid(likelihood, cells)
             # A model whose maximum was not found is left out, unless there is no other.
             models = [model for model in models if model.converged] or models
-            chances = posterior(models)
+            chances = posterior_of(models)
             before, theta = theta, chances @ np.stack([model.theta for model in models])
             if not expand or np.abs(theta - before).sum() < _SETTLED:
                 break
@@ -116,8 +118,6 @@ class LogSpline(Estimator):
         # With fewer different reports than values, what they leave open is the prior's word alone.
         few = data.channel.shape[0] < data.channel.shape[1]
         unique = Uniqueness.NOT_UNIQUE.value if few else None
-        return replace(
-            fit,
-            unique=unique,
-            posterior=PosteriorFit(Draws(models, chances, tilt), for_intervals=True),
-        )
+        draws = Draws(models, chances, tilt)
+        posterior = PosteriorFit(draws, True, draws.one_by_one, draws.by_values)
+        return replace(fit, unique=unique, posterior=posterior)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,7 @@ _DETERMINED = 1 / 3
 _RISE = 1.0  # nats by which the evidence must rise for a finer basis
 # The least number of cells for each spline, where shares are even within cells.
 _CELLS_OF_SPLINE = 4
+_BLOCK = 2**19  # numbers of draws that are formed at a time
 _NEGLIGIBLE = 12.0  # nats below the best model at which an order's scales end
 
 
@@ -109,6 +111,9 @@ def _grid(likelihood: Likelihood, basis: int, cells: Cells | None = None) -> lis
 class Draws:
     """Draws from the mixture of the models' Laplace posteriors: (count, rng) to (count, K).
 
+    A draw is theta* f, f constant in each cell of values. So all draws of f take little memory, and
+    the draws of theta can be formed a few values, or one distribution, at a time.
+
     Attributes:
         models: the models of the mixture.
         chances: their probabilities.
@@ -121,7 +126,35 @@ class Draws:
     tilt: np.ndarray | None = None
 
     def __call__(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        out = []
+        return np.stack(list(self.one_by_one(count, rng)))
+
+    def one_by_one(self, count: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """The same draws, (K,) each."""
+        parts = self._parts(count, rng)
+        which = [(part, at) for part in parts for at in range(part.factors.shape[1])]
+        for number in rng.permutation(count):
+            part, at = which[number]
+            yield part.shares * part.spread(part.factors[:, at])
+
+    def by_values(self, count: int, rng: np.random.Generator) -> Iterator[tuple[slice, np.ndarray]]:
+        """The same draws of some values after the other: a slice of them, and (values, count).
+
+        The draws of all values are in one order, which is not that of :meth:`one_by_one`.
+        """
+        parts = self._parts(count, rng)
+        ends = np.cumsum([part.factors.shape[1] for part in parts])
+        size, step = parts[0].shares.size, max(1, _BLOCK // count)
+        for start in range(0, size, step):
+            some = slice(start, min(start + step, size))
+            out = np.empty((some.stop - start, count))
+            for part, end in zip(parts, ends, strict=True):
+                at = out[:, end - part.factors.shape[1] : end]
+                np.multiply(part.shares[some, None], part.factors_of(some), out=at)
+            yield some, out
+
+    def _parts(self, count: int, rng: np.random.Generator) -> list[_Part]:
+        """The draws of each model that has any."""
+        parts = []
         for model, some in zip(self.models, rng.multinomial(count, self.chances), strict=True):
             if some:
                 normal = np.linalg.solve(
@@ -129,9 +162,36 @@ class Draws:
                 )
                 columns, cells = model.design.columns, model.design.cells
                 u = (columns - model.theta @ columns) @ normal
-                u = u if cells is None else cells.spread(u)
+                factors = u + np.sqrt(1 + u**2)
                 shares = model.design.theta_of_values(model.phi) if cells else model.theta
                 shares = shares if self.tilt is None else shares * self.tilt
-                theta = shares[:, None] * (u + np.sqrt(1 + u**2))
-                out.append((theta / theta.sum(axis=0)).T)
-        return rng.permutation(np.concatenate(out))
+                masses = np.add.reduceat(shares, cells.index) if cells else shares
+                factors /= (masses[:, None] * factors).sum(axis=0)
+                parts.append(_Part(shares, factors, cells))
+        return parts
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The draws of one model: shares times factors.
+
+    Attributes:
+        shares: (K,), those of the model.
+        factors: (C, draws), of cells of values.
+        cells: the cells; None where each value is one.
+    """
+
+    shares: np.ndarray
+    factors: np.ndarray
+    cells: Cells | None
+
+    def spread(self, of_cells: np.ndarray) -> np.ndarray:
+        """Numbers of cells (C,) as numbers of values, (K,)."""
+        return of_cells if self.cells is None else self.cells.spread(of_cells)
+
+    def factors_of(self, some: slice) -> np.ndarray:
+        """The factors of some values, (values, draws)."""
+        if self.cells is None:
+            return self.factors[some]
+        cell = np.searchsorted(self.cells.index, np.arange(some.start, some.stop), side="right")
+        return np.take(self.factors, cell - 1, axis=0)

@@ -1,0 +1,1 @@
+"""Groups of people: their estimates, differences, tests and weights."""

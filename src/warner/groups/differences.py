@@ -1,0 +1,564 @@
+"""Differences between groups: shares, means and quantiles, with intervals and tests.
+
+Groups are of different people, so their estimates are independent and variances add:
+
+    d = f(T_a) - f(T_b),   Var d = Var f(T_a) + Var f(T_b)
+
+Each variance is that of the group's own mechanism, at its own number of reports and at its own
+shares. Estimates are the unbiased ones, not pooled: a difference of pooled estimates is drawn
+towards 0, and its interval would not hold for every pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import choice, kind, probability, real, show
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    MismatchError,
+    message,
+)
+from warner._core.progress import steps
+from warner.domains import Domain
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.groups.coordinates import Coordinates
+from warner.groups.estimates import GroupEstimates, table_of
+from warner.groups.hypotheses import WaldTest, shown_p
+from warner.groups.table import GroupTable, covariance_of
+from warner.metrics.simplex import project
+from warner.results.intervals import TARGETS, normal_quantile
+from warner.results.summaries import Cumulative, Quantile, cumulative_on
+from warner.results.tables import as_text
+
+REST = "all other groups"
+_HALVINGS = 50  # of the level, in the search for a p-value
+_LEAST_REPORTS = 2
+_SHOWN = 10  # names of groups in a sentence
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The reports of one group of people, with its unbiased estimates.
+
+    Attributes:
+        name: the group.
+        data: the channel and the number of its reports.
+        shares: T (K,).
+        target: whom the intervals are for.
+    """
+
+    name: str
+    data: LikelihoodData
+    shares: np.ndarray
+    target: str
+
+    @classmethod
+    def of(cls, name: str, data: LikelihoodData, target: str) -> Sample:
+        """The sample of a group.
+
+        Raises:
+            EmptyError: fewer than two reports, which tell nothing of their own noise.
+        """
+        if data.n < _LEAST_REPORTS:
+            rule = "must have at least 2 reports for a difference"
+            raise EmptyError(message(f"group {name}", rule, str(data.n), "Join it with another"))
+        return cls(name, data, data.channel.invert(data.weights), target)
+
+    def variances(self) -> np.ndarray:
+        """The variance (K,) of each unbiased estimate.
+
+        A share near 0 or 1 is taken to be 1 / (n + 1) away from it, so that no variance is 0.
+        """
+        near = self._plausible()
+        found = self.data.channel.variance(near)
+        values = near - near**2
+        if self.target == "respondents":
+            found = found - values
+        elif self.data.reports_per_person > 1:
+            more = self.data.reports_per_person - 1
+            found = found + more * self.data.channel.part_of_values(near, found)
+        return np.asarray(np.maximum(found, 0.0) / self.data.n)
+
+    def covariance(self) -> np.ndarray:
+        """The covariance (K, K) of the unbiased estimates."""
+        return covariance_of(self.data, self._plausible(), self.target) / self.data.n
+
+    def _plausible(self) -> np.ndarray:
+        least = 1 / (self.data.n + 1)
+        shares = project(self.shares)
+        return np.asarray((1 - least) * shares + least / shares.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """One quantity in two groups.
+
+    Attributes:
+        a, b: the estimates in the two groups.
+        low, high: the interval of a - b.
+        p: the p-value of the hypothesis that both are equal.
+    """
+
+    a: float
+    b: float
+    low: float
+    high: float
+    p: float
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """Differences of shares, means or quantiles between groups.
+
+    Made by :func:`difference`. The interval of a row holds for that row alone. ``p`` is the p-value
+    of that row alone, and ``p_holm`` is corrected by Holm's method for all rows together: the
+    probability that any row with a true difference of 0 has ``p_holm`` below a level is at most
+    that level.
+
+    Attributes:
+        of: ``"shares"``, ``"mean"`` or the quantile's q.
+        level: the coverage of each interval.
+        target: ``"population"`` or ``"respondents"``.
+        test: the test that all groups that are compared have the same shares.
+        left_out: groups of fewer than two reports, of which nothing is compared.
+
+    >>> from warner import Categorical, RandomizedResponse, difference
+    >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
+    >>> north = coin.tally(coin.randomize(["yes"] * 900 + ["no"] * 2100))
+    >>> south = coin.tally(coin.randomize(["yes"] * 2400 + ["no"] * 600))
+    >>> found = difference({"north": north, "south": south}, reference="north")
+    >>> found.rows()[1]["value"], bool(found.rows()[1]["difference"] > 0.3)
+    ('yes', True)
+    >>> found.test.degrees, found.test.p_value < 1e-6
+    (1, True)
+    """
+
+    of: str | float
+    level: float
+    target: str
+    test: WaldTest
+    domain: Domain
+    _rows: tuple[dict[str, Any], ...]
+    left_out: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Differences(of={self.of!r}, rows={len(self._rows)}, p={self.test.p_value:.2g})"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The differences as a table.
+
+        Returns:
+            One dict per pair of groups and quantity: ``"group"``, ``"reference"``, ``"value"``
+            (of shares; else ``"mean"`` or the quantile), ``"estimate"`` and
+            ``"reference_estimate"``, ``"difference"``, ``"low"``, ``"high"``, ``"p"`` and
+            ``"p_holm"``.
+        """
+        return [dict(row) for row in self._rows]
+
+    @property
+    def text(self) -> str:
+        """The differences in plain words, a sentence each, and the test of all."""
+        lines = [sentence(row, self.of, self.level) for row in self._rows]
+        if self.left_out:
+            more = ", ..." if len(self.left_out) > _SHOWN else ""
+            few = ", ".join(self.left_out[:_SHOWN]) + more
+            lines.append(f"Left out, with fewer than 2 reports: {few}.")
+        return "\n".join([*lines, self.test.text])
+
+    def to_json(self) -> dict[str, Any]:
+        """The differences as JSON data."""
+        return {
+            "format": "warner-differences",
+            "schema": 1,
+            "of": self.of,
+            "level": self.level,
+            "target": self.target,
+            "interval": _INTERVALS["quantile" if _is_quantile(self.of) else "wald"],
+            "correction": "holm",
+            "left_out": list(self.left_out),
+            "differences": self.rows(),
+            "test": self.test.to_json(),
+            "text": self.text.split("\n"),
+        }
+
+    def table(self) -> str:
+        """The differences as a text in columns."""
+        scale = 100 if self.of == "shares" else 1
+        lines = [["group", "reference", "value", "difference", "low", "high", "p", "p (Holm)"]]
+        for row in self._rows:
+            figures = [f"{scale * row[k]:.4g}" for k in ("difference", "low", "high")]
+            chances = [f"{row[k]:.3g}" for k in ("p", "p_holm")]
+            lines.append(
+                [row["group"], row["reference"], as_text(row["value"]), *figures, *chances]
+            )
+        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        )
+
+
+_INTERVALS = {
+    "wald": "unbiased estimates and the sum of their exact variances",
+    "quantile": "the two groups' intervals of the quantile, combined (Zou and Donner 2008)",
+}
+
+
+def difference(
+    a: Any,
+    b: Any = None,
+    *,
+    reference: Any = None,
+    of: str | float = "shares",
+    level: float = 0.95,
+    target: str = "population",
+    attributes: Sequence[str] | None = None,
+    names: Sequence[str] = ("the first group", "the second group"),
+) -> Differences:
+    """Differences between groups of different people, with intervals and p-values.
+
+    For shares and means, with estimates T and the exact covariance C_g of one report,
+
+        d = c'(T_a - T_b),   d -+ z sqrt(c'C_a c / n_a + c'C_b c / n_b)
+
+    where c picks a share, or holds the numbers that values stand for. C_g is taken at the shares of
+    group g. For a quantile each group has the interval of Woodruff (1952), which inverts intervals
+    of its cumulative shares. The two are combined by the method of Zou and Donner (2008), and the
+    p-value is 1 less the largest level whose interval leaves out 0.
+
+    The test of no difference at all is the Wald test
+
+        sum_g n_g (T_g - mu)' C^+ (T_g - mu),   chi-square on (G - 1)(K - 1) degrees of freedom
+
+    mu is the mean of all groups, weighted by precision, and C is taken at mu.
+
+    Args:
+        a, b: two estimates of one domain, whose mechanisms and budgets may differ. Or ``a`` is a
+            mapping {public values: tally} of groups, or what ``estimate`` made of it, and ``b`` is
+            None.
+        reference: for groups, the public values of the group that each other one is compared with.
+            None compares each group with all others together.
+        of: ``"shares"``, ``"mean"``, or q in (0, 1) for a quantile, 0.5 for the median.
+        level: the coverage of each interval, in (0, 1).
+        target: ``"population"``, or ``"respondents"`` for exactly the people who reported.
+        attributes: for groups whose tallies are of several attributes, the names of those that
+            are compared, as for :func:`warner.estimate`.
+        names: what the two groups are called, where ``a`` and ``b`` are estimates.
+
+    Returns:
+        Differences: the group's number less that of the reference.
+
+    Raises:
+        ArgumentError: no such group, a quantile outside (0, 1), or a single group.
+        ArgumentTypeError: a mean or a quantile of values that are no numbers.
+        EmptyError: an estimate or a reference of fewer than two reports.
+        MismatchError: groups on different domains, or of real and of simulated reports.
+        IdentifiabilityError: a channel has no inverse.
+
+    Source: METHODS 10.5.
+
+    >>> from warner import Integers, RandomizedResponse, estimate
+    >>> ages = RandomizedResponse(Integers(0, 9), 4.0)
+    >>> young, old = (estimate(ages.tally(ages.randomize([x, x + 1] * 2000))) for x in (2, 5))
+    >>> found = difference(old, young, of="mean", names=("town", "village"))
+    >>> round(found.rows()[0]["difference"])
+    3
+    """
+    level = probability("level", level)
+    choice("target", target, TARGETS)
+    kind_of_number = _checked(of)
+    left_out: tuple[str, ...]
+    if isinstance(a, Mapping | GroupEstimates):
+        if b is not None:
+            rule = "goes with two estimates, not with a mapping of groups"
+            raise ArgumentError(message("b", rule, kind(b), "Name a group by reference="))
+        pairs, samples, left_out = _pairs_of_groups(a, reference, target, attributes)
+    else:
+        for name, given in (("reference", reference), ("attributes", attributes)):
+            if given is not None:
+                rule = "goes with a mapping of groups"
+                raise ArgumentError(message(name, rule, show(given)))
+        left_out = ()
+        samples = [_sample(x, name, target) for x, name in zip((a, b), names, strict=True)]
+        pairs = [(samples[0], samples[1])]
+    domain = _one_domain(samples)
+    measure = _measure(kind_of_number, domain, level)
+    rows: list[dict[str, Any]] = []
+    for one, other in steps(pairs, "differences"):
+        rows += [
+            {
+                "group": one.name,
+                "reference": other.name,
+                "value": value,
+                "estimate": found.a,
+                "reference_estimate": found.b,
+                "difference": found.a - found.b,
+                "low": found.low,
+                "high": found.high,
+                "p": found.p,
+            }
+            for value, found in measure(one, other)
+        ]
+    for row, corrected in zip(rows, holm(np.array([row["p"] for row in rows])), strict=True):
+        row["p_holm"] = float(corrected)
+    test = no_difference(samples)
+    return Differences(kind_of_number, level, target, test, domain, tuple(rows), left_out)
+
+
+def _checked(of: Any) -> str | float:
+    """What is compared: "shares", "mean" or q."""
+    if isinstance(of, str):
+        return str(choice("of", of, ("shares", "mean")))
+    return probability("of", real("of", of))
+
+
+def _is_quantile(of: str | float) -> bool:
+    return not isinstance(of, str)
+
+
+def _sample(result: Any, name: str, target: str) -> Sample:
+    """The sample of an estimate."""
+    data = getattr(result, "data", None)
+    if data is None:
+        rule = "must be estimates, or one mapping of groups"
+        raise ArgumentTypeError(message("a, b", rule, kind(result), "Pass estimate(tally)"))
+    return Sample.of(name, data, target)
+
+
+def _pairs_of_groups(
+    groups: Mapping[Any, Any] | GroupEstimates,
+    reference: Any,
+    target: str,
+    attributes: Sequence[str] | None,
+) -> tuple[list[tuple[Sample, Sample]], list[Sample], tuple[str, ...]]:
+    """The pairs that are compared, all groups, and the groups that are left out.
+
+    Groups of fewer than two reports are left out, because nothing is known of their noise.
+    """
+    table = table_of(groups, attributes)
+    labels, samples = table.labels, {}
+    for g, part in enumerate(table.parts):
+        if part is not None and part.n >= _LEAST_REPORTS:
+            samples[g] = Sample.of(labels[g], part, target)
+    left_out = tuple(name for g, name in enumerate(labels) if g not in samples)
+    everyone = list(samples.values())
+    if len(everyone) < 2:
+        rule = f"must be at least 2 of {_LEAST_REPORTS} reports or more"
+        raise ArgumentError(message("groups", rule, str(len(everyone))))
+    if reference is not None:
+        place = table.place(reference, "reference")
+        if place not in samples:
+            rule = f"has fewer than {_LEAST_REPORTS} reports, so it is no reference"
+            raise EmptyError(message(f"group {labels[place]}", rule))
+        pairs = [(s, samples[place]) for g, s in samples.items() if g != place]
+    elif len(everyone) == 2:
+        pairs = [(everyone[0], everyone[1])]
+    else:
+        pairs = [(s, _others(table, g, target)) for g, s in samples.items()]
+    return pairs, everyone, left_out
+
+
+def _others(table: GroupTable, g: int, target: str) -> Sample:
+    """All people outside a group, as one sample."""
+    whole, own = table.whole, table.parts[g]
+    assert own is not None
+    n = whole.n - own.n
+    shares = (whole.n * whole.channel.invert(whole.weights) - own.n * table.shares[g]) / n
+    return Sample(REST, replace(whole, n=n), shares, target)
+
+
+def _one_domain(samples: Sequence[Sample]) -> Domain:
+    """The domain that all groups share."""
+    first = samples[0].data
+    if len({s.data.domain.digest for s in samples}) > 1:
+        rule = "are on different domains"
+        raise MismatchError(message("groups", rule, None, "Compare groups that have one question"))
+    if len({s.data.simulated for s in samples}) > 1:
+        raise MismatchError(message("groups", "are of real and of simulated reports"))
+    return first.domain
+
+
+def _measure(of: str | float, domain: Domain, level: float) -> Any:
+    """A function of two samples that yields (value, Compared)."""
+    z = normal_quantile(level)
+    if of == "shares":
+        labels = domain.labels
+        return lambda a, b: zip(labels, _of_shares(a, b, z), strict=True)
+    if of == "mean":
+        points = _points(domain)
+        return lambda a, b: [("mean", _of_weights(a, b, points, z))]
+    assert not isinstance(of, str)
+    line = cumulative_on(domain)
+    name = "median" if of == 0.5 else f"quantile {of:g}"
+    return lambda a, b: [(name, _of_quantile(a, b, Quantile(line, of), level))]
+
+
+def _points(domain: Domain) -> np.ndarray:
+    """The numbers (K,) that the values stand for."""
+    if domain.points is None or domain.points.shape[1] != 1:
+        rule = "'mean' needs values that are numbers, as of Integers or Interval"
+        raise ArgumentTypeError(message("of", rule, type(domain).__name__, "Use of='shares'"))
+    return np.asarray(domain.points[:, 0], dtype=np.float64)
+
+
+def _of_shares(a: Sample, b: Sample, z: float) -> list[Compared]:
+    """The differences of all shares."""
+    deviation = np.sqrt(a.variances() + b.variances())
+    pairs = zip(a.shares, b.shares, deviation, strict=True)
+    return [_wald(float(x), float(y), float(sd), z, (-1.0, 1.0)) for x, y, sd in pairs]
+
+
+def _of_weights(a: Sample, b: Sample, weights: np.ndarray, z: float) -> Compared:
+    """The difference of a linear function of the shares, such as the mean."""
+    # Estimates need not sum to 1. About their middle, weights add least of that noise.
+    centred = weights - (weights.max() + weights.min()) / 2
+    middle = weights[0] - centred[0]
+    variance = sum(float(centred @ s.covariance() @ centred) for s in (a, b))
+    reach = float(np.ptp(weights))
+    of_a, of_b = (float(centred @ s.shares) + middle for s in (a, b))
+    return _wald(of_a, of_b, float(np.sqrt(max(variance, 0.0))), z, (-reach, reach))
+
+
+def _wald(a: float, b: float, sd: float, z: float, limits: tuple[float, float]) -> Compared:
+    """The interval and the test of a normal difference."""
+    from scipy.special import ndtr
+
+    d = a - b
+    low, high = np.clip([d - z * sd, d + z * sd], *limits)
+    p = 2 * float(ndtr(-abs(d) / sd)) if sd > 0 else float(d == 0)
+    return Compared(a, b, float(low), float(high), p)
+
+
+def _of_quantile(a: Sample, b: Sample, of: Quantile, level: float) -> Compared:
+    """The difference of a quantile."""
+    line = of.cumulative
+    lines = [_line_of(s, line) for s in (a, b)]
+    found = [line.reached(shares, of.q) for shares, _ in lines]
+
+    def bounds(at: float) -> tuple[float, float]:
+        z = normal_quantile(at)
+        ends = []
+        for (shares, sd), value in zip(lines, found, strict=True):
+            limits = np.clip(np.stack([shares - z * sd, shares + z * sd], axis=1), 0.0, 1.0)
+            limits = np.maximum.accumulate(limits, axis=0)
+            low, high = line.invert(limits, of)
+            ends.append((min(low, value), max(high, value)))
+        (a_low, a_high), (b_low, b_high) = ends
+        d = found[0] - found[1]
+        return (
+            d - float(np.hypot(found[0] - a_low, b_high - found[1])),
+            d + float(np.hypot(a_high - found[0], found[1] - b_low)),
+        )
+
+    low, high = bounds(level)
+    inside, outside = 1 - 1e-9, 0.0  # levels whose intervals hold 0, or not
+    if _holds_zero(bounds(outside + 1e-9)):
+        return Compared(found[0], found[1], low, high, 1.0)
+    if not _holds_zero(bounds(inside)):
+        return Compared(found[0], found[1], low, high, 1 - inside)
+    for _ in range(_HALVINGS):
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if _holds_zero(bounds(middle)) else (inside, middle)
+    return Compared(found[0], found[1], low, high, 1 - inside)
+
+
+def _holds_zero(bounds: tuple[float, float]) -> bool:
+    return bounds[0] <= 0 <= bounds[1]
+
+
+def _line_of(sample: Sample, line: Cumulative) -> tuple[np.ndarray, np.ndarray]:
+    """The unbiased cumulative shares (K + 1,) of a group, and their standard deviations."""
+    ordered = sample.covariance()[np.ix_(line.order, line.order)]
+    sums = np.cumsum(np.cumsum(ordered, axis=0), axis=1)
+    sd = np.sqrt(np.maximum(sums.diagonal(), 0.0))
+    sd[-1] = 0.0  # all shares together are 1
+    shares = np.concatenate([[0.0], np.cumsum(sample.shares[line.order])])
+    shares[-1] = 1.0
+    return shares, np.concatenate([[0.0], sd])
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """p-values corrected for several tests by Holm's method (1979).
+
+        p_(i) <- max over j <= i of min(1, (m - j + 1) p_(j)),   p_(1) <= .. <= p_(m)
+
+    Args:
+        p: (m,).
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate((p.size - np.arange(p.size)) * p[order])
+    out = np.empty(p.size)
+    out[order] = np.minimum(stepped, 1.0)
+    return out
+
+
+def no_difference(samples: Sequence[Sample]) -> WaldTest:
+    """The Wald test that all groups have the same shares.
+
+    Args:
+        samples: the groups; their mechanisms may differ.
+    """
+    sizes = np.array([s.data.n for s in samples], dtype=np.float64)
+    n, total = int(sizes.sum()), sizes.sum()
+    alike = all(s.data.channel is samples[0].data.channel for s in samples)
+    # The mean of the groups, weighted by the precision of their shares at equal shares.
+    weights = sizes if alike else 1 / np.array([s.variances().mean() for s in samples])
+    mean = sum(w * s.shares for w, s in zip(weights, samples, strict=True)) / weights.sum()
+    mu = (total * project(np.asarray(mean)) + 0.5) / (total + 0.5 * mean.size)
+    name = f"{len(samples)} groups have the same shares"
+    if len(samples) == 2:
+        name = f"{samples[0].name} and {samples[1].name} have the same shares"
+    if alike:
+        found = Coordinates.of(mu, covariance_of(samples[0].data, mu, samples[0].target))
+        z = found.to(np.stack([s.shares for s in samples]))
+        centred = z - sizes @ z / total
+        degrees, statistic = found.rank, float((sizes[:, None] * centred**2).sum())
+        return WaldTest.of(name, statistic, (len(samples) - 1) * degrees, n)
+    precisions, pulls = [], []
+    for s in samples:
+        own = Coordinates.of(mu, covariance_of(s.data, mu, s.target))
+        z = own.to(s.shares[None])[0]
+        # The last share is 1 less the others, so K - 1 shares determine the rest.
+        inverse = np.linalg.pinv(own.basis[:-1])
+        precisions.append(s.data.n * inverse.T @ inverse)
+        pulls.append((own.basis @ z)[:-1])
+    together = sum(precisions)
+    middle = np.linalg.solve(together, sum(p @ d for p, d in zip(precisions, pulls, strict=True)))
+    statistic = sum(
+        float((d - middle) @ p @ (d - middle)) for p, d in zip(precisions, pulls, strict=True)
+    )
+    return WaldTest.of(name, float(statistic), (len(samples) - 1) * (mu.size - 1), n)
+
+
+def sentence(row: Mapping[str, Any], of: str | float, level: float) -> str:
+    """A difference in plain words.
+
+    >>> row = {"group": "north", "reference": "south", "value": "yes", "difference": 0.021,
+    ...        "low": 0.004, "high": 0.038, "p": 0.015, "p_holm": 0.015}
+    >>> sentence(row, "shares", 0.95).split(" (")[1]
+    '95 % interval 0.4 to 3.8, p = 0.015).'
+    """
+    scale, unit = (100, " points") if of == "shares" else (1, "")
+    about = f"share of {as_text(row['value'])}" if of == "shares" else str(row["value"])
+    d, low, high = (scale * row[key] for key in ("difference", "low", "high"))
+    way = "higher" if d >= 0 else "lower"
+    if d < 0:
+        d, low, high = -d, -high, -low
+    p = shown_p(row["p"])
+    more = ""
+    if row["p_holm"] != row["p"]:
+        more = f", corrected for all comparisons {shown_p(row['p_holm']).removeprefix('p = ')}"
+    return (
+        f"The {about} is {d:.2g}{unit} {way} in {row['group']} than in {row['reference']} "
+        f"({100 * level:.4g} % interval {low:.2g} to {high:.2g}, {p}{more})."
+    )

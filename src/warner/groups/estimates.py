@@ -1,0 +1,503 @@
+"""Estimates of groups: the shares of every group, each alone or partially pooled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, overload
+
+import numpy as np
+
+from warner._core.checks import choice, probability, show
+from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError, message
+from warner._core.progress import steps
+from warner.estimators import Estimator
+from warner.groups import charts
+from warner.groups.coordinates import Coordinates
+from warner.groups.pooling import (
+    Pooled,
+    along_time,
+    exchangeable,
+    pooled,
+    to_simplex,
+)
+from warner.groups.table import GroupTable, Key
+from warner.io import frame
+from warner.metrics.simplex import project
+from warner.reports.tally import Tally
+from warner.results import charts as pictures
+from warner.results.estimate import Estimate
+from warner.results.estimate import estimate as estimate_one
+from warner.results.intervals import TARGETS, holding, normal_quantile, wald
+
+POOLS = ("partial", "path", "none")
+KINDS = ("posterior", "wald")
+_FEW_GROUPS = 3  # from here on, groups tell how much they differ
+
+
+class GroupStatus(Enum):
+    """How the estimate of a group was made; the text is for people."""
+
+    POOLED = "estimated from its reports, and drawn towards the other groups"
+    ALONE = "estimated from its reports alone"
+    NO_REPORTS = "has no reports: its shares are not known, or those expected from other groups"
+
+
+@dataclass(frozen=True, eq=False)
+class GroupEstimates:
+    """The estimated shares of G groups of people, with intervals, tables and charts.
+
+    Made by ``estimate(groups)``.
+
+    Attributes:
+        probabilities: (G, K) the shares of each group; a row sums to 1.
+        names: the names of the public columns.
+        keys: G tuples, the public values of each group.
+        sizes: (G,) the number of reports of each group.
+        domain: the K values.
+        pool: how groups were pooled: ``"partial"``, ``"path"`` or ``"none"``.
+        statuses: how the estimate of each group was made.
+
+    >>> from warner import Categorical, RandomizedResponse, estimate
+    >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
+    >>> wards = {"north": 300, "south": 600, "east": 500, "west": 400}
+    >>> groups = {
+    ...     ward: coin.tally(coin.randomize(["yes"] * yes + ["no"] * (1000 - yes)))
+    ...     for ward, yes in wards.items()
+    ... }
+    >>> result = estimate(groups)
+    >>> result.probabilities.shape, result.interval().shape
+    ((4, 2), (4, 2, 2))
+    >>> bool(result["north"][1] < result["south"][1])
+    True
+    """
+
+    table: GroupTable = field(repr=False)
+    pool: str
+    probabilities: np.ndarray = field(repr=False)
+    posterior: Pooled | None = field(default=None, repr=False)
+    alone: tuple[Estimate | None, ...] = field(default=(), repr=False)
+    time: str | None = None
+
+    def __repr__(self) -> str:
+        about = f"{len(self)} groups by {', '.join(self.names)}, K={self.domain.size}, n={self.n}"
+        return f"GroupEstimates({about}, pool={self.pool!r})"
+
+    def __len__(self) -> int:
+        return len(self.table.keys)
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        """The shares (K,) of a group, by its public values."""
+        return np.asarray(self.probabilities[self.table.place(key)])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.table.names
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        return self.table.keys
+
+    @property
+    def sizes(self) -> np.ndarray:
+        return self.table.sizes
+
+    @property
+    def domain(self) -> Any:
+        return self.table.domain
+
+    @property
+    def n(self) -> int:
+        """The number of reports of all groups."""
+        return self.table.whole.n
+
+    @property
+    def concentration(self) -> float | None:
+        """kappa of the Dirichlet prior: a group counts as kappa more answers. None without one."""
+        known = self.posterior is not None and self.pool == "partial"
+        return self.posterior.concentration if known and self.posterior is not None else None
+
+    @property
+    def statuses(self) -> tuple[GroupStatus, ...]:
+        used = GroupStatus.ALONE if self.pool == "none" else GroupStatus.POOLED
+        return tuple(used if n else GroupStatus.NO_REPORTS for n in self.sizes)
+
+    def interval(
+        self, level: float = 0.95, target: str = "population", kind: str | None = None
+    ) -> np.ndarray:
+        """Intervals of the shares of all groups.
+
+        Args:
+            level: coverage, in (0, 1).
+            target: ``"population"``, or ``"respondents"`` for the people of each group who
+                reported.
+            kind: one of
+
+                - ``"posterior"``, for pooled groups: posterior mean and standard deviation. It
+                  holds on average over groups: of all groups the share ``level`` is covered. A
+                  group that is unlike the others is missed more often.
+                - ``"wald"``, from the reports of the group alone. It holds for every group, and
+                  is wider. It can leave out the pooled estimate.
+                - None: ``"posterior"`` where there is one and the target is the population. Else,
+                  for groups that are estimated alone, that of each ``Estimate``; and Wald for
+                  pooled ones.
+
+        Returns:
+            (G, K, 2) low and high. A group without reports has 0 and 1, unless the interval is a
+            posterior one.
+
+        Raises:
+            ArgumentError: a posterior interval for groups that were not pooled, or for the
+                respondents.
+        """
+        z = normal_quantile(level)
+        choice("target", target, TARGETS)
+        choice("kind", kind, (*KINDS, None))
+        if kind is None and self.posterior is not None and target == "population":
+            kind = "posterior"
+        if kind == "posterior":
+            if self.posterior is None or target != "population":
+                rule = "'posterior' needs pooled groups and the target 'population'"
+                raise ArgumentError(message("kind", rule, None, "Use kind='wald'"))
+            half = z * self.posterior.deviation
+            middle = self.posterior.mean
+            bounds = np.clip(np.stack([middle - half, middle + half], axis=2), 0.0, 1.0)
+            flat = holding(bounds.reshape(-1, 2), self.probabilities.ravel())
+            return flat.reshape(bounds.shape)
+        bounds = np.tile([0.0, 1.0], (*self.probabilities.shape, 1))
+        for g, part in steps(list(enumerate(self.table.parts)), "intervals of groups"):
+            own = self.alone[g] if self.alone and kind is None else None
+            if own is not None:
+                bounds[g] = own.interval(level, target)
+            elif part is not None:
+                bounds[g] = wald(part, level, target)
+        return bounds
+
+    def interval_kind(self, target: str = "population") -> str:
+        """The interval of :meth:`rows`: ``"posterior"``, ``"wald"``, or ``"own"`` of each alone."""
+        if self.posterior is not None and target == "population":
+            return "posterior"
+        return "own" if self.alone else "wald"
+
+    def rows(
+        self, level: float = 0.95, target: str = "population", kind: str | None = None
+    ) -> list[dict[str, Any]]:
+        """The shares of all values in all groups as a table.
+
+        Args:
+            level, target, kind: as for :meth:`interval`.
+
+        Returns:
+            One dict per group and value: the public columns by name, then ``"value"``,
+            ``"estimate"``, ``"low"``, ``"high"``, ``"reports"`` (of the group) and ``"status"``.
+            The estimate is None where nothing is known of the group.
+        """
+        bounds = self.interval(level, target, kind)
+        found = []
+        for g, key in enumerate(self.keys):
+            status = self.statuses[g]
+            known = self.sizes[g] > 0 or self.pool != "none"
+            for x, value in enumerate(self.domain.labels):
+                found.append(
+                    {
+                        **dict(zip(self.names, key, strict=True)),
+                        "value": value,
+                        "estimate": float(self.probabilities[g, x]) if known else None,
+                        "low": float(bounds[g, x, 0]),
+                        "high": float(bounds[g, x, 1]),
+                        "reports": int(self.sizes[g]),
+                        "status": status.name.lower(),
+                    }
+                )
+        return found
+
+    def to_json(
+        self, level: float = 0.95, target: str = "population", kind: str | None = None
+    ) -> dict[str, Any]:
+        """The estimates as JSON data, with the table of :meth:`rows`."""
+        used = self.interval_kind(target) if kind is None else kind
+        return {
+            "format": "warner-groups",
+            "schema": 1,
+            "columns": list(self.names),
+            "pool": self.pool,
+            "concentration": self.concentration,
+            "n": self.n,
+            **({"simulated": True} if self.table.whole.simulated else {}),
+            "interval": {
+                "kind": used,
+                "level": probability("level", level),
+                "target": target,
+                "holds": "on average over groups" if used == "posterior" else "for every group",
+            },
+            "domain": self.domain.spec(),
+            "shares": self.rows(level, target, kind),
+        }
+
+    def to_frame(
+        self, backend: str = "pyarrow", level: float = 0.95, target: str = "population"
+    ) -> Any:
+        """The rows as a data frame of a library that Narwhals can use."""
+        table = self.rows(level, target)
+        return frame({key: [row[key] for row in table] for key in table[0]}, backend)
+
+    def plot(self, path: str | None = None, level: float = 0.95, target: str = "population") -> Any:
+        """A chart with one panel for each value: groups as dots with bars, or a line over time.
+
+        Args:
+            path: the file to save the chart to (.png, .svg, .html or .json); None saves no file.
+            level: coverage of the intervals, in (0, 1).
+            target: ``"population"`` or ``"respondents"``.
+
+        Returns:
+            The Altair chart.
+
+        Raises:
+            ArgumentError: a path with another suffix.
+            MissingExtraError: the extra 'plot' is not installed.
+        """
+        caption = {
+            "posterior": f"{100 * level:.4g} % intervals, which hold on average over groups",
+            "wald": f"{100 * level:.4g} % intervals of each group",
+            "own": f"{100 * level:.4g} % intervals of each group",
+        }[self.interval_kind(target)]
+        picture = charts.chart(
+            self.rows(level, target), self.names, self.time, f"{self.n:,} reports; {caption}"
+        )
+        if path is not None:
+            pictures.save(picture, path)
+        return picture
+
+
+@overload
+def estimate(
+    tally: Mapping[Any, Tally],
+    method: Estimator | None = None,
+    attributes: Sequence[str] | None = None,
+    values: Any = None,
+    *,
+    pool: str | None = None,
+    time: str | None = None,
+) -> GroupEstimates: ...
+
+
+@overload
+def estimate(
+    tally: Tally | Iterable[Tally],
+    method: Estimator | None = None,
+    attributes: Sequence[str] | None = None,
+    values: Any = None,
+) -> Estimate: ...
+
+
+def estimate(
+    tally: Any,
+    method: Estimator | None = None,
+    attributes: Sequence[str] | None = None,
+    values: Any = None,
+    *,
+    pool: str | None = None,
+    time: str | None = None,
+) -> Estimate | GroupEstimates:
+    """Estimate the distribution of the true values from the tally of their reports.
+
+    Args:
+        tally: a tally, or several. Tallies of one mechanism are added. Tallies of different
+            mechanisms or budgets on one domain are estimated from together. A mapping
+            {public values: tally} gives the estimates of its groups.
+        method: an estimator such as ``MaximumLikelihood()``; None for the recommended one, see
+            :func:`warner.results.recommend.recommended`. Pooled groups take none.
+        attributes: for tallies of several attributes (PerAttribute), the names of those whose joint
+            distribution is estimated, in this order; None for all.
+        values: a list of the values that are possible; ``"reported"`` for those that some report
+            names; None for all. See :func:`warner.results.estimate.estimate`. Not for groups.
+        pool: for groups, ``"partial"`` draws the shares of each group towards the mean by as much
+            as the reports warrant; ``"path"`` draws them towards the groups before and after in
+            time; ``"none"`` estimates each group alone. None is ``"path"`` where ``time`` is named,
+            else ``"partial"`` from three groups on. It is ``"none"`` for two groups, with a
+            ``method``, and for reports whose noise has no known covariance.
+        time: for groups on a path, the public column with the time: numbers or dates. Groups that
+            are alike in the other columns are one path. Not needed if it is the only column.
+
+    Returns:
+        Estimate: shares (K,) in the domain's order, with a status and intervals. Of a mapping,
+        GroupEstimates: shares (G, K).
+
+    Raises:
+        ArgumentError: unknown attributes or values, more attributes than the tally has tables of,
+            or fewer than two values.
+        MismatchError: the tallies cannot be combined.
+        EmptyError: there are no reports.
+        IdentifiabilityError: the method inverts the channel, which has no inverse.
+
+    Source of the pooled estimates: METHODS 10.5.
+
+    >>> from warner import Integers, UnaryEncoding
+    >>> mechanism = UnaryEncoding(Integers(0, 3), 2.0, keep="optimized")
+    >>> estimate(mechanism.tally(mechanism.randomize([0, 1, 2, 3] * 500))).probabilities.shape
+    (4,)
+    >>> weeks = {w: mechanism.tally(mechanism.randomize([0, 1, 2, 3] * 50)) for w in range(5)}
+    >>> estimate(weeks, time="group").pool
+    'path'
+    """
+    if isinstance(tally, Mapping):
+        if values is not None:
+            rule = "are not chosen for groups"
+            raise ArgumentError(message("values", rule, None, "Estimate each group by itself"))
+        return _of_groups(tally, method, attributes, pool, time)
+    for name, given in (("pool", pool), ("time", time)):
+        if given is not None:
+            rule = "goes with a mapping of tallies, one for each group"
+            raise ArgumentTypeError(message(name, rule))
+    return estimate_one(tally, method, attributes, values)
+
+
+def table_of(groups: Any, attributes: Sequence[str] | None = None) -> GroupTable:
+    """The reports of groups, of a mapping of tallies or of their estimates.
+
+    Args:
+        groups: {public values: tally}, or GroupEstimates.
+        attributes: for tallies of several attributes, the names of those asked for.
+
+    Raises:
+        ArgumentError: attributes of groups that are already estimated.
+    """
+    if not isinstance(groups, GroupEstimates):
+        return GroupTable.of(groups, attributes)
+    if attributes is not None:
+        rule = "are those of the estimates given"
+        raise ArgumentError(message("attributes", rule, None, "Pass the tallies of the groups"))
+    return groups.table
+
+
+def _of_groups(
+    groups: Mapping[Any, Tally],
+    method: Estimator | None,
+    attributes: Sequence[str] | None,
+    pool: str | None,
+    time: str | None,
+) -> GroupEstimates:
+    """The estimates of groups, pooled as asked."""
+    table = GroupTable.of(groups, attributes)
+    chosen = _pool(table, method, choice("pool", pool, (*POOLS, None)), time)
+    if chosen == "none":
+        return _alone(table, groups, method, attributes)
+    centre = _centre(table)
+    try:
+        noise = table.covariance(centre)
+    except ArgumentError:
+        # Bit sums of several attributes do not say how the noise of the shares is correlated.
+        if pool is not None or time is not None:
+            raise
+        return _alone(table, groups, method, attributes)
+    coordinates = Coordinates.of(centre, noise)
+    z = coordinates.to(table.shares)
+    z[table.sizes == 0] = 0.0
+    if chosen == "path":
+        column = _time_column(table, time)
+        times, series = _paths(table, column)
+        at = along_time(z, table.sizes, coordinates.ratios, times, series)
+        time = table.names[column]
+    else:
+        at = exchangeable(z, table.sizes, coordinates.ratios, table.per_person)
+    found = pooled(at, coordinates, table.sizes)
+    weights = np.maximum(table.sizes, 1e-9)
+    shares = to_simplex(found.mean, weights)
+    return GroupEstimates(table, chosen, shares, found, (), time if chosen == "path" else None)
+
+
+def _pool(table: GroupTable, method: Estimator | None, pool: str | None, time: str | None) -> str:
+    """How groups are pooled, where the caller leaves it open."""
+    if method is not None and pool in ("partial", "path"):
+        rule = "is not used for pooled groups"
+        raise ArgumentError(message("method", rule, repr(method), "Pass pool='none', or no method"))
+    if time is not None and pool in ("partial", "none"):
+        rule = "goes with pool='path'"
+        raise ArgumentError(message("time", rule, show(pool)))
+    if pool is not None:
+        return pool
+    if method is not None:
+        return "none"
+    if time is not None:
+        return "path"
+    return "partial" if np.count_nonzero(table.sizes) >= _FEW_GROUPS else "none"
+
+
+def _alone(
+    table: GroupTable,
+    groups: Mapping[Any, Tally],
+    method: Estimator | None,
+    attributes: Sequence[str] | None,
+) -> GroupEstimates:
+    """Each group by itself; a group without reports gets equal shares and no interval."""
+    size = table.domain.size
+    shares = np.full((len(table.keys), size), 1 / size)
+    own: list[Estimate | None] = []
+    for g, tally in enumerate(steps(list(groups.values()), "estimating groups")):
+        found = estimate_one(tally, method, attributes) if tally.n else None
+        own.append(found)
+        if found is not None:
+            shares[g] = found.probabilities
+    return GroupEstimates(table, "none", shares, None, tuple(own))
+
+
+def _centre(table: GroupTable) -> np.ndarray:
+    """The shares of all groups together, each above 0.
+
+    It is the recommended estimate, or the projected inversion where that one fails. Half an answer
+    is added for each value, so that no share is ruled out.
+    """
+    from warner.results.recommend import recommended
+
+    data = table.whole
+    try:
+        shares = np.maximum(recommended(data.domain, data.channel).fit(data).shares, 0.0)
+    except WarnerError:
+        shares = project(data.channel.invert(data.weights))
+    counts = data.n * shares / shares.sum() + 0.5
+    return np.asarray(counts / counts.sum())
+
+
+def _time_column(table: GroupTable, time: str | None) -> int:
+    """The position of the column of the time."""
+    if time is None and len(table.names) == 1:
+        return 0
+    if time not in table.names:
+        rule = f"must be one of the public columns {', '.join(table.names)}"
+        raise ArgumentError(message("time", rule, show(time)))
+    return table.names.index(time)
+
+
+def _paths(table: GroupTable, column: int) -> tuple[np.ndarray, np.ndarray]:
+    """The times (G,) as numbers, and the number (G,) of the path of each group."""
+    times = np.array([moment(table.names[column], key[column]) for key in table.keys])
+    rest = [key[:column] + key[column + 1 :] for key in table.keys]
+    number = {key: i for i, key in enumerate(dict.fromkeys(rest))}
+    return times, np.array([number[key] for key in rest])
+
+
+def moment(name: str, value: Any) -> float:
+    """A time as a number: a number itself, or the days of a date, also as text (2024-03-01).
+
+    >>> moment("week", 3), moment("day", "1970-01-11"), moment("week", "1970-W02")
+    (3.0, 10.0, 4.0)
+
+    Raises:
+        ArgumentError: neither a number nor a date.
+    """
+    import datetime
+
+    if isinstance(value, int | float | np.integer | np.floating) and np.isfinite(value):
+        return float(value)
+    text = value.isoformat() if isinstance(value, datetime.date) else value
+    if isinstance(text, str):
+        if len(text) == 7 and text[4] == "-" and text[5:].isdigit():
+            text = f"{text}-01"
+        try:
+            days = datetime.date.fromisoformat(text[:10]).toordinal()
+            return float(days - datetime.date(1970, 1, 1).toordinal())
+        except ValueError:
+            pass
+    rule = "must hold numbers or dates, such as 2024-03-01, 2024-W09 or 2024-03"
+    raise ArgumentError(message(name, rule, show(value)))

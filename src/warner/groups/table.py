@@ -1,0 +1,238 @@
+"""The reports of several groups as arrays: group sizes, unbiased estimates, and their noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import kind
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    MismatchError,
+    message,
+)
+from warner.channels import LikelihoodOperator
+from warner.domains import Domain
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms import from_header
+from warner.reports.tally import Tally, merge, require_same_origin
+from warner.results.from_tally import likelihood_data
+from warner.results.tables import as_text
+
+Key = tuple[Any, ...]
+
+# The columns of tables of groups. A public column of such a name is called otherwise.
+RESERVED = ("value", "estimate", "low", "high", "reports", "status", "attribute", "weight")
+
+
+@dataclass(frozen=True, eq=False)
+class GroupTable:
+    """The reports of G groups about one question, which one mechanism randomised.
+
+    Attributes:
+        names: the names of the public columns.
+        keys: G tuples, the values of the public columns of each group.
+        sizes: int64 (G,), the number of reports of each group; 0 for a group without reports.
+        shares: (G, K) the unbiased estimates. They are 0 for a group without reports.
+        whole: the data of all groups together.
+        parts: the data of each group; None for a group without reports.
+    """
+
+    names: tuple[str, ...]
+    keys: tuple[Key, ...]
+    sizes: np.ndarray
+    shares: np.ndarray
+    whole: LikelihoodData
+    parts: tuple[LikelihoodData | None, ...]
+
+    @property
+    def domain(self) -> Domain:
+        """The K values."""
+        return self.whole.domain
+
+    @property
+    def channel(self) -> LikelihoodOperator:
+        """The channel of all groups together."""
+        return self.whole.channel
+
+    @property
+    def per_person(self) -> int:
+        """The most reports that one person sent."""
+        return self.whole.reports_per_person
+
+    @property
+    def labels(self) -> list[str]:
+        """The groups as texts."""
+        return [label(key) for key in self.keys]
+
+    @classmethod
+    def of(cls, groups: Any, attributes: Sequence[str] | None = None) -> GroupTable:
+        """The table of a mapping from public values to tallies.
+
+        Args:
+            groups: {public values: Tally}. A key is a tuple of the values of the public columns, or
+                the value of the only one. The attribute ``names``, where the mapping has it, names
+                the columns.
+            attributes: as for :func:`warner.estimate`.
+
+        Raises:
+            ArgumentTypeError: not a mapping to tallies.
+            EmptyError: no groups, or no reports in any group.
+            MismatchError: tallies of different mechanisms or kinds, or some of them simulated.
+        """
+        tallies, keys = _tallies_of(groups)
+        names = _names_of(groups, len(keys[0]))
+        sizes = np.array([t.n for t in tallies], dtype=np.int64)
+        if not sizes.any():
+            rule = "must have at least one report in some group"
+            raise EmptyError(message("groups", rule, None, "Tally the reports by group"))
+        total = _total(tallies)
+        whole = likelihood_data(total, attributes)
+        parts = _parts(tallies, total, whole, attributes)
+        shares = np.zeros((len(keys), whole.domain.size))
+        filled = np.flatnonzero(sizes)
+        shares[filled] = _inverted([parts[g] for g in filled])
+        return cls(names, keys, sizes, shares, whole, tuple(parts))
+
+    def place(self, key: Any, name: str = "group") -> int:
+        """The position of a group.
+
+        Raises:
+            ArgumentError: no such group.
+        """
+        asked = key if isinstance(key, tuple) else (key,)
+        if asked in self.keys:
+            return self.keys.index(asked)
+        shown = self.labels
+        if isinstance(key, str) and shown.count(key) == 1:
+            return shown.index(key)
+        known = ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
+        raise ArgumentError(message(name, f"must be one of the groups {known}", repr(key)))
+
+    def covariance(self, centre: np.ndarray) -> np.ndarray:
+        """The covariance (K, K) of the unbiased estimates per report, at the shares ``centre``.
+
+        Several reports of one person add (t - 1) (diag theta - theta theta'), the variance of the
+        values where all values of a person are alike.
+        """
+        return covariance_of(self.whole, centre)
+
+
+def covariance_of(
+    data: LikelihoodData, shares: np.ndarray, target: str = "population"
+) -> np.ndarray:
+    """The covariance (K, K) of the inversion per report, for a target.
+
+    Args:
+        data: the channel, and the most reports of one person.
+        shares: (K,) a distribution.
+        target: ``"population"``, or ``"respondents"`` for exactly the people who reported.
+    """
+    found = data.channel.covariance(shares)
+    of_values = np.diag(shares) - np.multiply.outer(shares, shares)
+    if target == "respondents":
+        return np.asarray(found - of_values)
+    return np.asarray(found + (data.reports_per_person - 1) * of_values)
+
+
+def label(key: Key) -> str:
+    """The public values of a group as a text.
+
+    >>> label(("north", 3))
+    'north, 3'
+    """
+    return ", ".join(as_text(value) if _plain(value) else str(value) for value in key)
+
+
+def _plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | bool)
+
+
+def _tallies_of(groups: Any) -> tuple[list[Tally], tuple[Key, ...]]:
+    """The tallies of a mapping, and its keys as tuples of one length."""
+    if not isinstance(groups, Mapping):
+        rule = "must be a mapping {public values: Tally}"
+        raise ArgumentTypeError(message("groups", rule, kind(groups)))
+    if not groups:
+        raise EmptyError(message("groups", "must not be empty"))
+    keys = tuple(key if isinstance(key, tuple) else (key,) for key in groups)
+    if len({len(key) for key in keys}) > 1 or not keys[0]:
+        rule = "must have keys with one value for each public column"
+        raise ArgumentError(message("groups", rule, "keys of several lengths"))
+    tallies = list(groups.values())
+    for tally in tallies:
+        if not isinstance(tally, Tally):
+            rule, remedy = "must hold Tally objects", "Make one with mechanism.tally(reports)"
+            raise ArgumentTypeError(message("groups", rule, kind(tally), remedy))
+    first = tallies[0]
+    require_same_origin([t.simulated for t in tallies], "groups")
+    for tally in tallies:
+        alike = tally.header == first.header and tally.kind == first.kind
+        if not alike or (tally.rows is None and tally.counts.shape != first.counts.shape):
+            rule = "must hold reports of one mechanism, budget and domain"
+            remedy = "Compare estimates of different mechanisms by difference(a, b)"
+            raise MismatchError(message("groups", rule, None, remedy))
+    return tallies, keys
+
+
+def _names_of(groups: Any, width: int) -> tuple[str, ...]:
+    """The names of the public columns, apart from those of other columns of a table."""
+    names = tuple(map(str, getattr(groups, "names", ())))
+    if len(names) == width:
+        return tuple(f"{name} (public)" if name in RESERVED else name for name in names)
+    return ("group",) if width == 1 else tuple(f"column {i + 1}" for i in range(width))
+
+
+def _total(tallies: Sequence[Tally]) -> Tally:
+    """The sum of tallies of one mechanism."""
+    first = tallies[0]
+    if first.rows is not None:
+        return merge(tallies)
+    counts = np.asarray(np.sum([t.counts for t in tallies], axis=0, dtype=np.int64))
+    most = max(t.reports_per_person for t in tallies)
+    n = sum(t.n for t in tallies)
+    return Tally(first.header, first.kind, counts, n, None, first.simulated, most)
+
+
+def _parts(
+    tallies: Sequence[Tally],
+    total: Tally,
+    whole: LikelihoodData,
+    attributes: Sequence[str] | None,
+) -> list[LikelihoodData | None]:
+    """The data of each group; groups share one channel where their rows are the same."""
+    most = total.reports_per_person
+    parts: list[LikelihoodData | None] = []
+    channel, scale = whole.channel, whole.channel.rows_per_report
+    shared = total.rows is None and attributes is None and _rows_are_counts(total)
+    for tally in tallies:
+        if tally.n == 0:
+            parts.append(None)
+        elif shared and tally.is_consistent:
+            weights = tally.row_counts / (tally.n * scale)
+            parts.append(
+                LikelihoodData(channel, weights, tally.n, whole.domain, tally.simulated, most)
+            )
+        else:
+            parts.append(likelihood_data(tally.per_person(most), attributes))
+    return parts
+
+
+def _rows_are_counts(total: Tally) -> bool:
+    """Whether the frequencies of a channel's rows are those of the tally's own rows."""
+    counts = from_header(total.header).channel_for(total)[1]
+    return counts.shape == total.row_counts.shape and bool((counts == total.row_counts).all())
+
+
+def _inverted(parts: Sequence[LikelihoodData | None]) -> np.ndarray:
+    """The unbiased estimates (G, K) of groups: one product where they share a channel."""
+    data = [part for part in parts if part is not None]
+    if all(part.channel is data[0].channel for part in data):
+        together = np.stack([part.weights for part in data], axis=1)
+        return np.ascontiguousarray(data[0].channel.invert(together).T)
+    return np.stack([part.channel.invert(part.weights) for part in data])

@@ -1,0 +1,175 @@
+"""Differences of groups: numbers by hand, words, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.spec.groups._tallies import MECHANISM, SHARES, drawn
+from warner import (
+    Categorical,
+    Integers,
+    Interval,
+    RandomizedResponse,
+    UnaryEncoding,
+    difference,
+    estimate,
+    goodness_of_fit,
+    independence,
+)
+from warner.domains import Product
+from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
+from warner.groups.differences import holm
+
+
+def test_a_difference_of_shares_has_the_sum_of_both_variances() -> None:
+    """Two mechanisms of different noise; the variance of each is its own."""
+    a = estimate(drawn(1, [400])["a",])
+    coarse = UnaryEncoding(Integers(0, 3), 0.5)
+    b = estimate(drawn(2, [2000], coarse)["a",])
+    row = difference(a, b).rows()[0]
+    T = [e.data.channel.invert(e.data.weights)[0] for e in (a, b)]
+    assert row["difference"] == pytest.approx(T[0] - T[1])
+    z = NormalDist().inv_cdf(0.975)
+    variance = [
+        float(e.data.channel.variance(np.array([t, *(1 - t) * np.ones(3) / 3]))[0] / e.n)
+        for e, t in zip((a, b), T, strict=True)
+    ]
+    assert variance[1] > 3 * variance[0]
+    assert row["high"] - row["difference"] == pytest.approx(z * sum(variance) ** 0.5, rel=0.02)
+    assert row["p"] == pytest.approx(
+        2 * NormalDist().cdf(-abs(row["difference"]) / sum(variance) ** 0.5), rel=0.1
+    )
+
+
+@pytest.mark.parametrize("of", ["shares", "mean", 0.5, 0.9])
+def test_a_difference_turns_with_its_groups(of: Any) -> None:
+    groups = drawn(3, [500, 700])
+    one = difference(groups, of=of).rows()
+    two = difference(dict(reversed(groups.items())), of=of).rows()
+    for row, turned in zip(one, two, strict=True):
+        assert row["difference"] == pytest.approx(-turned["difference"])
+        assert row["low"] == pytest.approx(-turned["high"])
+        assert row["p"] == pytest.approx(turned["p"])
+        assert row["low"] <= row["difference"] <= row["high"]
+
+
+def test_p_values_and_intervals_agree() -> None:
+    rng = np.random.default_rng(5)
+    line = RandomizedResponse(Interval(0, 10, 8), 2.0)
+    for of in ("mean", 0.5):
+        for shift in np.linspace(0, 3, 7):
+            groups = {
+                k: line.tally(
+                    line.randomize(np.clip(rng.normal(4 + s, 2, 800), 0, 10).tolist(), rng=rng)
+                )
+                for k, s in (("a", 0.0), ("b", shift))
+            }
+            row = difference(groups, of=of).rows()[0]
+            assert (row["p"] < 0.05) == (row["low"] > 0 or row["high"] < 0), (of, shift)
+
+
+def test_many_groups_are_compared_with_one_or_with_all_others() -> None:
+    groups = drawn(4, [300, 400, 500])
+    one = difference(groups, reference="b")
+    assert {(r["group"], r["reference"]) for r in one.rows()} == {("a", "b"), ("c", "b")}
+    rest = difference(groups)
+    assert {r["reference"] for r in rest.rows()} == {"all other groups"}
+    by_hand = difference({"a": groups["a",], "rest": groups["b",] + groups["c",]}, reference="rest")
+    for row, same in zip(rest.rows()[:4], by_hand.rows(), strict=True):
+        for name in ("difference", "low", "high", "p"):
+            assert row[name] == pytest.approx(same[name])
+    assert one.test.statistic == rest.test.statistic and one.test.degrees == 6
+    assert difference(estimate(groups)).rows() == rest.rows()
+
+
+def test_the_test_of_no_difference_is_the_same_by_precisions() -> None:
+    """Groups of one mechanism take a fast path; the slow one sums the groups' precisions."""
+    groups = drawn(6, [300, 900])
+    fast = difference(groups).test
+    slow = difference(*(estimate(t) for t in groups.values())).test
+    assert slow.degrees == fast.degrees == 3
+    assert slow.statistic == pytest.approx(fast.statistic, rel=0.02)
+    bits = UnaryEncoding(Integers(0, 3), 1.0)
+    groups = drawn(6, [300, 900], bits)
+    fast, slow = difference(groups).test, difference(*map(estimate, groups.values())).test
+    assert slow.statistic == pytest.approx(fast.statistic, rel=0.05)
+
+
+def test_holm_corrects_for_all_rows() -> None:
+    assert holm(np.array([0.02, 0.001, 0.5])).tolist() == pytest.approx([0.04, 0.003, 0.5])
+    assert holm(np.array([0.9, 0.8])).tolist() == [1.0, 1.0]
+
+
+def test_results_are_told_in_words_and_as_data() -> None:
+    groups = drawn(7, [400, 400])
+    for of, text in (("shares", "The share of 0 is"), ("mean", "The mean is"), (0.5, "The median")):
+        found = difference(groups, of=of)
+        assert found.text.startswith(text)
+        assert "95 % interval" in found.text and "in a than in b" in found.text
+        assert found.table().startswith("group")
+        assert json.loads(json.dumps(found.to_json(), allow_nan=False))["test"]["degrees"] == 3
+
+
+def test_groups_that_cannot_be_compared_are_refused() -> None:
+    groups = drawn(8, [50, 60, 1, 0])
+    two = {key: groups[key] for key in [("a",), ("b",)]}
+    a = estimate(two["a",])
+    words = RandomizedResponse(Categorical(["x", "y"]), 1.0)
+    other = estimate(words.tally(words.randomize(["x"] * 40, rng=np.random.default_rng(1))))
+    real = estimate(MECHANISM.tally(MECHANISM.randomize([0, 1] * 20)))
+    cases: list[tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
+        ((groups,), {"reference": "c"}, EmptyError, "group c: has fewer than 2 reports"),
+        ((estimate(groups["c",]), a), {}, EmptyError, "must have at least 2 reports"),
+        (({"a": two["a",]},), {}, ArgumentError, "at least 2 of 2 reports or more"),
+        ((two,), {"reference": "nobody"}, ArgumentError, "one of the groups a, b"),
+        ((two,), {"of": "median"}, ArgumentError, "must be one of 'shares', 'mean'"),
+        ((two,), {"of": 1.5}, ArgumentError, "strictly between 0 and 1"),
+        ((a, other), {}, MismatchError, "different domains"),
+        ((a, real), {}, MismatchError, "simulated"),
+        ((a, 3), {}, ArgumentTypeError, "must be estimates"),
+        ((a, a), {"reference": "x"}, ArgumentError, "goes with a mapping"),
+        ((other, other), {"of": "mean"}, ArgumentTypeError, "numbers"),
+        ((other, other), {"of": 0.5}, ArgumentTypeError, "numbers"),
+    ]
+    for args, options, error, text in cases:
+        with pytest.raises(error, match=text):
+            difference(*args, **options)
+    found = difference(groups)
+    assert (len(found.rows()), found.left_out) == (4, ("c", "d"))
+    assert "fewer than 2 reports: c, d." in found.text
+
+
+def test_goodness_of_fit_is_the_chi_square_of_answers_without_noise() -> None:
+    plain = RandomizedResponse(Integers(0, 3), float("inf"))
+    tally = drawn(9, [1000], plain)["a",]
+    found = goodness_of_fit(tally, SHARES)
+    expected = 1000 * SHARES
+    pearson = ((tally.counts - expected) ** 2 / expected).sum()
+    assert (found.statistic, found.degrees) == (pytest.approx(pearson), 3)
+    with pytest.raises(ArgumentError, match="must be a distribution"):
+        goodness_of_fit(tally, [0.5, 0.1, 0.1, 0.1])
+
+
+def test_independence_is_the_chi_square_of_a_table_without_noise() -> None:
+    domain = Product(a=Categorical(["x", "y", "z"]), b=Categorical(["p", "q"]))
+    plain = RandomizedResponse(domain, float("inf"))
+    rng = np.random.default_rng(2)
+    answers = [
+        {"a": "xyz"[i], "b": "pq"[j]}
+        for i, j in zip(rng.integers(0, 3, 600), rng.integers(0, 2, 600), strict=True)
+    ]
+    tally = plain.tally(plain.randomize(answers, rng=rng))
+    found = independence(tally, "a", "b")
+    from scipy.stats import chi2_contingency
+
+    exact = chi2_contingency(tally.counts.reshape(3, 2), correction=False)
+    assert found.degrees == exact.dof == 2
+    assert found.statistic == pytest.approx(exact.statistic, rel=0.02)
+    assert "a and b are independent" in found.text
+    with pytest.raises(EmptyError, match="at least 2 reports"):
+        independence(plain.tally(plain.randomize(answers[:1])), "a", "b")

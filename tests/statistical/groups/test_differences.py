@@ -1,0 +1,152 @@
+"""Intervals of differences and tests keep their level; wrong programs do not. Seeded.
+
+Tallies are drawn from their law. Other tests hold that law to the one of real reports.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from warner import (
+    Categorical,
+    Integers,
+    RandomizedResponse,
+    UnaryEncoding,
+    difference,
+    goodness_of_fit,
+    independence,
+)
+from warner.domains import Product
+from warner.estimators import Inversion
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms import Mechanism
+from warner.results.estimate import Estimate
+
+RUNS = 300
+DOMAIN = Integers(0, 3)
+SHARES = np.array([0.35, 0.3, 0.2, 0.15])
+FINE, COARSE = RandomizedResponse(DOMAIN, 2.0), UnaryEncoding(DOMAIN, 0.7)
+
+
+def _drawn(mechanism: Mechanism, shares: np.ndarray, n: int, rng: np.random.Generator) -> Estimate:
+    """An estimate from a simulated tally."""
+    channel = mechanism.channel()
+    weights = channel.simulate(shares, n, rng)
+    data = LikelihoodData(channel, weights, n, mechanism.domain, True)
+    return Estimate(Inversion().fit(data), data, Inversion())
+
+
+def _rate(hits: list[bool]) -> tuple[float, float]:
+    """A rate and its standard error."""
+    found = float(np.mean(hits))
+    return found, max((found * (1 - found) / len(hits)) ** 0.5, 1e-3)
+
+
+def _pairs(of: str | float, runs: int = RUNS) -> list[tuple[Estimate, Estimate, dict[str, float]]]:
+    """Two groups with different noise and size, and a row of their difference."""
+    rng = np.random.default_rng(1)
+    found = []
+    for _ in range(runs):
+        a, b = _drawn(FINE, SHARES, 1500, rng), _drawn(COARSE, SHARES[::-1], 3000, rng)
+        found.append((a, b, difference(a, b, of=of).rows()[0]))
+    return found
+
+
+@pytest.mark.parametrize("of", ["shares", "mean"])
+def test_intervals_of_differences_cover_what_they_say(of: str) -> None:
+    points = np.arange(4)
+    truth = SHARES[0] - SHARES[3] if of == "shares" else SHARES @ points - SHARES[::-1] @ points
+    pairs = _pairs(of)
+    rate, error = _rate([row["low"] <= truth <= row["high"] for _, _, row in pairs])
+    assert abs(rate - 0.95) < 3 * error
+    # The mutant that takes the first group's noise for that of both.
+    halves = [1.96 * np.sqrt(2 * a.data.channel.variance(SHARES)[0] / a.n) for a, _, _ in pairs]
+    if of == "shares":
+        mutant, error = _rate(
+            [abs(r["difference"] - truth) < h for (_, _, r), h in zip(pairs, halves, strict=True)]
+        )
+        assert mutant < 0.95 - 5 * error
+
+
+def test_intervals_of_medians_cover_what_they_say() -> None:
+    """A quantile of whole numbers jumps, so its interval covers at least as often."""
+    pairs = _pairs(0.5, 100)
+    rate, error = _rate([row["low"] <= -1 <= row["high"] for _, _, row in pairs])
+    assert rate > 0.95 - 3 * error
+
+
+def _size(p_values: list[float]) -> tuple[float, float]:
+    return _rate([p < 0.05 for p in p_values])
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_no_difference_is_rejected_as_often_as_the_level_says(alike: bool) -> None:
+    rng = np.random.default_rng(2)
+    p_values, mutant = [], []
+    for _ in range(RUNS):
+        other = FINE if alike else COARSE
+        a, b = _drawn(FINE, SHARES, 800, rng), _drawn(other, SHARES, 2500, rng)
+        p_values.append(difference(a, b).test.p_value)
+        if alike:
+            # The mutant that takes reports for answers: the chi-square of shares without noise.
+            counts = [e.n * np.clip(e.probabilities, 1e-3, 1) for e in (a, b)]
+            mean = sum(counts) / (a.n + b.n)
+            statistic = sum(
+                ((c - e.n * mean) ** 2 / (e.n * mean)).sum()
+                for c, e in zip(counts, (a, b), strict=True)
+            )
+            mutant.append(float(chi2.sf(statistic, 3)))
+    rate, error = _size(p_values)
+    assert abs(rate - 0.05) < 3 * error
+    assert not alike or _size(mutant)[0] > 0.2
+
+
+def test_a_difference_is_found_as_often_as_theory_says() -> None:
+    """Power from the non-central chi-square law."""
+    from scipy.stats import ncx2
+
+    rng = np.random.default_rng(3)
+    other = np.array([0.40, 0.25, 0.2, 0.15])
+    p_values = [
+        difference(_drawn(FINE, SHARES, 2000, rng), _drawn(FINE, other, 2000, rng)).test.p_value
+        for _ in range(RUNS)
+    ]
+    channel = FINE.channel()
+    inverse = np.linalg.pinv(channel.covariance((SHARES + other) / 2))
+    shift = 1000 * (other - SHARES) @ inverse @ (other - SHARES)
+    rate, error = _size(p_values)
+    assert abs(rate - ncx2.sf(chi2.isf(0.05, 3), 3, shift)) < 3 * error
+
+
+@pytest.mark.parametrize("mechanism", [FINE, COARSE])
+def test_goodness_of_fit_keeps_its_level(mechanism: Mechanism) -> None:
+    rng = np.random.default_rng(4)
+    p_values = [
+        goodness_of_fit(_drawn(mechanism, SHARES, 1000, rng), SHARES).p_value for _ in range(RUNS)
+    ]
+    rate, error = _size(p_values)
+    assert abs(rate - 0.05) < 3 * error
+
+
+def test_independence_keeps_its_level_and_reports_are_not_answers() -> None:
+    domain = Product(a=Categorical(["x", "y"]), b=Categorical(["p", "q", "r"]))
+    both = RandomizedResponse(domain, 2.0)
+    even = np.multiply.outer([0.6, 0.4], [0.5, 0.3, 0.2]).ravel()
+    rng = np.random.default_rng(5)
+    estimates = [_drawn(both, even, 2000, rng) for _ in range(RUNS)]
+    rate, error = _size([independence(e, "a", "b").p_value for e in estimates])
+    assert abs(rate - 0.05) < 3 * error
+    assert _mutant(estimates) > 0.2
+
+
+def _mutant(estimates: list[Estimate]) -> float:
+    """How often the chi-square of the estimated shares, as if they were answers, rejects."""
+    rejected = []
+    for e in estimates:
+        table = np.clip(e.probabilities, 1e-3, 1).reshape(2, 3)
+        even = np.multiply.outer(table.sum(axis=1), table.sum(axis=0))
+        statistic = e.n * ((table - even) ** 2 / even).sum()
+        rejected.append(float(chi2.sf(statistic, 2)))
+    return _size(rejected)[0]
