@@ -64,7 +64,7 @@ from warner.regression.mean import regress_mean
 from warner.reports.grouped_tally import GroupedTally
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
-from warner.results.estimate import Estimate, estimate
+from warner.results.estimate import Estimate
 from warner.results.graphical_model import GraphicalModel, graphical_model
 from warner.results.redistribution import redistribute
 
