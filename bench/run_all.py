@@ -36,6 +36,7 @@ SCRIPTS = {
     "several_reports_of_one_value": ALL,
     "joint_margins": ONE,
     "joint_of_a_million_cells": ONE,
+    "many_attributes": ONE,
     "large_domains": ONE,
     "groups_pooled": ONE,
 }

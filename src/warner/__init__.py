@@ -65,6 +65,7 @@ from warner.reports.grouped_tally import GroupedTally
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate
+from warner.results.graphical_model import GraphicalModel, graphical_model
 from warner.results.redistribution import redistribute
 
 __version__ = "0.1.0"
@@ -120,6 +121,8 @@ __all__ = [
     "LogSpline",
     "SampleMean",
     "redistribute",
+    "graphical_model",
+    "GraphicalModel",
     "regress",
     "regress_mean",
     # groups of people
