@@ -88,7 +88,8 @@ def _subsets(rng: np.random.Generator) -> Mechanism:
 def _projective(rng: np.random.Generator) -> Mechanism:
     prime = [None, 2, 3, 5][rng.integers(4)]
     domain = labels(rng, 12)
-    blocks = [None, int(rng.integers(1, domain.size + 1))][rng.integers(2)]
+    each = int(rng.integers(1, domain.size + 1))  # values of a block; no block is without values
+    blocks = [None, -(-domain.size // each)][rng.integers(2)]
     return warner.ProjectiveGeometry(domain, epsilon(rng, 1e-4, 15), prime=prime, blocks=blocks)
 
 
