@@ -118,9 +118,9 @@ class Differences:
     """Differences of shares, means or quantiles between groups.
 
     Made by :func:`difference`. The interval of a row holds for that row alone. ``p`` is the p-value
-    of that row alone, and ``p_holm`` is corrected by Holm's method for all rows together: the
-    probability that any row with a true difference of 0 has ``p_holm`` below a level is at most
-    that level.
+    of that row alone, and ``p_holm`` is corrected by Holm's method for all comparisons together:
+    the probability that any row with a true difference of 0 has ``p_holm`` below a level is at most
+    that level. Where there are two values, both rows of their shares are one comparison.
 
     Attributes:
         of: ``"shares"``, ``"mean"`` or the quantile's q.
@@ -306,8 +306,11 @@ def difference(
             }
             for value, found in measure(one, other)
         ]
-    for row, corrected in zip(rows, holm(np.array([row["p"] for row in rows])), strict=True):
-        row["p_holm"] = float(corrected)
+    # Of two values, one share is 1 less the other: both rows are one comparison.
+    alike = 2 if kind_of_number == "shares" and domain.size == 2 else 1
+    corrected = holm(np.array([row["p"] for row in rows[::alike]]))
+    for row, p in zip(rows, np.repeat(corrected, alike), strict=True):
+        row["p_holm"] = float(p)
     test = no_difference(samples)
     return Differences(kind_of_number, level, target, test, domain, tuple(rows), left_out)
 

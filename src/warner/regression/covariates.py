@@ -21,6 +21,7 @@ from warner._core.errors import (
 from warner.channels import FloatArray
 
 INTERCEPT = "Intercept"
+_MOST_CODES = 20  # different numbers written as text that may be codes of categories
 _MISSING = "Leave these people out of the covariates and of the reports, or add a category"
 _TOLERANCE = 1e-9  # of the largest singular value of columns of length 1
 
@@ -71,7 +72,7 @@ class PlainDesign(Design):
         """The design of some columns.
 
         Raises:
-            ArgumentError: a column with one value in all rows.
+            ArgumentError: a column with one value in all rows, or of numbers written as text.
         """
         levels: dict[str, tuple[str, ...] | None] = {}
         for name, column in columns.items():
@@ -80,6 +81,9 @@ class PlainDesign(Design):
                 rule = f"column {name!r} must not have the same value in all rows"
                 remedy = "Leave it out: the intercept is such a column already"
                 raise ArgumentError(message("covariates", rule, None, remedy))
+            if column.dtype.kind != "f" and _are_numbers(different):
+                rule = f"column {name!r} holds numbers that are written as text"
+                raise ArgumentError(message("covariates", rule, None, "Convert it to numbers"))
             levels[name] = None if column.dtype.kind == "f" else tuple(different.tolist())
         return cls(levels)
 
@@ -327,3 +331,14 @@ def _column(columns: Mapping[str, Column], name: str) -> Column:
     if name not in columns:
         raise ArgumentError(message("covariates", f"must have the column {name!r} of the fit"))
     return columns[name]
+
+
+def _are_numbers(texts: np.ndarray) -> bool:
+    """Whether texts are numbers, and too many to be codes of categories."""
+    if len(texts) <= _MOST_CODES:
+        return False
+    try:
+        texts.astype(np.float64)
+    except ValueError:
+        return False
+    return True

@@ -18,6 +18,7 @@ from warner.app.tallies_of_groups import Groups, group_and_file, read_groups, re
 from warner.app.terminal import Side, console, table
 from warner.groups.differences import Differences, difference
 from warner.groups.estimates import POOLS, GroupEstimates, estimate
+from warner.groups.hypotheses import shown_p
 from warner.groups.weights import WeightedEstimate, weighted
 from warner.results.tables import as_text
 
@@ -334,8 +335,7 @@ def _show_differences(name: str, result: Differences) -> None:
             as_text(row["value"]),
             f"{scale * row['difference']:.3f}",
             f"{scale * row['low']:.3f} to {scale * row['high']:.3f}",
-            f"{row['p']:.4f}",
-            f"{row['p_holm']:.4f}",
+            *(shown_p(row[key]).removeprefix("p ").removeprefix("= ") for key in ("p", "p_holm")),
         ]
         for row in result.rows()
     ]
