@@ -172,6 +172,11 @@ class ProjectiveBlocks:
     def reports(self) -> int:
         return self.count * self.space.points
 
+    @property
+    def orthogonal(self) -> int:
+        """The reports that are orthogonal to a value."""
+        return self.space.orthogonal
+
     def block_of(self, values: np.ndarray) -> np.ndarray:
         """The block of each value, (n,)."""
         return np.asarray(values // self.each)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from functools import lru_cache
 
 import numpy as np
 
-from warner._core.projective_space import ProjectiveSpace, count_points
+from warner._core.projective_space import ProjectiveBlocks, ProjectiveSpace, count_points
 from warner._core.sampling import Source
 from warner.channels.arrays import FloatArray, IntArray
 from warner.channels.base import Channel, LikelihoodOperator, simulate_reports
@@ -16,7 +17,54 @@ from warner.channels.pure import SupportInverse
 _NUMBERS = 2**17  # numbers that are transformed at a time
 
 
-class ProjectiveChannel(SupportInverse, Channel):
+class OrthogonalReports(Channel):
+    """A = low + (high - low) N: N[y, x] = 1 where the points y and x are orthogonal, else 0.
+
+    Attributes:
+        points: the points of the values and of the reports, which says what is orthogonal.
+        high: the probability of a report under the values that it supports.
+        low: its probability under the others.
+    """
+
+    points: ProjectiveSpace | ProjectiveBlocks
+    high: float
+    low: float
+
+    @abstractmethod
+    def _supporting(self, theta: FloatArray) -> FloatArray:
+        """N theta: the sum of theta over the values that each report supports, (m,) or (m, B)."""
+
+    def matvec(self, theta: FloatArray) -> FloatArray:
+        return np.asarray(
+            self.low * theta.sum(axis=0) + (self.high - self.low) * self._supporting(theta)
+        )
+
+    def rmatvec(self, r: FloatArray) -> FloatArray:
+        return np.asarray(
+            self.low * r.sum(axis=0) + (self.high - self.low) * self.support_shares(r)
+        )
+
+    def columns(self, index: IntArray) -> FloatArray:
+        return self._entries(np.arange(self.shape[0])[:, None], np.asarray(index)[None, :])
+
+    def rows(self, index: IntArray) -> FloatArray:
+        return self._entries(np.asarray(index)[:, None], np.arange(self.shape[1])[None, :])
+
+    def _entries(self, reports: IntArray, values: IntArray) -> FloatArray:
+        return np.where(self.points.are_orthogonal(reports, values), self.high, self.low)
+
+    def sample_rows(self, index: IntArray, rng: np.random.Generator) -> IntArray:
+        supporting = rng.random(len(index)) < self.points.orthogonal * self.high
+        return self.points.draw(np.asarray(index, dtype=np.int64), supporting, Source(rng))
+
+    def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Report by report, or value by value where there are many people for each value."""
+        if int(people.sum()) > self.shape[0] * self.shape[1]:
+            return super().simulate_from_values(people, rng)
+        return simulate_reports(self, people, rng)
+
+
+class ProjectiveChannel(SupportInverse, OrthogonalReports):
     """A = low + (high - low) N: N[y, x] = 1 where the points y and x are orthogonal, else 0.
 
     Reports are all m points of PG(t-1, q), and values are its first K points. Both products are
@@ -41,7 +89,8 @@ class ProjectiveChannel(SupportInverse, Channel):
 
     def __init__(self, size: int, space: ProjectiveSpace, high: float, low: float) -> None:
         self.shape = (space.points, size)
-        self.space, self.high, self.low = space, high, low
+        self.points = self.space = space
+        self.high, self.low = high, low
         s, c = space.orthogonal, space.common
         self._set_support_law(size, c * high + (s - c) * low, (s - c) * (high - low))
 
@@ -50,16 +99,6 @@ class ProjectiveChannel(SupportInverse, Channel):
         padded = np.zeros((self.shape[0], *theta.shape[1:]))
         padded[: self.shape[1]] = theta
         return hyperplane_sums(padded, self.space)
-
-    def matvec(self, theta: FloatArray) -> FloatArray:
-        return np.asarray(
-            self.low * theta.sum(axis=0) + (self.high - self.low) * self._supporting(theta)
-        )
-
-    def rmatvec(self, r: FloatArray) -> FloatArray:
-        return np.asarray(
-            self.low * r.sum(axis=0) + (self.high - self.low) * self.support_shares(r)
-        )
 
     def support_shares(self, w: FloatArray) -> FloatArray:
         return hyperplane_sums(w, self.space)[: self.shape[1]]
@@ -126,25 +165,6 @@ class ProjectiveChannel(SupportInverse, Channel):
         rest -= smaller.points * np.multiply.outer(first + k, first + k)
         told_v, mean = v[: smaller.points], float(v[smaller.points :].mean())
         return np.asarray(gain**2 * ((told.T * told_v) @ told + mean * rest))
-
-    def columns(self, index: IntArray) -> FloatArray:
-        return self._entries(np.arange(self.shape[0])[:, None], np.asarray(index)[None, :])
-
-    def rows(self, index: IntArray) -> FloatArray:
-        return self._entries(np.asarray(index)[:, None], np.arange(self.shape[1])[None, :])
-
-    def _entries(self, reports: IntArray, values: IntArray) -> FloatArray:
-        return np.where(self.space.are_orthogonal(reports, values), self.high, self.low)
-
-    def sample_rows(self, index: IntArray, rng: np.random.Generator) -> IntArray:
-        supporting = rng.random(len(index)) < self.space.orthogonal * self.high
-        return self.space.draw(np.asarray(index, dtype=np.int64), supporting, Source(rng))
-
-    def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Report by report, or value by value where there are many people for each value."""
-        if int(people.sum()) > self.shape[0] * self.shape[1]:
-            return super().simulate_from_values(people, rng)
-        return simulate_reports(self, people, rng)
 
 
 def hyperplane_sums(f: FloatArray, space: ProjectiveSpace) -> FloatArray:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from warner._core.projective_space import ProjectiveBlocks
-from warner._core.sampling import Source
-from warner.channels.arrays import FloatArray, IntArray
-from warner.channels.base import Channel, simulate_reports
-from warner.channels.projective import hyperplane_sums
+from warner.channels.arrays import FloatArray
+from warner.channels.projective import OrthogonalReports, hyperplane_sums
 from warner.channels.pure import normalized
 
 
-class ProjectiveBlocksChannel(Channel):
+class ProjectiveBlocksChannel(OrthogonalReports):
     """A = low + (high - low) N: N[y, x] = 1 where y and x are orthogonal points of one block.
 
     There are h blocks, and each has the m points of PG(t-1, q). Value x is a point of block i(x).
@@ -36,6 +34,8 @@ class ProjectiveBlocksChannel(Channel):
     >>> channel.matvec(np.eye(5)[0]).tolist()
     [0.25, 0.15, 0.15, 0.15, 0.15, 0.15]
     """
+
+    points: ProjectiveBlocks
 
     has_closed_inverse = True
     supports_overlap_alike = True
@@ -93,16 +93,6 @@ class ProjectiveBlocksChannel(Channel):
         out[: len(sums)] = sums
         return out
 
-    def matvec(self, theta: FloatArray) -> FloatArray:
-        return np.asarray(
-            self.low * theta.sum(axis=0) + (self.high - self.low) * self._supporting(theta)
-        )
-
-    def rmatvec(self, r: FloatArray) -> FloatArray:
-        return np.asarray(
-            self.low * r.sum(axis=0) + (self.high - self.low) * self.support_shares(r)
-        )
-
     def invert(self, w: FloatArray) -> FloatArray:
         weighted = self.support_shares(w) - self._ratio * self._block_sums(w)
         return np.asarray(self._scale * weighted + self._base * w.sum(axis=0))
@@ -138,22 +128,3 @@ class ProjectiveBlocksChannel(Channel):
     def inverse_range(self) -> tuple[FloatArray, FloatArray]:
         weights = self._weights()
         return np.full(self.shape[1], min(weights)), np.full(self.shape[1], max(weights))
-
-    def columns(self, index: IntArray) -> FloatArray:
-        return self._entries(np.arange(self.shape[0])[:, None], np.asarray(index)[None, :])
-
-    def rows(self, index: IntArray) -> FloatArray:
-        return self._entries(np.asarray(index)[:, None], np.arange(self.shape[1])[None, :])
-
-    def _entries(self, reports: IntArray, values: IntArray) -> FloatArray:
-        return np.where(self.points.are_orthogonal(reports, values), self.high, self.low)
-
-    def sample_rows(self, index: IntArray, rng: np.random.Generator) -> IntArray:
-        supporting = rng.random(len(index)) < self.points.space.orthogonal * self.high
-        return self.points.draw(np.asarray(index, dtype=np.int64), supporting, Source(rng))
-
-    def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Report by report, or value by value where there are many people for each value."""
-        if int(people.sum()) > self.shape[0] * self.shape[1]:
-            return super().simulate_from_values(people, rng)
-        return simulate_reports(self, people, rng)

@@ -34,6 +34,8 @@ from warner.reports.tally import (
     MOST_PER_PERSON,
     Tally,
     dump_tallies,
+    kept_rows,
+    marks,
     parse_entries,
     require_same,
     require_same_origin,
@@ -367,12 +369,7 @@ class GroupedTally(Mapping[Key, Tally]):
             "sizes": self.sizes.tolist(),
             "shape": list(self.counts.shape),
             "counts": self.counts.ravel().tolist(),
-            **({"simulated": True} if self.simulated else {}),
-            **(
-                {"reports_per_person": self.reports_per_person}
-                if self.reports_per_person > 1
-                else {}
-            ),
+            **marks(self.simulated, self.reports_per_person),
             **kept,
             "sha256": self.digest,
         }
@@ -385,11 +382,8 @@ class GroupedTally(Mapping[Key, Tally]):
             FileError: incomplete or altered data.
         """
         try:
-            rows, places = None, None
-            if "rows" in data:
-                packed = np.frombuffer(bytes.fromhex("".join(data["rows"])), np.uint8)
-                rows = packed.reshape(len(data["rows"]), -1)
-                places = np.asarray(data["places"], dtype=np.int64)
+            rows = kept_rows(data)
+            places = None if rows is None else np.asarray(data["places"], dtype=np.int64)
             counted = CountedGroups(
                 tally_kind(data["kind"]),
                 np.asarray(data["counts"], dtype=np.int64).reshape(data["shape"]),

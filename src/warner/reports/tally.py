@@ -263,12 +263,7 @@ class Tally:
             "shape": list(self.counts.shape),
             "counts": self.counts.ravel().tolist(),
             "n": self.n,
-            **({"simulated": True} if self.simulated else {}),
-            **(
-                {"reports_per_person": self.reports_per_person}
-                if self.reports_per_person > 1
-                else {}
-            ),
+            **marks(self.simulated, self.reports_per_person),
             **({} if self.rows is None else {"rows": [row.tobytes().hex() for row in self.rows]}),
             "sha256": self.digest,
         }
@@ -282,10 +277,7 @@ class Tally:
         """
         try:
             counts = np.asarray(data["counts"], dtype=np.int64).reshape(data["shape"])
-            rows = None
-            if "rows" in data:
-                packed = np.frombuffer(bytes.fromhex("".join(data["rows"])), np.uint8)
-                rows = packed.reshape(len(data["rows"]), -1)
+            rows = kept_rows(data)
             kind, mark = tally_kind(data["kind"]), data.get("simulated", False)
             most = data.get("reports_per_person", 1)
             tally = cls(data["header"], kind, counts, data["n"], rows, mark, most)
@@ -326,6 +318,20 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     """The array itself, made read-only."""
     array.setflags(write=False)
     return array
+
+
+def marks(simulated: bool, reports_per_person: int) -> dict[str, Any]:
+    """The entries of a tally file that stand only where they are not the default."""
+    several = {"reports_per_person": reports_per_person} if reports_per_person > 1 else {}
+    return {**({"simulated": True} if simulated else {}), **several}
+
+
+def kept_rows(data: Mapping[str, Any]) -> np.ndarray | None:
+    """The distinct reports (m, bytes) of a tally file; None where it keeps none."""
+    if "rows" not in data:
+        return None
+    packed = np.frombuffer(bytes.fromhex("".join(data["rows"])), np.uint8)
+    return packed.reshape(len(data["rows"]), -1)
 
 
 def _altered(name: str) -> FileError:
