@@ -1,7 +1,7 @@
 """Tables and small pictures as HTML, for notebooks, reports and live pages.
 
-Nothing here needs a script, a style sheet, an inline style or a request, so that a page may forbid all
-of them. Colours are those of the text around, so that pictures can be read in dark mode and in grey.
+Nothing here needs a script, a style sheet, an inline style or a request, so that a page may forbid
+all of them. Colours are those of the text around: pictures can be read in dark mode and in grey.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def interval_bar(
         estimate: the length of the bar, in the unit of ``largest``.
         low: lower end of the interval.
         high: upper end of the interval.
-        largest: the value at the right end of the picture, above 0; the same for all rows of a table.
-            What lies outside 0..largest is cut off.
+        largest: the value at the right end of the picture, above 0; the same for all rows of a
+            table. The picture ends at 0 and at ``largest``.
         width: pixels.
         height: pixels.
 
