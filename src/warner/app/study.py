@@ -81,8 +81,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from warner._core.atomic_files import read_whole
 from warner._core.canonical_json import canonical
-from warner._core.checks import show
-from warner._core.errors import ArgumentError, StudyError, message
+from warner._core.checks import kind, show
+from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError, message
+from warner._core.foreign_tables import ColumnNames, foreign_table
 from warner._core.sampling import Source
 from warner._core.text import unreadable
 from warner.app.study_groups import check_groups, group_data
@@ -90,6 +91,7 @@ from warner.app.study_mechanisms import MECHANISMS, built, meant, together
 from warner.app.study_public import public_columns
 from warner.app.study_schema import BY_KEY, model
 from warner.domains import Domain, Product
+from warner.io.frames import attribute_columns
 from warner.io.read_answers import answer_columns
 from warner.mechanisms import Mechanism
 from warner.mechanisms.per_attribute import PerAttribute
@@ -98,6 +100,7 @@ from warner.privacy.guarantees import Guarantee
 from warner.reports.grouped_tally import GroupedTally
 from warner.reports.public_columns import PublicColumn
 from warner.reports.reports import Reports
+from warner.reports.tally import Tally
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -358,6 +361,61 @@ class Study:
             name: Reports(m.header, m.randomize_encoded(batch[name], source), source.simulated)
             for name, m in self.mechanisms.items()
         }
+
+    def tally(
+        self,
+        reports: Any,
+        columns: Mapping[str, ColumnNames] | None = None,
+    ) -> dict[str, Tally]:
+        """Count the reports of all attributes.
+
+        Args:
+            reports: {attribute: n reports}; or a data frame of any library, eager or lazy, with
+                one row for each person. A frame does not say which mechanism made its reports:
+                only their ranges are checked.
+            columns: of a frame, {attribute: its columns}, as in
+                :meth:`warner.mechanisms.Mechanism.tally`. Left out, they are named as in a report
+                file: ``smokes_report``.
+
+        Returns:
+            {attribute: Tally}. For joint tallies see ``study.together.tally``.
+
+        Raises:
+            ArgumentError: a study with groups, each of which has mechanisms of its own; or an
+                attribute that the study does not have.
+            MismatchError, ReportError: reports that the study's mechanisms did not make.
+
+        >>> import pyarrow
+        >>> study = Study.parse('''
+        ... [attributes.smokes]
+        ... values = ["no", "yes"]
+        ... mechanism = "RandomizedResponse"
+        ... epsilon = 1.0
+        ... ''')
+        >>> frame = pyarrow.table({"week": [1, 1, 2], "said": [0, 1, 1]})
+        >>> study.tally(frame, {"smokes": "said"})["smokes"].n
+        3
+        """
+        given, known = dict(columns or {}), self.mechanisms
+        is_frame = foreign_table(reports) is not None
+        if not is_frame and not isinstance(reports, Mapping):
+            rule = "must be {attribute: Reports} or a data frame"
+            raise ArgumentTypeError(message("reports", rule, kind(reports)))
+        for name in (*given, *(() if is_frame else reports)):
+            if name not in known:
+                rule = f"must be attributes of the study: {', '.join(known)}"
+                raise ArgumentError(message("reports", rule, show(name)))
+        if not is_frame and given:
+            rule = "name columns of a data frame, and the reports are none"
+            raise ArgumentError(message("columns", rule, None, "Leave them out"))
+        found = {}
+        for name in known if is_frame else reports:
+            mechanism = known[name]
+            column = given.get(name, attribute_columns(name, mechanism)) if is_frame else None
+            found[name] = mechanism.tally(
+                reports if is_frame else reports[name], column=column
+            ).per_person(self.rows_per_person)
+        return found
 
     def tally_by(
         self, reports: Mapping[str, Reports], by: Mapping[str, Any]

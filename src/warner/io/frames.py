@@ -245,7 +245,10 @@ def _names(lazy: Any) -> list[str]:
 
 
 def report_columns(
-    schema: ReportSchema, found: Sequence[str], column: ColumnNames = None
+    schema: ReportSchema,
+    found: Sequence[str],
+    column: ColumnNames = None,
+    may_hold_answers: bool = False,
 ) -> dict[str, str]:
     """The columns of a frame that hold reports.
 
@@ -256,6 +259,8 @@ def report_columns(
             their names: ``"age"`` for age_seed and age_bucket. Or {name in the schema: name in the
             frame}. None looks for the schema's names, then for those of a report file, and takes
             the only column of a frame.
+        may_hold_answers: whether ``found`` is a line of a text file, which may be answers by
+            mistake. Messages do not show it then.
 
     Returns:
         {name in the schema: name in the frame}.
@@ -285,10 +290,9 @@ def report_columns(
     if missing := [name for name in named.values() if name not in found]:
         several = len(named) > 1
         rule = f"must have the {'columns' if several else 'column'} {_few(list(named.values()))}"
-        got = f"no {_few(missing)} among {_few(found)}" if found else "no columns"
-        remedy = "Name the columns of the reports with column=" if several else (
-            "Name the column of the reports: column='...'"
-        )
+        there = _few(found) if not may_hold_answers else f"the {len(found)} in its first line"
+        got = f"no {_few(missing)} among {there}" if found else "no columns"
+        remedy = "Name the column that holds the reports" + " of each" * several
         raise ReportError(message("data", rule, got, remedy))
     return named
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -32,10 +32,13 @@ from warner.reports.public_columns import (
 )
 from warner.reports.tally import (
     MOST_PER_PERSON,
+    Sources,
     Tally,
+    added_sources,
     dump_tallies,
     kept_rows,
     marks,
+    new_source,
     parse_entries,
     require_same,
     require_same_origin,
@@ -43,6 +46,7 @@ from warner.reports.tally import (
 from warner.reports.tally_kinds import CountedGroups, TallyKind, tally_kind
 
 LARGEST = 2**26  # counts of all groups together
+_MOST_SOURCES = 1000  # groups whose tallies are remembered one by one
 FILE_SCHEMA = 4  # of tally files: the first that knows groups
 
 
@@ -60,9 +64,10 @@ class GroupedTally(Mapping[Key, Tally]):
         counted: the counts of the groups.
         simulated: whether the reports were made with a generator that can be repeated.
         reports_per_person: the most reports that one person sent.
+        sources: marks of the tallies that this one is a sum of; none for a new tally.
 
     Attributes:
-        header, simulated, reports_per_person: as given.
+        header, simulated, reports_per_person, sources: as given.
         names: the names of the public columns, in the order of the keys.
         kind: which statistic the counts of a group are.
         counts: int64, read-only. (G, ...), the counts of each group along the first axis. For the
@@ -92,8 +97,10 @@ class GroupedTally(Mapping[Key, Tally]):
         counted: CountedGroups,
         simulated: bool = False,
         reports_per_person: int = 1,
+        sources: Sources = frozenset(),
     ) -> None:
         self.header = dict(header)
+        self.sources = sources or new_source()
         self._columns = dict(columns)
         self.kind: TallyKind = counted.kind
         self.simulated = simulated
@@ -170,7 +177,10 @@ class GroupedTally(Mapping[Key, Tally]):
             counts = np.stack([t.counts for t in tallies])
         most = max(t.reports_per_person for t in tallies)
         counted = CountedGroups(first.kind, counts, sizes, rows, places)
-        return cls(first.header, groups.columns, groups.keys, counted, first.simulated, most)
+        sources = first.sources.union(*(t.sources for t in tallies[1:_MOST_SOURCES]))
+        sources = sources if len(tallies) <= _MOST_SOURCES else frozenset()
+        by, marked = groups.columns, first.simulated
+        return cls(first.header, by, groups.keys, counted, marked, most, sources)
 
     # A mapping of tuples to tallies.
 
@@ -190,6 +200,7 @@ class GroupedTally(Mapping[Key, Tally]):
             rows,
             self.simulated,
             self.reports_per_person,
+            frozenset([(self.sources, self._keys[place])]),
         )
 
     def __iter__(self) -> Iterator[Key]:
@@ -250,7 +261,8 @@ class GroupedTally(Mapping[Key, Tally]):
         else:
             rows, counts = count_rows(self._rows, self.counts)
         most = self.reports_per_person
-        return Tally(self.header, self.kind, counts, self.n, rows, self.simulated, most)
+        marked, sources = self.simulated, self.sources
+        return Tally(self.header, self.kind, counts, self.n, rows, marked, most, sources)
 
     def by(self, *names: str) -> GroupedTally:
         """Coarser groups: by some of the public columns, in the order given.
@@ -272,6 +284,7 @@ class GroupedTally(Mapping[Key, Tally]):
             _added([(self._counted(), to)], len(place)),
             self.simulated,
             self.reports_per_person,
+            self.sources,
         )
 
     def __add__(self, other: Any) -> GroupedTally:
@@ -282,6 +295,7 @@ class GroupedTally(Mapping[Key, Tally]):
         require_same(self.header, other.header, "tallies")
         require_same_origin([self.simulated, other.simulated], "tallies")
         require_same_columns(self._columns, other._columns)
+        sources = added_sources(self.sources, other.sources)
         ours, theirs = self._counted(), other._counted()
         width = None if self._rows is None else self._rows.shape[1]
         other_width = None if other._rows is None else other._rows.shape[1]
@@ -298,7 +312,9 @@ class GroupedTally(Mapping[Key, Tally]):
         their_to = np.array([place[key] for key in other._keys], dtype=np.int64)
         counted = _added([(ours, to), (theirs, their_to)], len(place))
         most = max(self.reports_per_person, other.reports_per_person)
-        return GroupedTally(self.header, self._columns, list(place), counted, self.simulated, most)
+        return GroupedTally(
+            self.header, self._columns, list(place), counted, self.simulated, most, sources
+        )
 
     def __radd__(self, other: Any) -> GroupedTally:
         if isinstance(other, Tally):
@@ -325,9 +341,17 @@ class GroupedTally(Mapping[Key, Tally]):
         integer("reports_per_person", most, self.reports_per_person, MOST_PER_PERSON)
         return self._with(self.simulated, most)
 
-    def _with(self, simulated: bool, most: int) -> GroupedTally:
-        counted = self._counted()
-        return GroupedTally(self.header, self._columns, self._keys, counted, simulated, most)
+    def of_others(self) -> GroupedTally:
+        """The same counts, as those of other people; see :meth:`Tally.of_others`."""
+        return self._with(self.simulated, self.reports_per_person, new_source())
+
+    def from_source(self, mark: Hashable) -> GroupedTally:
+        """The same tally, which is not to be added twice with another one of this mark."""
+        return self._with(self.simulated, self.reports_per_person, frozenset([mark]))
+
+    def _with(self, simulated: bool, most: int, sources: Sources | None = None) -> GroupedTally:
+        counted, own = self._counted(), self.sources if sources is None else sources
+        return GroupedTally(self.header, self._columns, self._keys, counted, simulated, most, own)
 
     def smaller_than(self, size: int) -> list[Key]:
         """The groups of fewer reports than ``size``, which can point at a person."""
