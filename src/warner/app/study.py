@@ -107,6 +107,7 @@ if TYPE_CHECKING:
 
 BETWEEN = " x "  # between the names of attributes that are randomised together
 GROUP_COLUMN = "group"
+_SHOWN = 4  # names of attributes in a repr
 
 
 def _model() -> type[BaseModel]:
@@ -361,6 +362,25 @@ class Study:
             name: Reports(m.header, m.randomize_encoded(batch[name], source), source.simulated)
             for name, m in self.mechanisms.items()
         }
+
+    def __repr__(self) -> str:
+        names = list(self._tables)
+        more = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
+        groups = f", {len(self.groups)} groups" if self.groups else ""
+        title = f"{self.title!r}, " if self.title else ""
+        return (
+            f"Study({title}{', '.join(names[:_SHOWN])}{more}{groups}, epsilon={self.epsilon:.4g})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Studies with the same entries are equal. Those that only do the same have one digest."""
+        return isinstance(other, Study) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._data,)
 
     def tally(
         self,

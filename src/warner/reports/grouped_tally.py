@@ -21,6 +21,7 @@ from warner._core.errors import (
     WarnerError,
     message,
 )
+from warner._core.pickles import narrow
 from warner.domains import Domain
 from warner.reports.counting import count_rows
 from warner.reports.public_columns import (
@@ -220,6 +221,18 @@ class GroupedTally(Mapping[Key, Tally]):
 
     def __hash__(self) -> int:
         return hash(self.digest)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes, with counts of few bytes."""
+        return vars(self) | {"counts": narrow(self.counts)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Arrays come back from a pickle as ones that can be written to.
+        self.__dict__.update(state)
+        self.counts = self.counts.astype(np.int64)
+        for array in (self.counts, self.sizes, self._rows, self._places):
+            if array is not None:
+                array.setflags(write=False)
 
     def __repr__(self) -> str:
         mechanism = self.header.get("mechanism")

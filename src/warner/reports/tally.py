@@ -32,6 +32,7 @@ from warner._core.errors import (
     MismatchError,
     message,
 )
+from warner._core.pickles import narrow
 from warner._core.text import unreadable
 from warner.domains import Domain
 from warner.reports.counting import count_rows
@@ -173,6 +174,18 @@ class Tally:
 
     def __hash__(self) -> int:
         return hash(self.digest)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes, with counts of few bytes."""
+        return vars(self) | {"counts": narrow(self.counts)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Arrays come back from a pickle as ones that can be written to.
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "counts", _frozen(self.counts.astype(np.int64)))
+        if self.rows is not None:
+            _frozen(self.rows)
 
     @property
     def ways(self) -> int | None:

@@ -1,0 +1,34 @@
+"""Small pickles: what can be computed again is left out, and counts take few bytes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+
+def without_cached(thing: object) -> dict[str, Any]:
+    """The attributes of an object, without the values that ``cached_property`` keeps.
+
+    Args:
+        thing: an object with a ``__dict__``.
+    """
+    kept = {
+        name
+        for cls in type(thing).__mro__
+        for name, entry in vars(cls).items()
+        if isinstance(entry, cached_property)
+    }
+    return {name: value for name, value in vars(thing).items() if name not in kept}
+
+
+def narrow(counts: np.ndarray) -> np.ndarray:
+    """Integers of 64 bits as the smallest type that holds them; others as they are.
+
+    >>> narrow(np.array([0, 200], dtype=np.int64)).dtype
+    dtype('uint8')
+    """
+    if counts.dtype != np.int64 or not counts.size or counts.min() < 0:
+        return counts
+    return counts.astype(np.min_scalar_type(int(counts.max())))
