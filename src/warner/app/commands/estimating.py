@@ -19,6 +19,7 @@ from warner.app.command_files import (
     read_tallies,
     refuse_overwriting,
     refuse_shared_outputs,
+    say_written,
     tallies_together,
     warn_of_simulation,
     write_text,
@@ -42,7 +43,7 @@ from warner.mechanisms import from_header
 from warner.reports.grouped_tally import AnyTally, GroupedTally
 from warner.reports.public_columns import Key
 from warner.reports.tally import Tally
-from warner.results.charts import chart, ranking, save
+from warner.results.charts import FORMATS, chart, ranking, save
 from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_tally
 from warner.results.named_summaries import summary_rows
@@ -104,7 +105,14 @@ _COMPARED = (
     help="Write the table as CSV to this file; - is standard output, instead of the table. A ' "
     "stands before each label that a spreadsheet would run.",
 )
-@click.option("--plot", "plot_path", help="Draw the shares: .png, .svg, .html or .json.")
+@click.option("--plot", "plot_path", help=f"Draw the shares: {FORMATS}.")
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    help="Draw this many of the largest shares, and the others together. Default: all, and 20 of "
+    "more than 60 labels.",
+)
+@click.option("--title", metavar="TEXT", help="The title of the picture.")
 @click.option(
     "--background",
     multiple=True,
@@ -125,6 +133,8 @@ def estimate(
     json_path: str | None,
     csv_path: str | None,
     plot_path: str | None,
+    top: int | None,
+    title: str | None,
     background: tuple[str, ...],
     allow_equal: bool,
     allow_simulated: bool,
@@ -159,6 +169,9 @@ def estimate(
     for path in (json_path, csv_path, plot_path):
         refuse_overwriting(path, *paths)
     refuse_shared_outputs({"json": json_path, "csv": csv_path, "plot": plot_path})
+    for option, given in (("--top", top), ("--title", title)):
+        if given is not None and plot_path is None:
+            raise ArgumentError(message(option, "goes with --plot"))
     known_tallies = tallies_together(paths, read_or_count_any, allow_equal, allow_simulated)
     found, grouped = apart(known_tallies)
     if any(part.simulated for parts in known_tallies.values() for part in parts):
@@ -195,7 +208,9 @@ def estimate(
         shares = list(given_back.values())
         write_text(csv_of(estimates, level, target, shares, kind, wanted.named), csv_path)
     if plot_path is not None:
-        save(chart(estimates, level=level, target=target), plot_path)
+        picture = chart(estimates, level=level, target=target, top=top, title=title)
+        save(picture, plot_path)
+        say_written(plot_path)
     if "-" not in (json_path, csv_path):
         for i, result in enumerate(estimates):
             if asked := wanted.named(result):
@@ -379,7 +394,7 @@ def _json_of(
     help="Number of simulated tallies.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--plot", "plot_path", help="Draw the ranking: .png, .svg, .html or .json.")
+@click.option("--plot", "plot_path", help=f"Draw the ranking: {FORMATS}.")
 @additions
 def compare(
     tallies: tuple[str, ...],
@@ -411,6 +426,7 @@ def compare(
     }
     if plot_path is not None:
         save(ranking(rankings), plot_path)
+        say_written(plot_path)
     if as_json:
         click.echo(to_json({name: result.to_json() for name, result in rankings.items()}))
         return
