@@ -32,3 +32,28 @@ def narrow(counts: np.ndarray) -> np.ndarray:
     if counts.dtype != np.int64 or not counts.size or counts.min() < 0:
         return counts
     return counts.astype(np.min_scalar_type(int(counts.max())))
+
+
+def packed(numbers: np.ndarray) -> Any:
+    """Floats as their different values and places among them, where that takes half the bytes.
+
+    Frequencies of reports take few values. :func:`unpacked` gives the same bits back.
+
+    >>> array = np.array([0.5, 0.25] * 100)
+    >>> [part.nbytes for part in packed(array)], (unpacked(packed(array)) == array).all().item()
+    ([16, 200], True)
+    """
+    if numbers.dtype != np.float64 or numbers.ndim != 1:
+        return numbers
+    bits, place = np.unique(np.ascontiguousarray(numbers).view(np.int64), return_inverse=True)
+    place = place.astype(np.min_scalar_type(max(bits.size - 1, 0)))
+    small = place.nbytes + bits.nbytes <= numbers.nbytes // 2
+    return (bits.view(np.float64), place) if small else numbers
+
+
+def unpacked(state: Any) -> np.ndarray:
+    """The floats that :func:`packed` was given."""
+    if isinstance(state, tuple):
+        values, place = state
+        return np.asarray(values[place])
+    return np.asarray(state)

@@ -80,6 +80,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
+from warner._core import html
 from warner._core.atomic_files import read_whole
 from warner._core.canonical_json import canonical
 from warner._core.checks import kind, show
@@ -375,6 +376,22 @@ class Study:
         return (
             f"Study({title}{', '.join(names[:_SHOWN])}{more}{groups}, epsilon={self.epsilon:.4g})"
         )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [name, repr(m.domain), type(m).__name__, f"{m.guarantee}", group or ""]
+            for group, own in self.by_group.items()
+            for name, m in own.mechanisms.items()
+        ]
+        head = ["attribute", "values", "mechanism", "guarantee", "group"]
+        if not self.groups:
+            head, rows = head[:-1], [row[:-1] for row in rows]
+        title = f"{self.title}. " if self.title else ""
+        many = self.rows_per_person
+        people = f" with {many} rows" if many > 1 else ""
+        public = f" Public columns: {', '.join(self.public)}." if self.public else ""
+        spent = f"A person{people} spends at most epsilon = {self.epsilon:.6g} in all."
+        return html.table(head, rows, f"{title}{spent}{public}")
 
     def __eq__(self, other: object) -> bool:
         """Studies with the same entries are equal. Those that only do the same have one digest."""

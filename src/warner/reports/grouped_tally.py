@@ -9,9 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from warner._core import html
 from warner._core.atomic_files import read_whole, write_whole
 from warner._core.canonical_json import canonical
-from warner._core.checks import integer, show
+from warner._core.checks import integer, kind, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -27,7 +28,9 @@ from warner.reports.counting import count_rows
 from warner.reports.public_columns import (
     Groups,
     Key,
+    PublicColumn,
     domain_from_spec,
+    group_people,
     order_of,
     require_same_columns,
 )
@@ -37,6 +40,7 @@ from warner.reports.tally import (
     Tally,
     added_sources,
     dump_tallies,
+    facts,
     kept_rows,
     marks,
     new_source,
@@ -47,6 +51,7 @@ from warner.reports.tally import (
 from warner.reports.tally_kinds import CountedGroups, TallyKind, tally_kind
 
 LARGEST = 2**26  # counts of all groups together
+_SHOWN = 20  # groups in a notebook
 _MOST_SOURCES = 1000  # groups whose tallies are remembered one by one
 FILE_SCHEMA = 4  # of tally files: the first that knows groups
 
@@ -183,6 +188,65 @@ class GroupedTally(Mapping[Key, Tally]):
         by, marked = groups.columns, first.simulated
         return cls(first.header, by, groups.keys, counted, marked, most, sources)
 
+    @classmethod
+    def from_tallies(
+        cls,
+        names: str | Sequence[str],
+        tallies: Mapping[Any, Tally] | Iterable[Tally],
+        domain: Domain | None = None,
+    ) -> Self:
+        """The tally of groups from one tally for each, such as one for each week.
+
+        Args:
+            names: the name of the public column, such as ``"week"``; or several names.
+            tallies: {public value: tally}, where a key is a tuple if there are several columns; or
+                a list, whose groups are numbered 1, 2, ....
+            domain: of a single column, its domain; None for one without.
+
+        Returns:
+            GroupedTally: ``estimate`` of it draws weeks towards those before and after, where
+            ``time`` names the column.
+
+        Raises:
+            EmptyError: no tallies.
+            MismatchError: tallies of different mechanisms, or real ones among simulated ones.
+            ArgumentTypeError: something that is no tally.
+            ArgumentError, ValuesError: a name or a value that a public column cannot have.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> weeks = [coin.tally(coin.randomize(["no", "yes"] * n)) for n in (3, 4)]
+        >>> series = GroupedTally.from_tallies("week", weeks)
+        >>> {key: tally.n for key, tally in series.items()}
+        {(1,): 6, (2,): 8}
+        >>> list(GroupedTally.from_tallies("week", {"2026-W02": weeks[1], "2026-W01": weeks[0]}))
+        [('2026-W01',), ('2026-W02',)]
+        """
+        given = tallies if isinstance(tallies, Mapping) else dict(enumerate(tallies, 1))
+        parts = list(given.values())
+        if not parts:
+            raise EmptyError(message("tallies", "must not be empty"))
+        for part in parts:
+            if not isinstance(part, Tally):
+                rule, remedy = "must be tallies, one for each group", "mechanism.tally(reports)"
+                raise ArgumentTypeError(message("tallies", rule, kind(part), remedy))
+        columns = [names] if isinstance(names, str) else list(names)
+        keys = [key if isinstance(key, tuple) else (key,) for key in given]
+        if any(len(key) != len(columns) for key in keys):
+            rule = f"must have {len(columns)} values in each key, one for each name"
+            raise ArgumentError(message("tallies", rule))
+        values: dict[str, Any] = {
+            name: [key[place] for key in keys] for place, name in enumerate(columns)
+        }
+        if domain is not None:
+            values = {name: PublicColumn(domain, column) for name, column in values.items()}
+        groups = group_people(values, len(parts))
+        if len(groups.keys) < len(parts):
+            rule = "must be of different groups"
+            raise ArgumentError(message("tallies", rule, None, "Add those of one group first"))
+        place = {int(group): i for i, group in enumerate(groups.place)}
+        return cls.of([parts[place[i]] for i in range(len(parts))], groups)
+
     # A mapping of tuples to tallies.
 
     def __getitem__(self, key: Any) -> Tally:
@@ -237,6 +301,19 @@ class GroupedTally(Mapping[Key, Tally]):
     def __repr__(self) -> str:
         mechanism = self.header.get("mechanism")
         return f"GroupedTally({mechanism}, by={list(self.names)}, groups={len(self)}, n={self.n})"
+
+    def _repr_html_(self) -> str:
+        rows: list[list[str]] = [
+            [", ".join(map(str, key)), f"{size:,}"]
+            for key, size in zip(self._keys[:_SHOWN], self.sizes[:_SHOWN].tolist(), strict=True)
+        ]
+        if len(self) > _SHOWN:
+            rest = len(self) - _SHOWN
+            rows.append([f"{rest:,} other groups", f"{int(self.sizes[_SHOWN:].sum()):,}"])
+        about = f"{self.n:,} reports in {len(self):,} groups. " + "; ".join(
+            f"{name}: {fact}" for name, fact in facts(self)
+        )
+        return html.table([", ".join(self.names), "reports"], rows, about)
 
     @property
     def names(self) -> tuple[str, ...]:

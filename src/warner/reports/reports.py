@@ -91,7 +91,7 @@ class Reports:
     def __hash__(self) -> int:
         digest = hashlib.sha256(canonical(self.header).encode())
         for column in self.columns.values():
-            digest.update(np.ascontiguousarray(column))
+            digest.update(np.ascontiguousarray(column).tobytes())
         return hash((digest.digest(), self.simulated))
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
+from warner._core import html
 from warner._core.atomic_files import read_whole, write_whole
 from warner._core.canonical_json import canonical
 from warner._core.checks import integer, legible, show
@@ -174,6 +175,17 @@ class Tally:
 
     def __hash__(self) -> int:
         return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"Tally({', '.join(described(self))})"
+
+    def _repr_html_(self) -> str:
+        counts = self.counts.ravel()
+        rows = [["reports", f"{self.n:,}"], *facts(self)]
+        rows.append(["counts", f"{self.kind}, {' x '.join(map(str, self.counts.shape))}"])
+        if counts.size:
+            rows.append(["least and largest count", f"{counts.min():,} and {counts.max():,}"])
+        return html.table(["tally", ""], rows)
 
     def __getstate__(self) -> dict[str, Any]:
         """The attributes, with counts of few bytes."""
@@ -388,6 +400,33 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     """The array itself, made read-only."""
     array.setflags(write=False)
     return array
+
+
+def facts(tally: Any) -> list[list[str]]:
+    """What the header of a tally says, in pairs of words."""
+    header = tally.header
+    domain = header.get("domain", {})
+    rows = [
+        ["mechanism", str(header.get("mechanism"))],
+        ["epsilon of a report", f"{header.get('epsilon')}"],
+        ["values", str(domain.get("kind", "")) if isinstance(domain, Mapping) else ""],
+    ]
+    if tally.reports_per_person > 1:
+        rows.append(["reports of one person, at most", f"{tally.reports_per_person:,}"])
+    return [*rows, ["simulated", "yes"]] if tally.simulated else rows
+
+
+def described(tally: Any) -> list[str]:
+    """What a short repr of a tally says."""
+    header = tally.header
+    epsilon = header.get("requested")
+    several = tally.reports_per_person
+    return [
+        f"{header.get('mechanism')}, epsilon={epsilon}",
+        f"n={tally.n}",
+        *([f"reports_per_person={several}"] if several > 1 else []),
+        *(["simulated"] if tally.simulated else []),
+    ]
 
 
 def marks(simulated: bool, reports_per_person: int) -> dict[str, Any]:

@@ -44,7 +44,11 @@ def _shares(solution: Any) -> str:
         )
     largest = max(float(bounds[places].max()), float(shares[places].max()), 1e-12)
     rows = [
-        [as_text(value), *share_cells(share, low, high), html.interval_bar(share, low, high, largest)]
+        [
+            as_text(value),
+            *share_cells(share, low, high),
+            html.interval_bar(share, low, high, largest),
+        ]
         for value, share, (low, high) in zip(
             solution.domain.decode(places),
             shares[places].tolist(),

@@ -154,7 +154,7 @@ class Top:
         return self.domain.decode(self.places[inside])
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dict for each value: those of ``estimate.rows()`` with ``rank_low``, ``rank_high``."""
+        """A dict for each value, as of ``estimate.rows()``, with ``rank_low`` and ``rank_high``."""
         values = self.domain.decode(self.places)
         return [
             share_row(value, share, limits, self.n) | {"rank_low": int(low), "rank_high": int(high)}
@@ -183,7 +183,10 @@ class Top:
         widths = [max(len(row[i]) for row in cells) for i in range(5)]
         lines = [
             "  ".join(
-                [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]
+                [
+                    row[0].ljust(widths[0]),
+                    *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)),
+                ]
             )
             for row in cells
         ]
@@ -210,9 +213,7 @@ class Top:
         return html.table(["value", "share", "low", "high", "rank", ""], rows, self.text)
 
 
-def bounds_of(
-    solution: Solution, level: float, target: str, kind: str | None = None
-) -> np.ndarray:
+def bounds_of(solution: Solution, level: float, target: str, kind: str | None = None) -> np.ndarray:
     """The intervals (K, 2) of a table of shares; 0 and 1 where nothing bounds a share."""
     if intervals.available_kind(solution, target, kind) == "none":
         return np.tile([0.0, 1.0], (solution.domain.size, 1))

@@ -108,7 +108,15 @@ def test_reports_that_nobody_can_have_sent_are_refused(
     said = [*TABLE["said"].to_pylist()[:-1], bad]
     for path in _write(TABLE.set_column(1, "said", pa.array(said, pa.int64()))):
         done = run(
-            "tally", path, "--study", "study.toml", "--column", "setting=said", "-o", "t.json", ok=False
+            "tally",
+            path,
+            "--study",
+            "study.toml",
+            "--column",
+            "setting=said",
+            "-o",
+            "t.json",
+            ok=False,
         )
         assert done.exit_code == 1 and rule in done.stderr and not Path("t.json").exists()
 
@@ -126,7 +134,14 @@ def test_files_without_a_header_need_a_study_and_count_once(folder: Path) -> Non
     assert "--study" in run("tally", "one.parquet", ok=False).stderr
     Path("copy.parquet").write_bytes(Path("one.parquet").read_bytes())
     done = run(
-        "tally", "one.parquet", "copy.parquet", "--study", "study.toml", "--column", "setting=said", ok=False
+        "tally",
+        "one.parquet",
+        "copy.parquet",
+        "--study",
+        "study.toml",
+        "--column",
+        "setting=said",
+        ok=False,
     )
     assert done.exit_code == 1 and "counted twice" in done.stderr
     for text in ("said", "colour=said", "=said"):

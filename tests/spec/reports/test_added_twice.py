@@ -50,7 +50,12 @@ def test_a_tally_is_not_added_to_itself_or_to_a_sum_that_holds_it() -> None:
 
 def test_groups_are_not_added_twice() -> None:
     g, h = _grouped(), _grouped()
-    for wrong in (lambda: g + g, lambda: g + (h + g), lambda: g["a"] + g["a"], lambda: g.total() + g.total()):
+    for wrong in (
+        lambda: g + g,
+        lambda: g + (h + g),
+        lambda: g["a"] + g["a"],
+        lambda: g.total() + g.total(),
+    ):
         with pytest.raises(ArgumentError, match=TWICE):
             wrong()
     assert (g["a"] + g["b"]) == g.total()
