@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -105,6 +105,7 @@ class Proposal:
         best: the offer that is proposed.
         offers: the offers at all epsilons that were tried, by epsilon.
         meets: whether ``best`` has the wanted widths.
+        question: the distribution at which the proposed mechanism was judged.
     """
 
     domain: Domain
@@ -115,6 +116,7 @@ class Proposal:
     best: Offer
     offers: tuple[Offer, ...]
     meets: bool
+    question: Question = field(repr=False)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -132,7 +134,7 @@ class Proposal:
         Args:
             n: number of people, such as of one group.
         """
-        return _expected(self.mechanism, self._question, integer("n", n, 1, MAX_PEOPLE))
+        return _expected(self.mechanism, self.question, integer("n", n, 1, MAX_PEOPLE))
 
     def people(self, width: float) -> int | None:
         """The number of people with whom the interval of the share has a width.
@@ -140,11 +142,7 @@ class Proposal:
         Args:
             width: of the interval, in (0, 1).
         """
-        return _people(self.mechanism, self._question, self.n, self.best.expected, width)
-
-    @property
-    def _question(self) -> Question:
-        return _question(self.domain, None, self.share, self.level, self.mechanism.sensitive_mask)
+        return _people(self.mechanism, self.question, self.n, self.best.expected, width)
 
     def to_json(self) -> dict[str, Any]:
         """The proposal as JSON data."""
@@ -232,11 +230,12 @@ def propose(
     budgets = sorted(ladder) if epsilon is None else [epsilon]
     offers: list[Offer] = []
     for budget in steps(budgets, "trying epsilons"):
-        question = _question(domain, guess, share, level, None)
+        question = question_of(domain, guess, share, level)
         offers.append(_offer(makers, question, n, budget, width))
     meeting = [offer for offer in offers if _meets(offer, domain, width)]
     best = meeting[0] if meeting else offers[-1]
-    return Proposal(domain, n, level, share, width, best, tuple(offers), bool(meeting))
+    asked = question_of(domain, guess, share, level, best.mechanism.sensitive_mask)
+    return Proposal(domain, n, level, share, width, best, tuple(offers), bool(meeting), asked)
 
 
 def _meets(offer: Offer, domain: Domain, width: float) -> bool:
@@ -273,7 +272,7 @@ def _offer(
     close = [name for name, error in errors.items() if error <= least * alike]
     name = min(close, key=lambda name: _complexity(name, question.domain.size, errors[name]))
     chosen = made[name]
-    asked = _question(
+    asked = question_of(
         question.domain, question.theta, question.share, question.level, chosen.sensitive_mask
     )
     found = _expected(chosen, asked, n)
@@ -358,12 +357,12 @@ def _people(
     return math.ceil(math.exp(max(0.0, at + (wanted - now) / slope)))
 
 
-def _question(
+def question_of(
     domain: Domain,
     theta: np.ndarray | None,
     share: float,
     level: float,
-    sensitive: np.ndarray | None,
+    sensitive: np.ndarray | None = None,
 ) -> Question:
     """A distribution with the judged share, from a guess or made up.
 

@@ -91,9 +91,41 @@ class Question:
             return distance_of_values(shares, truth, self.domain)
         return float(((shares - truth) ** 2).sum())
 
+    def estimates(
+        self, mechanism: Mechanism, n: int, runs: int, rng: np.random.Generator
+    ) -> Iterator[Solution]:
+        """The recommended estimates of simulated tallies.
+
+        Args:
+            mechanism: the mechanism.
+            n: number of people.
+            runs: number of tallies.
+            rng: the source of the tallies.
+        """
+        for channel, weights in mechanism.channel().simulate_tallies(self.theta, n, rng, runs):
+            data = LikelihoodData(channel, weights, n, self.domain)
+            with threads_for(data):
+                estimator, fit = recommended_fit(data)
+            yield Solution(fit, data, estimator)
+
+    def widths(self, solution: Solution) -> tuple[float | None, float | None]:
+        """The widths of the default intervals of the judged share, and of the mean of numbers.
+
+        None where there is no such interval.
+        """
+        kind = available_kind(solution)
+        if kind == "posterior":
+            bounds = posterior(solution, self.level, weights=self.functions)
+            share, mean = np.diff(bounds, axis=1)[:, 0]
+            return float(share), float(mean)
+        if kind == "none" or self.domain.is_ordered:
+            return None, None
+        low, high = interval(solution, self.level)[self.value]
+        return float(high - low), None
+
 
 def expected(mechanism: Mechanism, question: Question, n: int, runs: int) -> Expected:
-    """The mean error and widths over simulated tallies.
+    """The mean error and widths over simulated tallies, always the same ones.
 
     Wald intervals have a closed form, see :func:`wald_width`, and are not simulated.
 
@@ -103,22 +135,18 @@ def expected(mechanism: Mechanism, question: Question, n: int, runs: int) -> Exp
         n: number of people.
         runs: number of simulated tallies, at least 2.
     """
-    channel = mechanism.channel()
     losses, shares, means = [], [], []
-    kind = "wald"
-    for solution in _solutions(channel, question, n, runs):
+    kind = "none"
+    for solution in question.estimates(mechanism, n, runs, np.random.default_rng(0)):
         losses.append(question.loss(solution.probabilities, question.theta))
         kind = available_kind(solution)
-        if kind == "posterior":
-            share, mean = _posterior_widths(solution, question)
-            shares.append(share)
-            means.append(mean)
-        elif kind not in ("wald", "none"):
-            low, high = interval(solution, question.level)[question.value]
-            shares.append(high - low)
+        if kind != "wald":
+            share, mean = question.widths(solution)
+            shares += [] if share is None else [share]
+            means += [] if mean is None else [mean]
     width: float | None = float(np.mean(shares)) if shares else None
     if width is None and kind == "wald":
-        width = wald_width(channel, question, n)
+        width = wald_width(mechanism.channel(), question, n)
     margin = float(np.std(losses, ddof=1)) / math.sqrt(runs)
     mean_width = float(np.mean(means)) if means else None
     return Expected(float(np.mean(losses)), margin, width, mean_width, kind)
@@ -150,7 +178,7 @@ def expected_at_once(mechanism: Mechanism, question: Question, n: int) -> Expect
         return None
     rng = np.random.default_rng(0)
     losses = [question.loss(fit.shares, d) for d in fit.posterior.one_by_one(_DRAWS, rng)]
-    share, mean = _posterior_widths(solution, question)
+    share, mean = question.widths(solution)
     return Expected(float(np.mean(losses)), 0.0, share, mean, "posterior")
 
 
@@ -215,25 +243,6 @@ def wald_width(channel: LikelihoodOperator, question: Question, n: int) -> float
     centre = np.clip(estimates, 0.0, 1.0)
     half = z * deviation(centre)
     return float((np.minimum(centre + half, 1) - np.maximum(centre - half, 0)).mean())
-
-
-def _solutions(
-    channel: LikelihoodOperator, question: Question, n: int, runs: int
-) -> Iterator[Solution]:
-    """Estimates of simulated tallies, always the same ones."""
-    rng = np.random.default_rng(0)
-    for operator, weights in channel.simulate_tallies(question.theta, n, rng, runs):
-        data = LikelihoodData(operator, weights, n, question.domain)
-        with threads_for(data):
-            estimator, fit = recommended_fit(data)
-        yield Solution(fit, data, estimator)
-
-
-def _posterior_widths(solution: Solution, question: Question) -> tuple[float, float]:
-    """The widths of the posterior intervals of the judged share and of the mean."""
-    bounds = posterior(solution, question.level, weights=question.functions)
-    share, mean = np.diff(bounds, axis=1)[:, 0]
-    return float(share), float(mean)
 
 
 def distance_of_values(p: np.ndarray, q: np.ndarray, domain: Domain) -> float:
