@@ -84,9 +84,9 @@ from warner._core.canonical_json import canonical
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, StudyError, message
 from warner._core.sampling import Source
-from warner._core.text import unreadable
+from warner._core.text import meant, unreadable
 from warner.app.study_groups import check_groups, group_data
-from warner.app.study_mechanisms import MECHANISMS, built, meant, together
+from warner.app.study_mechanisms import MECHANISMS, built, together
 from warner.app.study_public import public_columns
 from warner.app.study_schema import BY_KEY, model
 from warner.domains import Domain, Product
