@@ -36,6 +36,7 @@ ROOMS = [
     "testing",
     "experiments",
     "app",
+    "__main__",
 ]
 
 
