@@ -118,7 +118,7 @@ class Draft:
         epsilon = table.get("epsilon", epsilon)
         proposal = self._proposed(attribute, people, share, width, epsilon)
         best, times = proposal.best, self._times(table)
-        added = {}
+        added: dict[str, Any] = {}
         if "mechanism" not in table:
             added["mechanism"] = best.name.split()[0]
             added |= {key: v for key, v in best.options.items() if key not in table}
@@ -171,7 +171,7 @@ class Draft:
     def _domain(self, attribute: str) -> Domain:
         """The values of an attribute, with the placeholders of tags."""
         found = next(iter(self.study.by_group.values())).mechanisms[attribute]
-        if found.is_keyed_by_study:
+        if "keys" in self.data["attributes"][attribute]:
             rule = "takes keys, for which no mechanism is proposed"
             remedy = "State mechanism = 'KeyValue' and an epsilon"
             raise ArgumentError(message(f"attributes.{attribute}", rule, None, remedy))
