@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
@@ -13,10 +14,15 @@ from typing import Any
 from warner._core.checks import show
 from warner._core.errors import StudyError, WarnerError, message
 from warner.app.study_schema import BY_KEY
-from warner.domains import Categorical, Domain, Product
+from warner.domains import Categorical, Domain, Missing, Product, with_missing
 from warner.mechanisms import MECHANISMS as _ALL
 from warner.mechanisms import Mechanism, Repeated
 
+# What can be done where silence is a value and the mechanism is of numbers.
+_OF_LABELS = (
+    "SubsetSelection, UnaryEncoding and all other mechanisms of labels take it, on bins too; or "
+    "KeyValue with a key for silence, whose value can be any number"
+)
 MECHANISMS = {name: cls for name, cls in _ALL.items() if cls.is_of_studies}
 
 
@@ -43,19 +49,30 @@ def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) ->
     keys, tags = getattr(spec, "keys", None), getattr(spec, "tags", None)
     _check_options(place, spec.mechanism, cls, options, keys, tags)
     times = rows * (spec.reports or 1)
+
+    def made(domain: Domain) -> Mechanism:
+        budget, others = share(spec.epsilon, times), _shared(options, times)
+        labels = None if keys is None else _labels(keys, domain.missing)
+        return _several(cls.from_study(domain, budget, others, labels, tags), spec.reports)
+
+    asked = domain
     try:
-        return _several(
-            cls.from_study(
-                stated_domain(spec) if domain is None else domain,
-                share(spec.epsilon, times),
-                _shared(options, times),
-                None if keys is None else _labels(keys),
-                tags,
-            ),
-            spec.reports,
-        )
+        asked = stated_domain(spec) if domain is None else domain
+        return made(asked)
     except (WarnerError, TypeError) as error:
-        raise StudyError(f"{place}: {error}") from None
+        problem = StudyError(f"{place}: {error}")
+    if asked is not None and asked.silence is not None and _works(made, asked.answered):
+        rule = f'"answer" does not go with {spec.mechanism}, which takes numbers, places or pairs'
+        raise StudyError(message(f"{place}.missing", rule, None, _OF_LABELS))
+    raise problem
+
+
+def _works(made: Callable[[Domain], Mechanism], domain: Domain) -> bool:
+    """Whether a mechanism can be made for a domain."""
+    with contextlib.suppress(WarnerError, TypeError):
+        made(domain)
+        return True
+    return False
 
 
 def meant(written: str, known: Iterable[str]) -> str | None:
@@ -156,14 +173,21 @@ def stated_domain(spec: Any) -> Domain:
     ((key, entry),) = stated.items()
     domain = BY_KEY[key].from_study(entry)
     _ = domain.text
-    return domain
+    policy, empty = getattr(spec, "missing", None), getattr(spec, "empty", None)
+    if policy is None and empty is None:
+        return domain
+    return with_missing(domain, policy or "refuse", [""] if empty is None else empty)
 
 
-def _labels(values: list[Any]) -> Categorical:
-    """The keys of pairs, whose labels must differ as text."""
+def _labels(values: list[Any], missing: Missing) -> Domain:
+    """The keys of pairs, whose labels must differ as text, with the policy of the attribute."""
     keys = Categorical(values)
     _ = keys.text
-    return keys
+    return (
+        keys
+        if missing == Missing("refuse", ())
+        else with_missing(keys, missing.policy, missing.empty)
+    )
 
 
 def together(specs: Mapping[str, Any], names: list[str], place: str) -> Product:
