@@ -44,7 +44,7 @@ class Interval(Domain):
         {"low": (float, ...), "high": (float, ...), "bins": (int, ...), "clip": (bool, False)},
     )
     noun = "numbers"
-    remedy = "correct them, widen the limits, or say clip=True to take them as the limit"
+    remedy = "correct them, widen the limits, or set clip, which takes them as the limit"
     is_ordered = True
     is_numeric = True
     is_binned = True

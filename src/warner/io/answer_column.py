@@ -156,8 +156,8 @@ class AnswerColumn:
             self._refuse(column, outside & _are_empty(column), self._outside, _EMPTY, _zeros)
             many = np.count_nonzero(_alike(column, labels) & outside)
             remedy = (
-                f"Write labels as the study does: {many:,} of {np.count_nonzero(outside):,} differ "
-                "from one by upper and lower case or spaces around alone"
+                "Write labels as the study does: upper and lower case or spaces around are the "
+                f"only difference in {many:,} of {np.count_nonzero(outside):,}"
             )
             got = "a string"
             self._refuse(column, outside, self._outside, got, _zeros, remedy if many else None)

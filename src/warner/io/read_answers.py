@@ -233,8 +233,8 @@ def _parts(
         # carry theirs as its context.
         try:
             batch = next(batches, None)
-        except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
-            problem = _problem(shown, error, names)
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            problem = _problem(shown, error)
         if problem is not None:
             raise problem
         if batch is None:
@@ -328,14 +328,8 @@ def _joined(held: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
     return joined
 
 
-def _problem(shown: str, error: Exception, names: list[str]) -> WarnerError:
+def _problem(shown: str, error: Exception) -> WarnerError:
     """The error for a file that cannot be read; its message quotes nothing from the file."""
-    if isinstance(error, KeyError):
-        rule, got = (
-            f"must have the columns {', '.join(names)}",
-            "a first line without (all of) them",
-        )
-        return FileError(message(shown, rule, got, "Name them in the first line"))
     if isinstance(error, FileNotFoundError | IsADirectoryError | PermissionError):
         reason = error.strerror or type(error).__name__
         return FileError(message(shown, "cannot be opened", reason, "Check the path"))
