@@ -20,6 +20,7 @@ from warner.app.command_files import (
     refuse_overwriting,
     refuse_repeated,
     require_study,
+    say_written,
     warn_of_simulation,
     write_tallies,
 )
@@ -154,6 +155,8 @@ def randomize(
         whose = f"{name}: {who} in {paths[name]}" if apart else who
         whom = f"a person with {many} of them" if many > 1 else "each"
         click.echo(f"{whose}, {whom} spends {_spent(own)}", err=True)
+    if output != "-" and not apart:
+        say_written(output)
     if dropped:
         left, out = sum(done.values()), sum(dropped)
         whole = plural(left + out, *(("row", "rows") if plan.rows_per_person > 1 else _PEOPLE))
