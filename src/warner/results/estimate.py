@@ -22,6 +22,7 @@ from warner.reports.tally import Tally
 from warner.results import charts, conditional, intervals, marginals, summaries, tables
 from warner.results.advice import advice
 from warner.results.association import Association, cramers_v
+from warner.results.conditional import Answered
 from warner.results.from_tally import likelihood_data, possible_values
 from warner.results.methods import estimator_of
 from warner.results.ranks import Ranks, ranks
@@ -342,6 +343,18 @@ class Estimate(Solution):
             ArgumentError: the key is not a value of the first attribute.
         """
         return conditional.conditional(self, key)
+
+    def answered(self) -> Answered:
+        """The distribution among the people who answered, where silence is a value of its own.
+
+        Returns:
+            Answered: shares, mean, variance, quantiles, each with intervals, and the share of
+            people who answered; see :mod:`warner.results.conditional`.
+
+        Raises:
+            ArgumentTypeError: silence is no value of the domain.
+        """
+        return conditional.answered(self)
 
     def frequencies(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
         """The frequency of every value of the first of two attributes, such as of every key.
