@@ -2,24 +2,47 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
 import sys
-from collections.abc import Container, Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Callable, Container, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 from warner._core.checks import budget, show
 from warner._core.errors import WarnerError, message
+from warner._core.text import meant
 from warner.app.study_problems import Found, Problem, StudyProblems, broken, in_words
 from warner.app.study_schema import BY_KEY
 from warner.app.toml_lines import Path
-from warner.domains import Categorical, Domain, Product
+from warner.domains import Categorical, Domain, Missing, Product, with_missing
 from warner.mechanisms import MECHANISMS as _ALL
 from warner.mechanisms import Mechanism, Repeated
 
-MECHANISMS = {name: cls for name, cls in _ALL.items() if cls.is_of_studies}
+# What can be done where silence is a value and the mechanism is of numbers.
+_OF_LABELS = (
+    "SubsetSelection, UnaryEncoding and all other mechanisms of labels take it, on bins too; or "
+    "KeyValue with a key for silence, whose value can be any number"
+)
+
+
+class _OfStudies(Mapping[str, type[Mechanism]]):
+    """The mechanisms that a study file can name, with those that were registered since."""
+
+    def __getitem__(self, name: str) -> type[Mechanism]:
+        if not _ALL[name].is_of_studies:
+            raise KeyError(name)
+        return _ALL[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, cls in _ALL.items() if cls.is_of_studies)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+MECHANISMS = _OfStudies()
 
 
 def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) -> Mechanism:
@@ -39,20 +62,31 @@ def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) ->
     cls = MECHANISMS[spec.mechanism]
     keys, tags = getattr(spec, "keys", None), getattr(spec, "tags", None)
     times = rows * (spec.reports or 1)
+
+    def made(domain: Domain) -> Mechanism:
+        nats, others = share(spec.epsilon, times), _shared(dict(spec.model_extra or {}), times)
+        labels = None if keys is None else _labels(keys, domain.missing)
+        return _several(cls.from_study(domain, nats, others, labels, tags), spec.reports)
+
+    asked = domain
     try:
-        return _several(
-            cls.from_study(
-                stated_domain(spec) if domain is None else domain,
-                share(spec.epsilon, times),
-                _shared(dict(spec.model_extra or {}), times),
-                None if keys is None else _labels(keys),
-                tags,
-            ),
-            spec.reports,
-        )
+        asked = stated_domain(spec) if domain is None else domain
+        return made(asked)
     except (WarnerError, TypeError) as error:
         problem = Problem(_key_of(spec, str(error)), f"{place}: {error}")
+    if asked is not None and asked.silence is not None and _works(made, asked.answered):
+        rule = f'"answer" does not go with {spec.mechanism}, which takes numbers, places or pairs'
+        text = message(f"{place}.missing", rule, None, _OF_LABELS)
+        problem = Problem(("missing",), text)
     raise StudyProblems([problem])
+
+
+def _works(made: Callable[[Domain], Mechanism], domain: Domain) -> bool:
+    """Whether a mechanism can be made for a domain."""
+    with contextlib.suppress(WarnerError, TypeError):
+        made(domain)
+        return True
+    return False
 
 
 def table_problems(
@@ -126,31 +160,6 @@ def _key_of(spec: Any, text: str, within: Container[str] | None = None) -> Path:
         if isinstance(value, Mapping) and word in value:
             return key, word
     return next(((key,) for key in stated if within is not None and key in within), ())
-
-
-def nearest(written: str, known: Iterable[str]) -> str | None:
-    """The known word that is nearest to a word of a study file; None where none is near.
-
-    >>> nearest("randomizedresponse", ["LocalHashing", "RandomizedResponse"])
-    'RandomizedResponse'
-    """
-    as_known = {word.casefold(): word for word in known}
-    near = get_close_matches(written.casefold(), as_known, n=1)
-    return as_known[near[0]] if near else None
-
-
-def meant(written: str, known: Iterable[str]) -> str | None:
-    """The remedy that names the nearest known word; None where none is near.
-
-    Args:
-        written: the word of a study file that is not known.
-        known: the words that are.
-
-    >>> meant("mechnism", ["mechanism", "epsilon"])
-    "Is 'mechanism' meant?"
-    """
-    near = nearest(written, known)
-    return None if near is None else f"Is {near!r} meant?"
 
 
 def _several(mechanism: Mechanism, times: int | None) -> Mechanism:
@@ -233,7 +242,7 @@ def _other_place(option: str) -> str | None:
     """The remedy for a key that is no option: it belongs elsewhere, or is misspelt."""
     if option in _OF_STUDY:
         return "It is of the whole study: write it above the first table"
-    return meant(option, ("reports", "label", "mechanism", "epsilon", *BY_KEY))
+    return meant(option, ("reports", "label", "missing", "empty", "mechanism", "epsilon", *BY_KEY))
 
 
 _OF_STUDY = ("title", "budget", "delta", "rows_per_person", "group_column")
@@ -250,14 +259,21 @@ def stated_domain(spec: Any) -> Domain:
     ((key, entry),) = stated.items()
     domain = BY_KEY[key].from_study(entry)
     _ = domain.text
-    return domain
+    policy, empty = getattr(spec, "missing", None), getattr(spec, "empty", None)
+    if policy is None and empty is None:
+        return domain
+    return with_missing(domain, policy or "refuse", [""] if empty is None else empty)
 
 
-def _labels(values: list[Any]) -> Categorical:
-    """The keys of pairs, whose labels must differ as text."""
+def _labels(values: list[Any], missing: Missing) -> Domain:
+    """The keys of pairs, whose labels must differ as text, with the policy of the attribute."""
     keys = Categorical(values)
     _ = keys.text
-    return keys
+    return (
+        keys
+        if missing == Missing("refuse", ())
+        else with_missing(keys, missing.policy, missing.empty)
+    )
 
 
 def together(specs: Mapping[str, Any], names: list[str], path: Path) -> Product:
