@@ -9,13 +9,12 @@ from typing import Any
 import click
 
 from warner._core.errors import ArgumentError, message
-from warner._core.text import visible
+from warner._core.text import meant, visible
 from warner.app.command_files import refuse_overwriting, write_text
 from warner.app.new_study.dialogue import ask_all, ask_names, ask_title, complete
 from warner.app.new_study.options import as_public, by_name, copied, looked_at, names_in, stated
 from warner.app.new_study.question import Question
 from warner.app.new_study.text import COPIED, FirstStudy
-from warner.app.study_mechanisms import meant
 from warner.app.terminal import plural
 from warner.io.answer_kinds import other_columns
 
