@@ -11,7 +11,7 @@ import numpy as np
 from warner._core.checks import choice
 from warner.io import frame_of_rows
 from warner.results import summaries
-from warner.results.conditional import key_rows
+from warner.results.conditional import answered, key_rows
 from warner.results.intervals import TARGETS, available_kind, interval
 from warner.results.share_rows import share_row
 from warner.results.solution import Solution
@@ -87,6 +87,17 @@ def to_json(
         "shares": rows(solution, level, target, kind),
         **({} if solution.fit.mean is None else {"mean": means(solution, level, target)}),
         **({"keys": keys} if keys else {}),
+        **_given(solution, level, target),
+    }
+
+
+def _given(solution: Solution, level: float, target: str) -> dict[str, Any]:
+    """The share of people who answered and the shares among them; {} without silence."""
+    if solution.domain.silence is None or solution.fit.probabilities is None:
+        return {}
+    given = answered(solution)
+    return {
+        "answered": given.row(level, target) | {"shares": given.rows(level, target)},
     }
 
 

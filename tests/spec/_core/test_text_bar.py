@@ -23,7 +23,6 @@ def test_the_bar_says_how_far_work_is() -> None:
     outer = Stage("estimating groups", 1, 4)
     lines = _drawn([0.0, 10.0], (outer,), (outer, Stage("bootstrap", 3, 20)))
     assert lines == ["estimating groups  ######..................  1 of 4, 10 s, about 30 s left"]
-    ]
     inner = (Stage("a", 1, 2), Stage("b", 3, 20))
     assert _drawn([0.0, 4.0], inner, inner)[0].endswith("4.0 s left (b: 3 of 20)")
     assert _drawn([0.0, 3.0], (Stage("iterations"),), (Stage("iterations", 7),)) == [

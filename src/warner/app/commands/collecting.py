@@ -37,6 +37,8 @@ from warner.app.study import Study
 from warner.app.terminal import plural
 from warner.reports.grouped_tally import AnyTally
 
+_PEOPLE = ("person", "people")
+
 
 @click.command()
 @click.argument("study", type=click.Path(dir_okay=False))
@@ -82,7 +84,12 @@ def randomize(
     """Randomise the answers in VALUES as the study file STUDY says.
 
     VALUES is a CSV or Parquet file; - is CSV on standard input. An empty line is a row of empty
-    cells. An answer outside its domain stops the command, and no file is written.
+    cells. An answer outside its domain stops the command, and no file is written. All such rows of
+    the file are named by their position.
+
+    A missing answer is refused, unless the study says missing = "answer" for the attribute: silence
+    is then a value that is randomised like any other. With missing = "drop" a person who did not
+    answer is left out, with all other answers too; the collector can see who sent no report.
 
     The reports are written in random order, because the order of people can reveal who answered
     what. Randomising the same answers again spends the budget again.
@@ -128,8 +135,9 @@ def randomize(
     }
     copies = files.Copies(plan.public, plan.answer_columns)
     done: dict[str | None, int] = {}
+    dropped: list[int] = []
     with contextlib.ExitStack() as opened, stage("randomising") as tell:
-        for batches in _batches(plan, studies, values, bare, copies):
+        for batches in _batches(plan, studies, values, bare, copies, dropped):
             for name, batch in batches.items():
                 # Nothing is written for a group of which there is nobody.
                 if name not in done:
@@ -144,12 +152,21 @@ def randomize(
             click.echo(f"{name}: 0 people, so {paths[name]} was not written", err=True)
             continue
         many = own.rows_per_person
-        who = plural(done[name], *(("row", "rows") if many > 1 else ("person", "people")))
+        who = plural(done[name], *(("row", "rows") if many > 1 else _PEOPLE))
         whose = f"{name}: {who} in {paths[name]}" if apart else who
         whom = f"a person with {many} of them" if many > 1 else "each"
         click.echo(f"{whose}, {whom} spends {_spent(own)}", err=True)
     if output != "-" and not apart:
         say_written(output)
+    if dropped:
+        left, out = sum(done.values()), sum(dropped)
+        whole = plural(left + out, *(("row", "rows") if plan.rows_per_person > 1 else _PEOPLE))
+        click.echo(
+            f'{out:,} of {whole} left out as a whole, for lack of an answer (missing = "drop"). '
+            'The collector can see how many sent no report, and who. missing = "answer" '
+            "protects that too.",
+            err=True,
+        )
     if plan.public:
         names = ", ".join(plan.public)
         click.echo(f"Beside the reports, in the clear and not protected: {names}", err=True)
@@ -179,20 +196,26 @@ def _batches(
     values: str,
     bare: bool,
     copies: files.Copies,
+    dropped: list[int],
 ) -> Iterator[Mapping[str | None, Mapping[str, Any]]]:
-    """The answers and public values in a file, a batch at a time, by the group of each person."""
+    """The answers and public values in a file, a batch at a time, by the group of each person.
+
+    ``dropped`` receives the numbers of people who are left out.
+    """
     watch = copies.add if plan.public else None
     mechanisms = {name: own.mechanisms for name, own in studies.items()}
     if len(studies) > 1:
         named = {str(name): own for name, own in mechanisms.items()}
         column = plan.group_column
-        for batches in files.read_groups(values, column, named, bare, plan.public, watch):
+        for batches in files.read_groups(
+            values, column, named, bare, plan.public, watch, dropped.append
+        ):
             yield dict(batches.items())
         return
     ((name, own),) = mechanisms.items()
     if name is not None and not bare:
         files.require_group(values, plan.group_column, name)
-    for batch in files.read_values(values, {**plan.public, **own}, bare, watch):
+    for batch in files.read_values(values, {**plan.public, **own}, bare, watch, dropped.append):
         yield {name: batch}
 
 
