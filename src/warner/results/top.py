@@ -9,6 +9,8 @@ read off the same intervals, so that one statement covers the whole table:
     Pr(every share lies in its interval, every rank between its limits) >= level
 
     rank of x: from 1 + #{y : low_y > high_x} to K - #{y : high_y < low_x}
+
+Source: METHODS 5.
 """
 
 from __future__ import annotations
