@@ -301,8 +301,8 @@ def report_columns(
         ReportError: a column that is not there.
         ArgumentError: names that the schema does not have, or reports of several attributes.
 
-    >>> from warner.reports.schema import Integers
-    >>> report_columns(Integers(["seed", "bucket"], [9, 2]), ["a_seed", "day", "a_bucket"])
+    >>> from warner.reports.schema import IntegerColumns
+    >>> report_columns(IntegerColumns(("seed", "bucket"), (9, 2)), ["a_seed", "day", "a_bucket"])
     {'seed': 'a_seed', 'bucket': 'a_bucket'}
     """
     wanted = list(schema.file_columns())
