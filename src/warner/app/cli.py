@@ -15,6 +15,7 @@ from warner.app.commands.designing import audit, clusters, plan
 from warner.app.commands.estimating import compare, estimate
 from warner.app.commands.grouping import differences, groups
 from warner.app.commands.options import generator
+from warner.app.commands.reporting import report
 from warner.app.interruption import stopped_cleanly
 from warner.app.progress_bar import shown
 from warner.app.reproduce import reproduce
@@ -79,7 +80,19 @@ def demo(output: str, seed: int | None) -> None:
     demonstration.run(Path(output), generator(seed), simulation=seed is not None)
 
 
-_COMMANDS = (randomize, tally, merge, estimate, groups, differences, compare, plan, clusters, audit)
+_COMMANDS = (
+    randomize,
+    tally,
+    merge,
+    estimate,
+    groups,
+    differences,
+    report,
+    compare,
+    plan,
+    clusters,
+    audit,
+)
 for _command in (*_COMMANDS, reproduce):
     main.add_command(_command)
 
