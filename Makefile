@@ -72,7 +72,7 @@ docs: $(READY)
 # The lock carries no index address; uv is needed only here.
 lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
-	  --extra plot --extra emd --extra formula --group dev pyproject.toml -o requirements.lock
+	  --extra plot --extra emd --extra formula --extra report --group dev pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf $(VENV) reproduced bench/.venv bench/out .pytest_cache .ruff_cache .mypy_cache .hypothesis

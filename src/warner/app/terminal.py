@@ -33,7 +33,7 @@ _BETWEEN = 3  # the width of what stands between two columns
 _MOST_FOLDED = 2 / 3  # the part of its width that a column may lose by folding
 Side = Literal["left", "right"]
 
-_INTERVALS = {
+INTERVALS = {
     "wald": "Each is around the unbiased estimate. It holds for its value, not for all at once.",
     "average": (
         "Together they hold as many of the values' shares as the percentage says, on average over "
@@ -44,7 +44,7 @@ _INTERVALS = {
     "bootstrap": "Each is from the bootstrap. It holds for its value, not for all at once.",
     "posterior": "Each is from the posterior. It holds for its value, not for all at once.",
 }
-_NO_INTERVALS = "There are no intervals: different distributions make the same reports."
+NO_INTERVALS = "There are no intervals: different distributions make the same reports."
 WEIGHT = (
     "The weight of one report is the number of people that a forged report can add to the "
     "estimated count of a value."
@@ -283,13 +283,13 @@ def _title(result: Estimate) -> str:
 def _about_intervals(kind: str, target: str) -> str:
     """The lines under a table that say which intervals it has."""
     if kind == "none":
-        return _NO_INTERVALS
+        return NO_INTERVALS
     people = (
         "the population that these people were drawn from"
         if target == "population"
         else "these respondents"
     )
-    return f"The intervals are for {people}. {_INTERVALS[kind]}"
+    return f"The intervals are for {people}. {INTERVALS[kind]}"
 
 
 def _means(result: Estimate, level: float) -> str:
