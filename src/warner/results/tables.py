@@ -107,7 +107,9 @@ def to_frame(
     only_keys = solution.fit.keys is not None
     table = (key_rows if only_keys else rows)(solution, level, target)
     columns: dict[str, list[Any]] = {key: [row[key] for row in table] for key in table[0]}
-    if not isinstance(table[0]["value"], str | int | float | bool):
+    if len(set(map(type, columns["value"]))) > 1:
+        columns["value"] = [as_text(value) for value in columns["value"]]
+    elif not isinstance(table[0]["value"], str | int | float | bool):
         columns["value"] = [json.dumps(value) for value in columns["value"]]
     return frame(columns, backend)
 
