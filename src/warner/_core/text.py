@@ -81,6 +81,21 @@ def visible(text: str) -> str:
     )
 
 
+def nearest(written: str, known: Iterable[str]) -> str | None:
+    """The known word that is nearest to a written one, in any case; None where none is near.
+
+    Args:
+        written: a word that is not known.
+        known: the words that are.
+
+    >>> nearest("randomizedresponse", ["LocalHashing", "RandomizedResponse"])
+    'RandomizedResponse'
+    """
+    as_known = {word.casefold(): word for word in known}
+    near = get_close_matches(written.casefold(), as_known, n=1)
+    return as_known[near[0]] if near else None
+
+
 def meant(written: str, known: Iterable[str]) -> str | None:
     """The remedy that names the nearest known word; None where none is near.
 
@@ -91,9 +106,8 @@ def meant(written: str, known: Iterable[str]) -> str | None:
     >>> meant("mechnism", ["mechanism", "epsilon"])
     "Is 'mechanism' meant?"
     """
-    as_known = {word.casefold(): word for word in known}
-    near = get_close_matches(written.casefold(), as_known, n=1)
-    return f"Is {as_known[near[0]]!r} meant?" if near else None
+    near = nearest(written, known)
+    return None if near is None else f"Is {near!r} meant?"
 
 
 def duration(seconds: float) -> str:

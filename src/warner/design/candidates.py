@@ -153,6 +153,15 @@ def _per_unit(make: Maker, distance: float) -> Maker:
     return lambda domain, epsilon: make(domain, epsilon / distance)
 
 
+def options_of(make: Maker) -> dict[str, Any]:
+    """The options that a maker passes to its mechanism, as a study file states them.
+
+    >>> options_of(_PROTECT_ALL["UnaryEncoding optimized"]), options_of(SquareWave)
+    ({'keep': 'optimized'}, {})
+    """
+    return dict(getattr(make, "keywords", {}))
+
+
 def _over_all(make: Maker) -> Maker:
     """A maker for an epsilon that is for any two values: that between the most distant ones."""
 

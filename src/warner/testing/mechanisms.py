@@ -155,7 +155,7 @@ class _Subject:
             f"the reports have epsilon {measured.epsilon:.9g}, the guarantee states "
             f"{stated.epsilon:.9g}",
         )
-        return f"{found.epsilon:.9g} of {found.requested:.9g}"
+        return f"epsilon {found.epsilon:.9g}, requested {found.requested:.9g}"
 
     def sampler(self) -> str:
         chosen = np.unique(np.linspace(0, self.size - 1, _VALUES).round().astype(int))
