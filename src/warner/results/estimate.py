@@ -17,6 +17,7 @@ from warner._core.errors import (
     message,
 )
 from warner._core.pickles import without_cached
+from warner._core.references import SOFTWARE
 from warner.estimators import Estimator
 from warner.estimators.mle.objective import log_likelihood_at
 from warner.reports.tally import Tally
@@ -238,6 +239,19 @@ class Estimate(Solution):
         See :mod:`warner.results.advice`.
         """
         return advice(self.estimator, self.data)
+
+    def bibtex(self) -> str:
+        """The sources of the method, and the package itself, as BibTeX entries.
+
+        Those of the mechanism are ``mechanism.bibtex()``.
+
+        >>> from warner import Categorical, RandomizedResponse, estimate
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
+        >>> result = estimate(coin.tally(coin.randomize(["yes"] * 90)), "mle")
+        >>> [line for line in result.bibtex().splitlines() if line.startswith("@")]
+        ['@misc{elsalamouny,', '@article{wang2007,', '@software{warner,']
+        """
+        return "\n\n".join(filter(None, [self.estimator.bibtex(), SOFTWARE.bibtex("warner")]))
 
     def ranks(self, level: float = 0.95, target: str = "population") -> Ranks:
         """The ranks that all values can have, and which values are commoner than which.
