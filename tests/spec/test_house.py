@@ -35,6 +35,7 @@ ROOMS = [
     "theory",
     "experiments",
     "app",
+    "__main__",
 ]
 
 

@@ -19,7 +19,7 @@ from warner import io as files
 from warner._core.atomic_files import temporary_file, write_whole
 from warner._core.errors import ArgumentError, MismatchError, message
 from warner._core.progress import steps
-from warner._core.text import file_name_key
+from warner._core.text import file_name_key, visible
 from warner.app.study import Study
 from warner.app.terminal import plural
 from warner.domains import Domain
@@ -78,6 +78,8 @@ def write_tallies(tallies: Mapping[str, AnyTally], path: str, group: str | None 
     if first.reports_per_person > 1:
         counted += f", up to {first.reports_per_person:,} of one person"
     click.echo(counted if group is None else f"{group}: {counted} in {path}", err=True)
+    if path != "-" and group is None:
+        say_written(path)
 
 
 def of_group(path: str, group: str | None) -> str:
@@ -211,11 +213,17 @@ def _refuse_equal(parts: Mapping[str, dict[str, _T]], allow_equal: bool) -> None
 
 
 def write_text(text: str, path: str) -> None:
-    """Write a text to a file, or to standard output for ``-``."""
+    """Write a text to a file and say so, or write it to standard output for ``-``."""
     if path == "-":
         click.echo(text, nl=False)
     else:
         write_whole(path, text.encode())
+        say_written(path)
+
+
+def say_written(path: str) -> None:
+    """Say on standard error, in one line, which file was written."""
+    click.echo(f"Written: {visible(path)}", err=True)
 
 
 def refuse_overwriting(output: str | None, *inputs: str) -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from warner._core.text import visible
 from warner.results.estimate import Estimate
+from warner.results.named_summaries import Named, summary_rows
 from warner.results.redistribution import Redistributed
 from warner.results.tables import as_text
+
+# Which summaries of an estimate stand in the table.
+Summaries = Callable[[Estimate], Sequence[Named]]
 
 _HEADER = ["attribute", "value", "estimate", "low", "high", "n", "level", "target"]
 
@@ -40,6 +44,7 @@ def csv_of(
     target: str,
     given_back: Sequence[Redistributed] = (),
     kind: str | None = None,
+    summaries: Summaries | None = None,
 ) -> str:
     """The rows of several estimates as CSV.
 
@@ -50,6 +55,7 @@ def csv_of(
         given_back: estimates whose shares of tags were distributed over values. They have no
             intervals.
         kind: the kind of intervals of the shares; None for the default.
+        summaries: the summaries of each estimate, below its shares; None for none.
 
     Returns:
         The table, with the columns attribute, value, estimate, low, high, n, level, target.
@@ -58,7 +64,7 @@ def csv_of(
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_HEADER)
     for result in estimates:
-        for name, value, *figures in estimate_rows(result, level, target, kind):
+        for name, value, *figures in estimate_rows(result, level, target, kind, summaries):
             writer.writerow([as_cell(name), as_cell(value), *figures, level, target])
     for shares in given_back:
         name, n = as_cell(f"{shares.estimate.attribute} (tags given back)"), shares.estimate.n
@@ -73,6 +79,7 @@ def csv_of_groups(
     level: float,
     target: str,
     kind: str | None = None,
+    summaries: Summaries | None = None,
 ) -> str:
     """The rows of the estimates of groups as CSV, with a column for each public column.
 
@@ -87,16 +94,20 @@ def csv_of_groups(
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*(as_cell(name) for name in names), *_HEADER])
     for key, result in estimates:
-        for name, value, *figures in estimate_rows(result, level, target, kind):
+        for name, value, *figures in estimate_rows(result, level, target, kind, summaries):
             cells = [as_cell(cell) for cell in (*key, name, value)]
             writer.writerow([*cells, *figures, level, target])
     return out.getvalue()
 
 
 def estimate_rows(
-    result: Estimate, level: float, target: str, kind: str | None = None
+    result: Estimate,
+    level: float,
+    target: str,
+    kind: str | None = None,
+    summaries: Summaries | None = None,
 ) -> Iterator[list[Any]]:
-    """Attribute, value, estimate, low, high, n: shares, then keys and their means, then means."""
+    """Attribute, value, estimate, low, high, n: shares, keys and their means, means, summaries."""
     name = result.attribute or ""
     for row in result.rows(level, target, kind):
         yield [name, row["value"], *_figures(row)]
@@ -104,12 +115,16 @@ def estimate_rows(
         yield [f"{name} (key)", row["value"], *_figures(row)]
         mean = [row["mean"], row["mean_low"], row["mean_high"], row["n"]]
         yield [f"{name} (mean of key)", row["value"], *mean]
-    if result.fit.mean is not None:
+    asked = [] if summaries is None else list(summaries(result))
+    if result.fit.mean is not None and not any(named.kind == "mean" for named in asked):
         several = len(result.fit.mean.value) > 1
         for i, mean_row in enumerate(result.means(level, target)):
             axis = f" of coordinate {i}" if several else ""
             figures = [mean_row["estimate"], mean_row["low"], mean_row["high"], result.n]
             yield [f"{name} (mean{axis})", "", *figures]
+    for row in summary_rows(result, asked, level, target):
+        people = row["estimate"] * result.n if row["is_share"] else result.n
+        yield [f"{name} ({row['text']})", "", row["estimate"], row["low"], row["high"], people]
 
 
 def _figures(row: dict[str, Any]) -> list[Any]:

@@ -9,6 +9,7 @@ budget = 2.0                      # optional: the most that one person may spend
 #   values = ["a", "b"], integers = [0, 120], interval = { low = 0, high = 1, bins = 64 },
 #   grid = { rows = 24, columns = 16, side = 0.5 }
 [attributes.education]
+label = "Which is your highest degree?"   # optional: the text of the question
 values = ["HS-grad", "Bachelors", "other"]
 mechanism = "UnaryEncoding"
 keep = "optimized"                # options of the mechanism, by the names of its constructor
@@ -115,7 +116,9 @@ class Study:
     """Attributes and their mechanisms, as a study file states them.
 
     Attributes:
-        title: free text.
+        title: free text, "" where the file has none.
+        labels: {attribute: the text of its question}, of the attributes for which the file states
+            one. Labels and the title are for readers: no header and no digest depends on them.
         budget: the most one person may spend in all, or None.
         rows_per_person: t, the most rows of answers of one person; 1 unless the file states it. The
             epsilon of an attribute in the file is for one row. ``epsilon``, ``delta`` and
@@ -140,6 +143,7 @@ class Study:
         self.title: str = stated.title
         self.budget: float | None = stated.budget
         self.rows_per_person: int = stated.rows_per_person or 1
+        self.labels: dict[str, str] = _labels(stated.attributes)
         self._data: dict[str, Any] = stated.model_dump(exclude_none=True)
         self.group_column: str = (
             GROUP_COLUMN if stated.group_column is None else stated.group_column
@@ -581,6 +585,16 @@ def _check_name(name: str) -> None:
     if (found := unreadable(name)) is not None:
         remedy = "Use printable characters"
         raise StudyError(message("attributes", f"names must not hold {found}", show(name), remedy))
+
+
+def _labels(specs: Mapping[str, Any]) -> dict[str, str]:
+    """{attribute: the text of its question}, where it is stated."""
+    found = {name: spec.label for name, spec in specs.items() if spec.label is not None}
+    for name, label in found.items():
+        if (sort := unreadable(label)) is not None:
+            place, rule = f"attributes.{name}.label", f"must be one line, without {sort}"
+            raise StudyError(message(place, rule, None, "Use printable characters"))
+    return found
 
 
 def _tables(stated: Any) -> tuple[dict[str, Any], dict[str, Product]]:

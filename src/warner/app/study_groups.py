@@ -11,9 +11,9 @@ from warner._core.text import FILE_NAME_RULE, can_name_a_file, file_name_key, un
 from warner.app.study_schema import BY_KEY
 
 # What an attribute keeps when a group names another mechanism for it.
-_KEPT = (*BY_KEY, "keys", "tags", "attributes", "reports")
+_KEPT = (*BY_KEY, "label", "keys", "tags", "attributes", "reports")
 # What is the same for all groups: the questions, and what is randomised together.
-_COMMON = (*BY_KEY, "keys", "tags", "attributes")
+_COMMON = (*BY_KEY, "label", "keys", "tags", "attributes")
 
 
 def check_groups(groups: list[Any], known: list[str], column: str) -> None:

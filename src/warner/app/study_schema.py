@@ -84,6 +84,10 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
     attribute = create_model(
         "AttributeSpec",
         __base__=OneDomain,
+        label=(
+            StrictStr | None,
+            Field(None, description="the text of the question, for reports and pages"),
+        ),
         **domains,
         mechanism=named,
         epsilon=nats,
@@ -178,7 +182,7 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
     return create_model(
         "Study",
         __config__=ConfigDict(extra="forbid"),
-        title=(StrictStr, ""),
+        title=(StrictStr, Field("", description="the name of the study, for reports and pages")),
         **limits,
         rows_per_person=(
             StrictInt | None,

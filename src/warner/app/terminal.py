@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from warner.estimators.fit import Status
 from warner.mechanisms import Mechanism
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate
+from warner.results.named_summaries import Named, applicable, parse, summary_rows
 from warner.results.redistribution import Redistributed
 from warner.results.tables import as_text
 
@@ -50,6 +51,8 @@ WEIGHT = (
 # takes long to draw and nobody finds the largest in it.
 _LARGEST_SHOWN = 1000
 _MOST_SHOWN = 50
+
+_MEDIAN = parse("median")
 
 
 def plural(n: int, one: str, many: str) -> str:
@@ -170,6 +173,7 @@ def show_groups(
     level: float,
     target: str,
     kind: str | None = None,
+    summaries: Callable[[Estimate], Sequence[Named]] | None = None,
 ) -> None:
     """Print one table of the estimates of groups.
 
@@ -179,13 +183,20 @@ def show_groups(
         level: coverage of the intervals.
         target: ``"population"`` or ``"respondents"``.
         kind: the kind of the intervals; None for the default of each estimate.
+        summaries: the summaries of each estimate, in place of its shares where there are any.
     """
     columns: dict[str, Side] = dict.fromkeys(names, "left")
     columns |= {"attribute ": "left", "value ": "left", "estimate ": "right"}
     columns |= {f"{100 * level:.4g} % interval": "right", "reports": "right"}
     rows = []
     for key, result in estimates:
-        for attribute, value, share, low, high, _ in estimate_rows(result, level, target, kind):
+        asked = [] if summaries is None else list(summaries(result))
+        for row in summary_rows(result, asked, level, target):
+            figures = [f"{row['estimate']:.4g}", f"{row['low']:.4g} .. {row['high']:.4g}"]
+            about = [str(result.attribute), row["text"], *figures, f"{result.n:,}"]
+            rows.append([*map(as_text, key), *about])
+        shares = () if asked else estimate_rows(result, level, target, kind)
+        for attribute, value, share, low, high, _ in shares:
             figures = [f"{share:.4f}", f"{low:.4f} .. {high:.4f}", f"{result.n:,}"]
             rows.append([*map(as_text, key), attribute, as_text(value), *figures])
     console().print(table(columns, rows))
@@ -231,12 +242,20 @@ def _about_intervals(kind: str, target: str) -> str:
 
 
 def _means(result: Estimate, level: float) -> str:
-    """The mean of the values with its interval, for each coordinate."""
-    means = [
-        f"{m['estimate']:.6g}, {100 * level:.4g} % interval {m['low']:.6g} .. {m['high']:.6g}"
-        for m in result.means(level)
-    ]
-    return f"Mean {'; '.join(means)}, for the population that these people were drawn from."
+    """The mean of the values with its interval, for each coordinate; also the median of numbers."""
+    lines = [f"Mean {'; '.join(_with_interval(m, level) for m in result.means(level))}"]
+    if result.has_posterior_intervals:
+        (median,) = summary_rows(result, applicable(result.domain, _MEDIAN), level) or (None,)
+        if median is not None:
+            lines.append(f"Median {_with_interval(median, level)}")
+    return "\n".join(
+        f"{line}, for the population that these people were drawn from." for line in lines
+    )
+
+
+def _with_interval(row: Mapping[str, Any], level: float) -> str:
+    interval = f"{row['low']:.6g} .. {row['high']:.6g}"
+    return f"{row['estimate']:.6g}, {100 * level:.4g} % interval {interval}"
 
 
 def _method_and_status(result: Estimate) -> str:

@@ -107,7 +107,7 @@ class Comparison(Ranking[RankedMethod]):
         """Draw the ranking; see :mod:`warner.results.charts`.
 
         Args:
-            path: a file to save the chart to (.png, .svg, .html or .json); None for none.
+            path: a file to save the chart to (.png, .svg, .pdf, .html or .json); None for none.
 
         Returns:
             The Altair chart.

@@ -23,8 +23,13 @@ INTEGER_TYPES = (int, np.integer)
 NUMBER_TYPES = (int, float, np.integer, np.floating)
 
 
-def sequence(values: Any) -> list[Any] | tuple[Any, ...] | np.ndarray:
+def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] | np.ndarray:
     """Return ``values`` as a list, a tuple or an array of at least one dimension.
+
+    Args:
+        values: the answers.
+        one_each: whether an answer is one entry. Then a single column, such as a data frame of one
+            column or an array (n, 1), is returned as an array (n,).
 
     Raises:
         ArgumentTypeError: a scalar, a string or a mapping.
@@ -44,6 +49,11 @@ def sequence(values: Any) -> list[Any] | tuple[Any, ...] | np.ndarray:
         raise ArgumentTypeError(message("values", _NOT_A_LIST, "one value", _WRAP))
     if len(found) == 0:
         raise EmptyError(message("values", "must not be empty", None, "Pass at least one answer"))
+    if one_each and isinstance(found, np.ndarray) and found.ndim == 2:
+        if found.shape[1] != 1:
+            got, remedy = f"shape {found.shape}", "Pass the column with the answers"
+            raise ArgumentTypeError(message("values", "must be one column", got, remedy))
+        found = found[:, 0]
     return found
 
 
@@ -70,7 +80,7 @@ def numbers(
         ValuesError: an answer of a type that is not allowed, or with the wrong count of numbers.
         ArgumentTypeError: an array of another shape or type.
     """
-    found = sequence(values)
+    found = sequence(values, one_each=width is None)
     whole = np.floating not in allowed
     if not isinstance(found, np.ndarray) or found.dtype == object:
         if width is not None:

@@ -246,7 +246,8 @@ class GroupEstimates:
         """A chart with one panel for each value: groups as dots with bars, or a line over time.
 
         Args:
-            path: the file to save the chart to (.png, .svg, .html or .json); None saves no file.
+            path: the file to save the chart to (.png, .svg, .pdf, .html or .json); None saves no
+                file.
             level: coverage of the intervals, in (0, 1).
             target: ``"population"`` or ``"respondents"``.
 

@@ -17,15 +17,18 @@ from warner._core.errors import (
     ReportError,
     message,
 )
+from warner._core.foreign_tables import ColumnNames, register_reader
 from warner.domains import Domain
-from warner.io.file_columns import file_columns, from_file, to_file
+from warner.io.file_columns import to_file
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.bit_rules import BitRule
 from warner.reports.grouped_tally import GroupedTally, require_room
 from warner.reports.public_columns import Groups, PublicColumn, group_people
 from warner.reports.reports import Reports
-from warner.reports.schema import smallest_dtype
+from warner.reports.schema import ReportSchema, smallest_dtype
 from warner.reports.tally import Tally
+
+_SHOWN = 8  # names of columns in a message
 
 
 def frame(columns: Mapping[str, Any], backend: str = "pyarrow") -> Any:
@@ -87,19 +90,77 @@ def tally_frame(
         EmptyError: no reports.
         ReportError: a missing column, or reports that ``mechanism`` cannot have sent.
     """
+    lazy = _lazy(data)
+    names = report_columns(mechanism.schema, _names(lazy), attribute_columns(attribute, mechanism))
+    return count_frame(mechanism, lazy, names, ways).marked(simulated)
+
+
+def attribute_columns(attribute: str, mechanism: Mechanism) -> dict[str, str]:
+    """The names that the columns of an attribute's reports have in a report file.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> attribute_columns("age", RandomizedResponse(Categorical(["young", "old"]), 1.0))
+    {'report': 'age_report'}
+    """
+    return {name: f"{attribute}_{name}" for name in mechanism.schema.file_columns()}
+
+
+def count_frame(
+    mechanism: Mechanism,
+    data: Any,
+    names: Mapping[str, str],
+    ways: int | None = None,
+    keep_reports: bool = False,
+) -> Tally:
+    """Count the reports in some columns of a data frame.
+
+    Args:
+        mechanism: the mechanism that made the reports.
+        data: a frame, eager or lazy.
+        names: {name in the schema: column of the frame}, as :func:`report_columns` returns them.
+        ways: as in :func:`tally_frame`.
+        keep_reports: as in :meth:`warner.mechanisms.Mechanism.tally`.
+
+    Raises:
+        EmptyError, ReportError: as in :func:`tally_frame`.
+    """
     columns = _GroupedFrame(_lazy(data))
-    names = _report_columns(columns, attribute, mechanism)
+    sizes = {names[name]: size for name, size in mechanism.schema.file_columns().items()}
     try:
+        if keep_reports and mechanism.schema.can_keep_reports and ways is None:
+            return mechanism.tally(frame_reports(mechanism, data, names), keep_reports=True)
         if mechanism.schema.group_bys and ways is None:
-            counted = mechanism.schema.count_grouped(columns, list(names)).only()
-            return Tally(mechanism.header, *counted).marked(simulated)
-        arrays, repeats = columns.groups(names)
-        reports = from_file(attribute, mechanism.schema, arrays)
+            counted = mechanism.schema.count_grouped(columns, list(sizes)).only()
+            return Tally(mechanism.header, *counted)
+        arrays, repeats = columns.groups(sizes)
+        reports = mechanism.schema.from_file({name: arrays[own] for name, own in names.items()})
         mechanism.schema.check(reports)
-        return mechanism.tally_columns(reports, repeats, ways).marked(simulated)
+        return mechanism.tally_columns(reports, repeats, ways)
     except ReportError as error:
         problem = ReportError(f"data: {error}")
     raise problem
+
+
+def frame_reports(mechanism: Mechanism, data: Any, names: Mapping[str, str]) -> Reports:
+    """The reports in some columns of a data frame, in its order.
+
+    Args:
+        mechanism, data, names: as in :func:`count_frame`.
+
+    Raises:
+        EmptyError: no reports.
+        ReportError: gaps, or reports that the mechanism cannot have sent.
+    """
+    rows = _lazy(data).select(list(names.values())).collect()
+    arrays = {
+        name: _checked_column(rows[names[name]], names[name], size)
+        for name, size in mechanism.schema.file_columns().items()
+    }
+    if not len(rows):
+        raise EmptyError(message("data", "holds no reports"))
+    columns = mechanism.schema.from_file(arrays)
+    mechanism.schema.check(columns)
+    return Reports(mechanism.header, columns)
 
 
 def tally_frame_by(
@@ -129,21 +190,39 @@ def tally_frame_by(
     if not wanted or any(name not in found for name in wanted):
         rule, remedy = "must be a list of columns of the frame", "For example ['ward']"
         raise ArgumentError(message("by", rule, show(by), remedy))
-    columns = _GroupedFrame(lazy, wanted)
-    names = _report_columns(columns, attribute, mechanism)
+    names = report_columns(mechanism.schema, found, attribute_columns(attribute, mechanism))
+    return count_frame_by(mechanism, lazy, wanted, names, ways).marked(bool(simulated))
+
+
+def count_frame_by(
+    mechanism: Mechanism,
+    data: Any,
+    by: Mapping[str, Domain | None],
+    names: Mapping[str, str],
+    ways: int | None = None,
+) -> GroupedTally:
+    """Count the reports in some columns of a data frame for each group of people.
+
+    Args:
+        by: {public column of the frame: its domain, or None}.
+        mechanism, data, names, ways: as in :func:`count_frame`.
+
+    Raises:
+        EmptyError, ReportError: as in :func:`tally_frame_by`.
+    """
+    columns = _GroupedFrame(_lazy(data), by)
+    sizes = {names[name]: size for name, size in mechanism.schema.file_columns().items()}
     try:
         if mechanism.schema.group_bys and ways is None:
-            counted = mechanism.schema.count_grouped(columns, list(names))
+            counted = mechanism.schema.count_grouped(columns, list(sizes))
             groups = columns.public_groups()
-            return GroupedTally(
-                mechanism.header, groups.columns, groups.keys, counted, bool(simulated)
-            )
-        arrays, repeats = columns.groups(names)
-        reports = from_file(attribute, mechanism.schema, arrays)
+            return GroupedTally(mechanism.header, groups.columns, groups.keys, counted)
+        arrays, repeats = columns.groups(sizes)
+        reports = mechanism.schema.from_file({name: arrays[own] for name, own in names.items()})
         mechanism.schema.check(reports)
         place = columns.places_of_rows()
         whole = replace(columns.public_groups(), place=place)
-        return mechanism.tally_groups(reports, whole, repeats, ways).marked(simulated)
+        return mechanism.tally_groups(reports, whole, repeats, ways)
     except ReportError as error:
         problem = ReportError(f"data: {error}")
     raise problem
@@ -159,14 +238,148 @@ def _lazy(data: Any) -> Any:
         raise ArgumentTypeError(message("data", "must be a data frame", kind(data))) from None
 
 
-def _report_columns(columns: _GroupedFrame, attribute: str, mechanism: Mechanism) -> dict[str, int]:
-    """The columns of a frame that hold reports: {name: how many values it may take}."""
-    sizes = file_columns(attribute, mechanism.schema)
-    names = list(sizes)
-    if any(name not in columns.names for name in names):
-        rule = f"must have the columns {', '.join(names[:4])}{', ...' * (len(names) > 4)}"
-        raise ReportError(message("data", rule))
-    return sizes
+def _names(lazy: Any) -> list[str]:
+    """The names of all columns of a lazy Narwhals frame."""
+    found: list[str] = lazy.collect_schema().names()
+    return found
+
+
+def report_columns(
+    schema: ReportSchema, found: Sequence[str], column: ColumnNames = None
+) -> dict[str, str]:
+    """The columns of a frame that hold reports.
+
+    Args:
+        schema: the schema of the reports.
+        found: the names of the frame's columns.
+        column: the column of a report of one number. Of several numbers it is the beginning of
+            their names: ``"age"`` for age_seed and age_bucket. Or {name in the schema: name in the
+            frame}. None looks for the schema's names, then for those of a report file, and takes
+            the only column of a frame.
+
+    Returns:
+        {name in the schema: name in the frame}.
+
+    Raises:
+        ReportError: a column that is not there.
+        ArgumentError: names that the schema does not have, or reports of several attributes.
+
+    >>> from warner.reports.schema import Integers
+    >>> report_columns(Integers(["seed", "bucket"], [9, 2]), ["a_seed", "day", "a_bucket"])
+    {'seed': 'a_seed', 'bucket': 'a_bucket'}
+    """
+    wanted = list(schema.file_columns())
+    named = {name: name for name in wanted}
+    if isinstance(column, Mapping):
+        unknown = [name for name in column if name not in named]
+        if unknown:
+            rule = f"must name the columns {_few(wanted)} of the reports"
+            raise ArgumentError(message("column", rule, _few(unknown)))
+        named |= column
+    elif column is not None:
+        named = {name: f"{column}_{name}" for name in wanted}
+        if len(wanted) == 1 and column in found:
+            named = {wanted[0]: column}
+    elif any(name not in found for name in wanted):
+        named = _guessed(wanted, found) or named
+    if missing := [name for name in named.values() if name not in found]:
+        several = len(named) > 1
+        rule = f"must have the {'columns' if several else 'column'} {_few(list(named.values()))}"
+        got = f"no {_few(missing)} among {_few(found)}" if found else "no columns"
+        remedy = "Name the columns of the reports with column=" if several else (
+            "Name the column of the reports: column='...'"
+        )
+        raise ReportError(message("data", rule, got, remedy))
+    return named
+
+
+def _guessed(wanted: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
+    """The columns that are named as in a report file, or the only one; None where there are none.
+
+    Raises:
+        ArgumentError: columns of several attributes.
+    """
+    ending = f"_{wanted[0]}"
+    starts = [name.removesuffix(ending) for name in found if name.endswith(ending)]
+    fits = [start for start in starts if all(f"{start}_{name}" in found for name in wanted)]
+    if len(fits) > 1:
+        rule = "must be named where a frame has reports of several attributes"
+        raise ArgumentError(message("column", rule, None, f"Pass one of {_few(fits)}"))
+    if fits:
+        return {name: f"{fits[0]}_{name}" for name in wanted}
+    return {wanted[0]: found[0]} if len(wanted) == len(found) == 1 else None
+
+
+def _few(names: Sequence[str]) -> str:
+    """Names of columns for a message, not more than eight."""
+    more = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
+    return ", ".join(map(str, names[:_SHOWN])) + more
+
+
+def _checked_column(series: Any, name: str, size: int) -> np.ndarray:
+    """A Narwhals series as an array of the smallest type, refused unless it holds 0..size-1."""
+    if not series.dtype.is_integer() or series.null_count():
+        rule = "must be a column of integers without gaps"
+        raise ReportError(message(name, rule, str(series.dtype)))
+    if len(series) and (int(series.min()) < 0 or int(series.max()) >= size):
+        raise ReportError(message(name, f"must lie in 0..{size - 1}"))
+    array: np.ndarray = series.to_numpy().astype(smallest_dtype(size))
+    return array
+
+
+class FrameOfReports:
+    """A data frame where a mechanism expects reports: see ``warner._core.foreign_tables``.
+
+    Args:
+        native: the frame.
+        lazy: the same as a lazy Narwhals frame.
+    """
+
+    def __init__(self, native: Any, lazy: Any) -> None:
+        self._native, self._lazy = native, lazy
+
+    def reports(self, mechanism: Mechanism, column: ColumnNames) -> Reports:
+        """The reports in the frame, in its order."""
+        if (matrix := self._matrix(mechanism, column)) is not None:
+            return mechanism.reports(matrix)
+        names = report_columns(mechanism.schema, _names(self._lazy), column)
+        return frame_reports(mechanism, self._native, names)
+
+    def tally(
+        self, mechanism: Mechanism, column: ColumnNames, keep_reports: bool, ways: int | None
+    ) -> Tally:
+        """The tally of the reports, counted by the frame's own GROUP BY where that is possible."""
+        if (matrix := self._matrix(mechanism, column)) is not None:
+            return mechanism.tally(mechanism.reports(matrix), keep_reports)
+        names = report_columns(mechanism.schema, _names(self._lazy), column)
+        return count_frame(mechanism, self._native, names, ways, keep_reports)
+
+    def _matrix(self, mechanism: Mechanism, column: ColumnNames) -> np.ndarray | None:
+        """The frame as a matrix (n, K), where it has a column for each bit or digit of a report."""
+        found = _names(self._lazy)
+        if column is not None or mechanism.schema.width_as_matrix != len(found):
+            return None
+        if set(mechanism.schema.file_columns()) & set(found) or _guessed(
+            list(mechanism.schema.file_columns()), found
+        ):
+            return None
+        return np.asarray(self._lazy.collect().to_numpy())
+
+
+def _frame_of_reports(data: Any) -> FrameOfReports | None:
+    """The frame that an object is; None for another object, or where Narwhals is not installed."""
+    # Frames have columns by their class. So no library is imported for other objects.
+    if not hasattr(type(data), "columns"):
+        return None
+    try:
+        import narwhals.stable.v2 as nw
+
+        return FrameOfReports(data, nw.from_native(data).lazy())
+    except (TypeError, ImportError):
+        return None
+
+
+register_reader(_frame_of_reports)
 
 
 def _check_public(name: str, column: Any, n: int) -> None:
@@ -194,12 +407,6 @@ class _GroupedFrame:
         self._found: Groups | None = None
         self._place: dict[tuple[Any, ...], int] = {}
         self._last: list[tuple[Any, ...]] = []
-
-    @property
-    def names(self) -> list[str]:
-        """The names of all columns."""
-        found: list[str] = self._lazy.collect_schema().names()
-        return found
 
     def public_groups(self) -> Groups:
         """The groups of rows, numbered as the first axis of counts."""
@@ -238,13 +445,7 @@ class _GroupedFrame:
         rows = self._lazy.select(names).group_by(names).agg(nw.len().alias(seen)).collect()
         arrays = {}
         for name, size in columns.items():
-            series = rows[name]
-            if not series.dtype.is_integer() or series.null_count():
-                rule = "must be a column of integers without gaps"
-                raise ReportError(message(name, rule, str(series.dtype)))
-            if len(series) and (int(series.min()) < 0 or int(series.max()) >= size):
-                raise ReportError(message(name, f"must lie in 0..{size - 1}"))
-            arrays[name] = series.to_numpy().astype(smallest_dtype(size))
+            arrays[name] = _checked_column(rows[name], name, size)
         repeats = rows[seen].to_numpy().astype(np.int64)
         if not repeats.sum():
             raise EmptyError(message("data", "holds no reports"))

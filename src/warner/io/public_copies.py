@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,16 +15,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _FEWEST = 10  # rows: fewer can agree by chance
-_PER_VALUE = 5  # rows for each value, where the labels differ
+_LOG_CHANCE = math.log(0.01)  # of an agreement by chance that is taken for a copy
 
 
 class Copies:
     """Looks for public columns that repeat answers, while a file of answers is read.
 
-    A public column repeats answers where both are equal as text in every row. It also repeats them
-    where each of its values goes with one answer alone, and each answer with one value alone, such
-    as 0 and 1 beside no and yes. Columns of one value, and files of fewer than ten rows, can agree
-    by chance and are not refused. Answers are compared in memory, and no message names one.
+    A public column repeats answers where both are equal as text in every row, or where each of its
+    values goes with one answer alone, such as 0 and 1 beside no and yes, or the kind of a clinic
+    beside a condition. Columns of one value, files of fewer than ten rows, and columns with few
+    rows for each value, such as a number of the person, can agree by chance and are not refused.
+    Answers are compared in memory, and no message names one.
 
     Args:
         public: the names of the public columns.
@@ -33,11 +35,9 @@ class Copies:
     def __init__(self, public: Iterable[str], answers: Iterable[str]) -> None:
         answers = list(answers)
         self._pairs = {(p, a): _Pair() for p in public for a in answers if p != a}
-        self._rows = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take in one batch of rows, as columns of the file."""
-        self._rows += batch.num_rows
         for pair in [pair for pair, state in self._pairs.items() if not state.is_possible]:
             del self._pairs[pair]
         coded: dict[str, _Coded | None] = {}
@@ -54,7 +54,7 @@ class Copies:
             ArgumentError: such a column; the message names the two columns.
         """
         for (public, answer), state in self._pairs.items():
-            if state.is_copy(self._rows):
+            if state.is_copy():
                 rule = (
                     f"repeats the answers in the column {answer!r}, which would travel in the "
                     "clear beside their reports"
@@ -65,43 +65,48 @@ class Copies:
 
 
 class _Pair:
-    """Whether a public column and a column of answers still say the same."""
+    """Whether each value of a public column has gone with one answer alone."""
 
     def __init__(self) -> None:
-        self._is_equal = self._is_one_to_one = True
+        self.is_possible = self._is_equal = True
         self._answer_of: dict[str | None, str | None] = {}
-        self._public_of: dict[str | None, str | None] = {}
-
-    @property
-    def is_possible(self) -> bool:
-        return self._is_equal or self._is_one_to_one
+        self._rows_of: dict[str | None, int] = {}
 
     def add(self, public: _Coded | None, answer: _Coded | None) -> None:
-        if not self.is_possible:
-            return
         if public is None or answer is None:
-            self._is_equal = self._is_one_to_one = False
+            self.is_possible = False
+        if not self.is_possible or public is None or answer is None:
             return
         public_texts, answer_texts = public.texts, answer.texts
         pairs = public.number.astype(np.int64) * len(answer_texts) + answer.number
-        together = np.unique(pairs).tolist()
-        if len(together) > len(public_texts) or len(together) > len(answer_texts):
-            self._is_equal = self._is_one_to_one = False
+        together, rows = np.unique(pairs, return_counts=True)
+        if len(together) > len(public_texts):
+            self.is_possible = False
             return
-        for both in together:
+        for both, count in zip(together.tolist(), rows.tolist(), strict=True):
             ours = public_texts[both // len(answer_texts)]
             theirs = answer_texts[both % len(answer_texts)]
             self._is_equal &= ours == theirs
-            self._is_one_to_one &= (
-                self._answer_of.setdefault(ours, theirs) == theirs
-                and self._public_of.setdefault(theirs, ours) == ours
-            )
+            self.is_possible &= self._answer_of.setdefault(ours, theirs) == theirs
+            self._rows_of[theirs] = self._rows_of.get(theirs, 0) + count
 
-    def is_copy(self, rows: int) -> bool:
-        values = len(self._answer_of)
-        if not self.is_possible or values < 2 or rows < _FEWEST:
+    def is_copy(self) -> bool:
+        answers, rows = self._rows_of, sum(self._rows_of.values())
+        if not self.is_possible or len(answers) < 2 or rows < _FEWEST:
             return False
-        return self._is_equal or rows >= _PER_VALUE * values
+        return self._is_equal or self._log_chance(rows) < _LOG_CHANCE
+
+    def _log_chance(self, rows: int) -> float:
+        """The log of a bound on the chance of this if the public values were dealt at random.
+
+        Of the n! / prod_a n_a! ways to deal A answers to the rows, one for each map from the V
+        public values onto the answers could give this. There are at most A^V such maps, and at
+        most (V choose A) A! A^(V - A): A values that are sent to different answers, and the others.
+        """
+        answers, values = len(self._rows_of), len(self._answer_of)
+        ways = math.lgamma(rows + 1) - sum(math.lgamma(n + 1) for n in self._rows_of.values())
+        onto = math.log(math.perm(values, answers)) - answers * math.log(answers)
+        return values * math.log(answers) + min(onto, 0.0) - ways
 
 
 class _Coded(NamedTuple):

@@ -17,6 +17,7 @@ from warner._core.errors import (
     ReportError,
     message,
 )
+from warner._core.foreign_tables import ColumnNames, foreign_table
 from warner.channels import Channel, LikelihoodOperator
 from warner.domains import Domain, Product
 from warner.mechanisms.description import Description
@@ -41,19 +42,36 @@ class Collector(Description):
     def channel(self) -> Channel:
         """The channel from K values to the rows of counts of this mechanism's tallies."""
 
-    def reports(self, outputs: Any) -> Reports:
+    def reports(self, outputs: Any, column: ColumnNames = None) -> Reports:
         """Check reports that were made elsewhere, and give them this mechanism's header.
 
         Args:
             outputs: one integer column, a dict of columns, or for bit reports an (n, K) array of
-                zeros and ones.
+                zeros and ones. Or a data frame of any library, eager or lazy.
+            column: of a frame, the column of a report of one number; the beginning of the names of
+                several columns; or {name in the schema: name in the frame}. None looks for the
+                names of the schema and of report files.
 
         Returns:
             Reports: the checked reports, with this mechanism's header.
 
         Raises:
-            ReportError: outputs that this mechanism cannot have sent.
+            ReportError: outputs that this mechanism cannot have sent, or a frame without the
+                columns of its reports.
+            ArgumentError: a column of something that is no frame.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> import pyarrow
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> answers = pyarrow.table({"week": [1, 1, 2], "said": [0, 1, 1]})
+        >>> coin.reports(answers, column="said")
+        Reports(RandomizedResponse, n=3)
         """
+        table = foreign_table(outputs)
+        if table is not None:
+            found: Reports = table.reports(self, column)
+            return found
+        refuse_column(column)
         return Reports(self.header, columns_from(self.schema, outputs))
 
     def check(self, reports: Reports) -> None:
@@ -96,22 +114,40 @@ class Collector(Description):
                 )
         self.schema.check(reports.columns)
 
-    def tally(self, reports: Reports, keep_reports: bool = False) -> Tally:
+    def tally(
+        self, reports: Any, keep_reports: bool = False, *, column: ColumnNames = None
+    ) -> Tally:
         """Count reports. The tallies of batches add up exactly to the tally of all reports.
 
         Args:
-            reports: n reports made by this mechanism.
+            reports: n reports made by this mechanism. Or a data frame with such reports, eager or
+                lazy, of any library: it is counted by its own GROUP BY.
             keep_reports: whether to keep the distinct reports of K bits instead of their bit sums.
                 Estimates can then use the likelihood of whole reports, but the tally grows with n.
                 Tallies of other reports do not change.
+            column: of a frame, the columns of the reports; as in :meth:`reports`. A frame does not
+                say which mechanism made them: only their ranges are checked.
 
         Returns:
             Tally: the counts.
 
         Raises:
             MismatchError: reports of another mechanism, budget, domain or version.
-            ReportError: reports that this mechanism cannot have sent.
+            ReportError: reports that this mechanism cannot have sent, or a frame without the
+                columns of its reports.
+            ArgumentError: a column of something that is no frame.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> import pyarrow
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> coin.tally(pyarrow.table({"week": [1, 1, 2], "said": [0, 1, 1]}), column="said").n
+        3
         """
+        table = foreign_table(reports)
+        if table is not None:
+            found: Tally = table.tally(self, column, keep_reports, None)
+            return found
+        refuse_column(column)
         self.check(reports)
         if keep_reports and self.schema.can_keep_reports:
             counted = self.schema.count_distinct(reports.columns)
@@ -315,6 +351,13 @@ class Collector(Description):
         """
         rule = "goes with reports of several attributes that are randomised separately"
         raise ArgumentError(message("attribute", rule, type(self).__name__, "Leave it out"))
+
+
+def refuse_column(column: ColumnNames) -> None:
+    """Refuse the name of a column where there is no frame."""
+    if column is not None:
+        rule = "names a column of a data frame, and the reports are none"
+        raise ArgumentError(message("column", rule, None, "Leave it out"))
 
 
 def marginal_problem(

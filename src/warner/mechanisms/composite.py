@@ -5,13 +5,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from warner._core.checks import integer
+from warner._core.foreign_tables import ColumnNames, foreign_table
 from warner._core.sampling import Source
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.collector import refuse_column
 from warner.mechanisms.description import Description
 from warner.mechanisms.enumeration import ENUMERABLE
 from warner.mechanisms.headers import LARGEST_PARTS
@@ -133,13 +136,21 @@ class Combined(Mechanism):
     def probabilities(self) -> np.ndarray:
         return self._joint_probabilities([part.probabilities() for part in self.parts.values()])
 
-    def tally(self, reports: Reports, keep_reports: bool = False, ways: int | None = None) -> Tally:
+    def tally(
+        self,
+        reports: Any,
+        keep_reports: bool = False,
+        ways: int | None = None,
+        *,
+        column: ColumnNames = None,
+    ) -> Tally:
         """Count tuples of reports. The tallies of batches add up exactly to the tally of all.
 
         Args:
-            reports: n tuples of reports made by this mechanism.
+            reports: n tuples of reports made by this mechanism, or a data frame with them.
             keep_reports: whether to keep whole tuples; not for PerAttribute.
             ways: for PerAttribute, the number of attributes that each table combines.
+            column: of a frame, the columns of the reports, as for any mechanism.
 
         Returns:
             Tally: the counts.
@@ -148,6 +159,12 @@ class Combined(Mechanism):
             MismatchError, ReportError: as for any mechanism.
             ArgumentError: tables that would be too large; the message says which ``ways`` fit.
         """
+        table = foreign_table(reports)
+        if table is not None:
+            self.allowed_ways(ways, keep_reports)
+            found: Tally = table.tally(self, column, keep_reports, ways)
+            return found
+        refuse_column(column)
         self.check(reports)
         ways = self.allowed_ways(ways, keep_reports)
         return self.tally_columns(reports.columns, ways=ways).marked(reports.simulated)

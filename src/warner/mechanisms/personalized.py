@@ -19,6 +19,7 @@ from warner._core.errors import (
     ValuesError,
     message,
 )
+from warner._core.foreign_tables import ColumnNames
 from warner._core.sampling import Source
 from warner.channels import Channel, LikelihoodOperator
 from warner.domains import Domain, Tagged
@@ -211,9 +212,11 @@ class Personalized(Mechanism):
     def channel(self) -> Channel:
         return self.mechanism.channel()
 
-    def tally(self, reports: Reports, keep_reports: bool = False) -> Tally:
+    def tally(
+        self, reports: Any, keep_reports: bool = False, *, column: ColumnNames = None
+    ) -> Tally:
         """Count reports of any number of devices. See :meth:`Collector.tally`."""
-        return self.mechanism.tally(reports, keep_reports)
+        return self.mechanism.tally(reports, keep_reports, column=column)
 
     def tally_by(
         self,

@@ -75,9 +75,15 @@ class ReportSchema(ABC):
 
     Attributes:
         can_keep_reports: whether a tally can keep the distinct reports instead of their counts.
+        width_as_matrix: how many columns a report has, where :meth:`parse` takes a matrix (n, K)
+            with a column for each bit or digit; None where it takes none.
     """
 
     can_keep_reports = False
+
+    @property
+    def width_as_matrix(self) -> int | None:
+        return None
 
     # Columns.
 
@@ -407,6 +413,10 @@ class BitVector(_OneArray):
     can_keep_reports = True
 
     @property
+    def width_as_matrix(self) -> int:
+        return self.width
+
+    @property
     def rows(self) -> int:
         """2 K: first "bit j is 1" for every j, then "bit j is 0" for every j."""
         return 2 * self.width
@@ -569,6 +579,10 @@ class DigitVector(_OneArray):
     base: int
 
     array: ClassVar[str] = "digits"
+
+    @property
+    def width_as_matrix(self) -> int:
+        return self.width
 
     @property
     def rows(self) -> int:

@@ -12,13 +12,14 @@ import json
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from warner._core.atomic_files import write_whole
-from warner._core.checks import distribution
+from warner._core.checks import distribution, integer
 from warner._core.errors import ArgumentError, MissingExtraError, message
 from warner._core.text import visible
 from warner.domains import Domain
@@ -28,10 +29,14 @@ from warner.results.tables import as_text, rows
 
 _MOST_DOTS = 24  # numbers in order; a line shows more numbers better
 _MOST_LABELS = 60  # rows with labels that fit a page
+_TOP = 20  # rows that are drawn of more labels
+SUFFIXES = (".png", ".svg", ".pdf", ".html", ".json")
+FORMATS = ".png, .svg, .pdf, .html or .json"
 _WIDTH = 460
 _CAPTION = 80  # characters that fit the width
 _HEADING = 6  # lines of a title
 _LABEL = 200  # characters of a label; to measure longer labels takes minutes
+_AT_ONCE = ", for all values at once"
 _TRUTH = "#b84300"
 _SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]  # from light to dark, to be read in grey
 
@@ -71,23 +76,33 @@ def chart(
     truth: Sequence[Any] | None = None,
     level: float = 0.95,
     target: str = "population",
+    top: int | None = None,
+    title: str | None = None,
 ) -> Any:
     """Return a chart of shares with intervals, with one panel for each estimate.
 
     Intervals are those of ``Estimate.rows``. If a channel has no inverse, the chart has no
     intervals, and the caption says so.
 
+    Of more than 60 labels, the 20 largest shares are drawn, and the others together. Which are the
+    largest depends on the reports. So the intervals of a choice hold for all values at once, and
+    then also for those chosen.
+
     Args:
         estimates: the estimates to draw.
         truth: the true shares (K,) for each estimate, to draw beside the estimate.
         level: the coverage of the intervals, in (0, 1).
         target: ``"population"`` or ``"respondents"``.
+        top: draw this many of the largest shares with their labels, and the others together. None
+            draws all values of numbers and places, and of up to 60 labels.
+        title: the title, in place of the attribute's name; above all panels of several estimates.
 
     Returns:
         The Altair chart.
 
     Raises:
-        ArgumentError: an estimate without shares, or a truth that is not a distribution.
+        ArgumentError: an estimate without shares, a truth that is not a distribution, or a ``top``
+            below 1.
         MissingExtraError: altair is not installed.
     """
     for i, e in enumerate(estimates):
@@ -106,16 +121,30 @@ def chart(
             )
         if truth is not None:
             distribution("truth", truth[i], e.domain.size)
+    if top is not None:
+        top = integer("top", top, 1)
+    single = len(estimates) == 1
     panels = [
-        _panel(e, None if truth is None else truth[i], level, target)
+        _panel(
+            e if title is None or not single else replace(e, attribute=title),
+            None if truth is None else truth[i],
+            level,
+            target,
+            top,
+        )
         for i, e in enumerate(estimates)
     ]
-    return page(panels)
+    return page(panels, None if single else title)
 
 
-def page(panels: list[Any]) -> Any:
-    """A chart of panels, each below the previous one."""
+def page(panels: list[Any], title: str | None = None) -> Any:
+    """A chart of panels, each below the previous one, and a title above them where there is one."""
     whole = require_altair().vconcat(*panels, spacing=30).resolve_scale(color="independent")
+    if title is not None:
+        above = require_altair().TitleParams(
+            _heading(title), anchor="start", fontSize=16, offset=20
+        )
+        whole = whole.properties(title=above)
     return whole.configure_view(stroke="#dddddd").configure_axis(
         grid=False, labelLimit=300, labelFlush=False, labelOverlap=True, titleFontWeight="normal"
     )
@@ -181,18 +210,26 @@ def _ranked(name: str, found: Ranking) -> Any:
     return alt.layer(bars, dots).properties(title=title, width=_WIDTH)
 
 
-def _panel(estimate: Solution, truth: Any, level: float, target: str) -> Any:
+def _panel(estimate: Solution, truth: Any, level: float, target: str, top: int | None) -> Any:
     """The panel of one estimate."""
-    found = rows(estimate, level, target)
+    domain = estimate.domain
+    drawn_as_labels = domain.raster is None and not domain.is_numeric
+    if top is None and drawn_as_labels and domain.size > _MOST_LABELS:
+        top = _TOP
+    is_chosen = top is not None and top < domain.size
+    together = is_chosen and _bounded(estimate, target) and estimate.has_intervals
+    found = rows(estimate, level, target, "simultaneous" if together else None)
     for i, row in enumerate(found):
         row["order"] = i
         if truth is not None:
             row["truth"] = float(truth[i])
+    if top is not None:
+        return _dots(estimate, found, level, target, top)
     if estimate.domain.raster is not None:
         return _map(estimate, found, level, target)
     if estimate.domain.is_numeric and estimate.domain.size > _MOST_DOTS:
         return _line(estimate, found, level, target)
-    return _dots(estimate, found, level, target)
+    return _dots(estimate, found, level, target, None)
 
 
 def _bounded(estimate: Solution, target: str) -> bool:
@@ -210,9 +247,9 @@ def _title(
     estimate: Solution, caption: str, level: float, target: str, shown: str, more: str = ""
 ) -> Any:
     """The title and caption of a panel; ``shown`` names the marks that are intervals."""
-    average = available_kind(estimate, target) == "average"
-    where = ", on average over the values" if average else ""
-    about = f"{shown}: {100 * level:.4g} % interval for the {target}{where}{more}"
+    if available_kind(estimate, target) == "average" and _AT_ONCE not in more:
+        more = f", on average over the values{more}"
+    about = f"{shown}: {100 * level:.4g} % interval for the {target}{more}"
     if not _bounded(estimate, target):
         about = "no intervals: different distributions make the same reports"
     several = estimate.reports_per_person > 1
@@ -230,55 +267,75 @@ def _heading(name: str) -> list[str]:
     return textwrap.wrap(visible(name), 60, max_lines=_HEADING, placeholder=" ...") or [""]
 
 
-def _dots(estimate: Solution, rows: list[dict[str, Any]], level: float, target: str) -> Any:
+def _dots(
+    estimate: Solution, rows: list[dict[str, Any]], level: float, target: str, top: int | None
+) -> Any:
     """A row for each value with a dot, its interval, and a tick for the truth.
 
     Values without an order are sorted by their shares.
+
+    Args:
+        estimate: what is drawn.
+        rows: of all values.
+        level: of the intervals.
+        target: of the intervals.
+        top: the number of the largest shares that have rows; None for all values.
     """
     alt = require_altair()
-    many = len(rows) > _MOST_LABELS
+    domain = estimate.domain
+    is_bounded = _bounded(estimate, target)
     data = [
         {**row, "value": label}
         for row, label in zip(rows, _distinct([_label(row["value"]) for row in rows]), strict=True)
     ]
-    if many:
-        place = alt.Y(
-            "order:Q",
-            title="value (its number)",
-            scale=alt.Scale(zero=False, nice=False, reverse=True),
-        )
+    more = ""
+    if top is not None and top < len(data):
+        data = _largest(data, top)
+        more = _AT_ONCE if is_bounded and estimate.has_intervals else ""
+        sort = alt.SortField("order")
+    elif domain.is_ordered or not isinstance(domain.labels[0], str):
+        sort = alt.SortField("order")
     else:
-        domain = estimate.domain
-        ordered = domain.is_ordered or not isinstance(domain.labels[0], str)
-        sort = alt.SortField("order") if ordered else alt.SortField("estimate", order="descending")
-        place = alt.Y("value:N", title=_value_title(estimate.domain), sort=sort)
+        sort = alt.SortField("estimate", order="descending")
+    place = alt.Y("value:N", title=_value_title(domain), sort=sort)
     base = alt.Chart(inline_data(data)).encode(y=place)
     share = alt.X(
         "estimate:Q", title="share", axis=alt.Axis(format="%", grid=True, gridColor="#eeeeee")
     )
     layers, caption = [], "dots: estimate"
-    if _bounded(estimate, target):
+    if is_bounded:
         layers.append(
-            base.mark_rule(strokeWidth=1 if many else 2, color="#777777").encode(
-                x=alt.X("low:Q"), x2="high:Q"
-            )
+            base.mark_rule(strokeWidth=2, color="#777777").encode(x=alt.X("low:Q"), x2="high:Q")
         )
-    layers.append(
-        base.mark_point(filled=True, size=15 if many else 45, color="#111111", opacity=1).encode(
-            x=share
-        )
-    )
+    layers.append(base.mark_point(filled=True, size=45, color="#111111", opacity=1).encode(x=share))
     if "truth" in rows[0]:
         layers.append(
-            base.mark_tick(thickness=2, height=5 if many else 11, color=_TRUTH, opacity=1).encode(
-                x="truth:Q"
-            )
+            base.mark_tick(thickness=2, height=11, color=_TRUTH, opacity=1).encode(x="truth:Q")
         )
         caption += ", upright ticks: truth"
-    size = {"height": 400} if many else {}
     return alt.layer(*layers).properties(
-        title=_title(estimate, caption, level, target, "bars"), width=_WIDTH, **size
+        title=_title(estimate, caption, level, target, "bars", more), width=_WIDTH
     )
+
+
+def _largest(data: list[dict[str, Any]], top: int) -> list[dict[str, Any]]:
+    """The rows of the largest shares, the largest first, and one row of the others together.
+
+    The label of the last row says what the others have together. Its dot is left out where it
+    would make all other rows short, and it has no interval.
+    """
+    ordered = sorted(data, key=lambda row: -row["estimate"])
+    chosen, others = ordered[:top], ordered[top:]
+    end = max(row["high"] for row in chosen)
+    last: dict[str, Any] = {"low": None, "high": None}
+    for name in ("estimate", "truth"):
+        if name in data[0]:
+            share = sum(row[name] for row in others)
+            last[name] = share if share <= end else None
+    together = sum(row["estimate"] for row in others)
+    few = "1 other value" if len(others) == 1 else f"{len(others):,} other values together"
+    last["value"] = f"{few}: {100 * together:.3g} %"
+    return [{**row, "order": i} for i, row in enumerate([*chosen, last])]
 
 
 def _label(value: Any) -> str:
@@ -441,7 +498,7 @@ def save(picture: Any, path: str) -> None:
 
     Args:
         picture: a chart of this module.
-        path: ends in .png, .svg, .html (a page that works offline) or .json (Vega-Lite).
+        path: ends in .png, .svg, .pdf, .html (a page that works offline) or .json (Vega-Lite).
 
     Raises:
         ArgumentError: another suffix.
@@ -449,9 +506,9 @@ def save(picture: Any, path: str) -> None:
         MissingExtraError: vl-convert-python is not installed.
     """
     suffix = Path(str(path)).suffix
-    if suffix not in (".png", ".svg", ".html", ".json"):
-        raise ArgumentError(message("path", "must end in .png, .svg, .html or .json", path))
-    buffer: Any = io.BytesIO() if suffix == ".png" else io.StringIO()
+    if suffix not in SUFFIXES:
+        raise ArgumentError(message("path", f"must end in {FORMATS}", path))
+    buffer: Any = io.BytesIO() if suffix in (".png", ".pdf") else io.StringIO()
     # In a page the chart is JSON in a script, which ends at the first "</script", even in a label.
     options: dict[str, dict[str, Any]] = {
         ".png": {"scale_factor": 2},

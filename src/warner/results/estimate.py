@@ -465,26 +465,32 @@ class Estimate(Solution):
         truth: ArrayLike | None = None,
         level: float = 0.95,
         target: str = "population",
+        top: int | None = None,
+        title: str | None = None,
     ) -> Any:
         """A chart of shares and intervals; see :mod:`warner.results.charts`.
 
         Args:
-            path: the file to save the chart to (.png, .svg, .html or .json); None saves no file.
+            path: the file to save the chart to (.png, .svg, .pdf, .html or .json); None saves no
+                file.
             truth: (K,) the true shares, to draw beside the estimates.
             level: coverage of the intervals, in (0, 1).
             target: ``"population"`` or ``"respondents"``.
+            top: draw this many of the largest shares, and the others together. Their intervals
+                hold for all values at once. None draws all, and 20 of more than 60 labels.
+            title: the title, in place of the attribute's name.
 
         Returns:
             The Altair chart.
 
         Raises:
             ArgumentError: the method estimates no shares, ``truth`` is not a distribution of K
-                shares, or the path has another suffix.
+                shares, ``top`` is below 1, or the path has another suffix.
             FileError: the file cannot be written.
             MissingExtraError: the extra 'plot' is not installed.
         """
         picture = charts.chart(
-            [self], truth=None if truth is None else [truth], level=level, target=target
+            [self], None if truth is None else [truth], level, target, top, title
         )
         if path is not None:
             charts.save(picture, path)

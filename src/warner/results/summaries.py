@@ -414,6 +414,34 @@ def mass(estimate: Solution, low: float, high: float) -> Quantity:
     return _quantity(estimate, Linear(weights))
 
 
+def tail(estimate: Solution, limit: float, is_above: bool) -> Quantity:
+    """Return the share of people above a number, or below it; the number itself does not count.
+
+    Args:
+        estimate: of numbers.
+        limit: in the domain. If it lies within a bin, the bin counts in proportion.
+        is_above: whether people above the limit are counted, and not those below.
+
+    Raises:
+        ArgumentTypeError: the values are not points on a line.
+        ArgumentError: a limit outside the domain.
+        IdentifiabilityError: the method estimates no shares.
+    """
+    domain = estimate.domain
+    points = _line(domain, "share")
+    first, last = domain.ends[0]
+    limit = real("limit", limit)
+    if not first <= limit <= last:
+        rule = f"must lie in the domain, {first:.10g}..{last:.10g}"
+        raise ArgumentError(message("limit", rule, f"{limit:.10g}"))
+    if domain.edges is None:
+        weights = (points > limit if is_above else points < limit).astype(np.float64)
+    else:
+        inside = np.diff(np.clip(domain.edges, *((limit, last) if is_above else (first, limit))))
+        weights = np.clip(inside / domain.bin_width, 0.0, 1.0)
+    return _quantity(estimate, Linear(weights))
+
+
 def _quantity(estimate: Solution, of: Linear | Variance | Quantile) -> Quantity:
     """The value of a function of the shares at the estimate."""
     return Quantity(float(of(estimate.probabilities)[0]), estimate, of)

@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import warner
 from tests.spec.app._command import run
 from warner import Study, io
 from warner.errors import StudyError
+from warner.io.public_copies import Copies
 from warner.reports.grouped_tally import load_grouped
 from warner.reports.tally import load_tallies
 
@@ -271,6 +273,25 @@ def test_a_public_column_that_repeats_answers_is_refused(
     answers["ward"][7] = next(v for v in same.values() if v != answers["ward"][7])
     _write("answers.csv", answers)
     run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+
+
+def test_a_public_column_from_which_the_answer_follows_is_refused(here: Path) -> None:
+    Path("study.toml").write_text(STUDY.replace('"north", "south"', '"a", "b", "c"'))
+    answers = _answers(np.random.default_rng(0))
+    wards = np.random.default_rng(1).choice(["a", "b"], len(answers["smokes"]))
+    answers["ward"] = [
+        "c" if smokes == "yes" else ward
+        for smokes, ward in zip(answers["smokes"], wards.tolist(), strict=True)
+    ]
+    _write("answers.csv", answers)
+    out = run("randomize", "study.toml", "answers.csv", "-o", "r.csv", ok=False).output
+    assert "public.ward: repeats the answers in the column 'smokes'" in out
+
+
+def test_a_public_column_of_persons_repeats_nothing() -> None:
+    copies = Copies(["person"], ["smokes"])
+    copies.add(pa.record_batch({"person": list(range(50)), "smokes": ["yes", "no"] * 25}))
+    copies.refuse()
 
 
 def test_one_person_alone_repeats_nothing(here: Path) -> None:

@@ -66,7 +66,7 @@ def test_other_units_and_shapes_are_refused() -> None:
     with pytest.raises(ArgumentTypeError):
         Dates("day").encode("2024-05-31")
     with pytest.raises(ArgumentTypeError):
-        Dates("day").encode(np.array([["2024-05-31"]]))
+        Dates("day").encode(np.array([["2024-05-31", "2024-06-01"]]))
     with pytest.raises(ValuesError):
         Dates("week").encode(["2024-05"])
     with pytest.raises(ValuesError, match="position 1"):

@@ -20,6 +20,7 @@ from warner.app.command_files import (
     refuse_overwriting,
     refuse_repeated,
     require_study,
+    say_written,
     warn_of_simulation,
     write_tallies,
 )
@@ -146,6 +147,8 @@ def randomize(
         whose = f"{name}: {who} in {paths[name]}" if apart else who
         whom = f"a person with {many} of them" if many > 1 else "each"
         click.echo(f"{whose}, {whom} spends {_spent(own)}", err=True)
+    if output != "-" and not apart:
+        say_written(output)
     if plan.public:
         names = ", ".join(plan.public)
         click.echo(f"Beside the reports, in the clear and not protected: {names}", err=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -19,6 +19,7 @@ from warner.app.command_files import (
     read_tallies,
     refuse_overwriting,
     refuse_shared_outputs,
+    say_written,
     tallies_together,
     warn_of_simulation,
     write_text,
@@ -27,6 +28,7 @@ from warner.app.commands.options import METHOD_HELP, additions, attributes
 from warner.app.commands.options import as_json as to_json
 from warner.app.csv_table import csv_of, csv_of_groups
 from warner.app.methods import method
+from warner.app.summary_options import Wanted, show_summaries, summary
 from warner.app.terminal import (
     show_comparison,
     show_estimate,
@@ -41,10 +43,11 @@ from warner.mechanisms import from_header
 from warner.reports.grouped_tally import AnyTally, GroupedTally
 from warner.reports.public_columns import Key
 from warner.reports.tally import Tally
-from warner.results.charts import chart, ranking, save
+from warner.results.charts import FORMATS, chart, ranking, save
 from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_tally
-from warner.results.redistribution import Redistributed, has_tags, redistribute
+from warner.results.named_summaries import summary_rows
+from warner.results.redistribution import has_tags, redistribute
 
 _T = TypeVar("_T", bound=AnyTally)
 
@@ -90,6 +93,7 @@ _COMPARED = (
     "shares on average, simultaneous all shares together. Charts have the default. Default: "
     "average where many shares are shrunk together, posterior for smooth numbers, else wald.",
 )
+@summary
 @click.option(
     "--json",
     "json_path",
@@ -101,7 +105,14 @@ _COMPARED = (
     help="Write the table as CSV to this file; - is standard output, instead of the table. A ' "
     "stands before each label that a spreadsheet would run.",
 )
-@click.option("--plot", "plot_path", help="Draw the shares: .png, .svg, .html or .json.")
+@click.option("--plot", "plot_path", help=f"Draw the shares: {FORMATS}.")
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    help="Draw this many of the largest shares, and the others together. Default: all, and 20 of "
+    "more than 60 labels.",
+)
+@click.option("--title", metavar="TEXT", help="The title of the picture.")
 @click.option(
     "--background",
     multiple=True,
@@ -118,9 +129,12 @@ def estimate(
     level: float,
     target: str,
     kind: str | None,
+    summaries: tuple[str, ...],
     json_path: str | None,
     csv_path: str | None,
     plot_path: str | None,
+    top: int | None,
+    title: str | None,
     background: tuple[str, ...],
     allow_equal: bool,
     allow_simulated: bool,
@@ -138,16 +152,26 @@ def estimate(
 
     A tally of groups (warner tally --by) gives a table with the estimates of each group.
 
+    With --summary, an attribute of numbers is shown by its summaries in place of its shares. Files
+    get both.
+
+    \b
+        warner estimate tally.json --only alcohol --summary mean,median,above:14
+
     The shares of tags ("@home") are given back to values in a second table: as --background says,
     and otherwise in proportion to the values that are not sensitive.
     """
     chosen = None if method_name is None else method(method_name)
     paths = tallies or ("-",)
+    wanted = Wanted.of_options(summaries)
     if json_path == csv_path == "-":
         raise ArgumentError(message("--json and --csv", "cannot both go to standard output"))
     for path in (json_path, csv_path, plot_path):
         refuse_overwriting(path, *paths)
     refuse_shared_outputs({"json": json_path, "csv": csv_path, "plot": plot_path})
+    for option, given in (("--top", top), ("--title", title)):
+        if given is not None and plot_path is None:
+            raise ArgumentError(message(option, "goes with --plot"))
     known_tallies = tallies_together(paths, read_or_count_any, allow_equal, allow_simulated)
     found, grouped = apart(known_tallies)
     if any(part.simulated for parts in known_tallies.values() for part in parts):
@@ -156,7 +180,7 @@ def estimate(
         if plot_path is not None or background:
             rule = "do not go with a tally of groups"
             raise ArgumentError(message("--plot and --background", rule))
-        shown = Shown(level, target, kind, json_path, csv_path)
+        shown = Shown(level, target, kind, json_path, csv_path, wanted)
         _show_groups(grouped, chosen, only, joint, shown)
         return
     estimates = [
@@ -164,6 +188,7 @@ def estimate(
         for name, part, names in steps(list(_asked(found, only, joint)), "estimating")
         for result in _estimates(name, part, chosen, names, only)
     ]
+    wanted.check(estimates)
     if len(paths) > 1:
         show_sources(_chosen(found, only))
     known = backgrounds(estimates, background)
@@ -173,14 +198,25 @@ def estimate(
         if has_tags(result)
     }
     if json_path is not None:
-        write_text(_json_of(estimates, given_back, level, target, kind), json_path)
+        data = [
+            _json_of(result, level, target, kind, wanted)
+            | (given_back[i].to_json() if i in given_back else {})
+            for i, result in enumerate(estimates)
+        ]
+        write_text(to_json(data) + "\n", json_path)
     if csv_path is not None:
-        write_text(csv_of(estimates, level, target, list(given_back.values()), kind), csv_path)
+        shares = list(given_back.values())
+        write_text(csv_of(estimates, level, target, shares, kind, wanted.named), csv_path)
     if plot_path is not None:
-        save(chart(estimates, level=level, target=target), plot_path)
+        picture = chart(estimates, level=level, target=target, top=top, title=title)
+        save(picture, plot_path)
+        say_written(plot_path)
     if "-" not in (json_path, csv_path):
         for i, result in enumerate(estimates):
-            show_estimate(result, level, target, kind=kind)
+            if asked := wanted.named(result):
+                show_summaries(result, asked, level, target)
+            else:
+                show_estimate(result, level, target, kind=kind)
             if i in given_back:
                 show_redistributed(given_back[i])
 
@@ -193,6 +229,7 @@ class Shown(NamedTuple):
     kind: str | None
     json_path: str | None
     csv_path: str | None
+    wanted: Wanted
 
 
 def _show_groups(
@@ -209,17 +246,19 @@ def _show_groups(
         for key, result in _estimates_of_groups(name, parts, chosen, names, only)
     ]
     columns = next(iter(grouped.values()))[0].names
-    level, target, kind, json_path, csv_path = shown
+    level, target, kind, json_path, csv_path, wanted = shown
+    wanted.check([result for _, result in found])
     if json_path is not None:
         data = [
-            {"group": dict(zip(columns, key, strict=True))} | result.to_json(level, target, kind)
+            {"group": dict(zip(columns, key, strict=True))}
+            | _json_of(result, level, target, kind, wanted)
             for key, result in found
         ]
         write_text(to_json(data) + "\n", json_path)
     if csv_path is not None:
-        write_text(csv_of_groups(columns, found, level, target, kind), csv_path)
+        write_text(csv_of_groups(columns, found, level, target, kind, wanted.named), csv_path)
     if "-" not in (json_path, csv_path):
-        show_groups(columns, found, level, target, kind)
+        show_groups(columns, found, level, target, kind, wanted.named)
 
 
 def _estimates_of_groups(
@@ -320,18 +359,12 @@ def _estimates(
 
 
 def _json_of(
-    estimates: list[Estimate],
-    given_back: Mapping[int, Redistributed],
-    level: float,
-    target: str,
-    kind: str | None,
-) -> str:
-    """The estimates as JSON, with the shares of tags given back."""
-    data = [
-        result.to_json(level, target, kind) | (given_back[i].to_json() if i in given_back else {})
-        for i, result in enumerate(estimates)
-    ]
-    return to_json(data) + "\n"
+    result: Estimate, level: float, target: str, kind: str | None, wanted: Wanted
+) -> dict[str, Any]:
+    """An estimate as JSON data, with the summaries that were asked for."""
+    asked = wanted.named(result)
+    rows = summary_rows(result, asked, level, target)
+    return result.to_json(level, target, kind) | ({"summaries": rows} if asked else {})
 
 
 @click.command()
@@ -361,7 +394,7 @@ def _json_of(
     help="Number of simulated tallies.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--plot", "plot_path", help="Draw the ranking: .png, .svg, .html or .json.")
+@click.option("--plot", "plot_path", help=f"Draw the ranking: {FORMATS}.")
 @additions
 def compare(
     tallies: tuple[str, ...],
@@ -393,6 +426,7 @@ def compare(
     }
     if plot_path is not None:
         save(ranking(rankings), plot_path)
+        say_written(plot_path)
     if as_json:
         click.echo(to_json({name: result.to_json() for name, result in rankings.items()}))
         return

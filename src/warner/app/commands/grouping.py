@@ -11,7 +11,12 @@ import click
 
 from warner._core.errors import ArgumentError, message
 from warner._core.progress import steps
-from warner.app.command_files import refuse_overwriting, refuse_shared_outputs, write_text
+from warner.app.command_files import (
+    refuse_overwriting,
+    refuse_shared_outputs,
+    say_written,
+    write_text,
+)
 from warner.app.commands.options import as_json, options
 from warner.app.csv_table import as_cell
 from warner.app.tallies_of_groups import Groups, group_and_file, read_groups, read_margins
@@ -20,6 +25,7 @@ from warner.groups.differences import Differences, difference
 from warner.groups.estimates import POOLS, GroupEstimates, estimate
 from warner.groups.hypotheses import shown_p
 from warner.groups.weights import WeightedEstimate, weighted
+from warner.results.charts import FORMATS
 from warner.results.tables import as_text
 
 _COMMON = options(
@@ -64,7 +70,7 @@ _COMMON = options(
     "CSV file with the columns value,number or column,value,number.",
 )
 @click.option("--time", metavar="NAME", help="The public column with the time, for --pool path.")
-@click.option("--plot", "plot_path", help="Draw the shares: .png, .svg, .html or .json.")
+@click.option("--plot", "plot_path", help=f"Draw the shares: {FORMATS}.")
 @_COMMON
 def groups(
     tallies: tuple[str, ...],
@@ -109,6 +115,7 @@ def groups(
             rule = "shows one attribute"
             raise ArgumentError(message("--plot", rule, ", ".join(results), "Name it by --only"))
         next(iter(results.values())).plot(plot_path, level, target)
+        say_written(plot_path)
     _write(
         outputs,
         lambda: [

@@ -1,0 +1,104 @@
+"""Tables and small pictures as HTML, for notebooks, reports and live pages.
+
+Nothing here needs a script, a style sheet, an inline style or a request, so that a page may forbid
+all of them. Colours are those of the text around: pictures can be read in dark mode and in grey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+
+class Markup(str):
+    """HTML that is complete and escaped: :func:`table` takes it as it is."""
+
+
+def text(value: object) -> Markup:
+    """A value as HTML text; markup stays as it is.
+
+    >>> text("a < b"), text(Markup("<b>a</b>"))
+    ('a &lt; b', '<b>a</b>')
+    """
+    return value if isinstance(value, Markup) else Markup(escape(str(value)))
+
+
+def table(head: Sequence[object], rows: Iterable[Sequence[object]], caption: object = "") -> Markup:
+    """A table whose first column names its rows.
+
+    Args:
+        head: the names of the columns.
+        rows: one sequence of cells for each row, as long as ``head``. Cells are escaped, save for
+            :class:`Markup`.
+        caption: a sentence above the table; empty for none.
+
+    Returns:
+        The ``<table>``, of class "warner". Each heading says whether it is of a column or of a row.
+
+    >>> print(table(["value", "share"], [["yes", 0.2]], caption="Shares"))
+    <table class="warner"><caption>Shares</caption>
+    <thead><tr><th scope="col">value</th><th scope="col">share</th></tr></thead>
+    <tbody>
+    <tr><th scope="row">yes</th><td>0.2</td></tr>
+    </tbody></table>
+    """
+    above = f"<caption>{text(caption)}</caption>" if caption else ""
+    columns = "".join(f'<th scope="col">{text(name)}</th>' for name in head)
+    lines = [
+        f'<tr><th scope="row">{text(first)}</th>'
+        + "".join(f"<td>{text(cell)}</td>" for cell in rest)
+        + "</tr>"
+        for first, *rest in rows
+    ]
+    return Markup(
+        "\n".join(
+            [
+                f'<table class="warner">{above}',
+                f"<thead><tr>{columns}</tr></thead>",
+                "<tbody>",
+                *lines,
+                "</tbody></table>",
+            ]
+        )
+    )
+
+
+def interval_bar(
+    estimate: float, low: float, high: float, largest: float, width: int = 160, height: int = 14
+) -> Markup:
+    """A bar from 0 to an estimate, with its interval as a line. The scale starts at 0.
+
+    Screen readers skip it: the numbers belong into the cells beside it.
+
+    Args:
+        estimate: the length of the bar, in the unit of ``largest``.
+        low: lower end of the interval.
+        high: upper end of the interval.
+        largest: the value at the right end of the picture, above 0; the same for all rows of a
+            table. The picture ends at 0 and at ``largest``.
+        width: pixels.
+        height: pixels.
+
+    Returns:
+        An ``<svg>`` element.
+
+    >>> print(interval_bar(0.5, 0.25, 0.75, 1.0, width=100, height=12))
+    <svg class="warner-bar" width="100" height="12" viewBox="0 0 100 12" aria-hidden="true">\
+<rect x="0" y="1" width="50" height="10" fill="currentColor" fill-opacity="0.3"/>\
+<path d="M25 6H75M25 3V9M75 3V9" stroke="currentColor" stroke-width="1.5" fill="none"/></svg>
+    """
+
+    def place(value: float) -> str:
+        return f"{width * min(max(value / largest, 0.0), 1.0):.4g}"
+
+    middle, tick = height / 2, height / 4
+    left, right, end = place(low), place(high), place(estimate)
+    ends = "".join(f"M{x} {middle - tick:g}V{middle + tick:g}" for x in (left, right))
+    return Markup(
+        f'<svg class="warner-bar" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" aria-hidden="true">'
+        f'<rect x="0" y="1" width="{end}" height="{height - 2}" '
+        'fill="currentColor" fill-opacity="0.3"/>'
+        f'<path d="M{left} {middle:g}H{right}{ends}" '
+        'stroke="currentColor" stroke-width="1.5" fill="none"/></svg>'
+    )

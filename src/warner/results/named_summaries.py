@@ -1,0 +1,184 @@
+"""Summaries that a text names, such as ``mean,median,above:14``, as the rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import show
+from warner._core.errors import ArgumentError, message
+from warner.domains import Domain
+from warner.results import summaries
+from warner.results.solution import Solution
+from warner.results.summaries import Quantity
+
+_SEED = 0  # of the bootstrap: a table that is made again is the same table
+
+# The number of limits behind each name.
+_LIMITS = {
+    "mean": 0,
+    "variance": 0,
+    "median": 0,
+    "quantile": 1,
+    "above": 1,
+    "below": 1,
+    "between": 2,
+}
+_OF_PLACES = ("mean", "variance")
+_SHARES = ("above", "below", "between")
+RULE = "must be mean, median, variance, quantile:Q, above:X, below:X or between:X:Y"
+
+
+@dataclass(frozen=True)
+class Named:
+    """A summary of a distribution of numbers, as a text names it.
+
+    Attributes:
+        kind: the name before the colon.
+        limits: the numbers behind it.
+
+    >>> [named.text for named in parse("median, above:14,quantile:0.9")]
+    ['median', 'share above 14', '90 % quantile']
+    """
+
+    kind: str
+    limits: tuple[float, ...] = ()
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the number is a share of people, and not a number of the domain."""
+        return self.kind in _SHARES
+
+    @property
+    def code(self) -> str:
+        """The name as it is written: ``above:14``."""
+        return ":".join([self.kind, *(f"{limit:.10g}" for limit in self.limits)])
+
+    @property
+    def text(self) -> str:
+        """The name in words."""
+        shown = [f"{limit:.10g}" for limit in self.limits]
+        if self.kind == "quantile":
+            return f"{100 * self.limits[0]:.6g} % quantile"
+        if self.kind == "between":
+            return f"share from {shown[0]} to {shown[1]}"
+        return f"share {self.kind} {shown[0]}" if self.is_share else self.kind
+
+    def applies_to(self, domain: Domain) -> bool:
+        """Whether a domain has values that can be summarised so: numbers, or places for a mean."""
+        if domain.points is None:
+            return False
+        return domain.points.shape[1] == 1 or self.kind in _OF_PLACES
+
+    def of(self, estimate: Solution) -> tuple[Quantity, ...]:
+        """The number; one for each coordinate of places.
+
+        Args:
+            estimate: of a domain to which the summary applies.
+
+        Raises:
+            ArgumentError: a limit outside the domain.
+            IdentifiabilityError: the method estimates no shares.
+        """
+        found: Any
+        if self.kind in _OF_PLACES:
+            found = getattr(summaries, self.kind)(estimate)
+        elif self.kind == "median":
+            found = summaries.quantile(estimate, 0.5)
+        elif self.kind == "quantile":
+            found = summaries.quantile(estimate, *self.limits)
+        elif self.kind == "between":
+            found = summaries.mass(estimate, *self.limits)
+        else:
+            found = summaries.tail(estimate, self.limits[0], is_above=self.kind == "above")
+        return found if isinstance(found, tuple) else (found,)
+
+
+def parse(text: str) -> tuple[Named, ...]:
+    """The summaries that a text with commas names, in its order.
+
+    Args:
+        text: such as ``"mean,above:14"``. ``median`` is ``quantile:0.5``. Limits of ``between``
+            belong to the range; those of ``above`` and ``below`` do not.
+
+    Raises:
+        ArgumentError: a name that does not exist, or limits that are no numbers or not in order.
+
+    >>> parse("between:0:14")[0].limits
+    (0.0, 14.0)
+    """
+    return tuple(dict.fromkeys(_one(part.strip()) for part in text.split(",")))
+
+
+def summary_rows(
+    estimate: Solution,
+    asked: Iterable[Named],
+    level: float = 0.95,
+    target: str = "population",
+) -> list[dict[str, Any]]:
+    """Summaries of an estimate as a table; those that do not apply to its domain are left out.
+
+    Args:
+        estimate: of numbers or places.
+        asked: the summaries.
+        level: the coverage of the intervals, in (0, 1).
+        target: ``"population"`` or ``"respondents"``.
+
+    Returns:
+        One dict for each summary, and for each coordinate of places: ``"summary"`` (as written),
+        ``"text"`` (in words), ``"estimate"``, ``"low"``, ``"high"`` and ``"is_share"``. Intervals
+        are those of :meth:`warner.results.summaries.Quantity.interval`; a bootstrap has a fixed
+        seed, so that a table can be made again.
+
+    >>> from warner import Integers, RandomizedResponse, estimate
+    >>> drinks = RandomizedResponse(Integers(0, 9), 4.0)
+    >>> result = estimate(drinks.tally(drinks.randomize([2, 3, 4] * 500)))
+    >>> rows = summary_rows(result, parse("median,above:2"))
+    >>> rows[0]["estimate"], bool(rows[1]["low"] < rows[1]["estimate"] < rows[1]["high"])
+    (3.0, True)
+    """
+    rows = []
+    for named in asked:
+        if not named.applies_to(estimate.domain):
+            continue
+        numbers = named.of(estimate)
+        for i, number in enumerate(numbers):
+            low, high = number.interval(level, target, rng=np.random.default_rng(_SEED))
+            axis = f" of coordinate {i}" if len(numbers) > 1 else ""
+            rows.append(
+                {
+                    "summary": named.code,
+                    "text": f"{named.text}{axis}",
+                    "estimate": float(number),
+                    "low": float(low),
+                    "high": float(high),
+                    "is_share": named.is_share,
+                }
+            )
+    return rows
+
+
+def _one(text: str) -> Named:
+    """The summary that one name stands for."""
+    kind, *limits = text.split(":")
+    if _LIMITS.get(kind) != len(limits):
+        raise ArgumentError(message("summary", RULE, show(text)))
+    try:
+        numbers = tuple(float(limit) for limit in limits)
+    except ValueError:
+        raise ArgumentError(message("summary", RULE, show(text))) from None
+    if not np.isfinite(numbers).all() or sorted(numbers) != list(numbers):
+        rule = "must have finite limits in increasing order"
+        raise ArgumentError(message("summary", rule, show(text)))
+    if kind == "quantile" and not 0 <= numbers[0] <= 1:
+        rule = "quantile:Q must have Q in [0, 1]"
+        raise ArgumentError(message("summary", rule, show(text), "Say quantile:0.9 for 90 %"))
+    return Named(kind, numbers)
+
+
+def applicable(domain: Domain, asked: Sequence[Named]) -> tuple[Named, ...]:
+    """Those of the summaries that apply to a domain."""
+    return tuple(named for named in asked if named.applies_to(domain))
