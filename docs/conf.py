@@ -16,7 +16,7 @@ sys.path.insert(0, str(HERE / "_site"))
 project = "warner"
 author = "The warner developers"
 version = release = warner.__version__
-copyright = "The warner developers. Apache-2.0"  # noqa: A001
+copyright = "The warner developers. Apache-2.0"
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -25,6 +25,7 @@ extensions = [
     "formulas",
     "public_names",
     "commands",
+    "live_page",
 ]
 source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}
 exclude_patterns = ["_build", "_site", ".venv", "**/.*"]
@@ -33,7 +34,7 @@ exclude_patterns = ["_build", "_site", ".venv", "**/.*"]
 # has widgets, whose scripts would come from elsewhere.
 html_theme = "furo"
 html_title = f"warner {version}"
-html_static_path = ["_static"]
+html_static_path = ["_static", str(BUILD / "generated")]  # live_page.py writes the second
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_show_sphinx = False
@@ -79,11 +80,14 @@ def _code() -> str:
 # Outputs are kept by the content of a page's cells, and anew for every change of the code.
 nb_execution_cache_path = str(BUILD / "cache" / _code())
 
+(BUILD / "generated").mkdir(parents=True, exist_ok=True)
+
 # The kernels that run the examples: one profile, without a history, with the magic %%console.
 PROFILE = BUILD / "ipython" / "profile_default"
 PROFILE.mkdir(parents=True, exist_ok=True)
 (PROFILE / "ipython_kernel_config.py").write_text(
     'c.InteractiveShellApp.extensions = ["console"]\nc.HistoryManager.enabled = False\n'
+    "c.IPKernelApp.log_level = 40\n"
 )
 os.environ |= {
     "IPYTHONDIR": str(PROFILE.parent),

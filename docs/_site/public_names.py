@@ -217,7 +217,7 @@ def _resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
                 full = path
             if full in objects:
                 shown = contnode.deepcopy()
-                document = node["refdoc"] if "refdoc" in node else env.docname
+                document = node.get("refdoc", env.docname)
                 where = objects[full]
                 return make_refnode(
                     app.builder, document, where.docname, where.node_id, shown, full
@@ -261,5 +261,3 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("missing-reference", _resolve)
     app.connect("env-check-consistency", _complete)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
-
-
