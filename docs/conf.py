@@ -26,6 +26,7 @@ extensions = [
     "public_names",
     "commands",
     "live_page",
+    "accessible",
 ]
 source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}
 exclude_patterns = ["_build", "_site", ".venv", "**/.*"]
@@ -36,6 +37,8 @@ html_theme = "furo"
 html_title = f"warner {version}"
 html_static_path = ["_static", str(BUILD / "generated")]  # live_page.py writes the second
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
+html_favicon = "_static/favicon.svg"
 html_math_renderer = "mathml"
 html_show_sphinx = False
 html_copy_source = False

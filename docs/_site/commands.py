@@ -22,13 +22,6 @@ def _as_terminal(app: Any, document: nodes.document) -> None:
         block["language"] = "console"
 
 
-def _reachable(app: Any, document: nodes.document) -> None:
-    """Give every image of an output a text, so that none is silent for those who do not see it."""
-    for image in document.findall(nodes.image):
-        image.setdefault("alt", "The chart that the code above draws")
-
-
 def setup(app: Any) -> dict[str, bool]:
     app.connect("doctree-read", _as_terminal)
-    app.connect("doctree-read", _reachable)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

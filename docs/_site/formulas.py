@@ -14,8 +14,7 @@ def _inline(self: Any, node: nodes.math) -> None:
 
 
 def _block(self: Any, node: nodes.math_block) -> None:
-    # A wide formula scrolls, and the keyboard can reach what scrolls.
-    self.body.append('<div class="formula" tabindex="0" role="group" aria-label="Formula">')
+    self.body.append('<div class="formula">')
     self.body.append(convert(node.astext(), display="block"))
     self.body.append("</div>\n")
     raise nodes.SkipNode

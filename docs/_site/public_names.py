@@ -78,11 +78,11 @@ def _kinds_returned(thing: Any) -> Iterator[type]:
             hint = typing.get_type_hints(call).get("return")
         except (NameError, TypeError, AttributeError):
             continue
-        for part in (hint, *typing.get_args(hint)):
-            shown = inspect.isclass(part) and part.__module__.startswith("warner.")
-            if shown and not part.__name__.startswith("_") and part.__doc__:
-                if not any(word in part.__module__ for word in ("._core", ".channels", ".app.")):
-                    yield part
+        for kind in (hint, *typing.get_args(hint)):
+            if inspect.isclass(kind) and kind.__module__.startswith("warner.") and kind.__doc__:
+                inner = any(room in kind.__module__ for room in ("._core", ".channels", ".app."))
+                if not inner and not kind.__name__.startswith("_"):
+                    yield kind
 
 
 def home(path: str) -> str:
