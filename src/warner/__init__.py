@@ -67,6 +67,7 @@ from warner.reports.tally import Tally
 from warner.results.estimate import Estimate
 from warner.results.graphical_model import GraphicalModel, graphical_model
 from warner.results.redistribution import redistribute
+from warner.results.registration import register
 
 __version__ = "0.1.0"
 
@@ -141,6 +142,7 @@ __all__ = [
     "compose",
     # all of it
     "progress",
+    "register",
     "WarnerError",
 ]
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from warner._core.checks import show
 from warner._core.errors import StudyError, message
+from warner._core.text import meant, nearest
 from warner.app.study_mechanisms import (
     MECHANISMS,
     built,
     domain_problems,
-    meant,
-    nearest,
     table_problems,
 )
 from warner.app.study_problems import Found, Problem, StudyProblems, in_words, problems_of

@@ -35,6 +35,7 @@ from warner.design.differences import (
     wanted_difference,
     what_epsilon_buys,
 )
+from warner.design.proposal_widths import distance_of_values
 from warner.design.ranked_results import Ranking, to_nine_digits
 from warner.design.report_weight import report_weight
 from warner.design.theory import MAX_PEOPLE, expected_loss
@@ -368,19 +369,8 @@ def _simulated_again(header: str, theta: bytes, n: int, runs: int) -> tuple[floa
 
 def _mean_distance(estimates: np.ndarray, theta: np.ndarray, domain: Domain) -> tuple[float, float]:
     """The mean of the distances (runs,) of estimates from theta, and its standard error."""
-    errors = np.array([_distance(shares, theta, domain) for shares in estimates])
+    errors = np.array([distance_of_values(shares, theta, domain) for shares in estimates])
     return float(errors.mean()), float(errors.std(ddof=1) / math.sqrt(len(errors)))
-
-
-def _distance(p: np.ndarray, q: np.ndarray, domain: Domain) -> float:
-    """Wasserstein-1 distance in the unit of the values, added over the coordinates."""
-    total = 0.0
-    assert domain.points is not None
-    for axis in domain.points.T:
-        places, index = np.unique(axis, return_inverse=True)
-        excess = np.cumsum(np.bincount(index, p - q, minlength=len(places)))
-        total += float(np.abs(excess[:-1]) @ np.diff(places))
-    return total
 
 
 def _people(name: str, expected: float, n: int, error: float, loss: str) -> int:

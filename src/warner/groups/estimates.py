@@ -30,6 +30,7 @@ from warner.results import charts as pictures
 from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_one
 from warner.results.intervals import TARGETS, holding, normal_quantile, wald
+from warner.results.methods import estimator_of
 
 POOLS = ("partial", "path", "none")
 KINDS = ("posterior", "wald")
@@ -274,7 +275,7 @@ class GroupEstimates:
 @overload
 def estimate(
     tally: Mapping[Any, Tally],
-    method: Estimator | None = None,
+    method: Estimator | str | None = None,
     attributes: Sequence[str] | None = None,
     values: Any = None,
     *,
@@ -286,7 +287,7 @@ def estimate(
 @overload
 def estimate(
     tally: Tally | Iterable[Tally],
-    method: Estimator | None = None,
+    method: Estimator | str | None = None,
     attributes: Sequence[str] | None = None,
     values: Any = None,
 ) -> Estimate: ...
@@ -294,7 +295,7 @@ def estimate(
 
 def estimate(
     tally: Any,
-    method: Estimator | None = None,
+    method: Estimator | str | None = None,
     attributes: Sequence[str] | None = None,
     values: Any = None,
     *,
@@ -307,7 +308,8 @@ def estimate(
         tally: a tally, or several. Tallies of one mechanism are added. Tallies of different
             mechanisms or budgets on one domain are estimated from together. A mapping
             {public values: tally} gives the estimates of its groups.
-        method: an estimator such as ``MaximumLikelihood()``; None for the recommended one, see
+        method: an estimator such as ``MaximumLikelihood()``, or its name on the command line,
+            such as ``"mle"`` or ``"em:100"``; None for the recommended one, see
             :func:`warner.results.recommend.recommended`. Pooled groups take none.
         attributes: for tallies of several attributes (PerAttribute), the names of those whose joint
             distribution is estimated, in this order; None for all.
@@ -346,7 +348,8 @@ def estimate(
         if values is not None:
             rule = "are not chosen for groups"
             raise ArgumentError(message("values", rule, None, "Estimate each group by itself"))
-        return _of_groups(tally, method, attributes, pool, time)
+        named = None if method is None else estimator_of(method)
+        return _of_groups(tally, named, attributes, pool, time)
     for name, given in (("pool", pool), ("time", time)):
         if given is not None:
             rule = "goes with a mapping of tallies, one for each group"

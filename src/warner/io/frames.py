@@ -286,8 +286,10 @@ def report_columns(
         several = len(named) > 1
         rule = f"must have the {'columns' if several else 'column'} {_few(list(named.values()))}"
         got = f"no {_few(missing)} among {_few(found)}" if found else "no columns"
-        remedy = "Name the columns of the reports with column=" if several else (
-            "Name the column of the reports: column='...'"
+        remedy = (
+            "Name the columns of the reports with column="
+            if several
+            else ("Name the column of the reports: column='...'")
         )
         raise ReportError(message("data", rule, got, remedy))
     return named

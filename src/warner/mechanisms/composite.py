@@ -24,7 +24,6 @@ from warner.reports.grouped_tally import GroupedTally, require_room
 from warner.reports.marginal_tables import n_cells
 from warner.reports.product_schema import ProductSchema
 from warner.reports.public_columns import Groups
-from warner.reports.reports import Reports
 from warner.reports.schema import each_group
 from warner.reports.tally import Tally
 

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import kind as kind_of
 from warner._core.errors import (
     ArgumentError,
-    ArgumentTypeError,
     MethodWarning,
     message,
 )
@@ -25,6 +23,7 @@ from warner.results import charts, conditional, intervals, marginals, summaries,
 from warner.results.advice import advice
 from warner.results.association import Association, cramers_v
 from warner.results.from_tally import likelihood_data, possible_values
+from warner.results.methods import estimator_of
 from warner.results.ranks import Ranks, ranks
 from warner.results.recommend import recommended_fit
 from warner.results.solution import Solution, Weights
@@ -499,7 +498,7 @@ class Estimate(Solution):
 
 def estimate(
     tally: Tally | Iterable[Tally],
-    method: Estimator | None = None,
+    method: Estimator | str | None = None,
     attributes: Sequence[str] | None = None,
     values: Any = None,
 ) -> Estimate:
@@ -508,7 +507,8 @@ def estimate(
     Args:
         tally: a tally, or several. Tallies of one mechanism are added. Tallies of different
             mechanisms or budgets on one domain are estimated from together.
-        method: an estimator such as ``MaximumLikelihood()``; None for the recommended one, see
+        method: an estimator such as ``MaximumLikelihood()``, or its name on the command line,
+            such as ``"mle"`` or ``"em:100"``; None for the recommended one, see
             :func:`warner.results.recommend.recommended`.
         attributes: for tallies of several attributes (PerAttribute), the names of those whose joint
             distribution is estimated, in this order; None for all.
@@ -545,20 +545,12 @@ def estimate(
     >>> two.domain.labels
     [1, 2]
     """
-    if not isinstance(method, Estimator | None):
-        raise ArgumentTypeError(
-            message(
-                "method",
-                "must be an estimator object",
-                kind_of(method),
-                "For example MaximumLikelihood()",
-            )
-        )
+    named = None if method is None else estimator_of(method)
     data = likelihood_data(tally, attributes)
     if values is not None:
         data = data.restricted(possible_values(data, values))
-    chosen, fit = recommended_fit(data) if method is None else (method, method.fit(data))
+    chosen, fit = recommended_fit(data) if named is None else (named, named.fit(data))
     result = Estimate(fit, data, chosen)
-    if method is not None and result.advice is not None:
+    if named is not None and result.advice is not None:
         warnings.warn(result.advice, MethodWarning, stacklevel=2)
     return result
