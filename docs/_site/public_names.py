@@ -192,6 +192,12 @@ def _prepare(app: Any, what: str, name: str, obj: Any, options: Any, lines: list
     lines[:] = result
 
 
+def _bases(app: Any, name: str, obj: Any, options: Any, bases: list[Any]) -> None:
+    """Name the nearest base that is public."""
+    named = [thing for thing in public().values() if inspect.isclass(thing)]
+    bases[:] = [base for base in obj.__mro__[1:] if base in named][:1]
+
+
 def _resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
     """Find the public name of an object; what has none is shown without a link.
 
@@ -258,6 +264,7 @@ def _complete(app: Any, env: Any) -> None:
 def setup(app: Any) -> dict[str, bool]:
     app.add_directive("public", Public)
     app.connect("autodoc-process-docstring", _prepare, priority=100)
+    app.connect("autodoc-process-bases", _bases)
     app.connect("missing-reference", _resolve)
     app.connect("env-check-consistency", _complete)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
