@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
 import sys
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -15,9 +16,15 @@ from warner._core.text import meant
 from warner.app.study_problems import Found, Problem, StudyProblems, broken, in_words
 from warner.app.study_schema import BY_KEY
 from warner.app.toml_lines import Path
-from warner.domains import Categorical, Domain, Product
+from warner.domains import Categorical, Domain, Missing, Product, with_missing
 from warner.mechanisms import MECHANISMS as _ALL
 from warner.mechanisms import Mechanism, Repeated
+
+# What can be done where silence is a value and the mechanism is of numbers.
+_OF_LABELS = (
+    "SubsetSelection, UnaryEncoding and all other mechanisms of labels take it, on bins too; or "
+    "KeyValue with a key for silence, whose value can be any number"
+)
 
 
 class _OfStudies(Mapping[str, type[Mechanism]]):
@@ -55,20 +62,31 @@ def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) ->
     cls = MECHANISMS[spec.mechanism]
     keys, tags = getattr(spec, "keys", None), getattr(spec, "tags", None)
     times = rows * (spec.reports or 1)
+
+    def made(domain: Domain) -> Mechanism:
+        nats, others = share(spec.epsilon, times), _shared(dict(spec.model_extra or {}), times)
+        labels = None if keys is None else _labels(keys, domain.missing)
+        return _several(cls.from_study(domain, nats, others, labels, tags), spec.reports)
+
+    asked = domain
     try:
-        return _several(
-            cls.from_study(
-                stated_domain(spec) if domain is None else domain,
-                share(spec.epsilon, times),
-                _shared(dict(spec.model_extra or {}), times),
-                None if keys is None else _labels(keys),
-                tags,
-            ),
-            spec.reports,
-        )
+        asked = stated_domain(spec) if domain is None else domain
+        return made(asked)
     except (WarnerError, TypeError) as error:
         problem = Problem(_key_of(spec, str(error)), f"{place}: {error}")
+    if asked is not None and asked.silence is not None and _works(made, asked.answered):
+        rule = f'"answer" does not go with {spec.mechanism}, which takes numbers, places or pairs'
+        text = message(f"{place}.missing", rule, None, _OF_LABELS)
+        problem = Problem(("missing",), text)
     raise StudyProblems([problem])
+
+
+def _works(made: Callable[[Domain], Mechanism], domain: Domain) -> bool:
+    """Whether a mechanism can be made for a domain."""
+    with contextlib.suppress(WarnerError, TypeError):
+        made(domain)
+        return True
+    return False
 
 
 def table_problems(
@@ -224,7 +242,7 @@ def _other_place(option: str) -> str | None:
     """The remedy for a key that is no option: it belongs elsewhere, or is misspelt."""
     if option in _OF_STUDY:
         return "It is of the whole study: write it above the first table"
-    return meant(option, ("reports", "label", "mechanism", "epsilon", *BY_KEY))
+    return meant(option, ("reports", "label", "missing", "empty", "mechanism", "epsilon", *BY_KEY))
 
 
 _OF_STUDY = ("title", "budget", "delta", "rows_per_person", "group_column")
@@ -241,14 +259,21 @@ def stated_domain(spec: Any) -> Domain:
     ((key, entry),) = stated.items()
     domain = BY_KEY[key].from_study(entry)
     _ = domain.text
-    return domain
+    policy, empty = getattr(spec, "missing", None), getattr(spec, "empty", None)
+    if policy is None and empty is None:
+        return domain
+    return with_missing(domain, policy or "refuse", [""] if empty is None else empty)
 
 
-def _labels(values: list[Any]) -> Categorical:
-    """The keys of pairs, whose labels must differ as text."""
+def _labels(values: list[Any], missing: Missing) -> Domain:
+    """The keys of pairs, whose labels must differ as text, with the policy of the attribute."""
     keys = Categorical(values)
     _ = keys.text
-    return keys
+    return (
+        keys
+        if missing == Missing("refuse", ())
+        else with_missing(keys, missing.policy, missing.empty)
+    )
 
 
 def together(specs: Mapping[str, Any], names: list[str], path: Path) -> Product:

@@ -78,7 +78,7 @@ class Truth:
     errors: Mapping[str, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison(Ranking[RankedMethod]):
     """Estimators from the least error to the largest.
 

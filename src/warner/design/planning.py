@@ -97,7 +97,7 @@ class RankedMechanism:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan(Ranking[RankedMechanism]):
     """Mechanisms from the least expected error to the largest.
 

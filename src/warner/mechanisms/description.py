@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from abc import ABC, abstractmethod
@@ -15,6 +16,7 @@ from warner._core.canonical_json import canonical
 from warner._core.checks import budget, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, message
 from warner._core.exact import check_epsilon, realise
+from warner._core.pickles import without_cached
 from warner.domains import LARGEST_SIZE, Domain
 from warner.privacy.guarantees import LDP, Guarantee
 from warner.privacy.likelihood_ratios import INFINITE, epsilon_of
@@ -173,6 +175,26 @@ class Description(ABC):
         # Read back as from a file, so that tuples are lists.
         as_read: dict[str, Any] = json.loads(canonical(header))
         return as_read
+
+    def __eq__(self, other: object) -> bool:
+        """Mechanisms of one class with the same law, domain and budget are equal."""
+        return (
+            isinstance(other, Description)
+            and type(self) is type(other)
+            and (self is other or self._identity == other._identity)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @cached_property
+    def _identity(self) -> str:
+        """What makes two mechanisms of one class equal: the header, as a digest."""
+        return hashlib.sha256(canonical(self.header).encode()).hexdigest()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes without those that are computed from others on first use."""
+        return without_cached(self)
 
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:

@@ -53,6 +53,9 @@ class LogSpline(Estimator):
     likelihood is computed with shares that are even within about 2000 cells. Prior, spline and
     estimate are on all values.
 
+    Where silence is a value of its own, log theta of silence is a coefficient with a Cauchy(0, 1)
+    prior, and the spline is over the other values. There can be up to 2048 of them.
+
     The fit's ``posterior`` draws (count, K) distributions from the Laplace posterior. Quantiles
     over the draws give intervals for smooth functionals (mean, quantile, mass of a range). A draw
     chooses a model by its weight, and then a normal u = X (phi - phi*) with covariance X H^-1 X'.
@@ -77,9 +80,10 @@ class LogSpline(Estimator):
     )
 
     def _fit(self, data: LikelihoodData) -> Fit:
-        require_order(data.domain, "LogSpline")
+        require_order(data.domain.answered, "LogSpline")
+        silence = data.domain.silence is not None
         counted = data.by_sums()
-        cells = cells_for(counted.channel)
+        cells = None if silence else cells_for(counted.channel)
         if cells is None:
             rows, weights = counted.channel.restrict_to_observed(counted.weights)
         else:
@@ -97,7 +101,7 @@ class LogSpline(Estimator):
                 likelihood = Expansion(
                     rows, weights, likelihood.count, likelihood.steps, centre=theta
                 )
-            models = fit_grid(likelihood, cells)
+            models = fit_grid(likelihood, cells, silence)
             # A model whose maximum was not found is left out, unless there is no other.
             models = [model for model in models if model.converged] or models
             chances = posterior_of(models)
@@ -110,7 +114,7 @@ class LogSpline(Estimator):
                 if chance > _TINY:
                     theta += chance * model.design.theta_of_values(model.phi)
         theta, tilt = theta / theta.sum(), None
-        if (weight := weight_of_smoothed_em(likelihood, cells)) > 0:
+        if (weight := weight_of_smoothed_em(likelihood, cells, silence)) > 0:
             smooth, theta = theta, averaged(data, theta, weight)
             tilt = theta / np.maximum(smooth, np.finfo(float).tiny)
         status = Status.COMPLETED if models[0].converged else Status.STEP_LIMIT
