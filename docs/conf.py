@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import sys
 from pathlib import Path
@@ -35,7 +36,10 @@ exclude_patterns = ["_build", "_site", ".venv", "**/.*"]
 # has widgets, whose scripts would come from elsewhere.
 html_theme = "furo"
 html_title = f"warner {version}"
-html_static_path = ["_static", str(BUILD / "generated")]  # live_page.py writes the second
+html_static_path = ["_static", str# It says of each page that it runs.
+logging.getLogger("traitlets").setLevel(logging.WARNING)
+
+(BUILD / "generated")]  # live_page.py writes the second
 html_css_files = ["site.css"]
 html_js_files = [("site.js", {"defer": "defer"})]
 html_favicon = "_static/favicon.svg"

@@ -26,6 +26,8 @@ PAGES = [
     for folder in (".", "concepts", "recipes", "guides", "reference")
     for p in sorted((DOCS / folder).glob("*.[mr][ds]*"))
 ]
+# The code of a cell, without its options.
+CELL = re.compile(r"```\{code-cell\}[^\n]*\n(?:---\n.*?---\n|:.*?\n\n)?(.*?)```", re.DOTALL)
 NODE = shutil.which("node")
 
 
@@ -57,7 +59,7 @@ def test_pages_run_their_python_and_load_nothing() -> None:
         assert loads == [], page
         if "{code-cell}" in text:
             assert "file_format: mystnb" in text, page
-        for cell in re.findall(r"```\{code-cell\}[^\n]*\n(?:---\n.*?---\n)?(.*?)```", text, re.S):
+        for cell in CELL.findall(text):
             if not cell.startswith("%%"):
                 ast.parse(cell)
 
