@@ -36,10 +36,7 @@ exclude_patterns = ["_build", "_site", ".venv", "**/.*"]
 # has widgets, whose scripts would come from elsewhere.
 html_theme = "furo"
 html_title = f"warner {version}"
-html_static_path = ["_static", str# It says of each page that it runs.
-logging.getLogger("traitlets").setLevel(logging.WARNING)
-
-(BUILD / "generated")]  # live_page.py writes the second
+html_static_path = ["_static", str(BUILD / "generated")]  # live_page.py writes the second
 html_css_files = ["site.css"]
 html_js_files = [("site.js", {"defer": "defer"})]
 html_favicon = "_static/favicon.svg"
@@ -86,6 +83,9 @@ def _code() -> str:
 
 # Outputs are kept by the content of a page's cells, and anew for every change of the code.
 nb_execution_cache_path = str(BUILD / "cache" / _code())
+
+# It says of each page that it runs.
+logging.getLogger("traitlets").setLevel(logging.WARNING)
 
 (BUILD / "generated").mkdir(parents=True, exist_ok=True)
 
