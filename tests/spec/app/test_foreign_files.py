@@ -131,7 +131,8 @@ def test_answers_given_by_mistake_are_not_shown(folder: Path) -> None:
 
 def test_files_without_a_header_need_a_study_and_count_once(folder: Path) -> None:
     _write(TABLE)
-    assert "--study" in run("tally", "one.parquet", ok=False).stderr
+    for path in ("one.parquet", "spark.parquet"):
+        assert "--study" in run("tally", path, ok=False).stderr
     Path("copy.parquet").write_bytes(Path("one.parquet").read_bytes())
     done = run(
         "tally",
