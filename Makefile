@@ -67,7 +67,7 @@ docs: $(READY)
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/python docs/make_changelog.py
 	$(BIN)/python docs/make_data.py
-	$(BIN)/python docs/examples.py README.md docs/study_of_groups.md
+	$(BIN)/python docs/examples.py README.md docs/study_of_groups.md docs/first_study.md
 
 # The lock carries no index address; uv is needed only here.
 lock:

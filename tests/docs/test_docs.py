@@ -85,8 +85,9 @@ def test_readme_examples_print_what_is_written() -> None:
     assert examples.differences(text, examples.executed(text)) == [], "run 'make docs'"
 
 
-def test_the_study_of_groups_prints_what_is_written() -> None:
-    text = (ROOT / "docs" / "study_of_groups.md").read_text()
+@pytest.mark.parametrize("page", ["study_of_groups.md", "first_study.md"])
+def test_the_pages_of_commands_print_what_is_written(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text()
     assert examples.differences(text, examples.executed(text)) == [], "run 'make docs'"
 
 

@@ -91,9 +91,9 @@ from warner._core.text import unreadable
 from warner.app.study_check import schema, validated
 from warner.app.study_groups import check_groups, group_data, of_groups
 from warner.app.study_mechanisms import built, together
-from warner.app.study_problems import Found, broken, problems_of, with_lines
+from warner.app.study_problems import Found, broken, located, problems_of
 from warner.app.study_public import public_columns
-from warner.app.toml_lines import Path, key_lines
+from warner.app.toml_lines import Path
 from warner.domains import Domain, Product
 from warner.io.frames import attribute_columns
 from warner.io.read_answers import answer_columns
@@ -566,14 +566,13 @@ class Study:
             if data.keys() >= {"study", "sha256"} and isinstance(data["study"], dict)
             else (data, None)
         )
-        study = None
+        refused = None
         try:
             study = cls(data)
         except StudyError as error:
-            lines = {} if is_json else key_lines(text)
-            problem = with_lines(name, problems_of(error), lines)
-        if study is None:
-            raise StudyError(problem)
+            refused = located(error, name, text)
+        if refused is not None:
+            raise refused
         if stated is not None and stated != study.digest:
             rule = "does not have the digest that it states: it was altered"
             raise StudyError(message(name, rule))

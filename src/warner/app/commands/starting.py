@@ -9,13 +9,13 @@ from typing import Any
 import click
 
 from warner._core.errors import ArgumentError, message
-from warner._core.text import visible
+from warner._core.text import meant, visible
 from warner.app.command_files import refuse_overwriting, write_text
 from warner.app.new_study.dialogue import ask_all, ask_names, ask_title, complete
 from warner.app.new_study.options import as_public, by_name, copied, looked_at, names_in, stated
+from warner.app.new_study.proposing import with_mechanisms
 from warner.app.new_study.question import Question
 from warner.app.new_study.text import COPIED, FirstStudy
-from warner.app.study_mechanisms import meant
 from warner.app.terminal import plural
 from warner.io.answer_kinds import other_columns
 
@@ -91,6 +91,12 @@ _SHOWN = 30  # columns that are named as left out
     help="The budget of each question. The budget of the study is the sum.",
 )
 @click.option(
+    "--people",
+    type=click.IntRange(1),
+    help="How many people will answer. The mechanisms are then those that warner plan proposes, "
+    "which takes seconds for each question. Default: by a simple rule.",
+)
+@click.option(
     "--ask/--no-ask",
     default=None,
     help="Ask on the terminal for what is not stated. Default: where there is a terminal.",
@@ -106,6 +112,7 @@ def new(
     copy: str | None,
     rounded: bool,
     epsilon: float,
+    people: int | None,
     ask: bool | None,
     force: bool,
     **per_column: Any,
@@ -158,6 +165,7 @@ def new(
             all_questions = [complete(q, q.name in beside) for q in all_questions]
         questions = all_questions[: len(names)], all_questions[len(names) :]
     study = FirstStudy(title or "", *questions, epsilon=repr(epsilon))
+    study = study if people is None else with_mechanisms(study, people)
     text = study.text()
     write_text(text, output)
     _tell(study, output, answers, left)

@@ -9,6 +9,7 @@ from typing import get_args
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, message
+from warner._core.text import meant
 from warner.app.new_study.dialogue import split
 from warner.app.new_study.question import (
     Question,
@@ -17,7 +18,6 @@ from warner.app.new_study.question import (
     with_labels,
     with_range,
 )
-from warner.app.study_mechanisms import meant
 from warner.io.answer_kinds import Contents, Kind, contents_of, kinds_of
 
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 import textwrap
 import tomllib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from warner._core.errors import StudyError
 from warner.app.new_study.question import WORDS, Question, toml
 from warner.app.study import Study
 from warner.app.study_check import UNDECIDED
-from warner.app.study_problems import problems_of, with_lines
-from warner.app.toml_lines import key_lines
+from warner.app.study_problems import StudyProblems, located, problems_of
 
 COPIED = (
     "A label or a limit that stands in a study which everyone receives can be one person's answer. "
@@ -32,12 +31,14 @@ class FirstStudy:
         secret: the questions whose answers are protected, at least one.
         public: the columns that travel in the clear.
         epsilon: the budget of each question in nats, as it is written.
+        mechanisms: {question: lines of the file, and a comment}, where they are not by the rule.
     """
 
     title: str
     secret: Sequence[Question]
     public: Sequence[Question]
     epsilon: str
+    mechanisms: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def budget(self) -> str:
@@ -69,10 +70,8 @@ class FirstStudy:
             Study(tomllib.loads(found))
         except StudyError as error:
             left = [problem for problem in problems_of(error) if UNDECIDED not in problem.text]
-        else:
-            left = []
-        if left:
-            raise StudyError(with_lines("the new study", left, key_lines(found)))
+            if left:
+                raise located(StudyProblems(left), "the new study", found) from None
         return found
 
     def _lines(self) -> Iterator[str]:
@@ -108,8 +107,9 @@ class FirstStudy:
             "warner plan says which intervals to expect, and which mechanisms fit."
         )
         yield (
-            'What an empty answer means: missing = "answer" makes silence a value that is '
-            "protected too. Without it, a file with empty answers is refused."
+            'What an empty answer means. Beside labels, missing = "answer" makes silence a value '
+            'that is protected too; missing = "drop" leaves the person out, which the collector '
+            "sees. Without either, a file with empty answers is refused."
         )
         if self.public:
             names = ", ".join(_inline(q.name) for q in self.public)
@@ -127,7 +127,8 @@ class FirstStudy:
         )
         yield from _comment(*_about(question))
         yield question.domain
-        mechanism, reason = question.mechanism(float(self.epsilon))
+        by_rule = question.mechanism(float(self.epsilon))
+        mechanism, reason = self.mechanisms.get(question.name, by_rule)
         first, *options = mechanism.split("\n")
         yield f"{first}  # {reason}"
         yield from options

@@ -177,3 +177,21 @@ def test_coordinates_and_dates_have_the_comment_that_helps(here: Path) -> None:
     Path("places.csv").write_text("lat,lon,born\n" + "52.5,13.4,1980-05-01\n" * 20)
     text = run("new", "places.csv", "--secret", "lat,lon,born").stdout
     assert text.count("ask for a grid") == 2 and "These are dates, of which there are too" in text
+
+
+def test_semicolons_and_decimal_commas_are_read(here: Path) -> None:
+    Path("b.csv").write_text("weight;home\n" + '61,5;"3,4"\n70,25;"0,1"\n' * 20)
+    told = ("--secret", "weight,home", "--values-from-data", "--grid", "home=4x5")
+    text = run("new", "b.csv", "-o", "study.toml", *told).stderr
+    assert "values of weight were copied" in text
+    study = Study.load("study.toml")
+    assert study.domains["weight"].ends == [(61.5, 70.25)] and study.domains["home"].size == 20
+    run("randomize", "study.toml", "b.csv", "-o", "r.csv")
+
+
+def test_for_a_number_of_people_mechanisms_are_those_that_plan_proposes() -> None:
+    told = ("--secret", "sex,later,home", "--values", "sex=f,m", "--grid", "home=2x2")
+    text = run("new", "--no-ask", *told, "--people", "2000").stdout
+    line = 'mechanism = "RandomizedResponse"  # with 2,000 people a share of 10% has an interval'
+    assert text.count(line) == 1
+    assert tomllib.loads(text)["attributes"]["later"]["mechanism"] == "RandomizedResponse"
