@@ -88,7 +88,7 @@ from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError, me
 from warner._core.foreign_tables import ColumnNames, foreign_table
 from warner._core.sampling import Source
 from warner._core.text import unreadable
-from warner.app.study_check import schema, validated
+from warner.app.study_check import check_names, schema, validated
 from warner.app.study_groups import check_groups, group_data, of_groups
 from warner.app.study_mechanisms import built, together
 from warner.app.study_problems import Found, broken, located, problems_of
@@ -150,7 +150,7 @@ class Study:
         self.groups: dict[str, Study] = {}
         self.public: dict[str, Domain] = {}
         found = Found()
-        _check_names(list(stated.attributes), found)
+        check_names(list(stated.attributes), found)
         self.labels: dict[str, str] = _labels(stated.attributes, found)
         self._tables, self._joint, self._places = _tables(stated, found)
         if stated.groups is not None:
@@ -631,24 +631,6 @@ def _reason(error: Exception) -> str:
     """What a parser stopped at, in words that quote nothing from the text."""
     text = str(error)
     return next((f"{told}. " for known, told in _REASONS.items() if text.startswith(known)), "")
-
-
-def _check_names(names: list[str], found: Found) -> None:
-    """Refuse names of attributes that commands or screens could not show, or take for one."""
-    taken: set[str] = set()
-    for name in names:
-        with found.within("attributes", name):
-            if name.casefold() in taken:
-                rule = "names must differ by more than upper and lower case"
-                raise broken((), rule, ", ".join(names), None, "attributes")
-            taken.add(name.casefold())
-            if not name or "." in name:
-                rule, place = "names must not be empty or contain '.'", f"attributes.{name}"
-                remedy = f"For a name with a dot write {name.replace('.', '_')!r}" if name else None
-                raise broken((), rule, None, remedy, place)
-            if (strange := unreadable(name)) is not None:
-                rule, remedy = f"names must not hold {strange}", "Use printable characters"
-                raise broken((), rule, show(name), remedy, "attributes")
 
 
 def _labels(specs: Mapping[str, Any], found: Found) -> dict[str, str]:

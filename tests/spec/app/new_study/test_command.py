@@ -195,3 +195,18 @@ def test_for_a_number_of_people_mechanisms_are_those_that_plan_proposes() -> Non
     line = 'mechanism = "RandomizedResponse"  # with 2,000 people a share of 10% has an interval'
     assert text.count(line) == 1
     assert tomllib.loads(text)["attributes"]["later"]["mechanism"] == "RandomizedResponse"
+
+
+def test_a_column_that_no_study_can_name_is_refused_before_anything_is_written(here: Path) -> None:
+    Path("b.csv").write_text("No. of units,smokes\n3,yes\n4,no\n")
+    refused = run("new", "b.csv", "-o", "b.toml", "--secret", "No. of units", ok=False).stderr
+    assert "names must not be empty or contain '.'. Rename it, for example to 'No_ of" in refused
+    assert not Path("b.toml").exists()
+
+
+def test_a_single_number_makes_no_limits(here: Path) -> None:
+    Path("b.csv").write_text("units\n" + "3\n" * 9)
+    text = run("new", "b.csv", "--secret", "units", "--values-from-data").stdout
+    assert 'integers = "TO DECIDE"' in text
+    text = run("new", "b.csv", "--secret", "units", "--values-from-data", "--rounded").stdout
+    assert "integers = [3, 4]" in text
