@@ -15,12 +15,11 @@ from warner.app.new_study.dialogue import ask_all, ask_names, ask_title, complet
 from warner.app.new_study.options import as_public, by_name, copied, looked_at, names_in, stated
 from warner.app.new_study.proposing import with_mechanisms
 from warner.app.new_study.question import Question
-from warner.app.new_study.text import COPIED, FirstStudy
+from warner.app.new_study.text import COPIED, FirstStudy, listed
 from warner.app.terminal import plural
 from warner.io.answer_kinds import other_columns
 
 _PER_COLUMN = ("kind", "label", "values", "range", "grid")
-_SHOWN = 30  # columns that are named as left out
 
 
 @click.command()
@@ -212,16 +211,14 @@ def _tell(study: FirstStudy, output: str, answers: str | None, left: list[str]) 
         f"{plural(len(study.public), 'public column', 'public columns')}; budget {study.budget}."
     ]
     if left:
-        named = [name or "(without a name)" for name in left[:_SHOWN]]
-        named += [f"and {len(left) - _SHOWN:,} more"] if len(left) > _SHOWN else []
-        said.append(f"Left out, because they are neither secret nor public: {', '.join(named)}.")
+        said.append(f"Left out, because they are neither secret nor public: {listed(left)}.")
     if study.copied:
         said.append(
-            f"WARNING: values of {', '.join(study.copied)} were copied from {answers}. {COPIED}"
+            f"WARNING: values of {listed(study.copied)} were copied from {answers}. {COPIED}"
         )
     if study.undecided:
         said.append(
-            f"Still to be decided: the values of {', '.join(study.undecided)}. Write them where "
+            f"Still to be decided: the values of {listed(study.undecided)}. Write them where "
             "the study says TO DECIDE; warner audit names the lines."
         )
     else:
