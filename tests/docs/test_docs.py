@@ -85,9 +85,9 @@ def test_readme_examples_print_what_is_written() -> None:
     assert examples.differences(text, examples.executed(text)) == [], "run 'make docs'"
 
 
-@pytest.mark.parametrize("page", ["study_of_groups.md", "first_study.md"])
-def test_the_pages_of_commands_print_what_is_written(page: str) -> None:
-    text = (ROOT / "docs" / page).read_text()
+@pytest.mark.parametrize("name", ["study_of_groups", "first_study", "extending"])
+def test_a_page_prints_what_is_written(name: str) -> None:
+    text = (ROOT / "docs" / f"{name}.md").read_text()
     assert examples.differences(text, examples.executed(text)) == [], "run 'make docs'"
 
 
