@@ -40,6 +40,7 @@ SCRIPTS = {
     "many_attributes": ONE,
     "large_domains": ONE,
     "groups_pooled": ONE,
+    "plan_predictions": ONE,
 }
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
