@@ -37,7 +37,9 @@ def test_a_mechanism_takes_frames(name: str, backend: str) -> None:
     _same(mechanism, frame, {n: f"setting_{n}" for n in mechanism.schema.file_columns()})
 
 
-@pytest.mark.parametrize("name", ["RandomizedResponse", "LocalHashing optimized", "SubsetSelection"])
+@pytest.mark.parametrize(
+    "name", ["RandomizedResponse", "LocalHashing optimized", "SubsetSelection"]
+)
 def test_a_mechanism_takes_lazy_frames(name: str) -> None:
     import duckdb
     import polars as pl
