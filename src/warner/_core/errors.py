@@ -24,7 +24,15 @@ answer is shown by its position and kind alone, because messages end up in logs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from warner._core.text import visible
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MOST_POSITIONS = 20  # in one message
 
 
 def message(name: str, rule: str, got: str | None = None, remedy: str | None = None) -> str:
@@ -62,10 +70,14 @@ class BudgetError(ArgumentError):
 
 
 class ValuesError(ArgumentError):
-    """An answer outside the domain; the message has its position and kind, never the answer.
+    """Answers outside the domain; the message has positions and kinds, never an answer.
 
     Attributes:
         position: the position of the first such answer, from 0.
+        positions: the first 20 positions at which the same rule is broken, as far as was looked.
+        count: the number of all of them.
+        where: the name of the input, such as ``"values: position"``.
+        others: the errors of other rules or other columns, which the message has too.
     """
 
     def __init__(
@@ -75,22 +87,76 @@ class ValuesError(ArgumentError):
         got: str,
         remedy: str | None = None,
         where: str = "values: position",
+        more: Sequence[int] | np.ndarray = (),
+        count: int | None = None,
     ) -> None:
-        super().__init__(message(f"{where} {position}", rule, got, remedy))
-        self.position = position
+        self.count = 1 + len(more) if count is None else count
+        self.positions = (position, *(int(place) for place in more[: MOST_POSITIONS - 1]))
+        self.position, self.where = position, where
+        self.others: tuple[ValuesError, ...] = ()
         self._parts = (rule, got, remedy)
+        text = message(f"{where} {position}", rule, got, remedy)
+        super().__init__(f"{text}{_listed(where, self.positions[1:], self.count - 1)}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        more = self.positions[1:]
+        arguments = (self.position, *self._parts, self.where, more, self.count)
+        return (ValuesError, arguments, vars(self) | {"args": self.args})
+
+    @property
+    def rule(self) -> tuple[str, str, str]:
+        """The input, the rule and the kind of answer: errors alike in these can be joined."""
+        return (self.where, *self._parts[:2])
+
+    def among(self, places: Any) -> ValuesError:
+        """Return the same error, with positions among more answers than were checked.
+
+        Args:
+            places: the position among all answers of each answer that was checked.
+        """
+        return self._at([int(places[i]) for i in self.positions], self.where).beside(
+            [other.among(places) for other in self.others]
+        )
 
     def moved(self, where: str, offset: int) -> ValuesError:
-        """Return the same error, with its position counted from the start of a larger input.
+        """Return the same error, with its positions counted from the start of a larger input.
 
-        Answers are checked in batches. The error of a batch knows the position in the batch alone.
+        Answers are checked in batches. The error of a batch knows positions in the batch alone.
 
         Args:
             where: the name of the larger input, such as ``"answers.csv: row"``.
-            offset: the number of answers before the batch, which is added to the position.
+            offset: the number of answers before the batch, which is added to the positions.
         """
+        return self._at([i + offset for i in self.positions], where).beside(
+            [other.moved(where, offset) for other in self.others]
+        )
+
+    def joined(self, other: ValuesError) -> ValuesError:
+        """Return the error of two parts of one input, with the positions of both."""
+        return self._at([*self.positions, *other.positions], self.where, self.count + other.count)
+
+    def beside(self, others: Sequence[ValuesError]) -> ValuesError:
+        """Return this error alone, with ``others`` in its message instead, one in a line."""
+        found = self._at(self.positions, self.where)
+        if others:
+            found.others = tuple(others)
+            found.args = ("\n".join(map(str, (found, *others))),)
+        return found
+
+    def _at(self, positions: Sequence[int], where: str, count: int | None = None) -> ValuesError:
+        """This error, without others, at other positions."""
         rule, got, remedy = self._parts
-        return ValuesError(self.position + offset, rule, got, remedy, where)
+        count = self.count if count is None else count
+        return ValuesError(positions[0], rule, got, remedy, where, positions[1:], count)
+
+
+def _listed(where: str, more: Sequence[int], count: int) -> str:
+    """The sentence on further positions where the same rule is broken."""
+    if not count:
+        return ""
+    noun = where.rpartition(":")[2].rpartition(",")[2].strip()
+    shown = ", ".join(map(str, more)) + (", ..." if count > len(more) else "")
+    return f" The same holds for {count:,} more: {noun}{'s' * (count > 1)} {shown}."
 
 
 class ArgumentTypeError(WarnerError, TypeError):

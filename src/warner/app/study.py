@@ -78,19 +78,24 @@ import re
 import tomllib
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from warner._core import html
 from warner._core.atomic_files import read_whole
 from warner._core.canonical_json import canonical
-from warner._core.checks import show
-from warner._core.errors import ArgumentError, StudyError, message
+from warner._core.checks import kind, show
+from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError, message
+from warner._core.foreign_tables import ColumnNames, foreign_table
 from warner._core.sampling import Source
 from warner._core.text import unreadable
-from warner.app.study_groups import check_groups, group_data
-from warner.app.study_mechanisms import MECHANISMS, built, meant, together
+from warner.app.study_check import schema, validated
+from warner.app.study_groups import check_groups, group_data, of_groups
+from warner.app.study_mechanisms import built, together
+from warner.app.study_problems import Found, broken, problems_of, with_lines
 from warner.app.study_public import public_columns
-from warner.app.study_schema import BY_KEY, model
+from warner.app.toml_lines import Path, key_lines
 from warner.domains import Domain, Product
+from warner.io.frames import attribute_columns
 from warner.io.read_answers import answer_columns
 from warner.mechanisms import Mechanism
 from warner.mechanisms.per_attribute import PerAttribute
@@ -99,17 +104,11 @@ from warner.privacy.guarantees import Guarantee
 from warner.reports.grouped_tally import GroupedTally
 from warner.reports.public_columns import PublicColumn
 from warner.reports.reports import Reports
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from warner.reports.tally import Tally
 
 BETWEEN = " x "  # between the names of attributes that are randomised together
 GROUP_COLUMN = "group"
-
-
-def _model() -> type[BaseModel]:
-    """The pydantic model of a study file."""
-    return model(tuple(MECHANISMS))
+_SHOWN = 4  # names of attributes in a repr
 
 
 class Study:
@@ -139,64 +138,75 @@ class Study:
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
-        stated = _validated(data)
+        stated = validated(data)
         self.title: str = stated.title
         self.budget: float | None = stated.budget
         self.rows_per_person: int = stated.rows_per_person or 1
-        self.labels: dict[str, str] = _labels(stated.attributes)
         self._data: dict[str, Any] = stated.model_dump(exclude_none=True)
         self.group_column: str = (
             GROUP_COLUMN if stated.group_column is None else stated.group_column
         )
         self._mechanisms: dict[str, Mechanism] = {}
         self.groups: dict[str, Study] = {}
-        if len({name.casefold() for name in stated.attributes}) < len(stated.attributes):
-            rule = "names must differ by more than upper and lower case"
-            raise StudyError(message("attributes", rule, ", ".join(stated.attributes)))
-        for name in stated.attributes:
-            _check_name(name)
-        self._tables, self._joint = _tables(stated)
         self.public: dict[str, Domain] = {}
+        found = Found()
+        _check_names(list(stated.attributes), found)
+        self.labels: dict[str, str] = _labels(stated.attributes, found)
+        self._tables, self._joint, self._places = _tables(stated, found)
         if stated.groups is not None:
-            self._set_groups(stated.groups)
+            self._set_groups(stated.groups, found)
             self.public = next(iter(self.groups.values())).public
             return
         if stated.group_column is not None:
             rule = "goes with groups, and there are none"
-            raise StudyError(message("group_column", rule, None, "Add [[groups]] tables"))
+            found.keep(broken(("group_column",), rule, None, "Add [[groups]] tables").problems)
         for name in self._tables:
-            self._mechanisms[name] = self._built(name, self._tables[name])
-        self._refuse_shared_columns()
-        taken = [*stated.attributes, *self._tables, *self.answer_columns]
-        self.public = public_columns(stated.public or {}, taken)
+            with found.within(*self._places[name]):
+                self._mechanisms[name] = self._built(name, self._tables[name])
+        with found.within():
+            self._refuse_shared_columns()
+        with found.within():
+            taken = [*stated.attributes, *self._tables, *self.answer_columns]
+            self.public = public_columns(stated.public or {}, taken)
+        found.refuse()
         if self.budget is not None and self.epsilon > self.budget:
             self._fit_budget(self.budget)
         if self.budget is not None and self.delta > (stated.delta or 0.0):
             rule = f"is exceeded: the attributes' deltas add up to {self.delta:.6g}"
             remedy = "State it beside the budget"
-            raise StudyError(message("delta", rule, repr(stated.delta), remedy))
+            raise broken(("delta",), rule, repr(stated.delta), remedy)
 
     def _built(self, name: str, spec: Any) -> Mechanism:
         """The mechanism of an attribute, or of attributes that are randomised together."""
         place = f"joint {name}" if name in self._joint else f"attributes.{name}"
         return built(place, spec, self._joint.get(name), self.rows_per_person)
 
-    def _set_groups(self, groups: list[Any]) -> None:
-        """Make the study of each group: the common tables with what the group changes."""
-        check_groups(groups, list(self._tables), self.group_column)
+    def _set_groups(self, groups: list[Any], found: Found) -> None:
+        """Make the study of each group: the common tables with what the group changes.
+
+        Args:
+            groups: the validated tables of the groups.
+            found: the problems of the common tables, to which those of the groups are added.
+
+        Raises:
+            StudyProblems: any problem.
+        """
+        with found.within():
+            check_groups(groups, list(self._tables), self.group_column)
+        found.refuse()
         joint = {name: list(domain.attributes) for name, domain in self._joint.items()}
+        problems = {}
         for group in groups:
-            problem = None
             try:
                 self.groups[group.name] = type(self)(group_data(self._data, group, joint))
             except StudyError as error:
-                problem = f"groups.{group.name}: {error}"
-            if problem is not None:
-                raise StudyError(problem)
+                problems[group.name] = problems_of(error)
+        found.keep(of_groups(groups, problems, joint))
+        found.refuse()
         for study in self.groups.values():
             if self.group_column in study.answer_columns:
                 rule = "must not be the column of an attribute"
-                raise StudyError(message("group_column", rule, repr(self.group_column)))
+                raise broken(("group_column",), rule, repr(self.group_column))
 
     @property
     def mechanisms(self) -> dict[str, Mechanism]:
@@ -229,7 +239,7 @@ class Study:
         for column in self.answer_columns:
             if column in columns:
                 rule = f"must not take two answers from one column, {column!r}"
-                raise StudyError(message("attributes", rule, None, "Rename an attribute"))
+                raise broken(("attributes",), rule, None, "Rename an attribute")
             columns.add(column)
 
     def _fit_budget(self, budget: float) -> None:
@@ -252,7 +262,7 @@ class Study:
             if math.isfinite(self.epsilon) and float(total) > budget:
                 spent = str(float(total))
             rule = f"is exceeded: the attributes spend {spent} together"
-            raise StudyError(message("budget", rule, repr(budget), "Lower an epsilon"))
+            raise broken(("budget",), rule, repr(budget), "Lower an epsilon, or raise the budget")
         spent_exactly = sum(Fraction(part.epsilon) for part in parts.values())
         excess = spent_exactly - min(Fraction(budget), _decimal(budget))
         for name in sorted(parts, key=lambda name: -parts[name].epsilon):
@@ -279,7 +289,7 @@ class Study:
                     return
             self._mechanisms[name] = before
         rule = "equals the sum of the decimals, but no floats of the epsilons add up to it"
-        raise StudyError(message("budget", rule, repr(budget), "Lower an epsilon a little"))
+        raise broken(("budget",), rule, repr(budget), "Lower an epsilon a little")
 
     def _written(self, name: str) -> Fraction:
         """The epsilon of an attribute between its two most distant values, from the decimal."""
@@ -363,6 +373,96 @@ class Study:
             for name, m in self.mechanisms.items()
         }
 
+    def __repr__(self) -> str:
+        names = list(self._tables)
+        more = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
+        groups = f", {len(self.groups)} groups" if self.groups else ""
+        title = f"{self.title!r}, " if self.title else ""
+        return (
+            f"Study({title}{', '.join(names[:_SHOWN])}{more}{groups}, epsilon={self.epsilon:.4g})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [name, repr(m.domain), type(m).__name__, f"{m.guarantee}", group or ""]
+            for group, own in self.by_group.items()
+            for name, m in own.mechanisms.items()
+        ]
+        head = ["attribute", "values", "mechanism", "guarantee", "group"]
+        if not self.groups:
+            head, rows = head[:-1], [row[:-1] for row in rows]
+        title = f"{self.title}. " if self.title else ""
+        many = self.rows_per_person
+        people = f" with {many} rows" if many > 1 else ""
+        public = f" Public columns: {', '.join(self.public)}." if self.public else ""
+        spent = f"A person{people} spends at most epsilon = {self.epsilon:.6g} in all."
+        return html.table(head, rows, f"{title}{spent}{public}")
+
+    def __eq__(self, other: object) -> bool:
+        """Studies with the same entries are equal. Those that only do the same have one digest."""
+        return isinstance(other, Study) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._data,)
+
+    def tally(
+        self,
+        reports: Any,
+        columns: Mapping[str, ColumnNames] | None = None,
+    ) -> dict[str, Tally]:
+        """Count the reports of all attributes.
+
+        Args:
+            reports: {attribute: n reports}; or a data frame of any library, eager or lazy, with
+                one row for each person. A frame does not say which mechanism made its reports:
+                only their ranges are checked.
+            columns: of a frame, {attribute: its columns}, as in
+                :meth:`warner.mechanisms.Mechanism.tally`. Left out, they are named as in a report
+                file: ``smokes_report``.
+
+        Returns:
+            {attribute: Tally}. For joint tallies see ``study.together.tally``.
+
+        Raises:
+            ArgumentError: a study with groups, each of which has mechanisms of its own; or an
+                attribute that the study does not have.
+            MismatchError, ReportError: reports that the study's mechanisms did not make.
+
+        >>> import pyarrow
+        >>> study = Study.parse('''
+        ... [attributes.smokes]
+        ... values = ["no", "yes"]
+        ... mechanism = "RandomizedResponse"
+        ... epsilon = 1.0
+        ... ''')
+        >>> frame = pyarrow.table({"week": [1, 1, 2], "said": [0, 1, 1]})
+        >>> study.tally(frame, {"smokes": "said"})["smokes"].n
+        3
+        """
+        given, known = dict(columns or {}), self.mechanisms
+        is_frame = foreign_table(reports) is not None
+        if not is_frame and not isinstance(reports, Mapping):
+            rule = "must be {attribute: Reports} or a data frame"
+            raise ArgumentTypeError(message("reports", rule, kind(reports)))
+        for name in (*given, *(() if is_frame else reports)):
+            if name not in known:
+                rule = f"must be attributes of the study: {', '.join(known)}"
+                raise ArgumentError(message("reports", rule, show(name)))
+        if not is_frame and given:
+            rule = "name columns of a data frame, and the reports are none"
+            raise ArgumentError(message("columns", rule, None, "Leave them out"))
+        found = {}
+        for name in known if is_frame else reports:
+            mechanism = known[name]
+            column = given.get(name, attribute_columns(name, mechanism)) if is_frame else None
+            found[name] = mechanism.tally(
+                reports if is_frame else reports[name], column=column
+            ).per_person(self.rows_per_person)
+        return found
+
     def tally_by(
         self, reports: Mapping[str, Reports], by: Mapping[str, Any]
     ) -> dict[str, GroupedTally]:
@@ -429,7 +529,7 @@ class Study:
     @staticmethod
     def schema() -> dict[str, Any]:
         """Return the JSON Schema of study files."""
-        found: dict[str, Any] = _model().model_json_schema()
+        found: dict[str, Any] = schema().model_json_schema()
         return found
 
     @classmethod
@@ -443,13 +543,15 @@ class Study:
         Raises:
             StudyError: not TOML or JSON, or a rule is broken; the message names the place.
         """
+        is_json = text.lstrip().startswith("{")
         data, problem = None, None
         try:
-            data = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+            data = json.loads(text) if is_json else tomllib.loads(text)
         except (ValueError, RecursionError) as error:
             # A file of answers may be given by mistake. So neither the message nor the context of
             # the error may hold the text.
-            problem = message(name, f"is not valid TOML or JSON{_place(error)}", None, _SWAPPED)
+            remedy = f"{_reason(error)}{_SWAPPED}"
+            problem = message(name, f"is not valid TOML or JSON{_place(error)}", None, remedy)
         if problem is not None:
             raise StudyError(problem)
         if (
@@ -464,7 +566,14 @@ class Study:
             if data.keys() >= {"study", "sha256"} and isinstance(data["study"], dict)
             else (data, None)
         )
-        study = cls(data)
+        study = None
+        try:
+            study = cls(data)
+        except StudyError as error:
+            lines = {} if is_json else key_lines(text)
+            problem = with_lines(name, problems_of(error), lines)
+        if study is None:
+            raise StudyError(problem)
         if stated is not None and stated != study.digest:
             rule = "does not have the digest that it states: it was altered"
             raise StudyError(message(name, rule))
@@ -504,123 +613,86 @@ def _decimal(number: float) -> Fraction:
     return Fraction(repr(float(number))) if math.isfinite(number) else Fraction(10**400)
 
 
-# What a value must be, by pydantic's name of the error.
-_RULES = {
-    "missing": "is missing",
-    "string_type": "must be text in quotes",
-    "int_type": "must be a whole number",
-    "float_type": "must be a number",
-    "bool_type": "must be true or false",
-    "list_type": "must be a list",
-    "dict_type": "must be a table",
-    "model_type": "must be a table",
-    "model_attributes_type": "must be a table",
-    "greater_than": "must be greater than {gt}",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than": "must be less than {lt}",
-    "less_than_equal": "must be at most {le}",
-    "too_short": "must have {min_length} or more entries",
-    "too_long": "must have at most {max_length} entries",
+# What tomllib says of a text that is no TOML, and what to do. Its own words can quote the text.
+_REASONS = {
+    "Invalid value": "Text stands in quotes, and true and false are in small letters",
+    "Cannot overwrite": "A key stands twice in one table",
+    "Cannot declare": "A table stands twice",
+    "Expected '=' after": "A line is a [table], or a key, =, and a value",
+    "Invalid initial character": "A key is letters, digits, - and _, and { ... } is on one line",
+    "Expected newline or": "Text stands in quotes, and every key on a line of its own",
+    "Unclosed array": "A list ends in ]",
+    "Unclosed inline": "An inline table ends in }",
+    "Illegal character": "Text ends in the quote that it begins with",
+    "Unescaped": "A backslash in text is written twice",
 }
-_TYPES = ("str", "int", "bool", "float")
 
 
-def _validated(data: Mapping[str, Any]) -> Any:
-    """The fields of a study, checked against the schema; StudyError names every problem."""
-    from pydantic import ValidationError
-
-    try:
-        return _model().model_validate(dict(data))
-    except ValidationError as error:
-        # A value that may be of several types has one problem for each of them. Of a number, that
-        # it is no float says more than that it is no integer.
-        problems: dict[str, str] = {}
-        for each in error.errors():
-            place = _place_of(each["loc"])
-            if place not in problems or each["type"] == "float_type":
-                problems[place] = _problem(place, each)
-    raise StudyError("\n".join(problems.values()))
+def _reason(error: Exception) -> str:
+    """What a parser stopped at, in words that quote nothing from the text."""
+    text = str(error)
+    return next((f"{told}. " for known, told in _REASONS.items() if text.startswith(known)), "")
 
 
-def _place_of(location: tuple[str | int, ...]) -> str:
-    """A place in a study file, such as ``groups[2].name``: the second table counts as 2."""
-    parts = [
-        f"[{part + 1}]" if isinstance(part, int) else f".{part}"
-        for part in location
-        if part not in _TYPES
-    ]
-    return "".join(parts).removeprefix(".") or "study"
+def _check_names(names: list[str], found: Found) -> None:
+    """Refuse names of attributes that commands or screens could not show, or take for one."""
+    taken: set[str] = set()
+    for name in names:
+        with found.within("attributes", name):
+            if name.casefold() in taken:
+                rule = "names must differ by more than upper and lower case"
+                raise broken((), rule, ", ".join(names), None, "attributes")
+            taken.add(name.casefold())
+            if not name or "." in name:
+                rule, place = "names must not be empty or contain '.'", f"attributes.{name}"
+                remedy = f"For a name with a dot write {name.replace('.', '_')!r}" if name else None
+                raise broken((), rule, None, remedy, place)
+            if (strange := unreadable(name)) is not None:
+                rule, remedy = f"names must not hold {strange}", "Use printable characters"
+                raise broken((), rule, show(name), remedy, "attributes")
 
 
-def _problem(place: str, error: Mapping[str, Any]) -> str:
-    """One problem of a study in words."""
-    if error["type"] == "extra_forbidden":
-        keys = sorted(_keys(_model().model_json_schema()))
-        remedy = meant(place.rpartition(".")[2], keys) or "Remove it"
-        return message(place, "is not a key of a study file", None, remedy)
-    rule = _RULES.get(error["type"], error["msg"].removeprefix("Value error, "))
-    rule = rule.format(**error.get("ctx", {}))
-    got = None if error["type"] in ("missing", "value_error") else show(error["input"])
-    near = None
-    if error["type"] == "value_error" and isinstance(error["input"], Mapping):
-        near = next(
-            (key for key in error["input"] if key not in BY_KEY and meant(key, BY_KEY)), None
-        )
-    return message(place, rule, got, near and f"Is a key misspelt as {near!r}?")
-
-
-def _keys(schema: Any) -> set[str]:
-    """The names of all properties in a JSON schema."""
-    if isinstance(schema, list):
-        return set().union(*map(_keys, schema))
-    if not isinstance(schema, dict):
-        return set()
-    return set(schema.get("properties", {})).union(*map(_keys, schema.values()))
-
-
-def _check_name(name: str) -> None:
-    """Refuse a name of an attribute that commands or screens could not show."""
-    if not name or "." in name:
-        raise StudyError(message(f"attributes.{name}", "names must not be empty or contain '.'"))
-    if (found := unreadable(name)) is not None:
-        remedy = "Use printable characters"
-        raise StudyError(message("attributes", f"names must not hold {found}", show(name), remedy))
-
-
-def _labels(specs: Mapping[str, Any]) -> dict[str, str]:
+def _labels(specs: Mapping[str, Any], found: Found) -> dict[str, str]:
     """{attribute: the text of its question}, where it is stated."""
-    found = {name: spec.label for name, spec in specs.items() if spec.label is not None}
-    for name, label in found.items():
-        if (sort := unreadable(label)) is not None:
-            place, rule = f"attributes.{name}.label", f"must be one line, without {sort}"
-            raise StudyError(message(place, rule, None, "Use printable characters"))
-    return found
+    labels = {name: spec.label for name, spec in specs.items() if spec.label is not None}
+    for name, label in labels.items():
+        if (strange := unreadable(label)) is not None:
+            rule, remedy = f"must be one line, without {strange}", "Use printable characters"
+            error = broken(("attributes", name, "label"), rule, None, remedy)
+            found.keep(error.problems)
+    return labels
 
 
-def _tables(stated: Any) -> tuple[dict[str, Any], dict[str, Product]]:
+def _tables(
+    stated: Any, found: Found
+) -> tuple[dict[str, Any], dict[str, Product], dict[str, Path]]:
     """The tables that state mechanisms, by name in the order of attributes.
+
+    Args:
+        stated: the validated study.
+        found: problems are added to it; the tables that have any are left out.
 
     Returns:
         {name: table}, where attributes that are randomised together have one table under the name
-        "first x second"; and the domains {name: Product} of these.
+        "first x second"; the domains {name: Product} of these; and {name: the table's place}.
     """
     joint: dict[str, Product] = {}
-    place_of: dict[str, list[str]] = {}
-    specs: dict[str, Any] = {}
+    table_of: dict[str, str] = {}
+    specs: dict[str, Any] = dict(stated.attributes)
+    places: dict[str, Path] = {name: ("attributes", name) for name in specs}
     for i, spec in enumerate(stated.joint or []):
-        place = f"joint[{i + 1}]"
-        name = BETWEEN.join(spec.attributes)
-        joint[name] = together(stated.attributes, spec.attributes, place)
-        if name in stated.attributes:
-            rule = "would have the name of an attribute"
-            raise StudyError(message(place, rule, repr(name), "Rename the attribute"))
-        for attribute in spec.attributes:
-            if attribute in place_of:
-                rule = f"names {attribute!r}, which is in {BETWEEN.join(place_of[attribute])} too"
-                raise StudyError(message(place, rule, None, "Ask each attribute once"))
-            place_of[attribute] = spec.attributes
-            specs[attribute] = spec
-    found: dict[str, Any] = {}
-    for attribute, spec in stated.attributes.items():
-        found[BETWEEN.join(place_of.get(attribute, [attribute]))] = specs.get(attribute, spec)
-    return found, joint
+        name, path = BETWEEN.join(spec.attributes), ("joint", i)
+        specs[name], places[name] = spec, path
+        taken = {a: table_of[a] for a in spec.attributes if a in table_of}
+        table_of |= dict.fromkeys(spec.attributes, name)
+        with found.within():
+            joint[name] = together(stated.attributes, spec.attributes, path)
+            if name in stated.attributes:
+                rule = "would have the name of an attribute"
+                raise broken(path, rule, repr(name), "Rename the attribute")
+            for attribute, other in taken.items():
+                rule = f"names {attribute!r}, which is in {other} too"
+                raise broken(path, rule, None, "Ask each attribute once")
+    names = dict.fromkeys(table_of.get(attribute, attribute) for attribute in stated.attributes)
+    whole = [name for name in names if name in joint or name not in table_of.values()]
+    return {name: specs[name] for name in whole}, joint, places

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from warner._core.checks import show
-from warner._core.errors import StudyError, message
-from warner._core.text import FILE_NAME_RULE, can_name_a_file, file_name_key, unreadable
+from warner._core.text import FILE_NAME_RULE, can_name_a_file, file_name_key, meant, unreadable
+from warner.app.study_problems import Found, Problem, broken
 from warner.app.study_schema import BY_KEY
+from warner.app.toml_lines import Path
 
 # What an attribute keeps when a group names another mechanism for it.
 _KEPT = (*BY_KEY, "label", "keys", "tags", "attributes", "reports")
@@ -25,28 +26,75 @@ def check_groups(groups: list[Any], known: list[str], column: str) -> None:
         column: the column of the answers that names the group.
 
     Raises:
-        StudyError: a name that is not allowed; the message names it.
+        StudyProblems: names that are not allowed, and keys that no group changes.
     """
-    if not column:
-        raise StudyError(message("group_column", "must not be empty"))
-    if (found := unreadable(column)) is not None:
-        raise StudyError(message("group_column", f"must not hold {found}", show(column)))
-    seen: set[str] = set()
-    for group in groups:
-        if not can_name_a_file(group.name):
-            raise StudyError(message("groups.name", FILE_NAME_RULE, show(group.name)))
-        if file_name_key(group.name) in seen:
-            rule = "must differ by more than upper and lower case"
-            raise StudyError(message("groups.name", rule, show(group.name)))
-        seen.add(file_name_key(group.name))
+    found = Found()
+    with found.within("group_column"):
+        if not column:
+            raise broken((), "must not be empty", name="group_column")
+        if (strange := unreadable(column)) is not None:
+            raise broken((), f"must not hold {strange}", show(column), None, "group_column")
+    taken: set[str] = set()
+    for i, group in enumerate(groups):
+        with found.within("groups", i, "name"):
+            key = file_name_key(group.name)
+            if not can_name_a_file(group.name):
+                raise broken((), FILE_NAME_RULE, show(group.name), None, "groups.name")
+            if key in taken:
+                rule = "must differ by more than upper and lower case"
+                raise broken((), rule, show(group.name), None, "groups.name")
+            taken.add(key)
         for name, change in group.attributes.items():
             place = f"groups.{group.name}.attributes.{name}"
-            if name not in known:
-                raise StudyError(message(place, f"must be one of {', '.join(known)}"))
-            fixed = [key for key in _COMMON if key in (change.model_extra or {})]
-            if fixed:
-                rule = "is the same for all groups, so that they are estimated together"
-                raise StudyError(message(f"{place}.{fixed[0]}", rule))
+            with found.within("groups", i, "attributes", name):
+                if name not in known:
+                    rule, near = f"must be one of {', '.join(known)}", meant(name, known)
+                    raise broken((), rule, None, near, place)
+                for key in _COMMON:
+                    if key in (change.model_extra or {}):
+                        rule = "is the same for all groups, so that they are estimated together"
+                        raise broken((key,), rule, None, None, f"{place}.{key}")
+    found.refuse()
+
+
+def of_groups(
+    groups: list[Any],
+    problems: Mapping[str, Sequence[Problem]],
+    joint: Mapping[str, list[str]],
+) -> list[Problem]:
+    """The problems of the studies of groups, at their places in the common file.
+
+    What is wrong in the common tables is wrong in every group, and is told once.
+
+    Args:
+        groups: the validated tables of the groups.
+        problems: {group: the problems of its study}.
+        joint: {name: attributes that are randomised together}.
+    """
+    told: list[Problem] = []
+    names = list(joint)
+    for i, group in enumerate(groups):
+        for problem in problems.get(group.name, ()):
+            common = all(problem in problems.get(other.name, ()) for other in groups)
+            changes = {n: c.model_dump(exclude_none=True) for n, c in group.attributes.items()}
+            path = _in_common(problem.path, i, group, changes, names)
+            prefix = "" if common and path == problem.path else f"groups.{group.name}: "
+            told.append(Problem(path, prefix + problem.text))
+    return list(dict.fromkeys(told))
+
+
+def _in_common(
+    path: Path, i: int, group: Any, changes: Mapping[str, Mapping[str, Any]], joint: list[str]
+) -> Path:
+    """The place in the common file of a place in the study of the group number ``i``."""
+    if path[:1] in (("budget",), ("delta",)):
+        return ("groups", i, *path) if getattr(group, str(path[0])) is not None else path
+    if len(path) < 3 or path[0] not in ("attributes", "joint"):
+        return path
+    name = str(path[1]) if path[0] == "attributes" else joint[int(path[1])]
+    return (
+        ("groups", i, "attributes", name, *path[2:]) if path[2] in changes.get(name, {}) else path
+    )
 
 
 def group_data(

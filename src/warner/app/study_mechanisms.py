@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
 import sys
-from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Callable, Container, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from warner._core.checks import show
-from warner._core.errors import StudyError, WarnerError, message
+from warner._core.checks import budget, show
+from warner._core.errors import WarnerError, message
+from warner._core.text import meant
+from warner.app.study_problems import Found, Problem, StudyProblems, broken, in_words
 from warner.app.study_schema import BY_KEY
-from warner.domains import Categorical, Domain, Product
+from warner.app.toml_lines import Path
+from warner.domains import Categorical, Domain, Missing, Product, with_missing
 from warner.mechanisms import MECHANISMS as _ALL
 from warner.mechanisms import Mechanism, Repeated
 
-MECHANISMS = {name: cls for name, cls in _ALL.items() if cls.is_of_studies}
+# What can be done where silence is a value and the mechanism is of numbers.
+_OF_LABELS = (
+    "SubsetSelection, UnaryEncoding and all other mechanisms of labels take it, on bins too; or "
+    "KeyValue with a key for silence, whose value can be any number"
+)
+
+
+class _OfStudies(Mapping[str, type[Mechanism]]):
+    """The mechanisms that a study file can name, with those that were registered since."""
+
+    def __getitem__(self, name: str) -> type[Mechanism]:
+        if not _ALL[name].is_of_studies:
+            raise KeyError(name)
+        return _ALL[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, cls in _ALL.items() if cls.is_of_studies)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+MECHANISMS = _OfStudies()
 
 
 def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) -> Mechanism:
@@ -30,54 +55,111 @@ def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) ->
         rows: the most rows of answers of one person, who spends the stated budget on all of them.
 
     Raises:
-        StudyError: the table does not define a mechanism.
+        StudyProblems: the table does not define a mechanism; with every problem of the table.
     """
-    for key in ("mechanism", "epsilon"):
-        if getattr(spec, key) is None:
-            raise StudyError(_missing(place, key, spec))
-    cls = MECHANISMS.get(spec.mechanism)
-    if cls is None:
-        rule, remedy = f"must be one of {', '.join(MECHANISMS)}", meant(spec.mechanism, MECHANISMS)
-        raise StudyError(message(f"{place}.mechanism", rule, show(spec.mechanism), remedy))
-    options = dict(spec.model_extra or {})
+    if problems := table_problems(place, spec, (), domain is None):
+        raise StudyProblems(problems)
+    cls = MECHANISMS[spec.mechanism]
     keys, tags = getattr(spec, "keys", None), getattr(spec, "tags", None)
-    _check_options(place, spec.mechanism, cls, options, keys, tags)
     times = rows * (spec.reports or 1)
+
+    def made(domain: Domain) -> Mechanism:
+        nats, others = share(spec.epsilon, times), _shared(dict(spec.model_extra or {}), times)
+        labels = None if keys is None else _labels(keys, domain.missing)
+        return _several(cls.from_study(domain, nats, others, labels, tags), spec.reports)
+
+    asked = domain
     try:
-        return _several(
-            cls.from_study(
-                stated_domain(spec) if domain is None else domain,
-                share(spec.epsilon, times),
-                _shared(options, times),
-                None if keys is None else _labels(keys),
-                tags,
-            ),
-            spec.reports,
-        )
+        asked = stated_domain(spec) if domain is None else domain
+        return made(asked)
     except (WarnerError, TypeError) as error:
-        raise StudyError(f"{place}: {error}") from None
+        problem = Problem(_key_of(spec, str(error)), f"{place}: {error}")
+    if asked is not None and asked.silence is not None and _works(made, asked.answered):
+        rule = f'"answer" does not go with {spec.mechanism}, which takes numbers, places or pairs'
+        text = message(f"{place}.missing", rule, None, _OF_LABELS)
+        problem = Problem(("missing",), text)
+    raise StudyProblems([problem])
 
 
-def meant(written: str, known: Iterable[str]) -> str | None:
-    """The remedy that names the nearest known word; None where none is near.
+def _works(made: Callable[[Domain], Mechanism], domain: Domain) -> bool:
+    """Whether a mechanism can be made for a domain."""
+    with contextlib.suppress(WarnerError, TypeError):
+        made(domain)
+        return True
+    return False
+
+
+def table_problems(
+    place: str, spec: Any, ignored: Container[str] = (), has_domain: bool = True
+) -> list[Problem]:
+    """What is wrong with a table, as far as it shows before the mechanism is made.
 
     Args:
-        written: the word of a study file that is not known.
-        known: the words that are.
+        place: the name of the table, for errors.
+        spec: the validated table.
+        ignored: keys that need not be there.
+        has_domain: whether the table states a domain, which is then checked.
 
-    >>> meant("mechnism", ["mechanism", "epsilon"])
-    "Is 'mechanism' meant?"
+    Returns:
+        Problems with paths from the table.
     """
-    as_known = {word.casefold(): word for word in known}
-    near = get_close_matches(written.casefold(), as_known, n=1)
-    return f"Is {as_known[near[0]]!r} meant?" if near else None
+    found: list[Problem] = []
+    misspelt: set[str] = set()
+    for key in ("mechanism", "epsilon"):
+        if getattr(spec, key) is None and key not in ignored:
+            near = [word for word in spec.model_extra or {} if meant(word, [key])][:1]
+            misspelt.update(near)
+            remedy = f"Is it misspelt as {near[0]!r}?" if near else _NEEDED[key]
+            text = message(f"{place}.{key}", "is missing", None, remedy)
+            found.append(Problem(tuple(near), text))
+    cls = MECHANISMS.get(spec.mechanism)
+    if cls is not None:
+        found += _option_problems(place, spec, cls, misspelt, ignored)
+    elif spec.mechanism is not None:
+        rule, close = f"must be one of {', '.join(MECHANISMS)}", meant(spec.mechanism, MECHANISMS)
+        text = message(f"{place}.mechanism", rule, show(spec.mechanism), close)
+        found.append(Problem(("mechanism",), text))
+    if has_domain:
+        found += domain_problems(place, spec)
+    if spec.epsilon is not None:
+        try:
+            budget(spec.epsilon, infinite=True)
+        except WarnerError as error:
+            found.append(Problem(("epsilon",), f"{place}: {error}"))
+    return found
 
 
-def _missing(place: str, key: str, spec: Any) -> str:
-    """The message on a key that a table needs, and on a key that may be a misspelt one."""
-    near = [word for word in spec.model_extra or {} if meant(word, [key])]
-    remedy = f"Is it misspelt as {near[0]!r}?" if near else None
-    return message(f"{place}.{key}", "is missing", None, remedy)
+_NEEDED = {
+    "mechanism": 'Write for example mechanism = "RandomizedResponse"; warner plan proposes one',
+    "epsilon": "Write for example epsilon = 1.0; a smaller epsilon protects more",
+}
+
+
+def domain_problems(place: str, spec: Any) -> list[Problem]:
+    """What is wrong with the domain that a table states; arguments as :func:`table_problems`."""
+    try:
+        stated_domain(spec)
+    except WarnerError as error:
+        return [Problem(_key_of(spec, str(error), BY_KEY), f"{place}: {error}")]
+    return []
+
+
+def _key_of(spec: Any, text: str, within: Container[str] | None = None) -> Path:
+    """The key of a table that the text of an error begins with, as ``epsilon: must be ...``.
+
+    Args:
+        spec: the table.
+        text: the text.
+        within: the keys among which it is, where that is known.
+    """
+    stated = spec.model_dump(exclude_none=True)
+    word = text.partition(":")[0].partition(" ")[0]
+    for key, value in stated.items():
+        if key == word:
+            return (key,)
+        if isinstance(value, Mapping) and word in value:
+            return key, word
+    return next(((key,) for key in stated if within is not None and key in within), ())
 
 
 def _several(mechanism: Mechanism, times: int | None) -> Mechanism:
@@ -112,37 +194,58 @@ def _shared(options: Mapping[str, Any], times: int) -> dict[str, Any]:
     return dict(options)
 
 
-def _check_options(
+def _option_problems(
     place: str,
-    name: str,
+    spec: Any,
     cls: type[Mechanism],
-    options: Mapping[str, Any],
-    keys: Any,
-    tags: Any,
-) -> None:
-    """Refuse options that the mechanism does not have, and the lack of those that it needs."""
+    misspelt: Container[str],
+    ignored: Container[str],
+) -> list[Problem]:
+    """Options that the mechanism does not have, and the lack of those that it needs.
+
+    Args:
+        place, spec, ignored: as in :func:`table_problems`.
+        cls: the mechanism.
+        misspelt: options that are already told as another key, misspelt.
+    """
+    name, options = spec.mechanism, spec.model_extra or {}
+    keys, tags = getattr(spec, "keys", None), getattr(spec, "tags", None)
     parameters = inspect.signature(cls).parameters
     allowed = {key: p for key, p in parameters.items() if key not in cls.not_options}
+    found = []
+
+    def add(key: str, rule: str, remedy: str | None = None) -> None:
+        path = (key,) if key in options or getattr(spec, key, None) is not None else ()
+        found.append(Problem(path, message(f"{place}.{key}", rule, None, remedy)))
+
     for key, parameter in allowed.items():
         # With tags, no value need be sensitive for everyone.
         is_needed = parameter.default is inspect.Parameter.empty and not (
             key == "sensitive" and tags is not None
         )
         if is_needed and key not in options:
-            raise StudyError(message(f"{place}.{key}", f"is needed by {name}"))
+            add(key, f"is needed by {name}")
     if tags is not None and not cls.takes_tags:
-        rule = f"go with {_named('takes_tags')}, not with {name}"
-        raise StudyError(message(f"{place}.tags", rule))
-    if (keys is not None) != cls.takes_keys:
+        add("tags", f"go with {_named('takes_tags')}, not with {name}")
+    if (keys is not None) != cls.takes_keys and "keys" not in ignored:
         rule = "are needed by" if cls.takes_keys else f"go with {_named('takes_keys')}, not with"
-        raise StudyError(message(f"{place}.keys", f"{rule} {name}"))
+        add("keys", f"{rule} {name}")
     for option in options:
-        if option not in allowed:
+        if option not in allowed and option not in misspelt:
             known = [*allowed, "tags"] if cls.takes_tags else [*allowed]
             has = f"its options are {', '.join(known)}" if known else "it has no options"
-            rule = f"is not an option of {name}: {has}"
-            common = ("reports", "mechanism", "epsilon", *BY_KEY)
-            raise StudyError(message(f"{place}.{option}", rule, None, meant(option, common)))
+            add(option, f"is not an option of {name}: {has}", _other_place(option))
+    return found
+
+
+def _other_place(option: str) -> str | None:
+    """The remedy for a key that is no option: it belongs elsewhere, or is misspelt."""
+    if option in _OF_STUDY:
+        return "It is of the whole study: write it above the first table"
+    return meant(option, ("reports", "label", "missing", "empty", "mechanism", "epsilon", *BY_KEY))
+
+
+_OF_STUDY = ("title", "budget", "delta", "rows_per_person", "group_column")
 
 
 def _named(capability: str) -> str:
@@ -156,52 +259,49 @@ def stated_domain(spec: Any) -> Domain:
     ((key, entry),) = stated.items()
     domain = BY_KEY[key].from_study(entry)
     _ = domain.text
-    return domain
+    policy, empty = getattr(spec, "missing", None), getattr(spec, "empty", None)
+    if policy is None and empty is None:
+        return domain
+    return with_missing(domain, policy or "refuse", [""] if empty is None else empty)
 
 
-def _labels(values: list[Any]) -> Categorical:
-    """The keys of pairs, whose labels must differ as text."""
+def _labels(values: list[Any], missing: Missing) -> Domain:
+    """The keys of pairs, whose labels must differ as text, with the policy of the attribute."""
     keys = Categorical(values)
     _ = keys.text
-    return keys
+    return (
+        keys
+        if missing == Missing("refuse", ())
+        else with_missing(keys, missing.policy, missing.empty)
+    )
 
 
-def together(specs: Mapping[str, Any], names: list[str], place: str) -> Product:
+def together(specs: Mapping[str, Any], names: list[str], path: Path) -> Product:
     """The domain of attributes that are randomised as one value.
 
     Args:
         specs: {attribute: its validated table}.
         names: the names of the attributes.
-        place: the name of the table that lists them, for errors.
+        path: the place of the table that lists them, from the top of the study.
 
     Raises:
-        StudyError: an attribute that is unknown, named twice, or states more than a domain.
+        StudyProblems: an attribute that is unknown, named twice, or states more than a domain.
     """
-    domains = {}
-    for name in names:
-        if name not in specs:
-            rule = f"must be among the attributes {', '.join(specs)}"
-            raise StudyError(message(f"{place}.attributes", rule, show(name)))
-        if name in domains:
-            raise StudyError(message(f"{place}.attributes", f"names {name!r} twice"))
-        spec = specs[name]
-        stated = [
-            key
-            for key in (
-                "mechanism",
-                "epsilon",
-                "reports",
-                "keys",
-                "tags",
-                *(spec.model_extra or {}),
-            )
-            if getattr(spec, key, None) is not None
-        ]
-        if stated:
-            rule = f"goes to {place}, where {name!r} is randomised together with others"
-            raise StudyError(message(f"attributes.{name}.{stated[0]}", rule))
-        try:
-            domains[name] = stated_domain(spec)
-        except WarnerError as error:
-            raise StudyError(f"attributes.{name}: {error}") from None
-    return Product(**domains)
+    found = Found()
+    for i, name in enumerate(names):
+        with found.within():
+            listed, place = (*path, "attributes", i), f"{in_words(path)}.attributes"
+            if name not in specs:
+                rule, near = f"must be among the attributes {', '.join(specs)}", meant(name, specs)
+                raise broken(listed, rule, show(name), near, place)
+            if name in names[:i]:
+                raise broken(listed, f"names {name!r} twice", None, None, place)
+            own = ("attributes", name)
+            more = ("mechanism", "epsilon", "reports", "keys", "tags")
+            for key in (*more, *(specs[name].model_extra or {})):
+                if getattr(specs[name], key, None) is not None:
+                    rule = f"goes to {in_words(path)}, where {name!r} is randomised with others"
+                    raise broken((*own, key), rule)
+            found.keep(domain_problems(in_words(own), specs[name]), own)
+    found.refuse()
+    return Product(**{name: stated_domain(specs[name]) for name in names})

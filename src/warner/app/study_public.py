@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner.app.study_problems import Found, Problem, StudyProblems, broken
 from warner.domains import Categorical, Domain, Integers
 from warner.domains.dates import Dates
 from warner.reports.public_columns import check_name
@@ -31,32 +32,42 @@ def public_columns(stated: Mapping[str, Any], taken: Iterable[str]) -> dict[str,
         StudyError: a name that is not allowed, the name of a protected attribute, or values that
             make no column.
     """
-    found: dict[str, Domain] = {}
+    columns: dict[str, Domain] = {}
+    found = Found()
     protected = {name.casefold() for name in taken}
     if stated and TABLE in protected:
         rule = f"must not have one that is called {TABLE!r} beside public columns"
-        raise StudyError(message("attributes", rule, None, "Rename the attribute"))
+        found.keep(broken(("attributes", TABLE), rule, None, _RENAME, "attributes").problems)
     for name, spec in stated.items():
-        place = f"{TABLE}.{name}"
-        if name.casefold() in protected:
-            rule = "repeats a protected attribute, whose answers would travel in the clear"
-            raise StudyError(
-                message(place, rule, None, "Leave the public column out, or rename it")
-            )
-        if name.casefold() in {known.casefold() for known in found}:
-            rule = "names must differ by more than upper and lower case"
-            raise StudyError(message(place, rule))
-        problem = None
-        try:
-            check_name(name)
-            found[name] = _domain(spec)
-            _ = found[name].text  # refuses labels that are equal as text
-        except (ArgumentError, ArgumentTypeError) as error:
-            problem = f"{place}: {error}"
-        if problem is not None:
-            raise StudyError(problem)
-        found[name].remedy = f"declare the value in [{place}], or correct it in the answers"
-    return found
+        with found.within(TABLE, name):
+            place = f"{TABLE}.{name}"
+            if name.casefold() in protected:
+                rule = "repeats a protected attribute, whose answers would travel in the clear"
+                raise broken((), rule, None, "Leave the public column out, or rename it", place)
+            if name.casefold() in {known.casefold() for known in columns}:
+                rule = "names must differ by more than upper and lower case"
+                raise broken((), rule, None, None, place)
+            columns[name] = _column(name, spec, place)
+            columns[name].remedy = f"declare the value in [{place}], or correct it in the answers"
+    found.refuse()
+    return columns
+
+
+_RENAME = "Rename the attribute"
+
+
+def _column(name: str, spec: Any, place: str) -> Domain:
+    """One public column from its validated table; ``place`` is for errors."""
+    try:
+        check_name(name)
+        domain = _domain(spec)
+        _ = domain.text  # refuses labels that are equal as text
+        return domain
+    except (ArgumentError, ArgumentTypeError) as error:
+        key = str(error).partition(":")[0]
+        path = (key,) if getattr(spec, key, None) is not None else ()
+        problem = Problem(path, f"{place}: {error}")
+    raise StudyProblems([problem])
 
 
 def _domain(spec: Any) -> Domain:
@@ -101,8 +112,17 @@ def audit_of(
     if sizes is not None:
         small = int((sizes < smallest).sum())
         return data | {"groups": len(sizes), "small": small, "fewest": int(sizes.min())}
-    groups = prod(d.size for d in columns.values() if d is not None and not _is_dated(d))
+    groups = number_of_groups(columns)
     return data | {"groups_without_dates": groups, "people_to_fill_them": groups * smallest}
+
+
+def number_of_groups(columns: Mapping[str, Domain | None]) -> int:
+    """The number of groups that public columns make, without those of dates.
+
+    Args:
+        columns: {name: domain}; None for a column without a domain.
+    """
+    return prod(d.size for d in columns.values() if d is not None and not _is_dated(d))
 
 
 def audit_text(

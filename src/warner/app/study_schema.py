@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 # The domains that a study file can state, by the key that states them.
 BY_KEY: dict[str, type[Domain]] = {cls.study.key: cls for cls in DOMAINS if cls.study is not None}
 
+# What stands in a first study in place of labels or limits that nobody has stated yet.
+TO_DECIDE = "TO DECIDE"
+
 
 @lru_cache(maxsize=1)
 def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
@@ -76,6 +79,15 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
             "them together",
         ),
     )
+    silent: Any = (
+        Literal["refuse", "answer", "drop"] | None,
+        Field(
+            None,
+            description="people who gave no answer: refuse the file (the default); answer: "
+            "silence is a value of its own, randomised like any other; drop: leave the person "
+            "out, which the collector sees",
+        ),
+    )
     domains: dict[str, Any] = {
         entry.key: (_form(entry) | None, Field(None, description=entry.description))
         for entry in (cls.study for cls in BY_KEY.values())
@@ -103,6 +115,11 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
                 description="for utility-optimised mechanisms: each tag has a placeholder, sent in "
                 "place of answers that are secret for one person",
             ),
+        ),
+        missing=silent,
+        empty=(
+            list[StrictStr] | None,
+            Field(None, description='spellings of a missing answer; default [""], an empty cell'),
         ),
     )
     joint = create_model(

@@ -17,6 +17,8 @@ from warner.domains.declarations import Raster, StudyEntry, TextForm
 from warner.domains.grid import Grid
 from warner.domains.integers import Integers
 from warner.domains.interval import Interval
+from warner.domains.missing import NO_ANSWER, Missing
+from warner.domains.optional import Optional, whole, with_missing
 from warner.domains.padded import Padded
 from warner.domains.points import Points
 from warner.domains.product import Product
@@ -34,6 +36,7 @@ DOMAINS: tuple[type[Domain], ...] = (
     Tagged,
     Padded,
     Subset,
+    Optional,
 )
 _BY_KIND = {cls.kind: cls for cls in DOMAINS}
 
@@ -64,11 +67,14 @@ def from_spec(spec: Mapping[str, Any]) -> Domain:
 __all__ = [
     "DOMAINS",
     "LARGEST_SIZE",
+    "NO_ANSWER",
     "Categorical",
     "Domain",
     "Grid",
     "Integers",
     "Interval",
+    "Missing",
+    "Optional",
     "Padded",
     "Points",
     "Product",
@@ -78,4 +84,6 @@ __all__ = [
     "Tagged",
     "TextForm",
     "from_spec",
+    "whole",
+    "with_missing",
 ]

@@ -5,7 +5,7 @@ Error messages state the position and the type of an answer, never the answer it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ _NOT_A_LIST = "must be a list, an array or a column"
 _WRAP = "Wrap a single answer in a list"
 # What NumPy's types of scalars are called in messages.
 _SCALARS = {"integer": "int", "floating": "float", "bool_": "bool", "str_": "str"}
+WITHOUT_ANSWER = "warner.domains.with_missing says what a missing answer means"
 _BUILT_IN = frozenset({str, int, bool, float})
 
 INTEGER_TYPES = (int, np.integer)
@@ -52,7 +53,9 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
     if one_each and isinstance(found, np.ndarray) and found.ndim == 2:
         if found.shape[1] != 1:
             got, remedy = f"shape {found.shape}", "Pass the column with the answers"
-            raise ArgumentTypeError(message("values", "must be one column", got, remedy))
+            raise ArgumentTypeError(
+                message("values", "must be one-dimensional or one column", got, remedy)
+            )
         found = found[:, 0]
     return found
 
@@ -99,6 +102,29 @@ def numbers(
         got = f"{found.dtype} of shape {found.shape}"
         raise ArgumentTypeError(message("values", f"must be {rule}", got))
     return found
+
+
+def encoded_at(encode: Callable[[Any], np.ndarray], answers: Any, places: np.ndarray) -> np.ndarray:
+    """What ``encode`` makes of the answers at ``places``; its errors name the place among all.
+
+    Args:
+        encode: the method of a domain.
+        answers: a list, a tuple or an array of n answers.
+        places: (k,) positions among them.
+
+    Raises:
+        ValuesError: an answer that is refused.
+    """
+    problem = None
+    try:
+        return encode(
+            answers[places]
+            if isinstance(answers, np.ndarray)
+            else [answers[i] for i in places.tolist()]
+        )
+    except ValuesError as error:
+        problem = error.among(places)
+    raise problem
 
 
 def _integers(parts: Sequence[Any]) -> np.ndarray:
@@ -157,7 +183,11 @@ def refuse_types(parts: Sequence[Any], allowed: tuple[type, ...], per_answer: in
         if not issubclass(t, allowed) or (issubclass(t, bool | np.bool_) and not takes_booleans)
     }
     if refused:
-        first = next(i for i, part in enumerate(parts) if type(part) in refused)
+        bad = [i for i, part in enumerate(parts) if type(part) in refused]
         names = sorted({_SCALARS.get(t.__name__, t.__name__) for t in allowed})
         rule, remedy = f"must be {' or '.join(names)}", "Convert the answers first"
-        raise ValuesError(first // per_answer, rule, kind(parts[first]), remedy)
+        got = kind(parts[bad[0]])
+        if got in ("None", "NaN"):
+            remedy = WITHOUT_ANSWER
+        first, *more = dict.fromkeys(i // per_answer for i in bad)
+        raise ValuesError(first, rule, got, remedy, more=more)

@@ -13,7 +13,9 @@ import numpy as np
 from warner._core.canonical_json import canonical
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, ArgumentTypeError, ValuesError, message
+from warner._core.pickles import without_cached
 from warner.domains.declarations import Raster, StudyEntry, TextForm
+from warner.domains.missing import REFUSED, Missing
 
 # A table of labels, or an estimate for each value, is not sensible for more values than this.
 LARGEST_SIZE = 2**26
@@ -42,6 +44,9 @@ class Domain(ABC):
         pairs: for people who hold several values, the number of slots that an answer is drawn from;
             None where a person holds one value.
         tags: the names of tags, each with a placeholder among the values.
+        missing: which answers are missing, and what becomes of them; see
+            :func:`warner.domains.with_missing`.
+        silence: the index of silence, where it is a value of its own; else None.
     """
 
     size: int
@@ -56,6 +61,7 @@ class Domain(ABC):
     dimension: int = 0
     pairs: int | None = None
     tags: tuple[str, ...] = ()
+    missing: Missing = REFUSED
 
     @abstractmethod
     def encode(self, values: Any) -> np.ndarray:
@@ -194,6 +200,15 @@ class Domain(ABC):
         return self
 
     @property
+    def answered(self) -> Domain:
+        """The domain of the people who answered; the domain itself where silence is no value."""
+        return self
+
+    @property
+    def silence(self) -> int | None:
+        return None
+
+    @property
     def unpadded(self) -> Domain:
         """The domain of the answers themselves, without the placeholder of padding."""
         return self
@@ -214,6 +229,10 @@ class Domain(ABC):
     def __hash__(self) -> int:
         return hash(self.digest)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes without those that are computed from others on first use."""
+        return without_cached(self)
+
     def __repr__(self) -> str:
         inside = ", ".join(f"{k}={show(v)}" for k, v in self.spec().items() if k != "kind")
         return f"{type(self).__name__}({inside})"
@@ -232,9 +251,9 @@ class Domain(ABC):
         return array.astype(np.int64)
 
     def _refuse(self, outside: np.ndarray, got: str) -> None:
-        """Raise ValuesError for the first position at which ``outside`` (n,) is true."""
+        """Raise ValuesError for the positions at which ``outside`` (n,) is true."""
         where = np.flatnonzero(outside)
         if where.size:
             rule = f"not in the domain of {self.size} values"
             remedy = f"Answers outside the domain are refused, not guessed: {self.remedy}"
-            raise ValuesError(int(where[0]), rule, got, remedy)
+            raise ValuesError(int(where[0]), rule, got, remedy, more=where[1:])

@@ -40,7 +40,12 @@ class Categorical(Domain):
     """
 
     kind = "categorical"
-    study = StudyEntry("values", "labels of a categorical domain", list[str | int | bool])
+    study = StudyEntry(
+        "values",
+        "labels of a categorical domain",
+        list[str | int | bool],
+        'values = ["never", "sometimes", "often"]',
+    )
 
     def __init__(self, values: Sequence[str | int | bool]) -> None:
         if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__iter__"):

@@ -67,8 +67,10 @@ class StudyEntry:
         description: one line for the JSON schema.
         form: the type of the key's value, made of str, int, float, bool, list and tuple. For a
             table it is {field: (type, default)}, with ``...`` where there is no default.
+        example: the key with a value, as a line of a study file; for messages.
     """
 
     key: str
     description: str
     form: Any | Mapping[str, tuple[Any, Any]]
+    example: str = ""

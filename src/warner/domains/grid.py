@@ -52,6 +52,7 @@ class Grid(Domain):
             "side": (float, 1.0),
             "without": (list[list[int]], []),
         },
+        "grid = { rows = 24, columns = 16, side = 0.5 }",
     )
     noun = "cells, as row,column"
     remedy = "correct them or widen the grid"

@@ -31,7 +31,9 @@ class Integers(Domain):
     """
 
     kind = "integers"
-    study = StudyEntry("integers", "[low, high], both included", tuple[int, int])
+    study = StudyEntry(
+        "integers", "[low, high], both included", tuple[int, int], "integers = [0, 120]"
+    )
     noun = "integers"
     remedy = "correct them or widen the limits"
     is_ordered = True

@@ -42,9 +42,10 @@ class Interval(Domain):
         "interval",
         "real numbers from low to high, in bins",
         {"low": (float, ...), "high": (float, ...), "bins": (int, ...), "clip": (bool, False)},
+        "interval = { low = 0, high = 60, bins = 30 }",
     )
     noun = "numbers"
-    remedy = "correct them, widen the limits, or say clip=True to take them as the limit"
+    remedy = "correct them, widen the limits, or set clip, which takes them as the limit"
     is_ordered = True
     is_numeric = True
     is_binned = True

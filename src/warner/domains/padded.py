@@ -38,6 +38,7 @@ class Padded(Domain):
     def __init__(self, domain: Domain, pairs: int) -> None:
         self._tagged = Tagged(domain, ["padding"])
         self.domain, self.size = domain, self._tagged.size
+        self.missing = domain.missing
         self.pairs = integer("pairs", pairs, 1, 2**20)
 
     @property

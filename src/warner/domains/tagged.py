@@ -11,11 +11,10 @@ from warner._core.checks import integer, kind, legible, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
-    ValuesError,
     WarnerError,
     message,
 )
-from warner.domains.answers import built_in, sequence
+from warner.domains.answers import built_in, encoded_at, sequence
 from warner.domains.base import LARGEST_SIZE, Domain
 
 
@@ -46,7 +45,7 @@ class Tagged(Domain):
                 message("domain", "must be a Domain without tags", kind(domain))
             )
         self.tags = _names(tags)
-        self.domain = domain
+        self.domain, self.missing = domain, domain.missing
         self._placeholders = {f"@{tag}": domain.size + i for i, tag in enumerate(self.tags)}
         taken = [placeholder for placeholder in self._placeholders if _accepts(domain, placeholder)]
         if taken:
@@ -71,14 +70,7 @@ class Tagged(Domain):
         index = np.fromiter(places, dtype=np.int64, count=len(answers))
         rest = np.flatnonzero(index < 0)
         if rest.size:
-            problem = None
-            try:
-                index[rest] = self.domain.encode([answers[i] for i in rest])
-            except ValuesError as error:
-                offset = int(rest[error.position]) - error.position
-                problem = error.moved("values: position", offset)
-            if problem is not None:
-                raise problem
+            index[rest] = encoded_at(self.domain.encode, answers, rest)
         return index
 
     def decode(self, index: Any) -> list[Any]:

@@ -5,16 +5,29 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warner._core.errors import ArgumentTypeError, ValuesError, WarnerError
-from warner.domains import Domain, TextForm
+from warner.domains import NO_ANSWER, Domain, TextForm
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_EMPTY = "an empty cell"
+_MISSING = ("no answer", _EMPTY)
+_POLICIES = (
+    'In the study, missing = "answer" makes silence a value that is protected, and '
+    'missing = "drop" leaves the person out'
+)
+_CASE = (
+    "Write labels as the study does: some answers differ from a label only by upper and lower case "
+    "or spaces around"
+)
+DECIMAL_COMMA = b"warner.decimal_comma"  # marks batches of files whose numbers may have commas
 
 
 @dataclass(frozen=True)
@@ -25,33 +38,89 @@ class AnswerColumn:
         name: the name of the column.
         row: the number of rows before this batch.
         domain: the domain of the answers.
+        decimal_comma: whether numbers may be written with a decimal comma.
+        is_asked: whether a study asks for it, and so could say what a missing answer means.
     """
 
     name: str
     row: int
     domain: Domain
+    decimal_comma: bool = False
+    is_asked: bool = False
 
     @property
     def _where(self) -> str:
         return f"column {self.name!r}, data row"
 
-    def encoded(self, column: pa.Array, encode: Callable[[Any], np.ndarray]) -> np.ndarray:
-        """Indices, or what else ``encode`` makes of the answers in an Arrow column."""
+    def absent(self, column: pa.Array) -> np.ndarray:
+        """Which answers (n,) of an Arrow column are missing, as the domain says."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        self._refuse(column, pc.is_null(column), self._outside, "no answer")
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-        if is_text and self.domain.tags:
-            return self._with_placeholders(column)
-        form = self.domain.text if is_text else None
+        missing, column = self.domain.missing, _plain(column)
+        # That NaN is no number of the domain is for the domain to say, unless it means silence.
+        nan = missing.policy != "refuse" or bool(missing.empty)
+        found = pc.is_null(column, nan_is_null=nan).to_numpy(zero_copy_only=False)
+        empty = missing.empty if self.domain.silence is None else (*missing.empty, NO_ANSWER)
+        if not empty:
+            return np.array(found, dtype=bool)
+        if _is_text(column):
+            listed = pc.is_in(pc.cast(column, pa.string()), value_set=pa.array(empty, pa.string()))
+        elif missing.numbers and _is_number(column):
+            numbers = pa.array(missing.numbers, pa.float64())
+            listed = pc.is_in(pc.cast(column, pa.float64(), safe=False), value_set=numbers)
+        else:
+            return np.array(found, dtype=bool)
+        return np.asarray(found | listed.to_numpy(zero_copy_only=False))
+
+    def encoded(self, column: pa.Array, encode: Callable[[Any], np.ndarray]) -> np.ndarray:
+        """Indices, or what else ``encode`` makes of the answers in an Arrow column.
+
+        Silence has its index where it is a value. Where people who gave no answer are left out,
+        some answer stands in their rows, which :meth:`absent` names.
+        """
+        column = _plain(column)
+        if self.domain.tags:
+            # Only texts can be placeholders.
+            if _is_text(column):
+                return self._with_placeholders(column)
+            plain = self.domain.untagged
+            return replace(self, domain=plain).encoded(column, plain.encode)
+        absent, silence = self.absent(column), self.domain.silence
+        if self.domain.missing.policy == "refuse":
+            self._refuse(column, absent, self._outside, "no answer", encode)
+            return self._present(column, encode)
+        given = self.domain.answered
+        encode = encode if silence is None else given.encode
+        inside = replace(self, domain=given)
+        if not absent.any():
+            return inside._present(column, encode)
+        # Where nobody answered, some value gives the type.
+        index = np.repeat(encode(given.decode([0])), len(absent), axis=0)
+        if not absent.all():
+            index[~absent] = inside._among(column, ~absent, encode)
+        return index if silence is None else np.where(absent, silence, index)
+
+    def _present(self, column: pa.Array, encode: Callable[[Any], np.ndarray]) -> np.ndarray:
+        """What ``encode`` makes of a column without missing answers."""
+        form = self.domain.text if _is_text(column) else None
         if form is None:
             return self._checked(column, column.to_numpy(zero_copy_only=False), encode)
         if form.labels is not None:
             return self._labels(column, form.labels, form.any_case)
-        return self._checked(column, self._numbers(column, form), encode)
+        return self._checked(column, self._numbers(column, form, encode), encode)
+
+    def _among(
+        self, column: pa.Array, wanted: np.ndarray, encode: Callable[[Any], np.ndarray]
+    ) -> np.ndarray:
+        """What ``encode`` makes of the rows at which ``wanted`` (n,) is true."""
+        places = np.flatnonzero(wanted)
+        problem = None
+        try:
+            return replace(self, row=-1)._present(_as_integers(column.take(places)), encode)
+        except ValuesError as error:
+            problem = error.among(places).moved(self._where, self.row + 1)
+        raise problem
 
     @property
     def _outside(self) -> str:
@@ -71,7 +140,7 @@ class AnswerColumn:
         listed = None if form is None else form.labels
         some = json.dumps(untagged.decode([0])[0]) if listed is None else listed[0]
         answers = pc.if_else(is_answer, column, some)
-        index = AnswerColumn(self.name, self.row, untagged).encoded(answers, untagged.encode)
+        index = replace(self, domain=untagged).encoded(answers, untagged.encode)
         sent = np.array(list(placeholders.values()))[
             pc.fill_null(place, 0).to_numpy(zero_copy_only=False)
         ]
@@ -85,16 +154,27 @@ class AnswerColumn:
         if any_case:
             column = pc.ascii_lower(column)
         index = pc.index_in(pc.cast(column, pa.string()), value_set=pa.array(labels))
-        self._refuse(column, pc.is_null(index), self._outside, "a string")
+        outside = pc.is_null(index).to_numpy(zero_copy_only=False)
+        if outside.any():
+            # Rows without labels have the index 0 while the other rows are looked at.
+            self._refuse(column, outside & _are_empty(column), self._outside, _EMPTY, _zeros)
+            remedy = _CASE if (_alike(column, labels) & outside).any() else None
+            self._refuse(column, outside, self._outside, "a string", _zeros, remedy)
         return np.asarray(index.to_numpy(zero_copy_only=False).astype(np.int64))
 
-    def _numbers(self, column: pa.Array, form: TextForm) -> np.ndarray:
+    def _numbers(
+        self, column: pa.Array, form: TextForm, encode: Callable[[Any], np.ndarray]
+    ) -> np.ndarray:
         """The numbers (n,) in texts, or (n, d) where an answer is d numbers."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        strange = pc.invert(pc.match_substring_regex(column, form.pattern))
-        self._refuse(column, strange, form.rule, "a string that is none")
+        if form.number is float and self.decimal_comma:
+            column = self._with_points(column)
+        good = pc.match_substring_regex(column, form.pattern).to_numpy(zero_copy_only=False)
+        if not good.all():
+            self._refuse(column, ~good & _are_empty(column), form.rule, _EMPTY, encode)
+            self._refuse(column, ~good, form.rule, "a string that is none", encode)
         number = pa.int64() if form.number is int else pa.float64()
         if form.parts is None:
             return np.asarray(pc.cast(column, number).to_numpy(zero_copy_only=False))
@@ -104,18 +184,55 @@ class AnswerColumn:
             [pc.cast(part, number).to_numpy(zero_copy_only=False) for part in parts], axis=1
         )
 
-    def _refuse(self, column: pa.Array, bad: pa.Array, rule: str, got: str) -> None:
-        """Raise ValuesError for the first row at which ``bad`` is true."""
+    def _with_points(self, column: pa.Array) -> pa.Array:
+        """Numbers with a decimal point, where the column writes them with a comma.
+
+        A point in such a column could be between thousands, so it is refused.
+        """
         import pyarrow.compute as pc
 
-        places = np.flatnonzero(bad.to_numpy(zero_copy_only=False))
-        if places.size:
-            first = int(places[0])
-            if got.startswith("a string") and pc.binary_length(column[first]).as_py() == 0:
-                got = "an empty cell"
+        if not pc.any(pc.match_substring(column, ",")).as_py():
+            return column
+        points = pc.match_substring(column, ".").to_numpy(zero_copy_only=False)
+        rule, got = "must have a decimal comma, as other rows of the column have", "a point"
+        self._refuse(column, points, rule, got, None, "Write all numbers of the column alike")
+        return pc.replace_substring(column, ",", ".")
+
+    def _refuse(
+        self,
+        column: pa.Array,
+        bad: np.ndarray,
+        rule: str,
+        got: str,
+        encode: Callable[[Any], np.ndarray] | None,
+        remedy: str | None = None,
+    ) -> None:
+        """Raise ValuesError for the rows at which ``bad`` (n,) is true, and what others break.
+
+        Args:
+            column: the column.
+            bad: (n,) booleans; nothing is raised where none is true.
+            rule: the rule that these rows break.
+            got: the kind of their answers.
+            encode: takes the answers of all other rows; None where they are not looked at.
+            remedy: what to do; None for the usual remedy.
+        """
+        places = np.flatnonzero(bad)
+        if not places.size:
+            return
+        if remedy is None and self.is_asked and got in _MISSING:
+            remedy = _POLICIES
+        if remedy is None:
             remedy = self.domain.remedy[0].upper() + self.domain.remedy[1:]
-            # People count rows from 1.
-            raise ValuesError(first + self.row + 1, rule, got, remedy, self._where)
+        rows = places + self.row + 1  # people count rows from 1
+        found = [ValuesError(int(rows[0]), rule, got, remedy, self._where, rows[1:])]
+        if encode is not None and places.size < len(bad):
+            try:
+                self._among(column, ~bad, encode)
+            except ValuesError as error:
+                found += [error.beside([]), *error.others]
+        first, *others = sorted(found, key=lambda error: error.position)
+        raise first.beside(others)
 
     def _checked(
         self, column: pa.Array, values: np.ndarray, encode: Callable[[Any], np.ndarray]
@@ -131,3 +248,60 @@ class AnswerColumn:
             got = f"a column of {column.type}"
             problem = ValuesError(self.row + 1, rule, got, remedy, self._where)
         raise problem
+
+
+def _zeros(values: Any) -> np.ndarray:
+    """An encoding of answers whose indices nobody reads."""
+    return np.zeros(len(values))
+
+
+def _are_empty(column: pa.Array) -> np.ndarray:
+    """Which texts (n,) are empty."""
+    import pyarrow.compute as pc
+
+    lengths = pc.binary_length(column).to_numpy(zero_copy_only=False)
+    return np.asarray(lengths == 0)
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """A column without a dictionary."""
+    import pyarrow as pa
+
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _is_text(column: pa.Array) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
+
+
+def _is_number(column: pa.Array) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(column.type) or pa.types.is_floating(column.type))
+
+
+def _as_integers(column: pa.Array) -> pa.Array:
+    """Integers that became floats because NaN or null stood among them, as integers again."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_floating(column.type):
+        found = column.to_numpy(zero_copy_only=False)
+        if (np.abs(found) <= 2**53).all() and (found == np.rint(found)).all():
+            return pc.cast(column, pa.int64())
+    return column
+
+
+def _alike(column: pa.Array, labels: list[str]) -> np.ndarray:
+    """Which texts are labels but for upper and lower case or spaces around."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        texts = pc.utf8_lower(pc.utf8_trim_whitespace(pc.cast(column, pa.string())))
+    except pa.ArrowInvalid:  # no text
+        return np.zeros(len(column), dtype=bool)
+    known = pa.array(list({label.strip().lower() for label in labels}))
+    return np.asarray(pc.is_in(texts, value_set=known).to_numpy(zero_copy_only=False))

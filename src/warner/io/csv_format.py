@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from warner._core.errors import FileError, message
 from warner.domains import Domain
-from warner.io.file_format import NO_PUBLIC, FileFormat, ReportSink, refuse_repeated
+from warner.io.answer_column import DECIMAL_COMMA
+from warner.io.file_format import (
+    NO_PUBLIC,
+    FileFormat,
+    ReportSink,
+    refuse_repeated,
+    require_columns,
+)
 from warner.io.public_values import arrow_type
+from warner.io.text_encodings import as_utf8
 from warner.reports.schema import smallest_dtype
 
 if TYPE_CHECKING:
@@ -23,6 +31,8 @@ _START, _END = b"#warner ", b"#end "  # the first and the last line of a report 
 _BLOCK = 2**23  # bytes of reports per batch
 _TAIL = 2**20  # bytes in which the last line begins
 _ANSWER_BLOCK = 2**24  # bytes of answers that are read at a time
+_DELIMITERS = (",", ";", "\t")
+_BARE_LINES = 50  # lines that show the delimiter where there are no names
 
 
 class CsvFormat(FileFormat):
@@ -107,14 +117,17 @@ class CsvFormat(FileFormat):
         from pyarrow import csv as arrow_csv
 
         source = pa.input_stream(sys.stdin.buffer if path == "-" else path)
-        begin = source.read(_ANSWER_BLOCK)
+        shown = "standard input" if path == "-" else path if isinstance(path, str) else "the file"
+        begin, whole = as_utf8(source.read(_ANSWER_BLOCK), source, shown)
         # Without empty lines, the numbers of all rows after them would shift.
         parse = arrow_csv.ParseOptions(ignore_empty_lines=False)
-        if begin and not bare:
+        if begin:
             # The reader below takes the first of two columns of one name, so the first line is
             # read on its own.
-            first = io.BytesIO(re.split(rb"[\r\n]", begin, maxsplit=1)[0] + b"\n")
-            refuse_repeated(names, arrow_csv.read_csv(first, parse_options=parse).column_names)
+            parse.delimiter, found = _delimiter(begin[:_TAIL], names, bare)
+            if not bare:
+                refuse_repeated(names, found)
+                require_columns(shown, names, found)
         # Everything is read as text and checked later: Arrow's own conversions would guess.
         convert = arrow_csv.ConvertOptions(
             include_columns=names,
@@ -123,11 +136,16 @@ class CsvFormat(FileFormat):
             null_values=[],
         )
         read = arrow_csv.ReadOptions(block_size=_ANSWER_BLOCK, column_names=names if bare else None)
-        whole = pa.PythonFile(_After(begin, source), "r")
+        # In a file with semicolons or tabs, numbers may have decimal commas.
+        marks = None if parse.delimiter == "," else {DECIMAL_COMMA: b"1"}
         with arrow_csv.open_csv(
-            whole, read_options=read, parse_options=parse, convert_options=convert
+            pa.PythonFile(whole, "r"),
+            read_options=read,
+            parse_options=parse,
+            convert_options=convert,
         ) as reader:
-            yield from reader
+            for batch in reader:
+                yield batch.replace_schema_metadata(marks)
 
 
 class _UpTo(io.RawIOBase):
@@ -146,21 +164,31 @@ class _UpTo(io.RawIOBase):
         return len(data)
 
 
-class _After(io.RawIOBase):
-    """A stream from its beginning, of which ``begin`` was read before."""
+def _delimiter(begin: bytes, names: list[str], bare: bool) -> tuple[str, list[str]]:
+    """The character between the cells of a file, and the cells of its first line.
 
-    def __init__(self, begin: bytes, stream: Any) -> None:
-        self._begin, self._stream = begin, stream
+    It is a comma, unless the first line has more of the columns with a semicolon or a tab. Without
+    names, the first lines must have as many cells as there are columns.
 
-    def readable(self) -> bool:
-        return True
+    Args:
+        begin: the first bytes of the file.
+        names: the columns to read.
+        bare: whether the first line has no names.
+    """
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
 
-    def read(self, size: int = -1) -> bytes:
-        if self._begin:
-            stop = size if size >= 0 else len(self._begin)
-            begin, self._begin = self._begin[:stop], self._begin[stop:]
-            return begin
-        return bytes(self._stream.read(size if size >= 0 else None))
+    read = arrow_csv.ReadOptions(column_names=names if bare else None)
+    lines = b"\n".join(begin.splitlines()[: _BARE_LINES if bare else 1]) + b"\n"
+    best, cells, most = _DELIMITERS[0], [""], -1
+    for delimiter in _DELIMITERS:
+        parse = arrow_csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False)
+        with contextlib.suppress(pa.ArrowInvalid):  # the reader of the whole file says the same
+            table = arrow_csv.read_csv(io.BytesIO(lines), read_options=read, parse_options=parse)
+            count = len(set(names) & set(table.column_names))
+            if count > most:
+                best, cells, most = delimiter, table.column_names, count
+    return best, cells
 
 
 class _CsvSink(ReportSink):

@@ -175,9 +175,18 @@ def require_columns(path: str, names: list[str], found: list[str]) -> None:
         FileError: a column is missing.
     """
     missing = [name for name in names if name not in found]
-    if missing:
-        remedy = f"Needed: {', '.join(names)}"
-        raise FileError(message(path, f"has no column {missing[0]!r}", None, remedy))
+    if not missing:
+        return
+    alike = {name.strip().casefold(): name for name in found}
+    spelt = [name for name in missing if name.strip().casefold() in alike]
+    remedy = f"Needed: {', '.join(names)}"
+    if spelt:
+        remedy += f". {', '.join(spelt)}: there but for upper and lower case, or spaces around"
+    elif len(missing) == len(names):
+        remedy += ". Name them in the first line; a CSV file without names is read with --bare"
+    listed = ", ".join(map(repr, missing))
+    rule = f"has no column {listed}" if len(missing) == 1 else f"has no columns {listed}"
+    raise FileError(message(path, rule, None, remedy))
 
 
 def refuse_repeated(names: list[str], found: list[str]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -21,7 +22,7 @@ from warner._core.errors import (
 )
 from warner._core.shuffle import rows_at_a_time
 from warner.domains import Categorical, Domain
-from warner.io.answer_column import AnswerColumn
+from warner.io.answer_column import DECIMAL_COMMA, AnswerColumn
 from warner.io.file_format import ROWS_PER_BATCH
 from warner.io.formats import answer_batches
 from warner.mechanisms import Mechanism
@@ -36,12 +37,16 @@ def read_values(
     domains: Mapping[str, Domain | Mechanism],
     bare: bool = False,
     watch: Callable[[pa.RecordBatch], object] | None = None,
+    dropped: Callable[[int], object] | None = None,
 ) -> Iterator[dict[str, np.ndarray]]:
     """Return the answers in a file, a batch of rows at a time.
 
     All batches except the last have the same number of rows. The number depends on ``domains``
     and not on the file, so that batches do not tell how long the answers are. An empty line of CSV
     is a row of empty cells.
+
+    The answers of an attribute whose domain drops missing answers decide on whole rows: a person
+    who gave none is left out, with all other answers.
 
     Args:
         path: a file name, an open CSV file, or ``-`` for CSV on standard input.
@@ -51,14 +56,16 @@ def read_values(
         bare: whether the file is CSV without a header line, with its columns in the order of
             ``domains``.
         watch: called with each batch as it was read and found right, for checks of whole columns.
+        dropped: called with the number of people who are left out, for some rows at a time.
 
     Returns:
         For each batch {attribute: (rows,) array}: indices of a domain, or values as a
         mechanism takes them.
 
     Raises:
-        ValuesError: an answer outside its domain, with its column and row.
-        EmptyError: no rows.
+        ValuesError: answers outside their domain, with columns and rows. The whole file is read
+            then, and all of them are named.
+        EmptyError: no rows, or nobody who is not left out.
         FileError: not CSV or Parquet, or a column is missing or occurs twice.
     """
     size = rows_at_a_time(
@@ -67,15 +74,30 @@ def read_values(
     )
     held: dict[str, list[np.ndarray]] = {name: [] for name in domains}
     names = [column for name, taker in domains.items() for column in answer_columns(name, taker)]
+    waiting, answered, refused = 0, False, _Refused()
     for part, row in _parts(path, names, size, bare):
-        for name, taker in domains.items():
-            held[name].append(_encoded(taker, part, name, row))
+        found = {
+            name: refused.collect(partial(_encoded, taker, part, name, row))
+            for name, taker in domains.items()
+        }
+        if refused:
+            continue
+        kept = _kept(domains, part, row, dropped)
         if watch is not None:
             watch(part)
-        if (row + part.num_rows) % size == 0:
-            yield _joined(held)
-    if any(held.values()):
+        for name, answers in found.items():
+            held[name].append(answers if kept is None else answers[kept])
+        waiting += part.num_rows if kept is None else len(kept)
+        answered = answered or waiting > 0
+        while waiting >= size:
+            yield _taken(held, size)
+            waiting -= size
+    refused.raise_them()
+    if waiting:
         yield _joined(held)
+    elif not answered:
+        rule, remedy = "holds nobody who answered", 'missing = "answer" keeps people who did not'
+        raise EmptyError(message(_shown(path), rule, None, remedy))
 
 
 class _GroupNames(Categorical):
@@ -95,6 +117,7 @@ def read_groups(
     bare: bool = False,
     public: Mapping[str, Domain] | None = None,
     watch: Callable[[pa.RecordBatch], object] | None = None,
+    dropped: Callable[[int], object] | None = None,
 ) -> Iterator[dict[str, dict[str, np.ndarray]]]:
     """Return the answers in a file, a batch of rows at a time, by the group of each person.
 
@@ -107,6 +130,7 @@ def read_groups(
             its next columns are the public ones.
         public: {name: domain} of public columns. Their indices are among those of the attributes.
         watch: called with each batch as it was read and found right, for checks of whole columns.
+        dropped: as of :func:`read_values`, of all groups together.
 
     Returns:
         For each batch {group: {attribute: (rows,) array}}, in the order of the file. A group is
@@ -123,25 +147,36 @@ def read_groups(
     wanted = list(dict.fromkeys([column, *beside, *columns]))
     width = max(sum(m.schema.bytes_per_report for m in own.values()) for own in groups.values())
     size = rows_at_a_time(width, ROWS_PER_BATCH)
+    refused = _Refused()
     for part, row in _parts(path, wanted, size, bare):
-        known = {name: _encoded(domain, part, name, row) for name, domain in beside.items()}
-        place = _encoded(names, part, column, row)
-        found: dict[str, dict[str, np.ndarray]] = {}
+        index = {
+            name: refused.collect(partial(_encoded, domain, part, name, row))
+            for name, domain in beside.items()
+        }
+        place = refused.collect(partial(_encoded, names, part, column, row))
         # Most groups read a column in the same way, which is then done once for all of them.
         done: dict[tuple[str, str], np.ndarray] = {}
-        for i, (group, mechanisms) in enumerate(groups.items()):
-            rows = np.flatnonzero(place == i)
-            if not rows.size:
-                continue
-            found[group] = {name: index[rows] for name, index in known.items()}
+        for mechanisms in groups.values():
             for name, taker in mechanisms.items():
                 key = (name, _reading(taker))
                 if key not in done:
-                    done[key] = _encoded(taker, part, name, row)
-                found[group][name] = done[key][rows]
+                    done[key] = refused.collect(partial(_encoded, taker, part, name, row))
+        if refused:
+            continue
+        kept = _kept(first, part, row, dropped)
         if watch is not None:
             watch(part)
+        found: dict[str, dict[str, np.ndarray]] = {}
+        for i, (group, mechanisms) in enumerate(groups.items()):
+            rows = np.flatnonzero(place == i)
+            if kept is not None:
+                rows = np.intersect1d(rows, kept)
+            if rows.size:
+                found[group] = {name: known[rows] for name, known in index.items()}
+                for name, taker in mechanisms.items():
+                    found[group][name] = done[name, _reading(taker)][rows]
         yield found
+    refused.raise_them()
 
 
 def require_group(path: str, column: str, group: str) -> None:
@@ -190,7 +225,7 @@ def _parts(
     """
     import pyarrow as pa
 
-    shown = "standard input" if path == "-" else path if isinstance(path, str) else "the file"
+    shown = _shown(path)
     batches = answer_batches(path, names, bare)
     row, problem = 0, None
     while True:
@@ -198,8 +233,8 @@ def _parts(
         # carry theirs as its context.
         try:
             batch = next(batches, None)
-        except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
-            problem = _problem(shown, error, names)
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            problem = _problem(shown, error)
         if problem is not None:
             raise problem
         if batch is None:
@@ -214,6 +249,75 @@ def _parts(
         raise EmptyError(message(shown, "holds no answers", None, "Pass at least one row"))
 
 
+def _shown(path: str | BinaryIO) -> str:
+    """A file of answers in messages."""
+    return "standard input" if path == "-" else path if isinstance(path, str) else "the file"
+
+
+def _taken(held: dict[str, list[np.ndarray]], size: int) -> dict[str, np.ndarray]:
+    """The first ``size`` rows of each attribute; the rest stays in ``held``."""
+    whole = _joined(held)
+    for name, answers in whole.items():
+        if len(answers) > size:
+            held[name].append(answers[size:])
+    return {name: answers[:size] for name, answers in whole.items()}
+
+
+def _kept(
+    takers: Mapping[str, Domain | Mechanism],
+    part: pa.RecordBatch,
+    row: int,
+    dropped: Callable[[int], object] | None,
+) -> np.ndarray | None:
+    """The rows (k,) of people who are not left out; None for all.
+
+    Args:
+        takers: the attributes.
+        part: some rows of the file.
+        row: the number of rows before these.
+        dropped: see :func:`read_values`.
+    """
+    absent = [
+        AnswerColumn(column, row, domain).absent(part.column(column))
+        for name, taker in takers.items()
+        for column, domain in _single_columns(name, taker)
+        if domain.missing.policy == "drop"
+    ]
+    if not absent:
+        return None
+    out = np.any(absent, axis=0)
+    if dropped is not None:
+        dropped(int(np.count_nonzero(out)))
+    return np.flatnonzero(~out)
+
+
+class _Refused:
+    """The answers of a file that are refused, of all columns and batches."""
+
+    def __init__(self) -> None:
+        self._errors: dict[tuple[str, str, str], ValuesError] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._errors)
+
+    def collect(self, read: Callable[[], np.ndarray]) -> np.ndarray:
+        """What ``read`` returns; nothing where it refuses answers, which are kept in mind."""
+        try:
+            return read()
+        except ValuesError as error:
+            for each in (error.beside([]), *error.others):
+                known = self._errors.get(each.rule)
+                self._errors[each.rule] = each if known is None else known.joined(each)
+        return np.zeros(0)
+
+    def raise_them(self) -> None:
+        """Raise one error for all of them, if any, in the order of columns."""
+        columns = [where for where, *_ in self._errors]
+        in_order = sorted(self._errors.values(), key=lambda e: (columns.index(e.where), e.position))
+        if in_order:
+            raise in_order[0].beside(in_order[1:])
+
+
 def _joined(held: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
     """The rows of each attribute as one array; the lists in ``held`` are emptied."""
     joined = {
@@ -224,14 +328,8 @@ def _joined(held: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
     return joined
 
 
-def _problem(shown: str, error: Exception, names: list[str]) -> WarnerError:
+def _problem(shown: str, error: Exception) -> WarnerError:
     """The error for a file that cannot be read; its message quotes nothing from the file."""
-    if isinstance(error, KeyError):
-        rule, got = (
-            f"must have the columns {', '.join(names)}",
-            "a first line without (all of) them",
-        )
-        return FileError(message(shown, rule, got, "Name them in the first line"))
     if isinstance(error, FileNotFoundError | IsADirectoryError | PermissionError):
         reason = error.strerror or type(error).__name__
         return FileError(message(shown, "cannot be opened", reason, "Check the path"))
@@ -263,17 +361,45 @@ def _domain_of(taker: Domain | Randomizer) -> Domain:
     return taker if isinstance(taker, Domain) else taker.domain
 
 
-def _encoded(taker: Domain | Randomizer, batch: pa.RecordBatch, name: str, row: int) -> np.ndarray:
-    """The answers of a batch to one attribute, after ``row`` earlier rows."""
+def _single_columns(name: str, taker: Domain | Randomizer) -> Iterator[tuple[str, Domain]]:
+    """Each column that holds answers to one attribute, with the domain of these."""
+    if not isinstance(taker, Domain) and taker.answer_parts:
+        for column, part in zip(
+            answer_columns(name, taker), taker.answer_parts.values(), strict=True
+        ):
+            yield from _single_columns(column, part)
+        return
+    together = _domain_of(taker)
+    for own, domain in together.attributes.items():
+        yield from _single_columns(own, domain)
+    if not together.attributes:
+        yield name, together
+
+
+def _encoded(
+    taker: Domain | Randomizer, batch: pa.RecordBatch, name: str, row: int, asked: bool = False
+) -> np.ndarray:
+    """The answers of a batch to one attribute, after ``row`` earlier rows.
+
+    Args:
+        taker: the domain or the mechanism of the attribute.
+        batch: the rows.
+        name: the name of the attribute.
+        row: the number of earlier rows.
+        asked: whether a mechanism of a study takes the answers; a public column has none.
+    """
     if not isinstance(taker, Domain) and taker.answer_parts:
         columns = zip(answer_columns(name, taker), taker.answer_parts.values(), strict=True)
-        return np.stack([_encoded(part, batch, column, row) for column, part in columns], axis=1)
+        return np.stack([_encoded(part, batch, c, row, True) for c, part in columns], axis=1)
+    asked = asked or not isinstance(taker, Domain)
     together = _domain_of(taker)
     if together.attributes:
-        index = [_encoded(part, batch, own, row) for own, part in together.attributes.items()]
+        parts = together.attributes.items()
+        index = [_encoded(part, batch, own, row, asked) for own, part in parts]
         return np.ravel_multi_index(index, together.shape).astype(np.int64)
-    if isinstance(taker, Domain):
-        return AnswerColumn(name, row, taker).encoded(batch.column(name), taker.encode)
+    marks = batch.schema.metadata or {}
+    column = AnswerColumn(name, row, together, DECIMAL_COMMA in marks, asked)
     # A mechanism of numbers takes them without bins; other mechanisms take indices.
-    encode = taker.encode if taker.domain.is_numeric else taker.domain.encode
-    return AnswerColumn(name, row, taker.domain).encoded(batch.column(name), encode)
+    by_domain = isinstance(taker, Domain) or not together.is_numeric
+    encode = together.encode if by_domain else taker.encode
+    return column.encoded(batch.column(name), encode)

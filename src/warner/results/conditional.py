@@ -25,14 +25,28 @@ from warner._core.errors import (
     message,
 )
 from warner.domains import Domain
-from warner.estimators.fit import Fit, Status
+from warner.estimators.fit import Status
 from warner.estimators.key_value import Moments, PerKey, key_moments, of_keys
+from warner.results.blocks import BlockShares, WithinBlock, within
 from warner.results.given import shares_given
-from warner.results.intervals import TARGETS, holding, interval, normal_quantile, wald
+from warner.results.intervals import (
+    TARGETS,
+    holding,
+    interval,
+    normal_quantile,
+    wald,
+)
 from warner.results.marginals import marginal_estimate
 from warner.results.share_rows import share_row
 from warner.results.solution import Solution
-from warner.results.summaries import Cumulative, Quantile, Quantity, Ratio, mean, quantile, variance
+from warner.results.summaries import (
+    Quantity,
+    Ratio,
+    mass,
+    mean,
+    quantile,
+    variance,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +111,7 @@ class Conditional:
     @property
     def probabilities(self) -> np.ndarray:
         """The shares (V,) of the values among the people with the key."""
-        return _within(self.estimate.probabilities, self._block)
+        return within(self.estimate.probabilities, self._block)
 
     def mean(self) -> Quantity:
         """The mean of the key's values.
@@ -111,7 +125,8 @@ class Conditional:
         """
         moments, fit = self._moments, self.estimate.fit
         if moments is None:
-            return self._summary(mean)
+            of_shares: Quantity = self._summary(mean)
+            return of_shares
         value = (
             float(fit.keys.means[self.index])
             if fit.keys is not None
@@ -164,8 +179,7 @@ class Conditional:
         """
         z = normal_quantile(level)
         respondents = choice("target", target, TARGETS) == "respondents"
-        shape = (_attributes(self.estimate)[0].size, self.domain.size)
-        bounds = shares_given(self.estimate.data, self.index, shape, z, respondents)
+        bounds = shares_given(self.estimate.data, self.index, self._shape, z, respondents)
         if self.estimate.fit.probabilities is None:
             return bounds
         return holding(bounds, np.clip(self.probabilities, 0.0, 1.0))
@@ -188,6 +202,26 @@ class Conditional:
         shares = zip(self.domain.labels, self.probabilities, bounds, strict=True)
         return [share_row(value, share, limits, self.n) for value, share, limits in shares]
 
+    def range(self, low: float, high: float) -> Quantity:
+        """The share of the key's values from low to high, both included.
+
+        Args:
+            low, high: the limits of the range, as of :meth:`warner.Estimate.range`.
+
+        Returns:
+            A float with a method ``interval``, which gives a bootstrap interval.
+
+        Raises:
+            ArgumentTypeError: the values are not points on a line.
+            ArgumentError: a limit outside the values, or ``low`` above ``high``.
+        """
+        return self._summary(mass, low, high)
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        """The number of blocks of cells like the key's, and the number of cells in each."""
+        return _attributes(self.estimate)[0].size, self.domain.size
+
     @property
     def _block(self) -> slice:
         """The places of the key's cells among all cells."""
@@ -200,7 +234,7 @@ class Conditional:
 
     def _summary(self, summary: Callable[..., Any], *arguments: Any) -> Quantity:
         """A summary of the key's values, with the interval of a function of all shares."""
-        of_key = summary(_KeyShares(self.probabilities, self.domain, self.estimate), *arguments)
+        of_key = summary(BlockShares(self.probabilities, self.domain, self.estimate), *arguments)
         if not isinstance(of_key, Quantity):
             raise ArgumentTypeError(
                 message(
@@ -213,43 +247,90 @@ class Conditional:
         solution, method = self.estimate, self.estimate.estimator
         if isinstance(method, PerKey):
             solution = replace(solution, estimator=method.alone(self.index))
-        return Quantity(float(of_key), solution, _WithinKey(of_key._of, self._block))
+        return Quantity(float(of_key), solution, WithinBlock(of_key._of, self._block))
 
 
 @dataclass(frozen=True, eq=False)
-class _KeyShares:
-    """The attributes of a solution that summaries read, for one key."""
+class Answered(Conditional):
+    """The estimated distribution among the people who gave an answer.
 
-    probabilities: np.ndarray
-    domain: Domain
-    whole: Solution
+        theta_(v | answered) = theta_v / f,   f = 1 - the share of silence
+
+    It has the methods of :class:`Conditional`: shares, mean, variance, quantiles and ranges, with
+    intervals. The mean and the variance of places are tuples, of a number for each coordinate.
+    ``frequency`` is f, and ``n`` the estimated number of people who answered. It says
+    nothing about what silent people would have answered.
+
+    >>> from warner import Integers, SubsetSelection, estimate
+    >>> from warner.domains import with_missing
+    >>> units = SubsetSelection(with_missing(Integers(0, 4), "answer"), 4.0)
+    >>> answers = [1, 2, None, 3, 2] * 2000
+    >>> given = estimate(units.tally(units.randomize(answers))).answered()
+    >>> round(given.frequency, 1), round(given.mean(), 1), given.domain
+    (0.8, 2.0, Integers(low=0, high=4))
+    """
+
+    key: Any = None
+    index: int = 0
+
+    def __repr__(self) -> str:
+        about = f"{self.estimate.method}, K={self.domain.size}, n={self.n:.0f}"
+        return f"Answered({about}, status={self.status.name})"
 
     @property
-    def fit(self) -> Fit:
-        return self.whole.fit
+    def domain(self) -> Domain:
+        """The K values, without silence."""
+        return self.estimate.domain.answered
+
+    @property
+    def frequency(self) -> float:
+        """The estimated share of people who answered."""
+        return float(self.estimate.probabilities[self._block].sum())
+
+    def row(self, level: float = 0.95, target: str = "population") -> dict[str, Any]:
+        """The share of people who answered, as a row of a table.
+
+        Args:
+            level: coverage of the interval, in (0, 1).
+            target: ``"population"`` or ``"respondents"``.
+
+        Returns:
+            A dict with the keys of :meth:`warner.Estimate.rows`. Its interval is one minus that of
+            the share of silence: by the posterior of smooth estimates, otherwise by Wald.
+        """
+        solution, limits = self.estimate, np.array([0.0, 1.0])
+        if solution.has_posterior_intervals and target == "population":
+            limits = 1 - interval(solution, level, target, "posterior")[-1, ::-1]
+        elif solution.has_intervals:
+            silence = interval(solution, level, target, "wald")[-1:]
+            limits = 1 - holding(silence, solution.probabilities[-1])[0, ::-1]
+        return share_row("(answered)", self.frequency, limits, self.estimate.n)
+
+    def _summary(self, summary: Callable[..., Any], *arguments: Any) -> Any:
+        """A summary of the answers: summaries of an estimate with silence are of its answers."""
+        return summary(self.estimate, *arguments)
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return 1, self.domain.size
+
+    @property
+    def _block(self) -> slice:
+        return slice(0, self.domain.size)
 
 
-class _WithinKey:
-    """A function of the shares of one key's values, as a function of the shares of all cells."""
-
-    def __init__(self, of: Any, block: slice) -> None:
-        self.of, self.block, self.limits = of, block, of.limits
-        if isinstance(of, Quantile):
-            self.cumulative = _WithinKey(of.cumulative, block)
-            self.q = of.q
-        if isinstance(of, Cumulative):
-            self.invert = of.invert
-
-    def __call__(self, theta: np.ndarray) -> np.ndarray:
-        value: np.ndarray = self.of(_within(theta, self.block))
-        return value
-
-
-def _within(theta: np.ndarray, block: slice) -> np.ndarray:
-    """The shares of a block, divided by their sum; uniform where the sum is not positive."""
-    shares = theta[block]
-    total = float(shares.sum())
-    return shares / total if total > 0 else np.full(shares.size, 1 / shares.size)
+def answered(estimate: Solution) -> Answered:
+    """The distribution among those who answered: see :meth:`warner.Estimate.answered`."""
+    if estimate.domain.silence is None:
+        raise ArgumentTypeError(
+            message(
+                "estimate",
+                "must be on a domain with silence as a value",
+                type(estimate.domain).__name__,
+                'Use warner.domains.with_missing(domain, "answer"), missing = "answer" in a study',
+            )
+        )
+    return Answered(estimate)
 
 
 def conditional(estimate: Solution, key: Any) -> Conditional:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from warner._core.checks import choice
-from warner.io import frame
+from warner.io import frame_of_rows
 from warner.results import summaries
-from warner.results.conditional import key_rows
+from warner.results.conditional import answered, key_rows
 from warner.results.intervals import TARGETS, available_kind, interval
 from warner.results.share_rows import share_row
 from warner.results.solution import Solution
@@ -86,19 +87,33 @@ def to_json(
         "shares": rows(solution, level, target, kind),
         **({} if solution.fit.mean is None else {"mean": means(solution, level, target)}),
         **({"keys": keys} if keys else {}),
+        **_given(solution, level, target),
+    }
+
+
+def _given(solution: Solution, level: float, target: str) -> dict[str, Any]:
+    """The share of people who answered and the shares among them; {} without silence."""
+    if solution.domain.silence is None or solution.fit.probabilities is None:
+        return {}
+    given = answered(solution)
+    return {
+        "answered": given.row(level, target) | {"shares": given.rows(level, target)},
     }
 
 
 def to_frame(
-    solution: Solution, backend: str = "pyarrow", level: float = 0.95, target: str = "population"
+    solution: Solution,
+    backend: str = "pyarrow",
+    level: float = 0.95,
+    target: str = "population",
+    columns: Mapping[str, Any] | None = None,
 ) -> Any:
     """The rows as a data frame: see :meth:`warner.Estimate.to_frame`."""
     only_keys = solution.fit.keys is not None
     table = (key_rows if only_keys else rows)(solution, level, target)
-    columns: dict[str, list[Any]] = {key: [row[key] for row in table] for key in table[0]}
-    if not isinstance(table[0]["value"], str | int | float | bool):
-        columns["value"] = [json.dumps(value) for value in columns["value"]]
-    return frame(columns, backend)
+    if len({type(row["value"]) for row in table}) > 1:  # numbers, and silence
+        table = [{**row, "value": as_text(row["value"])} for row in table]
+    return frame_of_rows(table, backend, columns)
 
 
 def as_text(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -24,6 +24,7 @@ from warner.app.command_files import (
     warn_of_simulation,
     write_tallies,
 )
+from warner.app.commands.foreign import CountedFile, column_names, count_foreign
 from warner.app.commands.options import (
     additions,
     generator,
@@ -35,6 +36,8 @@ from warner.app.commands.options import (
 from warner.app.study import Study
 from warner.app.terminal import plural
 from warner.reports.grouped_tally import AnyTally
+
+_PEOPLE = ("person", "people")
 
 
 @click.command()
@@ -81,7 +84,12 @@ def randomize(
     """Randomise the answers in VALUES as the study file STUDY says.
 
     VALUES is a CSV or Parquet file; - is CSV on standard input. An empty line is a row of empty
-    cells. An answer outside its domain stops the command, and no file is written.
+    cells. An answer outside its domain stops the command, and no file is written. All such rows of
+    the file are named by their position.
+
+    A missing answer is refused, unless the study says missing = "answer" for the attribute: silence
+    is then a value that is randomised like any other. With missing = "drop" a person who did not
+    answer is left out, with all other answers too; the collector can see who sent no report.
 
     The reports are written in random order, because the order of people can reveal who answered
     what. Randomising the same answers again spends the budget again.
@@ -127,8 +135,9 @@ def randomize(
     }
     copies = files.Copies(plan.public, plan.answer_columns)
     done: dict[str | None, int] = {}
+    dropped: list[int] = []
     with contextlib.ExitStack() as opened, stage("randomising") as tell:
-        for batches in _batches(plan, studies, values, bare, copies):
+        for batches in _batches(plan, studies, values, bare, copies, dropped):
             for name, batch in batches.items():
                 # Nothing is written for a group of which there is nobody.
                 if name not in done:
@@ -143,12 +152,21 @@ def randomize(
             click.echo(f"{name}: 0 people, so {paths[name]} was not written", err=True)
             continue
         many = own.rows_per_person
-        who = plural(done[name], *(("row", "rows") if many > 1 else ("person", "people")))
+        who = plural(done[name], *(("row", "rows") if many > 1 else _PEOPLE))
         whose = f"{name}: {who} in {paths[name]}" if apart else who
         whom = f"a person with {many} of them" if many > 1 else "each"
         click.echo(f"{whose}, {whom} spends {_spent(own)}", err=True)
     if output != "-" and not apart:
         say_written(output)
+    if dropped:
+        left, out = sum(done.values()), sum(dropped)
+        whole = plural(left + out, *(("row", "rows") if plan.rows_per_person > 1 else _PEOPLE))
+        click.echo(
+            f'{out:,} of {whole} left out as a whole, for lack of an answer (missing = "drop"). '
+            'The collector can see how many sent no report, and who. missing = "answer" '
+            "protects that too.",
+            err=True,
+        )
     if plan.public:
         names = ", ".join(plan.public)
         click.echo(f"Beside the reports, in the clear and not protected: {names}", err=True)
@@ -178,20 +196,26 @@ def _batches(
     values: str,
     bare: bool,
     copies: files.Copies,
+    dropped: list[int],
 ) -> Iterator[Mapping[str | None, Mapping[str, Any]]]:
-    """The answers and public values in a file, a batch at a time, by the group of each person."""
+    """The answers and public values in a file, a batch at a time, by the group of each person.
+
+    ``dropped`` receives the numbers of people who are left out.
+    """
     watch = copies.add if plan.public else None
     mechanisms = {name: own.mechanisms for name, own in studies.items()}
     if len(studies) > 1:
         named = {str(name): own for name, own in mechanisms.items()}
         column = plan.group_column
-        for batches in files.read_groups(values, column, named, bare, plan.public, watch):
+        for batches in files.read_groups(
+            values, column, named, bare, plan.public, watch, dropped.append
+        ):
             yield dict(batches.items())
         return
     ((name, own),) = mechanisms.items()
     if name is not None and not bare:
         files.require_group(values, plan.group_column, name)
-    for batch in files.read_values(values, {**plan.public, **own}, bare, watch):
+    for batch in files.read_values(values, {**plan.public, **own}, bare, watch, dropped.append):
         yield {name: batch}
 
 
@@ -244,6 +268,14 @@ def _spent(study: Study) -> str:
     metavar="NAME,NAME,...",
     help="Keep one tally for each group of people, by these public columns of the reports.",
 )
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="NAME=COLUMN",
+    help="In files that other programs wrote: the column with the reports of this attribute. Of "
+    "reports with several columns, the beginning of their names, or NAME.PART=COLUMN for each.",
+)
 @smallest_group
 @several_reports
 @additions
@@ -254,6 +286,7 @@ def tally(
     ways: int | None,
     keep_reports: bool,
     by: str | None,
+    columns: tuple[str, ...],
     smallest_group: int,
     reports_per_person: int | None,
     allow_equal: bool,
@@ -270,9 +303,15 @@ def tally(
     With --by the tally has a table of groups: one tally for each ward and week, for example.
     warner merge adds such tallies group by group.
 
+    Parquet and CSV files that other programs wrote, or folders of them, need --study, which says
+    what the reports are. Their columns are called ATTRIBUTE_report, or what --column says. It is
+    checked that the study's mechanisms can send every report. Which mechanism and budget made them,
+    and whether the file is whole, cannot be checked.
+
     \b
         warner tally reports.parquet -o tally.json
         warner tally reports.parquet --by ward,week -o groups.json
+        warner tally spark.parquet --study study.toml --column smokes=report -o tally.json
         warner tally reports.parquet --ways 2 -o pairs.json
         warner estimate pairs.json --joint sex,age
     """
@@ -281,27 +320,19 @@ def tally(
     parts: dict[str | None, dict[str, dict[str, AnyTally]]] = {}
     names = None if by is None else [name.strip() for name in by.split(",")]
     seals = set()
+    named = column_names(columns)
     for path in steps(reports, "counting files"):
         with as_file(path) as file:
-            opened = files.open_reports(file)
-            if plan is not None:
-                opened = require_study(opened, plan, ways is not None)
-            if opened.end["sha256"] in seals:
-                raise ArgumentError(
-                    message(
-                        "reports",
-                        "must not be counted twice",
-                        f"{path}, whose content was given before",
-                    )
-                )
-            seals.add(opened.end["sha256"])
-            if opened.simulation:
-                warn_of_simulation(path)
-            parts.setdefault(opened.group, {})[path] = dict(
-                files.tally_file(opened, None, ways, keep_reports).items()
-                if names is None
-                else files.tally_file_by(opened, names, None, ways, keep_reports).items()
+            counted = (
+                count_foreign(path, file, plan, named, names, ways, keep_reports)
+                if plan is not None and files.is_foreign(file)
+                else _count(path, file, plan, names, ways, keep_reports)
             )
+        if counted.seal in seals:
+            got = f"{path}, whose content was given before"
+            raise ArgumentError(message("reports", "must not be counted twice", got))
+        seals.add(counted.seal)
+        parts.setdefault(counted.group, {})[path] = counted.tallies
     paths = paths_of_groups(output, parts)
     if len(parts) > 1 and output == "-":
         rule = f"are of the groups {', '.join(map(str, parts))}, and each has a tally of its own"
@@ -316,6 +347,28 @@ def tally(
         write_tallies(total, paths[group], group if len(parts) > 1 else None)
     if names is not None:
         _warn_of_small_groups(totals.values(), smallest_group)
+
+
+def _count(
+    path: str,
+    file: str,
+    plan: Study | None,
+    names: Sequence[str] | None,
+    ways: int | None,
+    keep_reports: bool,
+) -> CountedFile:
+    """The tallies of a report file of warner."""
+    opened = files.open_reports(file)
+    if plan is not None:
+        opened = require_study(opened, plan, ways is not None)
+    if opened.simulation:
+        warn_of_simulation(path)
+    found: Mapping[str, AnyTally] = (
+        files.tally_file(opened, None, ways, keep_reports)
+        if names is None
+        else files.tally_file_by(opened, names, None, ways, keep_reports)
+    )
+    return CountedFile(opened.group, opened.end["sha256"], dict(found))
 
 
 def _warn_of_small_groups(totals: Iterable[Mapping[str, AnyTally]], smallest: int) -> None:

@@ -26,7 +26,6 @@ from warner.app.command_files import (
 from warner.app.commands.options import METHOD_HELP, additions, attributes
 from warner.app.commands.options import as_json as to_json
 from warner.app.csv_table import csv_of, csv_of_groups
-from warner.app.methods import method
 from warner.app.summary_options import Wanted, show_summaries, summary
 from warner.app.terminal import (
     show_comparison,
@@ -43,6 +42,7 @@ from warner.reports.public_columns import Key
 from warner.reports.tally import Tally
 from warner.results.charts import FORMATS, chart, ranking, save
 from warner.results.estimate import Estimate
+from warner.results.methods import method
 from warner.results.named_summaries import summary_rows
 from warner.results.redistribution import has_tags, redistribute
 

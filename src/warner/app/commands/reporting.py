@@ -28,7 +28,6 @@ from warner.app.command_files import (
     write_text,
 )
 from warner.app.commands.options import METHOD_HELP, additions, attributes
-from warner.app.methods import method
 from warner.app.report.building import Source, build
 from warner.app.report.html_writer import to_html
 from warner.app.report.pdf_writer import require_typst, to_pdf
@@ -39,6 +38,7 @@ from warner.estimators import Estimator
 from warner.groups.table import label
 from warner.reports.grouped_tally import AnyTally, GroupedTally
 from warner.reports.tally import Tally
+from warner.results.methods import method
 
 _DEFAULT_SUMMARIES = "mean,median"
 _SHOWN = 10  # names of groups in a message

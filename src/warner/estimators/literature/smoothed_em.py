@@ -70,6 +70,8 @@ class SmoothedEM(Estimator):
     SmoothedEM(tolerance=0.001, steps=10000)
     """
 
+    references = ("li2020", "P3")
+
     summary: ClassVar[str] = (
         "expectation maximisation with smoothing after every step: a regularised estimate"
     )
@@ -95,7 +97,8 @@ class SmoothedEM(Estimator):
         return self.start
 
     def _fit(self, data: LikelihoodData) -> Fit:
-        require_order(data.domain, "SmoothedEM")
+        require_order(data.domain.answered, "SmoothedEM")
+        silence = data.domain.silence is not None
         rows, weights = data.channel.restrict_to_observed(data.weights)
         require_possible(rows, weights)
         n = data.n
@@ -107,7 +110,7 @@ class SmoothedEM(Estimator):
             else:
                 ahead = advance(rows, weights, state)
                 moved, pace = ahead.theta, ahead.pace
-            moved = smooth(moved)
+            moved = smooth_but_last(moved) if silence else smooth(moved)
             score, value = score_and_log_likelihood(rows, weights, moved)
             distance = float(np.abs(moved - state.theta).sum())
             return _Smoothed(moved, score, value, pace, value - state.value, distance)
@@ -146,3 +149,16 @@ def smooth(p: np.ndarray) -> np.ndarray:
     smoothed[[0, -1]] *= 4 / 3  # weights 2 and 1 of the three are inside
     out: np.ndarray = smoothed / smoothed.sum()
     return out
+
+
+def smooth_but_last(p: np.ndarray) -> np.ndarray:
+    """:func:`smooth` of all shares but the last, that of silence, which keeps its share.
+
+    Args:
+        p: (K + 1,) shares; the last is of silence.
+
+    Returns:
+        (K + 1,) shares.
+    """
+    total = float(p[:-1].sum())
+    return np.append(smooth(p[:-1]) * total, p[-1]) if total > 0 else p

@@ -19,6 +19,7 @@ class Design:
         columns: X (K, P).
         spline: (P,) bool, the columns whose coefficients have standard deviation s.
         groups: the indices of the other columns, in groups; each group has one Cauchy prior.
+        base: log theta where phi is 0, up to a constant: (K,) or one number.
         cells: the cells of values whose means the rows of X are; None where each value has a row.
         fine: X on all values, where the rows are means.
     """
@@ -28,14 +29,15 @@ class Design:
     groups: tuple[np.ndarray, ...]
     cells: Cells | None = None
     fine: FineColumns | None = None
+    base: np.ndarray | float = 0.0
 
     def theta(self, phi: np.ndarray) -> np.ndarray:
         """The shares of the cells, or of the values where there are no cells."""
-        return softmax(self.columns, phi, 0.0 if self.cells is None else self.cells.log_sizes)
+        return softmax(self.columns, phi, self.base)
 
     def theta_of_values(self, phi: np.ndarray) -> np.ndarray:
         """The shares of the values, (K,)."""
-        return softmax(self.columns if self.fine is None else self.fine, phi)
+        return self.theta(phi) if self.fine is None else softmax(self.fine, phi)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +153,33 @@ def _labelled(
     first, last = order - 1, order - 1 + splines
     groups = ([index[:first]] if first else []) + [index[[i]] for i in range(last, index.size)]
     columns.setflags(write=False)
-    return Design(columns, (index >= first) & (index < last), tuple(groups), cells, fine)
+    base = 0.0 if cells is None else cells.log_sizes
+    return Design(columns, (index >= first) & (index < last), tuple(groups), cells, fine, base)
+
+
+@lru_cache(maxsize=16)
+def design_with_silence(size: int, basis: int, order: int) -> Design:
+    """X for ``size`` - 1 ordered values and silence, which is last and has a column of its own.
+
+        theta_x = exp(X_x phi) / Z,   theta_silence = (size - 1) exp(gamma) / Z
+
+    The coefficient gamma has a Cauchy(0, 1) prior, like the atoms. At 0 everybody answers as often
+    as not.
+
+    Args:
+        size: K + 1, the number of values and silence.
+        basis: the number of splines.
+        order: p, the order of the differences.
+    """
+    of_values = design(size - 1, basis, order)
+    columns = np.zeros((size, of_values.columns.shape[1] + 1))
+    columns[:-1, :-1] = of_values.columns
+    columns[-1, -1] = 1.0
+    columns.setflags(write=False)
+    base = np.zeros(size)
+    base[-1] = np.log(size - 1)
+    groups = (*of_values.groups, np.array([columns.shape[1] - 1]))
+    return Design(columns, np.append(of_values.spline, False), groups, base=base)
 
 
 @lru_cache(maxsize=4)

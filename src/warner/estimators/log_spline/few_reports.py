@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from warner.channels import on_cells
-from warner.domains import Integers
+from warner.domains import Domain, Integers, Optional
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.literature.smoothed_em import SmoothedEM
 from warner.estimators.log_spline.cells import Cells
@@ -25,7 +25,9 @@ _LEAST = 5  # values; fewer have no neighbours to smooth over
 _CELLS = 128
 
 
-def weight_of_smoothed_em(likelihood: Likelihood, cells: Cells | None = None) -> float:
+def weight_of_smoothed_em(
+    likelihood: Likelihood, cells: Cells | None = None, silence: bool = False
+) -> float:
     """How much of the estimate is smoothed EM's.
 
         w = 0.7 max(0, 1 - 0.05 sqrt(J(z))) max(0, 1 - 4 J(v) / J(z))
@@ -40,12 +42,13 @@ def weight_of_smoothed_em(likelihood: Likelihood, cells: Cells | None = None) ->
     Args:
         likelihood: the likelihood of the reports.
         cells: the cells whose shares the likelihood is of; None where it is of values.
+        silence: whether the last value is silence. Its share is then half, and does not change.
 
     Returns:
         A number from 0 to 0.7.
     """
     rows = likelihood.rows
-    size = rows.shape[1] if cells is None else cells.size
+    size = rows.shape[1] - silence if cells is None else cells.size
     if size < _LEAST:
         return 0.0
     z = np.linspace(-1, 1, size)
@@ -55,6 +58,9 @@ def weight_of_smoothed_em(likelihood: Likelihood, cells: Cells | None = None) ->
         z, uniform = cells.averages(z[:, None])[:, 0], cells.sizes / size
     v = np.where(np.arange(z.size) % 2, -1.0, 1.0)
     directions = uniform[:, None] * np.stack([z, v - uniform @ v], axis=1)
+    if silence:
+        uniform = np.append(uniform, 1.0) / 2
+        directions = np.append(directions / 2, np.zeros((1, 2)), axis=0)
     d = rows.matvec(uniform)
     expected = Likelihood(rows, d / d.sum(), likelihood.count)
     slope, fine = np.diag(expected.information(d, directions))
@@ -75,13 +81,18 @@ def averaged(data: LikelihoodData, theta: np.ndarray, weight: float) -> np.ndarr
         theta: (K,) shares.
         weight: the weight of smoothed EM.
     """
-    size = theta.size
+    silence = data.domain.silence is not None
+    size = theta.size - silence
     width = size // _CELLS
     if width <= 1:
         return _average(theta, SmoothedEM().fit(data).shares, weight)
-    cells = Cells(size, tuple(range(0, size, width)))
+    starts = range(0, size, width)
+    # Silence is a cell of its own.
+    cells = Cells(theta.size, (*starts, size) if silence else tuple(starts))
     rows, weights = on_cells(data.channel, data.weights, cells.index)
-    domain = Integers(0, len(cells.starts) - 1)
+    domain: Domain = Integers(0, len(starts) - 1)
+    if silence:
+        domain = Optional(domain)
     shares = SmoothedEM().fit(LikelihoodData(rows, weights, data.n, domain)).shares
     return _average(theta, cells.spread(np.asarray(shares / cells.sizes)), weight)
 

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warner.estimators.log_spline.basis import Design, design, design_of_cells
+from warner.estimators.log_spline.basis import (
+    Design,
+    design,
+    design_of_cells,
+    design_with_silence,
+)
 from warner.estimators.log_spline.cells import Cells
 from warner.estimators.log_spline.likelihood import Likelihood
 from warner.estimators.log_spline.penalized_maximum import Model, maximize_penalized
@@ -32,37 +37,43 @@ _BLOCK = 2**19  # numbers of draws that are formed at a time
 _NEGLIGIBLE = 12.0  # nats below the best model at which an order's scales end
 
 
-def fit_grid(likelihood: Likelihood, cells: Cells | None = None) -> list[Model]:
+def fit_grid(
+    likelihood: Likelihood, cells: Cells | None = None, silence: bool = False
+) -> list[Model]:
     """Fit every order and scale, on the coarsest basis that a finer one does not improve.
 
     Args:
         likelihood: the likelihood of the reports.
         cells: the cells whose shares the likelihood is of; None where it is of values.
+        silence: whether the last value is silence, which has no place among the others.
 
     Returns:
         One model for each order and scale.
     """
-    size = likelihood.rows.shape[1]
+    size = likelihood.rows.shape[1] - silence
     finest = size if cells is None else size // _CELLS_OF_SPLINE
     basis = min(_BASIS, size)
     while True:
-        models = _grid(likelihood, basis, cells)
+        models = _grid(likelihood, basis, cells, silence)
         best = models[int(np.argmax(posterior(models)))]
         if basis == size or basis > _FINEST or best.determined() < _DETERMINED * best.phi.size:
             return models
         basis = min(2 * basis, size)
         if basis > finest:
             return models
-        x = _design(likelihood, basis, best.order, cells)
+        x = _design(likelihood, basis, best.order, cells, silence)
         finer = maximize_penalized(likelihood, x, best.order, best.scale)
         if finer.evidence <= best.evidence + _RISE:
             return models
 
 
-def _design(likelihood: Likelihood, basis: int, order: int, cells: Cells | None) -> Design:
+def _design(
+    likelihood: Likelihood, basis: int, order: int, cells: Cells | None, silence: bool
+) -> Design:
     """The columns on the values or cells that the likelihood is of."""
     if cells is None:
-        return design(likelihood.rows.shape[1], basis, order)
+        made = design_with_silence if silence else design
+        return made(likelihood.rows.shape[1], basis, order)
     return design_of_cells(cells, basis, order)
 
 
@@ -83,7 +94,7 @@ def posterior(models: list[Model]) -> np.ndarray:
     return out
 
 
-def _grid(likelihood: Likelihood, basis: int, cells: Cells | None = None) -> list[Model]:
+def _grid(likelihood: Likelihood, basis: int, cells: Cells | None, silence: bool) -> list[Model]:
     """The models of every order, its scales from small to large.
 
     Each scale starts from the maximum of the one before. An order ends where larger scales cannot
@@ -92,7 +103,7 @@ def _grid(likelihood: Likelihood, basis: int, cells: Cells | None = None) -> lis
     models: list[Model] = []
     best = -np.inf
     for order in _ORDERS[: basis - 1]:
-        x = _design(likelihood, basis, order, cells)
+        x = _design(likelihood, basis, order, cells, silence)
         phi, before = None, -np.inf
         for scale in _SCALES:
             model = maximize_penalized(likelihood, x, order, scale, phi)

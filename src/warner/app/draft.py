@@ -1,0 +1,401 @@
+"""Drafts of study files: attributes without a mechanism or an epsilon, and what is proposed.
+
+A draft is completed as text. What its author wrote stays as it is, with comments and order.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Self
+
+from warner._core.atomic_files import read_whole
+from warner._core.checks import show
+from warner._core.errors import ArgumentError, StudyError, message
+from warner._core.progress import steps
+from warner.app.study import Study
+from warner.design.proposal import LADDER, WIDTH, Proposal, propose
+from warner.domains import Domain
+from warner.mechanisms import Mechanism
+
+_OPEN = ("mechanism", "epsilon")
+_PROTECTS_SOME = ("UtilityOptimizedRR", "UtilityOptimizedRappor")
+_DIGITS = 1000  # parts of a nat to which a part of a budget is rounded down
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What is proposed for one attribute of a draft.
+
+    Attributes:
+        proposal: the proposal.
+        added: {key: value}, the lines that complete the table of the attribute.
+        times: the number of reports of one person that share the epsilon of the study. The proposal
+            is of one of them.
+    """
+
+    proposal: Proposal
+    added: Mapping[str, Any]
+    times: int = 1
+
+    def to_json(self) -> dict[str, Any]:
+        """The proposal and the added lines as JSON data."""
+        return {**self.proposal.to_json(), "added": dict(self.added), "reports": self.times}
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A study file in which attributes may lack a mechanism or an epsilon.
+
+    Attributes:
+        text: the file.
+        data: the file as data.
+        study: the study with a stand-in for what is missing, for its domains.
+        missing: {attribute: the keys that it lacks}, of those that lack any.
+    """
+
+    text: str
+    data: Mapping[str, Any]
+    study: Study
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: str) -> Self:
+        """Read a draft, or a complete study.
+
+        Args:
+            path: a study file.
+
+        Raises:
+            StudyError: a rule of study files is broken, other than that an attribute has a
+                mechanism and an epsilon.
+        """
+        text = read_whole(path).decode(errors="replace")
+        return cls.parse(text, path)
+
+    @classmethod
+    def parse(cls, text: str, name: str = "study") -> Self:
+        """Read a draft, or a complete study, from its text."""
+        data = _data(text)
+        missing = _missing(data)
+        if not missing:
+            return cls(text, data, Study.parse(text, name))
+        tables = {
+            attribute: {**table, **_stand_in(table, missing.get(attribute, ()))}
+            for attribute, table in data["attributes"].items()
+        }
+        limits = ("budget", "delta")
+        complete = {key: v for key, v in data.items() if key not in limits}
+        return cls(text, data, Study({**complete, "attributes": tables}), missing)
+
+    def proposals(self, people: int, share: float, width: float = WIDTH) -> dict[str, Planned]:
+        """What is proposed for each attribute that lacks a mechanism or an epsilon.
+
+        A budget that the other attributes leave is split so that the intervals of shares have the
+        same ratio to the wanted width, as far as the epsilons of the ladder tell.
+
+        Args:
+            people: number of people who will answer.
+            share: the share whose interval is judged.
+            width: the wanted width of the interval of a share.
+
+        Raises:
+            ArgumentError: an attribute that no mechanism can be proposed for, or a budget that
+                leaves nothing.
+        """
+        parts = self._parts(people, share, width)
+        return {
+            attribute: self._planned(attribute, people, share, width, parts.get(attribute))
+            for attribute in steps(list(self.missing), "planning")
+        }
+
+    def _planned(
+        self, attribute: str, people: int, share: float, width: float, epsilon: float | None
+    ) -> Planned:
+        """The proposal of one attribute; ``epsilon`` is its part of a budget, or None."""
+        table = self.data["attributes"][attribute]
+        epsilon = table.get("epsilon", epsilon)
+        proposal = self._proposed(attribute, people, share, width, epsilon)
+        best, times = proposal.best, self._times(table)
+        added: dict[str, Any] = {}
+        if "mechanism" not in table:
+            added["mechanism"] = best.name.split()[0]
+            added |= {key: v for key, v in best.options.items() if key not in table}
+        if "epsilon" not in table:
+            per_unit = best.mechanism.guarantee.is_metric
+            added["epsilon"] = best.mechanism.requested if per_unit else best.epsilon * times
+        return Planned(proposal, added, times)
+
+    def _proposed(
+        self, attribute: str, people: int, share: float, width: float, epsilon: float | None
+    ) -> Proposal:
+        """The proposal at an epsilon of all reports of a person, or over the ladder."""
+        table, domain = self.data["attributes"][attribute], self._domain(attribute)
+        times = self._times(table)
+        return propose(
+            domain,
+            people,
+            None if epsilon is None else epsilon / times,
+            share=share,
+            width=width,
+            among=self._makers(attribute, table),
+            ladder=[step / times for step in LADDER],
+        )
+
+    def _parts(self, people: int, share: float, width: float) -> dict[str, float]:
+        """{attribute: epsilon}, the parts of the budget of those that lack an epsilon."""
+        budget = self.data.get("budget")
+        free = [name for name, keys in self.missing.items() if "epsilon" in keys]
+        if budget is None or not free:
+            return {}
+        left = budget - sum(
+            mechanism.guarantee.between_any_values().epsilon * self.study.rows_per_person
+            for name, mechanism in next(iter(self.study.by_group.values())).mechanisms.items()
+            if name not in free
+        )
+        if not left > 0:
+            rule = "is spent by the attributes that have an epsilon"
+            raise ArgumentError(message("budget", rule, repr(budget), "Raise it"))
+        if len(free) == 1:
+            return {free[0]: _rounded_down(left)}
+        curves = {}
+        for name in free:
+            offers = self._proposed(name, people, share, width, None).offers
+            times = self._times(self.data["attributes"][name])
+            curves[name] = [
+                (offer.epsilon * times, offer.expected.share or 1.0) for offer in offers
+            ]
+        return {name: _rounded_down(part) for name, part in split(left, curves).items()}
+
+    def _domain(self, attribute: str) -> Domain:
+        """The values of an attribute, with the placeholders of tags."""
+        found = next(iter(self.study.by_group.values())).mechanisms[attribute]
+        if "keys" in self.data["attributes"][attribute]:
+            rule = "takes keys, for which no mechanism is proposed"
+            remedy = "State mechanism = 'KeyValue' and an epsilon"
+            raise ArgumentError(message(f"attributes.{attribute}", rule, None, remedy))
+        return found.domain
+
+    def _times(self, table: Mapping[str, Any]) -> int:
+        """The number of reports of one person that share the epsilon of an attribute."""
+        return int(self.study.rows_per_person * table.get("reports", 1))
+
+    def _makers(
+        self, attribute: str, table: Mapping[str, Any]
+    ) -> dict[str, Callable[[Domain, float], Mechanism]] | None:
+        """The mechanisms to choose from; None for all that fit the values."""
+        if "mechanism" in table:
+            names: tuple[str, ...] = (table["mechanism"],)
+        elif "sensitive" in table or "tags" in table:
+            names = _PROTECTS_SOME
+        else:
+            return None
+        kept = {key: v for key, v in table.items() if key not in (*_OPEN, "reports")}
+        return {name: partial(_made, attribute, {**kept, "mechanism": name}) for name in names}
+
+    def completed(self, planned: Mapping[str, Planned], comments: Mapping[str, list[str]]) -> str:
+        """The text of the study with the proposed lines, all else as it was.
+
+        Args:
+            planned: the proposals, by attribute.
+            comments: {attribute: lines of a comment that are written above the added lines}.
+
+        Raises:
+            StudyError: a table that cannot be completed as text.
+        """
+        if self.text.lstrip().startswith("{"):
+            remedy = "Write the study as TOML"
+            raise StudyError(message("study", "in JSON cannot be completed as text", None, remedy))
+        text, data = self.text, json.loads(json.dumps(dict(self.data), default=str))
+        for attribute, found in planned.items():
+            data["attributes"][attribute] |= found.added
+            text = _with_lines(text, attribute, found.added, comments.get(attribute, []))
+        if json.loads(json.dumps(tomllib.loads(text), default=str)) != data:
+            raise StudyError(message("study", "cannot be completed as text", None, _TABLES))
+        return text
+
+
+_TABLES = "Write each attribute as a table of its own, [attributes.name]"
+
+
+def split(left: float, curves: Mapping[str, list[tuple[float, float]]]) -> dict[str, float]:
+    """Split a budget so that all intervals are equally wide, as far as their curves tell.
+
+    Between two epsilons of a curve log width is linear in log epsilon. Beyond the ends a width
+    falls as 1 / epsilon.
+
+    Args:
+        left: the budget.
+        curves: {name: [(epsilon, width), ...]}, by epsilon.
+
+    Returns:
+        {name: epsilon}, whose sum is the budget.
+
+    >>> split(3.0, {"a": [(1.0, 0.1)], "b": [(1.0, 0.2)]})
+    {'a': 1.0, 'b': 2.0}
+    """
+
+    def epsilon(curve: list[tuple[float, float]], width: float) -> float:
+        points = [(math.log(e), math.log(w)) for e, w in curve]
+        at = math.log(width)
+        before = points[0]
+        if at >= before[1]:
+            return math.exp(before[0] - (at - before[1]))
+        for after in points[1:]:
+            if after[1] <= at < before[1]:
+                part = (before[1] - at) / (before[1] - after[1])
+                return math.exp(before[0] + part * (after[0] - before[0]))
+            before = after if after[1] < before[1] else before
+        return math.exp(before[0] + before[1] - at)
+
+    low, high = -30.0, 30.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        if sum(epsilon(curve, math.exp(middle)) for curve in curves.values()) > left:
+            low = middle
+        else:
+            high = middle
+    found = {name: epsilon(curve, math.exp(high)) for name, curve in curves.items()}
+    scale = left / sum(found.values())
+    return {name: float(f"{part * scale:.12g}") for name, part in found.items()}
+
+
+def _rounded_down(epsilon: float) -> float:
+    """An epsilon with at most three decimals, never larger."""
+    rounded = math.floor(epsilon * _DIGITS * (1 + 1e-12)) / _DIGITS
+    return rounded if rounded > 0 else epsilon
+
+
+def _data(text: str) -> Mapping[str, Any]:
+    """The file as data; {} where it cannot be read, which :class:`Study` then says."""
+    try:
+        data = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _missing(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The attributes that lack a mechanism or an epsilon, without those of joint tables."""
+    tables, joint = data.get("attributes"), data.get("joint", [])
+    if not isinstance(tables, Mapping) or not isinstance(joint, list):
+        return {}
+    together = {
+        name
+        for each in joint
+        if isinstance(each, Mapping) and isinstance(each.get("attributes"), list)
+        for name in map(str, each["attributes"])
+    }
+    found = {}
+    for name, table in tables.items():
+        if isinstance(table, Mapping) and name not in together:
+            lacks = tuple(key for key in _OPEN if key not in table)
+            if lacks:
+                found[name] = lacks
+    return found
+
+
+def _stand_in(table: Mapping[str, Any], lacks: tuple[str, ...]) -> dict[str, Any]:
+    """A mechanism and an epsilon that any table like this one may have."""
+    found: dict[str, Any] = {}
+    if "mechanism" in lacks:
+        found["mechanism"] = "RandomizedResponse"
+        if "keys" in table:
+            found["mechanism"] = "KeyValue"
+        elif "sensitive" in table or "tags" in table:
+            found["mechanism"] = _PROTECTS_SOME[0]
+    if "epsilon" in lacks:
+        found["epsilon"] = 1.0
+    return found
+
+
+def _made(attribute: str, table: Mapping[str, Any], domain: Domain, epsilon: float) -> Mechanism:
+    """The mechanism of one table, with an epsilon that is of any two values."""
+
+    def made(stated: float) -> Mechanism:
+        data = {"attributes": {attribute: {**table, "epsilon": stated}}}
+        try:
+            return Study(data).mechanisms[attribute]
+        except StudyError as error:
+            raise ArgumentError(str(error)) from None
+
+    found = made(epsilon)
+    if found.guarantee.is_metric:
+        found = made(epsilon * epsilon / found.guarantee.between_any_values().epsilon)
+    return found
+
+
+def _with_lines(text: str, attribute: str, added: Mapping[str, Any], comment: list[str]) -> str:
+    """The text with lines at the end of the table of an attribute."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = [f"# {line}" for line in comment]
+    lines += [f"{key} = {_toml(value)}" for key, value in added.items()]
+    old = text.splitlines()
+    heads = [(i, path) for i, line in enumerate(old) if (path := _head(line)) is not None]
+    wanted = ("attributes", attribute)
+    start = next((i for i, path in heads if path == wanted), None)
+    if start is None:
+        inner = next((i for i, path in heads if path[:2] == wanted), None)
+        if inner is None:
+            raise StudyError(message(f"attributes.{attribute}", "is no table", None, _TABLES))
+        before = [f"[attributes.{_key(attribute)}]", *lines, ""]
+        return newline.join([*old[:inner], *before, *old[inner:]]) + newline
+    stop = next((i for i, _ in heads if i > start), len(old))
+    end = stop
+    while end > start + 1 and (not old[end - 1].strip() or old[end - 1].lstrip().startswith("#")):
+        end -= 1
+    for place in (end, start + 1):
+        new = newline.join([*old[:place], *lines, *old[place:]]) + newline
+        if _adds(text, new, attribute, added):
+            return new
+    raise StudyError(message(f"attributes.{attribute}", "cannot be completed", None, _TABLES))
+
+
+def _adds(text: str, new: str, attribute: str, added: Mapping[str, Any]) -> bool:
+    """Whether a text says the same as before, with the added keys of one attribute."""
+    try:
+        found = tomllib.loads(new)
+    except tomllib.TOMLDecodeError:
+        return False
+    table = found.get("attributes", {}).get(attribute, {})
+    if any(table.pop(key, None) != value for key, value in added.items()):
+        return False
+    return bool(found == tomllib.loads(text))
+
+
+def _head(line: str) -> tuple[str, ...] | None:
+    """The path of the table that a line opens; None where it opens none."""
+    if not line.lstrip().startswith("["):
+        return None
+    try:
+        found: Any = tomllib.loads(line)
+    except tomllib.TOMLDecodeError:
+        return None
+    path = []
+    while found:
+        if isinstance(found, list):
+            found = found[0]
+            continue
+        ((key, found),) = found.items()
+        path.append(key)
+    return tuple(path)
+
+
+def _key(name: str) -> str:
+    """A key as TOML writes it."""
+    return name if name.isascii() and name.replace("_", "").isalnum() else json.dumps(name)
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, bool | str | int):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    raise StudyError(message("study", "cannot state an option", show(value)))

@@ -1,0 +1,400 @@
+"""Proposals: a mechanism and an epsilon for a question that has neither yet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from warner._core.checks import distribution, integer, kind, probability, real
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BudgetError,
+    IdentifiabilityError,
+    message,
+)
+from warner._core.progress import steps
+from warner.design.candidates import Maker, candidates, options_of
+from warner.design.planning import can_simulate, made_shares, simulated_error
+from warner.design.proposal_odds import Odds, odds_of
+from warner.design.proposal_widths import (
+    Expected,
+    Question,
+    expected,
+    expected_at_once,
+    share_width,
+    wald_width,
+)
+from warner.design.ranked_results import to_nine_digits
+from warner.design.theory import MAX_PEOPLE, expected_loss
+from warner.domains import Domain
+from warner.mechanisms import Mechanism
+
+LADDER = (0.5, 1.0, 2.0, 3.0)
+WIDTH = 0.1  # of the interval of a share, and of that of a mean as a part of the range
+_ALIKE = 1.02  # errors within 2 % are alike; the mechanism that is named first is then taken
+_FEW = 256  # numbers, beyond which only these are compared:
+_OF_NUMBERS = ("SquareWave", "Piecewise")
+_RUNS, _FEWER, _LEAST = 8, 4, 2  # simulated tallies of up to 512 values, up to 4096, and beyond
+_SECANTS = 6
+# Their errors are at least those of another candidate: UnaryEncoding optimized for LocalHashing,
+# whose reports cannot be listed, and Laplace for noise on integers. Exponential spends half of its
+# epsilon on its normaliser.
+_LEFT_OUT = ("LocalHashing", "Geometric", "TruncatedGeometric", "Exponential")
+# Of places also those that err about as much as UnaryEncoding optimized and PlanarGeometric.
+_LEFT_OUT_OF_PLACES = (*_LEFT_OUT, "UnaryEncoding symmetric", "PlanarLaplace")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The mechanism that is proposed at one epsilon, and what to expect of its estimate.
+
+    Attributes:
+        epsilon: the budget in nats, of any two values.
+        name: the mechanism and its variant.
+        mechanism: the mechanism.
+        options: {option: value} of the mechanism, beside its domain and epsilon.
+        expected: the error and the widths of intervals.
+        people: number of people at whom the interval of the share has the wanted width; None where
+            reports bound no share, or above 10^15.
+        odds: what the report can tell somebody who sees it.
+        others: {name: error} of all mechanisms that were compared, from the least error on. The
+            errors are those they were ranked by; compare them with each other only.
+        left_out: {name: reason} of those that cannot be used here.
+    """
+
+    epsilon: float
+    name: str
+    mechanism: Mechanism
+    options: Mapping[str, Any]
+    expected: Expected
+    people: int | None
+    odds: Odds
+    others: Mapping[str, float]
+    left_out: Mapping[str, str]
+
+    def row(self) -> dict[str, Any]:
+        """The offer as a dict of JSON data."""
+        return {
+            "epsilon": self.epsilon,
+            "mechanism": self.name,
+            "options": dict(self.options),
+            "error": self.expected.error,
+            "margin": self.expected.margin,
+            "share_width": self.expected.share,
+            "mean_width": self.expected.mean,
+            "people": self.people,
+            "odds": self.odds.row(),
+            "others": dict(self.others),
+            "left_out": dict(self.left_out),
+        }
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What is proposed for one question.
+
+    Attributes:
+        domain: the values that can be answered.
+        n: number of people.
+        level: coverage of the intervals.
+        share: the share whose interval is judged; of numbers, the share of the largest ones.
+        width: the wanted width of its interval.
+        best: the offer that is proposed.
+        offers: the offers at all epsilons that were tried, by epsilon.
+        meets: whether ``best`` has the wanted widths.
+        question: the distribution at which the proposed mechanism was judged.
+    """
+
+    domain: Domain
+    n: int
+    level: float
+    share: float
+    width: float
+    best: Offer
+    offers: tuple[Offer, ...]
+    meets: bool
+    question: Question = field(repr=False)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The proposed mechanism."""
+        return self.best.mechanism
+
+    @property
+    def epsilon(self) -> float:
+        """The proposed budget in nats, of any two values."""
+        return self.best.epsilon
+
+    def widths(self, n: int) -> Expected:
+        """What to expect of the proposed mechanism with another number of people.
+
+        Args:
+            n: number of people, such as of one group.
+        """
+        return _expected(self.mechanism, self.question, integer("n", n, 1, MAX_PEOPLE))
+
+    def people(self, width: float) -> int | None:
+        """The number of people with whom the interval of the share has a width.
+
+        Args:
+            width: of the interval, in (0, 1).
+        """
+        return _people(self.mechanism, self.question, self.n, self.best.expected, width)
+
+    def to_json(self) -> dict[str, Any]:
+        """The proposal as JSON data."""
+        return {
+            "n": self.n,
+            "level": self.level,
+            "share": self.share,
+            "width": self.width,
+            "meets": self.meets,
+            "best": self.best.row(),
+            "offers": [offer.row() for offer in self.offers],
+        }
+
+
+def propose(
+    domain: Domain,
+    n: int,
+    epsilon: float | None = None,
+    *,
+    sensitive: Iterable[Any] | None = None,
+    share: float = 0.1,
+    width: float = WIDTH,
+    level: float = 0.95,
+    theta: ArrayLike | None = None,
+    among: Mapping[str, Callable[[Domain, float], Mechanism]] | None = None,
+    ladder: Iterable[float] = LADDER,
+) -> Proposal:
+    """Propose a mechanism, and an epsilon where none is given, for one question.
+
+    Mechanisms are judged by the estimate that :func:`warner.estimate` makes of their reports:
+
+    - labels by the variance of the inversion, sum_x V_x / n. The recommended estimate shrinks the
+      shares of the inversion, and its error grows with this variance. Of mechanisms within 2 % the
+      one with the simplest reports is taken;
+    - numbers by the distance that the posterior of the recommended estimate states for the expected
+      tally, see :func:`warner.design.proposal_widths.expected_at_once`;
+    - places by simulated estimates.
+
+    Without an epsilon, the least one of ``ladder`` is proposed at which the interval of a share has
+    the wanted width, and that of the mean of numbers at most the same part of the range. If none
+    has, the largest is proposed, and ``meets`` is False.
+
+    Args:
+        domain: the values that can be answered.
+        n: number of people who will answer.
+        epsilon: budget in nats; None to choose one.
+        sensitive: the values to protect; None for all.
+        share: a share, in (0, 1), whose interval is judged. Of numbers it is the share of the
+            largest ones.
+        width: the wanted width of its interval, in (0, 1).
+        level: coverage of the intervals.
+        theta: (K,) a guess of the distribution; None for a made one.
+        among: {name: a function of the domain and epsilon}, the mechanisms to choose from; None for
+            all that fit.
+        ladder: the epsilons to choose from.
+
+    Returns:
+        Proposal: the mechanism, the error and the widths of intervals to expect, the number of
+        people that the wanted width needs, and what epsilon means in odds.
+
+    Raises:
+        BudgetError: no mechanism can be made.
+        ArgumentError: a number outside its range.
+
+    Source: METHODS 5, 6.
+
+    >>> from warner import Categorical, Integers
+    >>> answer = propose(Categorical(["no", "yes"]), n=2000, epsilon=1.0)
+    >>> answer.best.name, round(answer.best.expected.share, 2), round(answer.best.odds.factor, 1)
+    ('RandomizedResponse', 0.09, 2.7)
+    >>> propose(Integers(0, 59), n=2000, epsilon=1.0).best.name
+    'SquareWave'
+    """
+    if not isinstance(domain, Domain):
+        raise ArgumentTypeError(message("domain", "must be a Domain", kind(domain)))
+    integer("n", n, 1, MAX_PEOPLE)
+    probability("level", level)
+    for name, given in (("share", share), ("width", width)):
+        if not 0 < real(name, given) < 1:
+            raise ArgumentError(message(name, "must lie in (0, 1)", repr(given)))
+    guess = None if theta is None else distribution("theta", theta, domain.size)
+    makers = dict(candidates(domain, sensitive, None, None, bool(domain.dimension)))
+    if among is not None:
+        makers = dict(among)
+    budgets = sorted(ladder) if epsilon is None else [epsilon]
+    offers: list[Offer] = []
+    for budget in steps(budgets, "trying epsilons"):
+        question = question_of(domain, guess, share, level)
+        offers.append(_offer(makers, question, n, budget, width))
+    meeting = [offer for offer in offers if _meets(offer, domain, width)]
+    best = meeting[0] if meeting else offers[-1]
+    asked = question_of(domain, guess, share, level, best.mechanism.sensitive_mask)
+    return Proposal(domain, n, level, share, width, best, tuple(offers), bool(meeting), asked)
+
+
+def _meets(offer: Offer, domain: Domain, width: float) -> bool:
+    """Whether the expected intervals are at most as wide as wanted."""
+    found = offer.expected
+    if found.mean is not None:
+        ((low, high),) = domain.ends
+        if found.mean > width * (high - low):
+            return False
+    return found.share is not None and found.share <= width
+
+
+def _offer(
+    makers: Mapping[str, Maker], question: Question, n: int, epsilon: float, width: float
+) -> Offer:
+    """The mechanism with the least error at one epsilon."""
+    left_out: dict[str, str] = {}
+    errors: dict[str, float] = {}
+    made: dict[str, Mechanism] = {}
+    for name, mechanism in steps(
+        list(_made(makers, question.domain, epsilon, left_out)), "comparing mechanisms"
+    ):
+        try:
+            errors[name], made[name] = _error(mechanism, question, n), mechanism
+        except (ArgumentError, IdentifiabilityError) as problem:
+            left_out[name] = str(problem)
+    if not made:
+        reason = next(iter(left_out.values()), "No mechanism fits these values")
+        raise BudgetError(
+            message("epsilon", "suits no mechanism on this domain", repr(epsilon), reason)
+        )
+    least = min(errors.values())
+    alike = 1.0 if question.domain.dimension else _ALIKE
+    close = [name for name, error in errors.items() if error <= least * alike]
+    name = min(close, key=lambda name: _complexity(name, question.domain.size, errors[name]))
+    chosen = made[name]
+    asked = question_of(
+        question.domain, question.theta, question.share, question.level, chosen.sensitive_mask
+    )
+    found = _expected(chosen, asked, n)
+    others = {key: errors[key] for key in sorted(errors, key=lambda k: to_nine_digits(errors[k]))}
+    return Offer(
+        epsilon,
+        name,
+        chosen,
+        options_of(makers[name]),
+        found,
+        _people(chosen, asked, n, found, width),
+        odds_of(chosen),
+        others,
+        left_out,
+    )
+
+
+def _made(
+    makers: Mapping[str, Maker], domain: Domain, epsilon: float, left_out: dict[str, str]
+) -> Iterator[tuple[str, Mechanism]]:
+    """The mechanisms that can be made, and the reasons of those that cannot, into ``left_out``."""
+    for name, make in makers.items():
+        many = domain.is_ordered and domain.size > _FEW
+        left = _LEFT_OUT_OF_PLACES if domain.dimension > 1 else _LEFT_OUT
+        if len(makers) > 1 and (name in left or (many and name not in _OF_NUMBERS)):
+            continue
+        try:
+            yield name, make(domain, epsilon)
+        except ArgumentTypeError:
+            continue  # a mechanism of other values
+        except (ArgumentError, BudgetError, IdentifiabilityError) as problem:
+            left_out[name] = str(problem)
+
+
+def _complexity(name: str, size: int, error: float) -> tuple[int, float]:
+    """Sorts mechanisms that err alike: those with the shortest reports first."""
+    if name in ("RandomizedResponse", "UtilityOptimizedRR"):
+        return 0, error  # one value
+    short = name in ("HadamardResponse", "ProjectiveGeometry")  # one number
+    return 1 if short and size > _FEW else 2, error
+
+
+def _error(mechanism: Mechanism, question: Question, n: int) -> float:
+    """The error that a mechanism is ranked by."""
+    domain = question.domain
+    if domain.is_ordered:
+        found = expected_at_once(mechanism, question, n)
+        return expected(mechanism, question, n, _FEWER).error if found is None else found.error
+    if can_simulate(domain):
+        return _expected(mechanism, question, n).error
+    return expected_loss(mechanism, question.theta, n, "l2")
+
+
+def _expected(mechanism: Mechanism, question: Question, n: int) -> Expected:
+    """The error and the widths of one mechanism; fewer simulated tallies of more values."""
+    domain, size = question.domain, question.domain.size
+    if can_simulate(domain) and not domain.is_ordered:
+        # The default intervals of places are those of Wald.
+        error, margin, _ = simulated_error(domain, mechanism, question.theta, n, _FEWER)
+        width = wald_width(mechanism.channel(), question, n)
+        return Expected(error, margin, width, None, "none" if width is None else "wald")
+    runs = _RUNS if size <= 512 else _FEWER if size <= 4096 else _LEAST
+    return expected(mechanism, question, n, runs)
+
+
+def _people(
+    mechanism: Mechanism, question: Question, n: int, found: Expected, width: float
+) -> int | None:
+    """The people with whom the interval of the share has the wanted width.
+
+    Widths fall about with the root of n. The secant through the last two (log n, log width) is
+    followed until a width is within 1 % of the wanted one.
+    """
+    if not found.share:
+        return None
+    at, now, slope, wanted = math.log(n), math.log(found.share), -0.5, math.log(width)
+    for _ in range(_SECANTS):
+        there = max(0.0, at + float(np.clip((wanted - now) / slope, -4.0, 4.0)))
+        if there > math.log(MAX_PEOPLE):
+            return None
+        if abs(now - wanted) < 0.01 or there == at:
+            break
+        again = share_width(mechanism, question, round(math.exp(there)), found, n)
+        if not again:
+            return None
+        slope = float(np.clip((math.log(again) - now) / (there - at), -1.0, -0.2))
+        at, now = there, math.log(again)
+    return math.ceil(math.exp(max(0.0, at + (wanted - now) / slope)))
+
+
+def question_of(
+    domain: Domain,
+    theta: np.ndarray | None,
+    share: float,
+    level: float,
+    sensitive: np.ndarray | None = None,
+) -> Question:
+    """A distribution with the judged share, from a guess or made up.
+
+    Args:
+        domain: K values.
+        theta: (K,) a guess; None for a made distribution: of labels, shares that fall as
+            1 / rank; of numbers and places, :func:`warner.design.planning.made_shares`.
+        share: the share that one label or place gets. Numbers keep their shares.
+        level: the coverage of the intervals.
+        sensitive: (K,) booleans, the values that are protected; None for all. The label is one of
+            them.
+    """
+    if theta is None:
+        ranks = np.arange(1, domain.size + 1)
+        theta = made_shares(domain) if can_simulate(domain) else (1 / ranks) / (1 / ranks).sum()
+    if domain.is_ordered or domain.size < 2:
+        return Question(domain, theta, share, 0, level)
+    near = np.abs(theta - share)
+    if sensitive is not None:
+        near = np.where(sensitive, near, np.inf)
+    x = int(np.argmin(near))
+    rest = 1 - theta[x]
+    others = theta / rest if rest > 0 else np.full(domain.size, 1 / (domain.size - 1))
+    shares = others * (1 - share)
+    shares[x] = share
+    return Question(domain, shares, share, x, level)

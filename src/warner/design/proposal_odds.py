@@ -1,0 +1,94 @@
+"""What epsilon means in odds, from the probabilities that a mechanism realises."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from warner._core.errors import ArgumentError
+from warner.mechanisms import Mechanism
+from warner.privacy.likelihood_ratios import INFINITE, worst_pair
+
+_LARGEST = 700.0  # nats, whose exponential is a float
+_MOST_LISTED = 2**12  # probabilities, which are exact fractions
+
+
+@dataclass(frozen=True)
+class Odds:
+    """How much surer of an answer one report can make somebody who sees it.
+
+    Attributes:
+        epsilon: the realised epsilon in nats, of any two values.
+        factor: by how much the odds of two answers can change, e^epsilon.
+        answer, other: the two answers that a report tells apart best; None where the reports are
+            too many to list.
+        sent: of 100 people with ``answer``, those who send that report; None as above.
+        sent_by_other: of 100 people with ``other``, those who send it; None as above.
+    """
+
+    epsilon: float
+    factor: float
+    answer: Any = None
+    other: Any = None
+    sent: float | None = None
+    sent_by_other: float | None = None
+
+    def surer(self, before: float = 0.5) -> float:
+        """The largest probability of an answer after a report was seen.
+
+            odds after = factor * odds before
+
+        Args:
+            before: the probability before, in (0, 1).
+
+        >>> round(Odds(1.0, math.exp(1)).surer(), 3)
+        0.731
+        """
+        odds = self.factor * before / (1 - before)
+        return 1.0 if math.isinf(odds) else odds / (1 + odds)
+
+    def of_all(self, times: int) -> Odds:
+        """The odds of several reports of one person together, without an example.
+
+        Args:
+            times: the number of reports.
+        """
+        if times == 1:
+            return self
+        total = self.epsilon * times
+        return Odds(total, math.exp(total) if total < _LARGEST else math.inf)
+
+    def row(self) -> dict[str, Any]:
+        """The odds as a dict of JSON data."""
+        return {**vars(self), "surer_from_half": self.surer()}
+
+
+def odds_of(mechanism: Mechanism) -> Odds:
+    """The odds of a mechanism, from its realised law.
+
+    With sensitive values only they are protected, and the odds are of reports that a sensitive
+    value can make.
+
+    Args:
+        mechanism: any mechanism.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> odds = odds_of(RandomizedResponse(Categorical(["no", "yes"]), 1.0))
+    >>> round(odds.factor, 3), odds.answer, round(odds.sent), round(odds.sent_by_other)
+    (2.718, 'no', 73, 27)
+    """
+    epsilon = mechanism.guarantee.between_any_values().epsilon
+    factor = math.exp(epsilon) if epsilon < _LARGEST else math.inf
+    if not mechanism.is_enumerable or mechanism.n_reports * mechanism.domain.size > _MOST_LISTED:
+        return Odds(epsilon, factor)
+    try:
+        table = mechanism.probabilities()[mechanism.protected()]
+    except ArgumentError:
+        return Odds(epsilon, factor)
+    worst = worst_pair(table, mechanism.sensitive_mask)
+    if worst.ratio in (INFINITE, 1):
+        return Odds(epsilon, factor)
+    sent = [100 * float(table[worst.report, x]) for x in (worst.likely, worst.unlikely)]
+    labels = mechanism.domain.labels
+    return Odds(epsilon, factor, labels[worst.likely], labels[worst.unlikely], *sent)

@@ -1,0 +1,115 @@
+"""Missing answers: how they are recognised, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import choice, kind, show
+from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, message
+
+POLICIES = ("refuse", "answer", "drop")
+NO_ANSWER = "(no answer)"
+# What pandas calls its missing values, which is no package of the device.
+_NONE = frozenset({"NoneType", "NAType", "NaTType"})
+_PLAIN = frozenset({str, int, float})
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Which answers are missing, and what becomes of the people who gave none.
+
+    None, NaN, masked entries and pandas' missing values are always missing.
+
+    Args:
+        policy: ``"refuse"`` stops at the first missing answer. ``"answer"`` makes silence a value
+            of its own, which is randomised like any other. ``"drop"`` leaves the person out, which
+            tells the collector how many were silent, and who sent no report.
+        empty: the texts that are missing answers too, such as ``["", "NA"]``.
+
+    Raises:
+        ArgumentError: another policy, or a text twice.
+        ArgumentTypeError: not a list of texts.
+
+    >>> Missing("drop", ["", "NA"]).mask(["yes", "", None, "NA"]).tolist()
+    [False, True, True, True]
+    """
+
+    policy: str = "refuse"
+    empty: Sequence[str] = ("",)
+
+    def __post_init__(self) -> None:
+        choice("missing", self.policy, POLICIES)
+        listed = self.empty if isinstance(self.empty, list | tuple) else None
+        if listed is None or not all(isinstance(text, str) for text in listed):
+            rule = 'must be a list of texts, such as ["", "NA"]'
+            raise ArgumentTypeError(message("empty", rule, kind(self.empty)))
+        if len(set(listed)) < len(listed):
+            raise ArgumentError(message("empty", "must not list a text twice", show(listed)))
+        object.__setattr__(self, "empty", tuple(listed))
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The texts of ``empty`` that are numbers, such as -9, as numbers."""
+        return tuple(float(text) for text in self.empty if _is_number(text))
+
+    def mask(self, values: Any) -> np.ndarray:
+        """Which of n answers are missing.
+
+        Args:
+            values: a list, an array or a column of n answers.
+
+        Returns:
+            (n,) booleans.
+
+        Raises:
+            EmptyError: no answers.
+        """
+        hidden = np.ma.getmaskarray(values) if np.ma.isMaskedArray(values) else None
+        answers = values if isinstance(values, list | tuple) else np.asarray(values)
+        if isinstance(answers, np.ndarray) and answers.ndim == 0:
+            raise ArgumentTypeError(message("values", "must be a list, an array or a column"))
+        if len(answers) == 0:
+            remedy = "Pass at least one answer"
+            raise EmptyError(message("values", "must not be empty", None, remedy))
+        if isinstance(answers, np.ndarray) and answers.dtype.kind in "iuf":
+            found = np.isnan(answers) | np.isin(answers, self.numbers)
+        elif isinstance(answers, np.ndarray) and answers.dtype.kind == "U":
+            found = np.isin(answers, self.empty)
+        elif isinstance(answers, np.ndarray) and answers.dtype.kind in "mM":
+            found = np.isnat(answers)
+        elif isinstance(answers, np.ndarray):
+            each = map(self._is_missing, answers.ravel())
+            found = np.fromiter(each, bool, answers.size).reshape(answers.shape)
+        else:
+            found = np.fromiter(map(self._is_missing, answers), bool, len(answers))
+        if hidden is not None:
+            found = found | hidden
+        return np.asarray(found.any(axis=tuple(range(1, found.ndim))))
+
+    def _is_missing(self, answer: Any) -> bool:
+        if type(answer).__name__ in _NONE or answer is np.ma.masked:
+            return True
+        if isinstance(answer, np.generic):
+            answer = answer.item()
+        # Operations of derived classes might show the answer in an error.
+        if type(answer) not in _PLAIN:
+            return False
+        if isinstance(answer, str):
+            return answer in self.empty
+        return answer != answer or answer in self.numbers
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a finite number."""
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
+
+
+# What a domain does where nothing else was said: no text is missing, so any text can be a label.
+REFUSED = Missing("refuse", ())

@@ -1,0 +1,200 @@
+"""A domain with silence as a value of its own."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NoReturn, Self
+
+import numpy as np
+
+from warner._core.checks import integer, kind, show
+from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError, message
+from warner.domains.answers import encoded_at
+from warner.domains.base import LARGEST_SIZE, Domain
+from warner.domains.declarations import TextForm
+from warner.domains.missing import NO_ANSWER, Missing
+
+
+class Optional(Domain):
+    """The values of a domain, and silence: a person may give no answer.
+
+    Silence is one more value, which is randomised like any other. So a report does not tell whether
+    its sender answered. The K values keep their indices 0..K-1. Silence is the last value, with the
+    index K and the label ``"(no answer)"``.
+
+    The K + 1 values have no coordinates, since silence has none, so mechanisms of labels take the
+    domain and mechanisms of numbers do not. ``Estimate.answered()`` is about those who answered: on
+    the K values in their order, with means and quantiles where they are numbers.
+
+    Args:
+        domain: the domain of the answers, of a single question.
+        empty: the texts that are missing answers, beside None, NaN and the label of silence. They
+            say how answers are read, and are not part of ``spec``.
+
+    Raises:
+        ArgumentError: a text in ``empty`` that is a value of the domain.
+        ArgumentTypeError: not a domain of a single question, or one with silence or tags.
+
+    >>> from warner import Integers
+    >>> units = Optional(Integers(0, 2), empty=["", "NA"])
+    >>> units.encode([1, None, "NA"]).tolist(), units.labels
+    ([1, 3, 3], [0, 1, 2, '(no answer)'])
+    """
+
+    kind = "optional"
+
+    def __init__(self, domain: Domain, empty: Sequence[str] = ("",)) -> None:
+        _require_single(domain)
+        self.missing = Missing("answer", empty)
+        _refuse_values(domain, (*self.missing.empty, NO_ANSWER))
+        self._spelled = Missing("answer", [*dict.fromkeys((*self.missing.empty, NO_ANSWER))])
+        self.domain = domain
+        self.size = integer("values and silence", domain.size + 1, 2, LARGEST_SIZE)
+        self.remedy = domain.remedy
+
+    @property
+    def answered(self) -> Domain:
+        return self.domain
+
+    @property
+    def silence(self) -> int:
+        return self.domain.size
+
+    @property
+    def text(self) -> TextForm | None:
+        form = self.domain.text
+        if form is None or form.labels is None:
+            return None
+        return replace(form, labels=[*form.labels, NO_ANSWER])
+
+    def position(self, values: Any) -> NoReturn:
+        rule = "has silence as a value, which is no number"
+        remedy = "Use a mechanism of labels, such as SubsetSelection or UnaryEncoding"
+        raise ArgumentTypeError(message("domain", rule, None, remedy))
+
+    def encode(self, values: Any) -> np.ndarray:
+        listed = values if hasattr(values, "__len__") else _listed(values)
+        absent = self._spelled.mask(listed)
+        answers = listed if isinstance(listed, list | tuple) else np.ma.getdata(np.asarray(listed))
+        if np.ma.isMaskedArray(listed):
+            answers = np.ma.getdata(listed)
+        index = np.full(len(absent), self.silence)
+        present = np.flatnonzero(~absent)
+        if present.size:
+            index[present] = encoded_at(self.domain.encode, whole(answers, absent), present)
+        return index
+
+    def decode(self, index: Any) -> list[Any]:
+        index = self._index(index)
+        found = np.full(index.size, NO_ANSWER, dtype=object)
+        proper = np.flatnonzero(index < self.silence)
+        for i, value in zip(proper, self.domain.decode(index[proper]), strict=True):
+            found[i] = value
+        return list(found)
+
+    def spec(self) -> dict[str, Any]:
+        return {"kind": self.kind, "domain": self.domain.spec()}
+
+    @classmethod
+    def from_spec(
+        cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
+    ) -> Self:
+        domain = build(spec["domain"])
+        # A label "" is no missing answer; the header does not say how answers were spelt.
+        return cls(domain, () if _reads(domain, "") else ("",))
+
+
+def with_missing(domain: Domain, policy: str, empty: Sequence[str] = ("",)) -> Domain:
+    """Return a domain with a policy on missing answers.
+
+    Args:
+        domain: the domain of the answers, of a single question.
+        policy: ``"answer"`` makes silence a value of its own, see :class:`Optional`. ``"drop"``
+            leaves people without an answer out where a file is read, and ``"refuse"`` refuses the
+            file. Both leave the values and the law as they are.
+        empty: the texts that are missing answers, beside null and NaN.
+
+    Returns:
+        The domain with silence as a value, or a copy of ``domain`` with the policy.
+
+    Raises:
+        ArgumentError: another policy, or a text in ``empty`` that is a value of the domain.
+        ArgumentTypeError: not a domain of a single question.
+
+    ``encode`` returns one index for each answer. So it refuses missing answers under ``"drop"``
+    too; leave them out before, with ``domain.missing.mask(values)``:
+
+    >>> from warner import Categorical
+    >>> smokes = with_missing(Categorical(["no", "yes"]), "drop", ["", "NA"])
+    >>> answers = np.array(["no", "NA", "yes"])
+    >>> smokes.encode(answers[~smokes.missing.mask(answers)]).tolist()
+    [0, 1]
+    """
+    missing = Missing(policy, empty)
+    if policy == "answer":
+        return Optional(domain, missing.empty)
+    _require_single(domain)
+    _refuse_values(domain, missing.empty)
+    found = copy.copy(domain)
+    found.missing = missing
+    return found
+
+
+def whole(answers: Any, absent: np.ndarray) -> Any:
+    """Answers whose integers became floats because NaN stood among them, as integers again.
+
+    Args:
+        answers: a list or an array of n answers.
+        absent: (n,) which of them are missing.
+    """
+    if not (isinstance(answers, np.ndarray) and answers.dtype.kind == "f" and absent.any()):
+        return answers
+    zeroed = np.where(absent if answers.ndim == 1 else absent[:, None], 0.0, answers)
+    if (np.abs(zeroed) <= 2**53).all() and (zeroed == np.rint(zeroed)).all():
+        return zeroed.astype(np.int64)
+    return answers
+
+
+def _listed(values: Any) -> Any:
+    return list(values) if hasattr(values, "__iter__") else values
+
+
+def _require_single(domain: Any) -> None:
+    """Refuse what is no domain of a single question without silence."""
+    is_domain = isinstance(domain, Domain)
+    if (
+        not is_domain
+        or domain.attributes
+        or domain.tags
+        or domain.pairs
+        or domain.answered != domain
+    ):
+        rule = "must be a Domain of a single question, without silence, tags or pairs"
+        raise ArgumentTypeError(message("domain", rule, kind(domain)))
+
+
+def _refuse_values(domain: Domain, texts: Sequence[str]) -> None:
+    """Refuse spellings of a missing answer that are answers."""
+    taken = [text for text in texts if _reads(domain, text)]
+    if taken:
+        rule, remedy = "must not list a value of the domain", "Leave it out, or rename the value"
+        raise ArgumentError(message("empty", rule, show(taken[0]), remedy))
+
+
+def _reads(domain: Domain, text: str) -> bool:
+    """Whether a text is an answer of the domain, in Python or in a file."""
+    form = domain.text
+    answers: list[Any] = [text]
+    if form is not None and form.labels is not None:
+        if (text.lower() if form.any_case else text) in form.labels:
+            return True
+    elif form is not None and re.match(form.pattern, text):
+        answers = [form.number(text)] if form.parts is None else domain.decode([0])
+    try:
+        domain.encode(answers)
+    except WarnerError:
+        return False
+    return True

@@ -1,0 +1,232 @@
+"""All problems of a study at once, each with its line, its rule and a remedy."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.spec.app._command import STUDY, run
+from warner import Study
+from warner.app.study_mechanisms import MECHANISMS
+from warner.app.study_problems import StudyProblems
+from warner.errors import StudyError, WarnerError
+
+WRONG = """\
+title = "Clinic"
+budgit = 3.0
+epsilon = 1.0
+
+[attributes.smokes]
+values = ["never", "sometimes", "often"]
+mechanism = "randomisedresponse"
+epsilom = 1.0
+
+[attributes.units]
+interval = [0, 60]
+mechanism = "SquareWave"
+epsilon = -1
+
+[attributes.weight]
+interval = { low = 0, high = 60, bin = 3 }
+mechanism = "SquareWave"
+epsilon = 1
+budget = 3
+
+[attributes.height]
+interval = { low = 60, high = 0, bins = 4 }
+epsilon = 1
+
+[attributes.condition]
+value = ["yes", "no"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+keep = 3
+
+[public.hospital]
+values = ["a", "a"]
+
+[public.visit]
+dates = "year"
+
+[public.smokes]
+dates = "day"
+"""
+TOLD = """\
+study.toml has 15 problems:
+line 2: budgit: is not a key of a study file. Is 'budget' meant?
+line 3: epsilon: is not a key of this table. It goes to a table [attributes.NAME]
+line 7: attributes.smokes.mechanism: must be one of
+line 8: attributes.smokes.epsilon: is missing. Is it misspelt as 'epsilom'?
+line 11: attributes.units.interval: must be a table; got [0, 60]. It is written interval = { low
+line 13: attributes.units: epsilon: must be greater than 0; got -1.0.
+line 16: attributes.weight.interval.bin: is not a key of a study file. Is 'bins' meant?
+line 19: attributes.weight.budget: is not an option of SquareWave: its options are cells. It is of
+line 21: attributes.height.mechanism: is missing.
+line 22: attributes.height: high: must be greater than low
+line 26: attributes.condition: must have exactly one of values, integers, interval, grid. Is a key
+line 29: attributes.condition.keep: is not an option of RandomizedResponse
+line 32: public.hospital: values: labels must be distinct
+line 35: public.visit.dates: must be 'day', 'week' or 'month'; got 'year'.
+line 37: public.smokes: repeats a protected attribute""".splitlines()
+
+
+def test_all_problems_of_a_study_are_told_at_once_by_their_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(WRONG)
+    told = run("audit", "study.toml", ok=False).stderr.removeprefix("Error: ").splitlines()
+    assert len(told) == len(TOLD), told
+    for found, expected in zip(told, TOLD, strict=True):
+        assert found.startswith(expected)
+    assert "Is 'RandomizedResponse' meant?" in told[3]
+
+
+def test_a_single_problem_is_one_line_with_the_file_and_the_line() -> None:
+    with pytest.raises(StudyError, match=r"^study, line 8: attributes\.age\.integers: must be"):
+        Study.parse(STUDY.replace("[0, 9]", "9").lstrip())
+
+
+@pytest.mark.parametrize(
+    "old, new, line",
+    [
+        ('mechanism = "UnaryEncoding"\n', "", 8),  # what is missing: the table
+        ('keep = "optimized"', "\nkeep = 2", 12),  # an argument of the mechanism
+        ("budget = 3.0", "budget = 1.0", 3),
+        ("[0, 9]", "[9, 0]", 9),
+        ("[attributes.age]", '[attributes."a.b"]', 8),
+        ("[attributes.age]\n", '[attributes.age]\nlabel = "\\u0007"\n', 9),
+    ],
+)
+def test_the_line_is_that_of_the_key_or_of_its_table(old: str, new: str, line: int) -> None:
+    assert old in STUDY
+    with pytest.raises(StudyError, match=rf"^study, line {line}: ") as caught:
+        Study.parse(STUDY.replace(old, new))
+    assert caught.value.__context__ is None
+
+
+GROUPS = """
+[[groups]]
+name = "North"
+[[groups]]
+name = "South"
+budget = 0.1
+[groups.attributes.smokes]
+epsilon = -1
+[groups.attributes.aeg]
+epsilon = 1
+"""
+
+
+def test_problems_of_groups_stand_where_the_group_or_the_common_table_has_them() -> None:
+    with pytest.raises(StudyError) as caught:
+        Study.parse(STUDY + GROUPS)
+    assert "line 21: groups.South.attributes.aeg: must be one of smokes, age. Is 'age' meant?" in (
+        str(caught.value)
+    )
+    sound = GROUPS.partition("[groups.attributes.aeg]")[0]
+    with pytest.raises(StudyError) as caught:
+        Study.parse(STUDY.replace("[0, 9]", "[9, 0]") + sound)
+    told = str(caught.value).splitlines()
+    assert told[0] == "study has 2 problems:"
+    # The common table is wrong for both groups, and is told once.
+    assert told[1].startswith("line 9: attributes.age: high: must lie in 10..")
+    assert told[2].startswith("line 20: groups.South: attributes.smokes: epsilon: must be greater")
+    with pytest.raises(StudyError, match=r"line 18: groups\.South: budget: is exceeded"):
+        Study.parse(STUDY + sound.replace("-1", "1"))
+
+
+def test_problems_of_attributes_together_are_told_together() -> None:
+    text = """\
+[attributes.sex]
+values = ["f"]
+[attributes.smokes]
+values = ["no", "yes"]
+epsilon = 1.0
+[[joint]]
+attributes = ["sex", "smokes", "agee"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[attributes.age]
+integers = [0, 9]
+mechanism = "UnaryEncodin"
+epsilon = 1.0
+"""
+    with pytest.raises(StudyError) as caught:
+        Study.parse(text)
+    lines = [told.partition(": ")[0] for told in str(caught.value).splitlines()[1:]]
+    assert lines == ["line 2", "line 5", "line 7", "line 12"]
+    assert "Is 'age' meant?" in str(caught.value)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_an_infinite_epsilon_under_a_budget_is_an_error_with_a_name(mechanism: str) -> None:
+    stated = tomllib.loads(Path("docs/every_mechanism.toml").read_text())["attributes"]
+    for table in stated.values():
+        if table.get("mechanism") == mechanism:
+            for epsilon in (math.inf, math.nan, 10**400):
+                data = {"budget": 1, "attributes": {"q": {**table, "epsilon": epsilon}}}
+                with pytest.raises(StudyError, match=r"epsilon|budget|sensitiv"):
+                    # A mechanism may spend less than it is allowed, as a given matrix does.
+                    if Study(data).epsilon <= 1:
+                        raise StudyError("within the budget")
+
+
+def _edits(data: Any) -> Iterator[Any]:
+    """The data with one entry replaced by something else."""
+    others: list[Any] = [None, 3, -1.5, "x", [], [1], {}, {"a": 1}, True, math.inf]
+    places = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, value in places:
+        changed: list[Any] = [*others]
+        if isinstance(value, dict | list):
+            changed += _edits(value)
+        for other in changed:
+            copy = data.copy()
+            copy[key] = other
+            yield copy
+
+
+def test_no_edit_of_a_study_ends_in_the_words_of_a_library() -> None:
+    data = tomllib.loads(
+        STUDY + '[public.ward]\nvalues = ["a", "b"]\n[attributes.pay]\nepsilon = 1\n'
+        'mechanism = "SquareWave"\ninterval = { low = 0, high = 1, bins = 4 }\n'
+        '[attributes.sex]\nvalues = ["f", "m"]\n[attributes.x]\nvalues = ["f", "m"]\n'
+        '[[joint]]\nattributes = ["sex", "x"]\nmechanism = "RandomizedResponse"\nepsilon = 0.1\n'
+        '[[groups]]\nname = "A"\n[[groups]]\nname = "B"\n[groups.attributes.age]\nepsilon = 1\n'
+    )
+    refused = 0
+    for edited in _edits(data):
+        try:
+            Study(edited)
+        except WarnerError as error:
+            refused += 1
+            for words in ("Input should", "validation error", "pydantic", "Field required"):
+                assert words not in str(error), edited
+    assert refused > 300
+
+
+def test_a_broken_text_is_answered_with_a_reason_that_quotes_nothing() -> None:
+    for text, reason in (
+        ("[attributes.a]\nmechanism = RandomizedResponse\n", "Text stands in quotes"),
+        ("[attributes.a]\n[attributes.a]\n", "A table stands twice"),
+        ("[attributes.CANARY]\nx = 1\nx = 2\n", "A key stands twice"),
+        ("a = { b = 1,\n c = 2 }\n", "on one line"),
+        ("a = [1, 2\nb = 3\n", "A list ends in ]"),
+    ):
+        with pytest.raises(StudyError, match="is not valid TOML or JSON, at line") as caught:
+            Study.parse(text)
+        assert reason in str(caught.value) and "CANARY" not in str(caught.value)
+
+
+def test_problems_are_data_too() -> None:
+    with pytest.raises(StudyProblems) as caught:
+        Study({"attributes": {"a": {"values": ["x", "y"], "epsilon": 1.0}}})
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert again.problems == caught.value.problems and str(again) == str(caught.value)
+    assert caught.value.problems[0].path == ("attributes", "a")

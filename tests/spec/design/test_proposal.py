@@ -1,0 +1,86 @@
+"""Proposals: which mechanism, which epsilon, and what to expect."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from warner import Categorical, Grid, Integers, RandomizedResponse, SquareWave
+from warner.design.proposal import LADDER, propose
+from warner.design.proposal_odds import odds_of
+from warner.errors import ArgumentError, ArgumentTypeError
+
+COIN = Categorical(["no", "yes"])
+
+
+def test_a_yes_or_no_question_gets_randomised_response() -> None:
+    found = propose(COIN, 2000, 1.0)
+    assert found.mechanism.header == RandomizedResponse(COIN, 1.0).header
+    assert found.epsilon == 1.0 and len(found.offers) == 1
+    # 2 z sqrt((t (1 - t) + p (1 - p) / (2 p - 1)^2) / n) with p = e / (1 + e)
+    p = math.e / (1 + math.e)
+    variance = 0.09 + p * (1 - p) / (2 * p - 1) ** 2
+    assert found.best.expected.share == pytest.approx(
+        2 * 1.96 * math.sqrt(variance / 2000), rel=0.01
+    )
+
+
+def test_numbers_get_the_square_wave_at_its_estimate_and_not_at_the_unbiased_one() -> None:
+    found = propose(Integers(0, 59), 2000, 1.0)
+    assert isinstance(found.mechanism, SquareWave)
+    assert found.best.expected.mean is not None and 2 < found.best.expected.mean < 8
+    assert min(found.best.others, key=lambda name: found.best.others[name]) == "SquareWave"
+
+
+def test_the_least_epsilon_that_meets_the_width_is_proposed() -> None:
+    few, many = propose(COIN, 500), propose(COIN, 50_000)
+    assert [offer.epsilon for offer in few.offers] == list(LADDER)
+    assert many.epsilon == LADDER[0] < few.epsilon and many.meets
+    for proposal in (few, many):
+        for offer in proposal.offers:
+            width = offer.expected.share
+            assert width is not None
+            assert (width <= proposal.width) == (offer.epsilon >= proposal.epsilon)
+    hopeless = propose(COIN, 20)
+    assert not hopeless.meets and hopeless.epsilon == LADDER[-1]
+
+
+def test_the_people_of_a_width_have_that_width() -> None:
+    found = propose(COIN, 2000, 1.0)
+    needed = found.people(0.05)
+    assert needed is not None
+    assert found.widths(needed).share == pytest.approx(0.05, rel=0.02)
+
+
+def test_sensitive_values_alone_are_protected_where_others_need_not_be() -> None:
+    found = propose(Categorical(list("abcdef")), 2000, 1.0, sensitive=["a", "b"])
+    assert found.best.name == "UtilityOptimizedRR"
+    assert found.best.options == {"sensitive": ["a", "b"]}
+    assert found.best.odds.answer in ("a", "b")
+
+
+def test_odds_are_those_of_the_realised_law() -> None:
+    coin = RandomizedResponse(COIN, 1.0)
+    odds = odds_of(coin)
+    assert odds.sent is not None and odds.sent_by_other is not None
+    assert odds.sent / odds.sent_by_other == pytest.approx(math.exp(coin.epsilon))
+    assert odds.surer() == pytest.approx(odds.sent / 100)
+    # Nothing is surer than e^epsilon, whatever was thought before.
+    before = np.array([0.01, 0.3, 0.99])
+    after = np.array([odds.surer(float(b)) for b in before])
+    assert after / (1 - after) == pytest.approx(math.e * before / (1 - before))
+
+
+def test_places_and_few_numbers_get_a_proposal() -> None:
+    assert propose(Grid(3, 3), 2000, 1.0).best.expected.error > 0
+    assert propose(Integers(1, 5), 2000, 2.0).best.expected.share is not None
+
+
+def test_what_is_no_question_is_refused() -> None:
+    with pytest.raises(ArgumentTypeError, match="must be a Domain"):
+        propose(["no", "yes"], 100)  # type: ignore[arg-type]
+    for wrong in ({"share": 0.0}, {"width": 1.0}):
+        with pytest.raises(ArgumentError, match="must lie in"):
+            propose(COIN, 100, 1.0, **wrong)
