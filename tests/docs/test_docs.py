@@ -16,6 +16,7 @@ import pytest
 
 import warner
 from warner.app.cli import main
+from warner.app.study_mechanisms import MECHANISMS
 
 ROOT = Path(__file__).parents[2]
 
@@ -84,8 +85,9 @@ def test_readme_examples_print_what_is_written() -> None:
     assert examples.differences(text, examples.executed(text)) == [], "run 'make docs'"
 
 
-def test_the_study_of_groups_prints_what_is_written() -> None:
-    text = (ROOT / "docs" / "study_of_groups.md").read_text()
+@pytest.mark.parametrize("name", ["study_of_groups", "extending"])
+def test_a_page_prints_what_is_written(name: str) -> None:
+    text = (ROOT / "docs" / f"{name}.md").read_text()
     assert examples.differences(text, examples.executed(text)) == [], "run 'make docs'"
 
 
@@ -116,7 +118,7 @@ def test_readme_study_is_valid() -> None:
 def test_the_study_of_every_mechanism_has_every_mechanism() -> None:
     study = warner.Study.load(ROOT / "docs" / "every_mechanism.toml")
     found = {type(m).__name__ for m in study.mechanisms.values()}
-    assert found - {"Repeated"} == set(warner.app.study.MECHANISMS)
+    assert found - {"Repeated"} == set(MECHANISMS)
     assert all(warner.audit(m).holds for m in study.mechanisms.values())
 
 

@@ -84,8 +84,11 @@ _TOLD: ContextVar[_Told | None] = ContextVar("progress", default=None)
 
 
 @contextmanager
-def progress(listener: Listener) -> Iterator[None]:
-    """Tell a function how far long work is, within the block.
+def progress(listener: Listener | bool = True) -> Iterator[None]:
+    """Show how far long work is, or tell a function, within the block.
+
+    ``with progress():`` draws a bar on standard error, in a terminal or a notebook, once work takes
+    half a second.
 
     The function is called with a tuple of the stages that are under way, the outermost first: when
     a stage begins, after each of its steps, and when it ends. At the end of all work the tuple is
@@ -96,8 +99,9 @@ def progress(listener: Listener) -> Iterator[None]:
     changes reports, tallies or estimates, and no file is left half written.
 
     Args:
-        listener: takes the tuple of stages. It is called often, so it should be quick. An inner
-            block replaces the listener of an outer one.
+        listener: True for the bar, and False for nothing. Or a function that takes the tuple of
+            stages. It is called often, so it should be quick. An inner block replaces the listener
+            of an outer one.
 
     Raises:
         ArgumentTypeError: the listener cannot be called.
@@ -112,12 +116,32 @@ def progress(listener: Listener) -> Iterator[None]:
     bootstrap: 20 of 20
     <BLANKLINE>
     """
+    if listener is False:
+        with _told_to(None):
+            yield
+        return
+    if listener is True:
+        from warner._core.text_bar import TextBar
+
+        bar = TextBar()
+        try:
+            with _told_to(_Told(bar)):
+                yield
+        finally:
+            bar.close()
+        return
     if not callable(listener):
-        rule = "must be a function of the stages that are under way"
+        rule = "must be True, or a function of the stages that are under way"
         raise ArgumentTypeError(
             message("listener", rule, kind(listener), "For example progress(print)")
         )
-    token = _TOLD.set(_Told(listener))
+    with _told_to(_Told(listener)):
+        yield
+
+
+@contextmanager
+def _told_to(told: _Told | None) -> Iterator[None]:
+    token = _TOLD.set(told)
     try:
         yield
     finally:

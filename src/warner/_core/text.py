@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 # Characters that no page, picture or terminal shows as text: control characters (C0, DEL, C1),
 # separators of lines and paragraphs, direction marks, surrogates and noncharacters. The list does
@@ -77,6 +79,35 @@ def visible(text: str) -> str:
         lambda found: found[0] if found[0] == "\n" else found[0].encode("unicode_escape").decode(),
         text,
     )
+
+
+def nearest(written: str, known: Iterable[str]) -> str | None:
+    """The known word that is nearest to a written one, in any case; None where none is near.
+
+    Args:
+        written: a word that is not known.
+        known: the words that are.
+
+    >>> nearest("randomizedresponse", ["LocalHashing", "RandomizedResponse"])
+    'RandomizedResponse'
+    """
+    as_known = {word.casefold(): word for word in known}
+    near = get_close_matches(written.casefold(), as_known, n=1)
+    return as_known[near[0]] if near else None
+
+
+def meant(written: str, known: Iterable[str]) -> str | None:
+    """The remedy that names the nearest known word; None where none is near.
+
+    Args:
+        written: a word that is not known.
+        known: the words that are.
+
+    >>> meant("mechnism", ["mechanism", "epsilon"])
+    "Is 'mechanism' meant?"
+    """
+    near = nearest(written, known)
+    return None if near is None else f"Is {near!r} meant?"
 
 
 def duration(seconds: float) -> str:

@@ -15,7 +15,10 @@ from warner.app.commands.designing import audit, clusters, plan
 from warner.app.commands.estimating import compare, estimate
 from warner.app.commands.grouping import differences, groups
 from warner.app.commands.options import generator
+from warner.app.commands.reporting import report
+from warner.app.commands.starting import new
 from warner.app.interruption import stopped_cleanly
+from warner.app.plug_ins import load_all
 from warner.app.progress_bar import shown
 from warner.app.reproduce import reproduce
 
@@ -48,7 +51,15 @@ class _Group(click.Group):
     cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )
 @click.version_option(package_name="warner")
-def main() -> None:
+@click.option(
+    "--load",
+    "plug_ins",
+    metavar="FILE.py",
+    multiple=True,
+    help="Run this file of Python first: it registers mechanisms and estimators of your own "
+    "(warner.register). Also the name of a module. May be repeated.",
+)
+def main(plug_ins: tuple[str, ...]) -> None:
     """Learn the distribution of sensitive answers without collecting them.
 
     \b
@@ -56,6 +67,7 @@ def main() -> None:
 
     A study file (TOML) names the attributes, their domains, mechanisms and budgets.
     """
+    load_all(plug_ins)
 
 
 @main.command()
@@ -79,7 +91,20 @@ def demo(output: str, seed: int | None) -> None:
     demonstration.run(Path(output), generator(seed), simulation=seed is not None)
 
 
-_COMMANDS = (randomize, tally, merge, estimate, groups, differences, compare, plan, clusters, audit)
+_COMMANDS = (
+    new,
+    randomize,
+    tally,
+    merge,
+    estimate,
+    groups,
+    differences,
+    report,
+    compare,
+    plan,
+    clusters,
+    audit,
+)
 for _command in (*_COMMANDS, reproduce):
     main.add_command(_command)
 

@@ -34,14 +34,17 @@ class Planned:
     Attributes:
         proposal: the proposal.
         added: {key: value}, the lines that complete the table of the attribute.
+        times: the number of reports of one person that share the epsilon of the study. The proposal
+            is of one of them.
     """
 
     proposal: Proposal
     added: Mapping[str, Any]
+    times: int = 1
 
     def to_json(self) -> dict[str, Any]:
         """The proposal and the added lines as JSON data."""
-        return {**self.proposal.to_json(), "added": dict(self.added)}
+        return {**self.proposal.to_json(), "added": dict(self.added), "reports": self.times}
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,14 +121,14 @@ class Draft:
         epsilon = table.get("epsilon", epsilon)
         proposal = self._proposed(attribute, people, share, width, epsilon)
         best, times = proposal.best, self._times(table)
-        added = {}
+        added: dict[str, Any] = {}
         if "mechanism" not in table:
             added["mechanism"] = best.name.split()[0]
             added |= {key: v for key, v in best.options.items() if key not in table}
         if "epsilon" not in table:
             per_unit = best.mechanism.guarantee.is_metric
             added["epsilon"] = best.mechanism.requested if per_unit else best.epsilon * times
-        return Planned(proposal, added)
+        return Planned(proposal, added, times)
 
     def _proposed(
         self, attribute: str, people: int, share: float, width: float, epsilon: float | None
@@ -171,7 +174,7 @@ class Draft:
     def _domain(self, attribute: str) -> Domain:
         """The values of an attribute, with the placeholders of tags."""
         found = next(iter(self.study.by_group.values())).mechanisms[attribute]
-        if found.is_keyed_by_study:
+        if "keys" in self.data["attributes"][attribute]:
             rule = "takes keys, for which no mechanism is proposed"
             remedy = "State mechanism = 'KeyValue' and an epsilon"
             raise ArgumentError(message(f"attributes.{attribute}", rule, None, remedy))

@@ -88,10 +88,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Self
 
+from warner._core import html
 from warner._core.atomic_files import read_whole
 from warner._core.canonical_json import canonical
-from warner._core.checks import show
-from warner._core.errors import ArgumentError, StudyError, message
+from warner._core.checks import kind, show
+from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError, message
+from warner._core.foreign_tables import ColumnNames, foreign_table
 from warner._core.sampling import Source
 from warner._core.text import unreadable
 from warner.app.study_check import schema, validated
@@ -101,6 +103,7 @@ from warner.app.study_problems import Found, broken, problems_of, with_lines
 from warner.app.study_public import public_columns
 from warner.app.toml_lines import Path, key_lines
 from warner.domains import Domain, Product
+from warner.io.frames import attribute_columns
 from warner.io.read_answers import answer_columns
 from warner.mechanisms import Mechanism
 from warner.mechanisms.per_attribute import PerAttribute
@@ -109,9 +112,11 @@ from warner.privacy.guarantees import Guarantee
 from warner.reports.grouped_tally import GroupedTally
 from warner.reports.public_columns import PublicColumn
 from warner.reports.reports import Reports
+from warner.reports.tally import Tally
 
 BETWEEN = " x "  # between the names of attributes that are randomised together
 GROUP_COLUMN = "group"
+_SHOWN = 4  # names of attributes in a repr
 
 
 class Study:
@@ -375,6 +380,96 @@ class Study:
             name: Reports(m.header, m.randomize_encoded(batch[name], source), source.simulated)
             for name, m in self.mechanisms.items()
         }
+
+    def __repr__(self) -> str:
+        names = list(self._tables)
+        more = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
+        groups = f", {len(self.groups)} groups" if self.groups else ""
+        title = f"{self.title!r}, " if self.title else ""
+        return (
+            f"Study({title}{', '.join(names[:_SHOWN])}{more}{groups}, epsilon={self.epsilon:.4g})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [name, repr(m.domain), type(m).__name__, f"{m.guarantee}", group or ""]
+            for group, own in self.by_group.items()
+            for name, m in own.mechanisms.items()
+        ]
+        head = ["attribute", "values", "mechanism", "guarantee", "group"]
+        if not self.groups:
+            head, rows = head[:-1], [row[:-1] for row in rows]
+        title = f"{self.title}. " if self.title else ""
+        many = self.rows_per_person
+        people = f" with {many} rows" if many > 1 else ""
+        public = f" Public columns: {', '.join(self.public)}." if self.public else ""
+        spent = f"A person{people} spends at most epsilon = {self.epsilon:.6g} in all."
+        return html.table(head, rows, f"{title}{spent}{public}")
+
+    def __eq__(self, other: object) -> bool:
+        """Studies with the same entries are equal. Those that only do the same have one digest."""
+        return isinstance(other, Study) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._data,)
+
+    def tally(
+        self,
+        reports: Any,
+        columns: Mapping[str, ColumnNames] | None = None,
+    ) -> dict[str, Tally]:
+        """Count the reports of all attributes.
+
+        Args:
+            reports: {attribute: n reports}; or a data frame of any library, eager or lazy, with
+                one row for each person. A frame does not say which mechanism made its reports:
+                only their ranges are checked.
+            columns: of a frame, {attribute: its columns}, as in
+                :meth:`warner.mechanisms.Mechanism.tally`. Left out, they are named as in a report
+                file: ``smokes_report``.
+
+        Returns:
+            {attribute: Tally}. For joint tallies see ``study.together.tally``.
+
+        Raises:
+            ArgumentError: a study with groups, each of which has mechanisms of its own; or an
+                attribute that the study does not have.
+            MismatchError, ReportError: reports that the study's mechanisms did not make.
+
+        >>> import pyarrow
+        >>> study = Study.parse('''
+        ... [attributes.smokes]
+        ... values = ["no", "yes"]
+        ... mechanism = "RandomizedResponse"
+        ... epsilon = 1.0
+        ... ''')
+        >>> frame = pyarrow.table({"week": [1, 1, 2], "said": [0, 1, 1]})
+        >>> study.tally(frame, {"smokes": "said"})["smokes"].n
+        3
+        """
+        given, known = dict(columns or {}), self.mechanisms
+        is_frame = foreign_table(reports) is not None
+        if not is_frame and not isinstance(reports, Mapping):
+            rule = "must be {attribute: Reports} or a data frame"
+            raise ArgumentTypeError(message("reports", rule, kind(reports)))
+        for name in (*given, *(() if is_frame else reports)):
+            if name not in known:
+                rule = f"must be attributes of the study: {', '.join(known)}"
+                raise ArgumentError(message("reports", rule, show(name)))
+        if not is_frame and given:
+            rule = "name columns of a data frame, and the reports are none"
+            raise ArgumentError(message("columns", rule, None, "Leave them out"))
+        found = {}
+        for name in known if is_frame else reports:
+            mechanism = known[name]
+            column = given.get(name, attribute_columns(name, mechanism)) if is_frame else None
+            found[name] = mechanism.tally(
+                reports if is_frame else reports[name], column=column
+            ).per_person(self.rows_per_person)
+        return found
 
     def tally_by(
         self, reports: Mapping[str, Reports], by: Mapping[str, Any]

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from warner._core.checks import show
-from warner._core.text import FILE_NAME_RULE, can_name_a_file, file_name_key, unreadable
-from warner.app.study_mechanisms import meant
+from warner._core.text import FILE_NAME_RULE, can_name_a_file, file_name_key, meant, unreadable
 from warner.app.study_problems import Found, Problem, broken
 from warner.app.study_schema import BY_KEY
 from warner.app.toml_lines import Path

@@ -6,13 +6,13 @@ import contextlib
 import inspect
 import math
 import sys
-from collections.abc import Callable, Container, Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Callable, Container, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 from warner._core.checks import budget, show
 from warner._core.errors import WarnerError, message
+from warner._core.text import meant
 from warner.app.study_problems import Found, Problem, StudyProblems, broken, in_words
 from warner.app.study_schema import BY_KEY
 from warner.app.toml_lines import Path
@@ -25,7 +25,24 @@ _OF_LABELS = (
     "SubsetSelection, UnaryEncoding and all other mechanisms of labels take it, on bins too; or "
     "KeyValue with a key for silence, whose value can be any number"
 )
-MECHANISMS = {name: cls for name, cls in _ALL.items() if cls.is_of_studies}
+
+
+class _OfStudies(Mapping[str, type[Mechanism]]):
+    """The mechanisms that a study file can name, with those that were registered since."""
+
+    def __getitem__(self, name: str) -> type[Mechanism]:
+        if not _ALL[name].is_of_studies:
+            raise KeyError(name)
+        return _ALL[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, cls in _ALL.items() if cls.is_of_studies)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+MECHANISMS = _OfStudies()
 
 
 def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) -> Mechanism:
@@ -143,31 +160,6 @@ def _key_of(spec: Any, text: str, within: Container[str] | None = None) -> Path:
         if isinstance(value, Mapping) and word in value:
             return key, word
     return next(((key,) for key in stated if within is not None and key in within), ())
-
-
-def nearest(written: str, known: Iterable[str]) -> str | None:
-    """The known word that is nearest to a word of a study file; None where none is near.
-
-    >>> nearest("randomizedresponse", ["LocalHashing", "RandomizedResponse"])
-    'RandomizedResponse'
-    """
-    as_known = {word.casefold(): word for word in known}
-    near = get_close_matches(written.casefold(), as_known, n=1)
-    return as_known[near[0]] if near else None
-
-
-def meant(written: str, known: Iterable[str]) -> str | None:
-    """The remedy that names the nearest known word; None where none is near.
-
-    Args:
-        written: the word of a study file that is not known.
-        known: the words that are.
-
-    >>> meant("mechnism", ["mechanism", "epsilon"])
-    "Is 'mechanism' meant?"
-    """
-    near = nearest(written, known)
-    return None if near is None else f"Is {near!r} meant?"
 
 
 def _several(mechanism: Mechanism, times: int | None) -> Mechanism:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from warner._core.errors import ArgumentTypeError, BudgetError, message
 from warner.domains import Domain
 from warner.mechanisms import (
     Exponential,
@@ -30,6 +32,7 @@ from warner.mechanisms import (
     UtilityOptimizedRappor,
     UtilityOptimizedRR,
 )
+from warner.mechanisms.headers import added_mechanisms
 
 Maker = Callable[[Domain, float], Mechanism]
 
@@ -89,6 +92,7 @@ def candidates(
         for name, make in _METRIC.items():
             yield name, _per_unit(make, distance)
         yield "Laplace", partial(Laplace, sensitivity=distance)
+        yield from _added(distance, near)
         return
     for name, make in _PROTECT_ALL.items():
         if name != "ProjectiveGeometry" or domain.size <= _LARGEST_PROJECTIVE:
@@ -97,6 +101,7 @@ def candidates(
         values = list(sensitive)
         for name, protect in _PROTECT_SENSITIVE.items():
             yield name, partial(protect, sensitive=values)
+    yield from _added(distance, near)
     if not near:
         return
     yield from _NUMERIC.items()
@@ -104,6 +109,43 @@ def candidates(
         yield name, _over_all(make)
     if delta is not None:
         yield f"Gaussian with delta {delta:.3g}", partial(Gaussian, delta=delta)
+
+
+def _added(distance: float | None, near: bool) -> Iterator[tuple[str, Maker]]:
+    """The registered mechanisms from outside the package that a domain and a budget make."""
+    for name, cls in added_mechanisms().items():
+        needed = [p for p in inspect.signature(cls).parameters.values() if p.default is p.empty]
+        if [p.name for p in needed] == ["domain", "epsilon"]:
+            yield name, partial(_of_kind, cls, distance, near)
+
+
+def _of_kind(
+    cls: type[Mechanism], distance: float | None, near: bool, domain: Domain, epsilon: float
+) -> Mechanism:
+    """A mechanism from outside the package, if its guarantee is of the kind that is asked for.
+
+    Raises:
+        ArgumentTypeError: another guarantee, so that errors would not be comparable.
+        BudgetError: it cannot be made; the message says why.
+    """
+
+    def made(domain: Domain, epsilon: float) -> Mechanism:
+        try:
+            return cls(domain, epsilon)
+        except Exception as problem:
+            rule = f"cannot be made on this domain: {str(problem).rstrip('.')}"
+            raise BudgetError(message(cls.__name__, rule)) from problem
+
+    found = made(domain, epsilon)
+    is_metric = found.distance_unit is not None
+    if is_metric != (distance is not None) and not (is_metric and near):
+        raise ArgumentTypeError(message(cls.__name__, "has a guarantee of another kind"))
+    if found.guarantee.delta is not None or found.sensitive_mask is not None:
+        raise ArgumentTypeError(message(cls.__name__, "has a guarantee of another kind"))
+    if not is_metric:
+        return found
+    change = _over_all(made) if distance is None else _per_unit(made, distance)
+    return change(domain, epsilon)
 
 
 def _per_unit(make: Maker, distance: float) -> Maker:

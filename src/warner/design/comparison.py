@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import choice, integer, kind
+from warner._core.checks import choice, integer
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -18,6 +18,7 @@ from warner._core.errors import (
 from warner._core.progress import steps
 from warner.design.losses import LOSSES
 from warner.design.ranked_results import Ranking, to_nine_digits
+from warner.design.truths import truths_of
 from warner.estimators import Estimator, Inversion, MaximumLikelihood
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
@@ -25,6 +26,7 @@ from warner.reports.tally import Tally
 from warner.results.advice import advice
 from warner.results.charts import ranking, save
 from warner.results.from_tally import likelihood_data
+from warner.results.methods import estimators_of
 from warner.results.recommend import recommended
 
 # The largest domain on which the maximum of the likelihood and the inversion serve as truths; both
@@ -76,7 +78,7 @@ class Truth:
     errors: Mapping[str, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison(Ranking[RankedMethod]):
     """Estimators from the least error to the largest.
 
@@ -123,11 +125,12 @@ class Comparison(Ranking[RankedMethod]):
 
 def compare(
     tally: Tally | Iterable[Tally],
-    methods: Sequence[Estimator],
+    methods: Sequence[Estimator | str],
     loss: str = "l2",
     runs: int = 20,
     rng: np.random.Generator | None = None,
     attributes: Sequence[str] | None = None,
+    truth: Any = None,
 ) -> Comparison:
     """Rank estimators by their error on tallies simulated from plausible truths.
 
@@ -162,14 +165,17 @@ def compare(
 
     Args:
         tally: one tally, or several as for :func:`warner.estimate`.
-        methods: the estimators to compare, at least one.
+        methods: the estimators to compare, at least one: objects, or names such as ``"mle"``.
         loss: one of the names above. "mae_mean" needs values with coordinates; "w1" and the last
             three need values in an order.
         runs: number of tallies simulated from the recommended estimate, at least 2. From each
-            other truth it is a third of them, at least 2.
+            other truth it is a third of them, at least 2. From a given truth it is all of them.
         rng: the source of the simulated tallies; None for the same tallies at every call.
         attributes: for tallies of several attributes, those whose joint distribution is wanted;
             None for all.
+        truth: the distribution to simulate from in place of the truths above: (K,) shares, a column
+            of values, or several by name, as for :func:`warner.benchmark`. The tally then says only
+            which mechanism, and how many people there are.
 
     Returns:
         Comparison: the estimators from the least error to the largest.
@@ -189,28 +195,21 @@ def compare(
     """
     measured = LOSSES[choice("loss", loss, tuple(LOSSES))]
     integer("runs", runs, 2)
-    if isinstance(methods, Estimator) or not isinstance(methods, Sequence) or not methods:
-        raise ArgumentTypeError(
-            message(
-                "methods",
-                "must be a list of estimators",
-                kind(methods),
-                "For example [MaximumLikelihood(), Inversion()]",
-            )
-        )
-    for method in methods:
-        if not isinstance(method, Estimator):
-            raise ArgumentTypeError(message("methods", "must all be estimators", kind(method)))
+    chosen = estimators_of(methods)
     data = likelihood_data(tally, attributes)
     measured.require(loss, data.domain)
     rng = np.random.default_rng(0) if rng is None else rng
-    truths = _truths(data, runs, rng)
+    given = None if truth is None else truths_of(truth, data.domain)
+    if given is None:
+        truths = _truths(data, runs, rng)
+    else:
+        truths = {name: np.tile(shares, (runs, 1)) for name, shares in given.items()}
     every = np.concatenate(list(truths.values()))
     simulated = list(zip(every, _simulated(data, every, rng), strict=True))
     ends = np.cumsum([len(each) for each in truths.values()])[:-1]
     errors: dict[Estimator, list[np.ndarray]] = {}
     left_out = {}
-    for method in steps(dict.fromkeys(methods), "comparing methods"):
+    for method in steps(dict.fromkeys(chosen), "comparing methods"):
         try:
             losses = [
                 measured.error(truth, method.fit(each), data.domain)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
+
+from warner._core import html
+from warner.io import frame_of_rows
+from warner.results.notebook import cell
 
 
 class Ranked(Protocol):
@@ -19,7 +24,7 @@ class Ranked(Protocol):
 Result = TypeVar("Result", bound=Ranked)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ranking(Generic[Result]):
     """Results from the least error to the largest.
 
@@ -43,6 +48,49 @@ class Ranking(Generic[Result]):
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each result, in the order of the ranking."""
         return [result.row() for result in self.results]
+
+    def to_frame(self, backend: str = "pyarrow", **columns: Any) -> Any:
+        """The rows as a data frame.
+
+        Args:
+            backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
+            columns: columns that stand before the others, with one value for all rows, such as
+                ``epsilon=1.0``.
+
+        Raises:
+            ArgumentError: no such library is installed, or a column of the table by that name.
+        """
+        return frame_of_rows(self.rows(), backend, columns)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self.results)
+
+    def __repr__(self) -> str:
+        first = next(iter(self.rows()[0].values()))
+        return (
+            f"{type(self).__name__}({len(self)} ranked by {self.loss}, n={self.n}, "
+            f"best: {first}, error={self.best.error:.4g})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        margins = [2 * float(row.get("margin") or 0.0) for row in rows]
+        ends = [result.error + margin for result, margin in zip(self, margins, strict=True)]
+        largest = max([end for end in ends if math.isfinite(end)], default=0.0) or 1.0
+        cells = []
+        for result, row, margin in zip(self, rows, margins, strict=True):
+            error = min(result.error, largest)
+            bar = html.interval_bar(error, error - margin, error + margin, largest)
+            cells.append([*map(cell, row.values()), bar])
+        out = "".join(f" Left out: {name}, {why}." for name, why in self.left_out.items())
+        caption = (
+            f"Mean {self.loss} error for {self.n:,} people, from the least to the largest. The "
+            f"pictures show it with two standard errors.{out}"
+        )
+        return html.table([*rows[0], ""], cells, caption)
 
     def to_json(self) -> dict[str, Any]:
         """The ranking as JSON data: loss, n, settings, results and left_out."""

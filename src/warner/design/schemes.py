@@ -83,7 +83,7 @@ class RankedScheme:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SchemeComparison(Ranking[RankedScheme]):
     """Schemes from the least error to the largest.
 

@@ -53,7 +53,9 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
     if one_each and isinstance(found, np.ndarray) and found.ndim == 2:
         if found.shape[1] != 1:
             got, remedy = f"shape {found.shape}", "Pass the column with the answers"
-            raise ArgumentTypeError(message("values", "must be one column", got, remedy))
+            raise ArgumentTypeError(
+                message("values", "must be one-dimensional or one column", got, remedy)
+            )
         found = found[:, 0]
     return found
 

@@ -13,6 +13,7 @@ import numpy as np
 from warner._core.canonical_json import canonical
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, ArgumentTypeError, ValuesError, message
+from warner._core.pickles import without_cached
 from warner.domains.declarations import Raster, StudyEntry, TextForm
 from warner.domains.missing import REFUSED, Missing
 
@@ -227,6 +228,10 @@ class Domain(ABC):
 
     def __hash__(self) -> int:
         return hash(self.digest)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes without those that are computed from others on first use."""
+        return without_cached(self)
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{k}={show(v)}" for k, v in self.spec().items() if k != "kind")

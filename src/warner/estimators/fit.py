@@ -18,6 +18,8 @@ class Status(Enum):
 
     >>> Status.EXACT.value
     'exact: computed directly, without iteration'
+    >>> print(Status.EXACT)
+    exact: computed directly, without iteration
     """
 
     EXACT = "exact: computed directly, without iteration"
@@ -50,6 +52,10 @@ class Status(Enum):
         "nobody seems to have this key: nothing is known of its values, a placeholder takes their "
         "place, and intervals hold all that is possible; collect more reports"
     )
+
+    def __str__(self) -> str:
+        """The text: the name says less."""
+        return self.value
 
 
 # From the mildest to the gravest, for an estimate that is made of several fits.

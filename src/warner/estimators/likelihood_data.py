@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
+from warner._core.pickles import packed, unpacked
 from warner.channels import FloatArray, IntArray, LikelihoodOperator, SomeValues
 from warner.domains import Domain, Subset
 
@@ -33,6 +35,14 @@ class LikelihoodData:
     domain: Domain
     simulated: bool = False
     reports_per_person: int = 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes, with frequencies of few bytes."""
+        return vars(self) | {"weights": packed(self.weights)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, unpacked(value) if name == "weights" else value)
 
     @property
     def least_people(self) -> int:

@@ -7,23 +7,18 @@ one that was not, in any order and with any number of processes.
 
 from __future__ import annotations
 
-import json
-import multiprocessing
 import os
-import signal
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from warner._core.atomic_files import write_whole
 from warner._core.canonical_json import canonical
+from warner._core.processes import JsonLines, Workers
 from warner._core.progress import steps
 from warner.experiments.data_sets import DataFolder
 from warner.experiments.experiment import Claim, Experiment, Verdict
@@ -33,7 +28,6 @@ from warner.experiments.table import Row, Table
 
 SEED = 20240229
 _FORMAT = 1
-_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 Progress = Callable[[str, int, int], None]
 Task = tuple[Cell, range]
@@ -96,7 +90,7 @@ def reproduce(
     # Before any work, so that a file that is missing is not noticed after hours.
     for name in dict.fromkeys(name for experiment in wanted for name in experiment.data):
         sets.check(name)
-    with _Workers(count) as workers:
+    with Workers(count) as workers:
         for experiment in wanted:
             yield _run(experiment, folder, sets, quick, workers, progress)
 
@@ -106,7 +100,7 @@ def _run(
     folder: Path | None,
     data: DataFolder,
     quick: bool,
-    workers: _Workers,
+    workers: Workers,
     progress: Progress | None,
 ) -> Outcome:
     """Do the work of one experiment that is not done yet, and judge all of it."""
@@ -122,9 +116,9 @@ def _run(
 
     report(0)
     about = f", {before:,} done before" if before else ""
-    finished = workers.work(experiment, missing, data)
+    finished = workers.work(work_on, [(experiment.name, task, data.path) for task in missing])
     found = steps(finished, experiment.name + about, len(missing))
-    for done, (task, rows, seconds) in enumerate(found, 1):
+    for done, ((_, task, _), (rows, seconds)) in enumerate(found, 1):
         kept.add(task, rows, seconds)
         report(done)
     work = [kept.work[_key(task)] for task in tasks]
@@ -174,92 +168,6 @@ def _key(task: Task) -> str:
     return canonical([dict(cell), runs.start, runs.stop])
 
 
-class _Workers:
-    """Processes that live as long as the experiments run; one process is this process."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._pool: ProcessPoolExecutor | None = None
-        self._processes: set[Any] = set()
-
-    def __enter__(self) -> _Workers:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        if self._pool is not None:
-            if problem[0] is not None:
-                # Nobody waits for the pieces of work that were begun.
-                for process in self._processes:
-                    process.terminate()
-            self._pool.shutdown(cancel_futures=True)
-
-    def work(
-        self, experiment: Experiment, tasks: list[Task], data: DataFolder
-    ) -> Iterator[tuple[Task, list[Row], float]]:
-        """The finished pieces of work, as they come."""
-        if self._count == 1 or len(tasks) <= 1:
-            for task in tasks:
-                yield (task, *work_on(experiment.name, task, data.path))
-            return
-        pool = self._started()
-        pending: dict[Future[tuple[list[Row], float]], Task] = {
-            pool.submit(work_on, experiment.name, task, data.path): task for task in tasks
-        }
-        while pending:
-            finished, _ = wait(pending, return_when=FIRST_COMPLETED)
-            for future in finished:
-                yield (pending.pop(future), *future.result())
-
-    def _started(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            # Threads of linear algebra in each of several processes wait for each other. A new
-            # process reads these settings when it starts.
-            settings = {name: os.environ.get(name) for name in _ONE_THREAD}
-            os.environ.update(_ONE_THREAD)
-            others = set(multiprocessing.active_children())
-            try:
-                with _deferred_interrupts():
-                    self._pool = ProcessPoolExecutor(
-                        self._count,
-                        mp_context=multiprocessing.get_context("spawn"),
-                        initializer=_end_on_interrupt,
-                    )
-                    ready = [self._pool.submit(os.getpid) for _ in range(self._count)]
-                    self._processes = set(multiprocessing.active_children()) - others
-                for future in ready:
-                    future.result()
-            finally:
-                for name, value in settings.items():
-                    if value is None:
-                        del os.environ[name]
-                    else:
-                        os.environ[name] = value
-        return self._pool
-
-
-@contextmanager
-def _deferred_interrupts() -> Iterator[None]:
-    """Hold Ctrl-C back in this thread, and in the processes that it starts until they allow it.
-
-    While Python starts in a new process, Ctrl-C would print an error report.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _end_on_interrupt() -> None:
-    """Let Ctrl-C end this process without a word. The process that started it says so."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-
-
 class _Kept:
     """Finished work in a file of JSON lines: a header, then one line for each piece of work."""
 
@@ -267,39 +175,26 @@ class _Kept:
         self, folder: Path | None, experiment: Experiment, data: DataFolder, quick: bool
     ) -> None:
         self.work: dict[str, tuple[list[Row], float]] = {}
-        self._path: Path | None = None
+        self._file: JsonLines | None = None
         if folder is None:
             return
-        place = folder_of(folder, experiment, quick)
-        place.mkdir(parents=True, exist_ok=True)
-        self._path = place / "work.jsonl"
-        header = canonical(
-            {
-                "format": _FORMAT,
-                "experiment": experiment.name,
-                "revision": experiment.revision,
-                "seed": SEED,
-                "data": {name: data.digest(name) for name in experiment.data},
-            }
-        )
-        lines = self._path.read_text().split("\n") if self._path.exists() else []
-        if lines and lines[0] == header:
-            # A line that was being written when a run was stopped has no end, and is done again.
-            for line in lines[1:-1]:
-                piece = json.loads(line)
-                self.work[piece["key"]] = (_with_numbers(piece["rows"]), piece["seconds"])
-            if lines[-1]:
-                write_whole(self._path, "\n".join([*lines[:-1], ""]).encode())
-        else:
-            write_whole(self._path, f"{header}\n".encode())
+        header = {
+            "format": _FORMAT,
+            "experiment": experiment.name,
+            "revision": experiment.revision,
+            "seed": SEED,
+            "data": {name: data.digest(name) for name in experiment.data},
+        }
+        place = folder_of(folder, experiment, quick) / "work.jsonl"
+        self._file = JsonLines(place, header)
+        for piece in self._file.found:
+            self.work[piece["key"]] = (_with_numbers(piece["rows"]), piece["seconds"])
 
     def add(self, task: Task, rows: list[Row], seconds: float) -> None:
         """Keep a finished piece of work."""
         self.work[_key(task)] = (rows, seconds)
-        if self._path is not None:
-            line = json.dumps({"key": _key(task), "rows": _plain(rows), "seconds": seconds})
-            with self._path.open("a") as file:
-                file.write(line + "\n")
+        if self._file is not None:
+            self._file.add({"key": _key(task), "rows": _plain(rows), "seconds": seconds})
 
 
 def folder_of(folder: Path, experiment: Experiment, quick: bool) -> Path:

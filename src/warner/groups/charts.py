@@ -9,7 +9,7 @@ from warner._core.text import visible
 from warner.results.charts import inline_data, page, require_altair
 from warner.results.tables import as_text
 
-_MOST_PANELS = 12  # values
+MOST_PANELS = 12  # values
 _MOST_GROUPS = 60  # with labels on one page
 _MOST_LINES = 6  # paths that can be told apart in one panel
 _WIDTH = 200
@@ -17,7 +17,11 @@ _ROW = 15  # pixels of a group
 
 
 def chart(
-    rows: Sequence[dict[str, Any]], names: Sequence[str], time: str | None, caption: str
+    rows: Sequence[dict[str, Any]],
+    names: Sequence[str],
+    time: str | None,
+    caption: str,
+    most: int = MOST_PANELS,
 ) -> Any:
     """A chart of the rows of ``GroupEstimates.rows``.
 
@@ -26,6 +30,7 @@ def chart(
         names: the public columns.
         time: the column with the time, where groups are on a path; None for dots by group.
         caption: the line below the title.
+        most: the number of panels.
 
     Returns:
         The Altair chart.
@@ -46,10 +51,10 @@ def chart(
             others = [visible(str(row[name])) for name in names if name != time]
             data[-1] |= {"when": _cell(row[time]), "path": ", ".join(others)}
     shown = values
-    if len(values) > _MOST_PANELS:
-        largest = sorted(values, key=lambda value: -totals[value])[:_MOST_PANELS]
+    if len(values) > most:
+        largest = sorted(values, key=lambda value: -totals[value])[:most]
         shown = [value for value in values if value in largest]
-        caption += f"; the {_MOST_PANELS} values of {len(values)} with the largest shares"
+        caption += f"; the {most} values of {len(values)} with the largest shares"
     order = {group: i for i, group in enumerate(groups)}
     data = [{**row, "order": order[row["label"]]} for row in data if row["value"] in shown]
     title = alt.TitleParams(

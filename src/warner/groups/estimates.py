@@ -9,7 +9,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from warner._core.checks import choice, probability, show
+from warner._core import html
+from warner._core.checks import choice, integer, probability, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError, message
 from warner._core.progress import steps
 from warner.estimators import Estimator
@@ -23,16 +24,22 @@ from warner.groups.pooling import (
     to_simplex,
 )
 from warner.groups.table import GroupTable, Key
-from warner.io import frame
+from warner.io import frame_of_rows
 from warner.metrics.simplex import project
+from warner.privacy.composition import compose
+from warner.privacy.guarantees import Guarantee
 from warner.reports.tally import Tally
 from warner.results import charts as pictures
 from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_one
 from warner.results.intervals import TARGETS, holding, normal_quantile, wald
+from warner.results.methods import estimator_of
+from warner.results.notebook import cell
 
 POOLS = ("partial", "path", "none")
 KINDS = ("posterior", "wald")
+_MOST_VALUES = 5  # of each group, in a notebook
+_MOST_ROWS = 100  # in a notebook
 _FEW_GROUPS = 3  # from here on, groups tell how much they differ
 
 
@@ -83,6 +90,62 @@ class GroupEstimates:
     def __repr__(self) -> str:
         about = f"{len(self)} groups by {', '.join(self.names)}, K={self.domain.size}, n={self.n}"
         return f"GroupEstimates({about}, pool={self.pool!r})"
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        shares = np.where(self.sizes[:, None] > 0, self.probabilities, 0.0)
+        sums = shares.T @ self.sizes
+        shown = set(np.argsort(-sums, kind="stable")[:_MOST_VALUES].tolist())
+        size = self.domain.size
+        few = [row for i, row in enumerate(rows) if i % size in shown][:_MOST_ROWS]
+        largest = max((row["high"] for row in few), default=0.0) or 1.0
+        cells = [
+            [
+                *map(cell, row.values()),
+                html.interval_bar(row["estimate"] or 0.0, row["low"], row["high"], largest),
+            ]
+            for row in few
+        ]
+        chosen = f" The {_MOST_VALUES} values of {size:,} with the largest shares."
+        about = (
+            f"{self.n:,} reports of {len(self)} groups, {self.interval_kind()} intervals of 95 %."
+        )
+        spent = f" {self.spent_text}" if self.time is not None else ""
+        head = [*self.names, *list(rows[0])[len(self.names) :], ""]
+        return html.table(head, cells, about + chosen * (size > _MOST_VALUES) + spent)
+
+    @property
+    def rounds(self) -> int:
+        """The number of times at which one person can have been asked; 1 where no time is named."""
+        if self.time is None:
+            return 1
+        column = self.names.index(self.time)
+        return len({key[column] for key in self.keys})
+
+    @property
+    def spent(self) -> Guarantee:
+        """The guarantee of a person who reported at every time, of all these reports together.
+
+        Reports of one person at several times are composed: epsilons add up. Where no time is
+        named, the groups are of different people, and it is the guarantee of one report.
+
+        >>> from warner import Categorical, GroupedTally, RandomizedResponse, estimate
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> weeks = [coin.tally(coin.randomize(["no", "yes"] * 50)) for _ in range(4)]
+        >>> series = estimate(GroupedTally.from_tallies("week", weeks), time="week")
+        >>> series.rounds, 3.99 < series.spent.epsilon <= 4
+        (4, True)
+        """
+        reports = max(self.rounds, self.table.per_person)
+        return compose([self.table.guarantee] * reports)
+
+    @property
+    def spent_text(self) -> str:
+        """What a person who reported at every time has spent, in words."""
+        return (
+            f"A person who reported at all {self.rounds} times has spent epsilon = "
+            f"{self.spent.epsilon:.6g} in all."
+        )
 
     def __len__(self) -> int:
         return len(self.table.keys)
@@ -236,13 +299,29 @@ class GroupEstimates:
         }
 
     def to_frame(
-        self, backend: str = "pyarrow", level: float = 0.95, target: str = "population"
+        self,
+        backend: str = "pyarrow",
+        level: float = 0.95,
+        target: str = "population",
+        **columns: Any,
     ) -> Any:
-        """The rows as a data frame of a library that Narwhals can use."""
-        table = self.rows(level, target)
-        return frame({key: [row[key] for row in table] for key in table[0]}, backend)
+        """The rows as a data frame of a library that Narwhals can use.
 
-    def plot(self, path: str | None = None, level: float = 0.95, target: str = "population") -> Any:
+        Args:
+            backend: the library, such as pyarrow, polars or pandas.
+            level: coverage of the intervals, in (0, 1).
+            target: ``"population"`` or ``"respondents"``.
+            columns: {name: value} of further columns, which come first.
+        """
+        return frame_of_rows(self.rows(level, target), backend, columns)
+
+    def plot(
+        self,
+        path: str | None = None,
+        level: float = 0.95,
+        target: str = "population",
+        top: int = charts.MOST_PANELS,
+    ) -> Any:
         """A chart with one panel for each value: groups as dots with bars, or a line over time.
 
         Args:
@@ -250,6 +329,7 @@ class GroupEstimates:
                 file.
             level: coverage of the intervals, in (0, 1).
             target: ``"population"`` or ``"respondents"``.
+            top: the number of panels. Of more values those with the largest shares are drawn.
 
         Returns:
             The Altair chart.
@@ -258,13 +338,14 @@ class GroupEstimates:
             ArgumentError: a path with another suffix.
             MissingExtraError: the extra 'plot' is not installed.
         """
+        integer("top", top, 1)
         caption = {
             "posterior": f"{100 * level:.4g} % intervals, which hold on average over groups",
             "wald": f"{100 * level:.4g} % intervals of each group",
             "own": f"{100 * level:.4g} % intervals of each group",
         }[self.interval_kind(target)]
         picture = charts.chart(
-            self.rows(level, target), self.names, self.time, f"{self.n:,} reports; {caption}"
+            self.rows(level, target), self.names, self.time, f"{self.n:,} reports; {caption}", top
         )
         if path is not None:
             pictures.save(picture, path)
@@ -274,7 +355,7 @@ class GroupEstimates:
 @overload
 def estimate(
     tally: Mapping[Any, Tally],
-    method: Estimator | None = None,
+    method: Estimator | str | None = None,
     attributes: Sequence[str] | None = None,
     values: Any = None,
     *,
@@ -286,7 +367,7 @@ def estimate(
 @overload
 def estimate(
     tally: Tally | Iterable[Tally],
-    method: Estimator | None = None,
+    method: Estimator | str | None = None,
     attributes: Sequence[str] | None = None,
     values: Any = None,
 ) -> Estimate: ...
@@ -294,7 +375,7 @@ def estimate(
 
 def estimate(
     tally: Any,
-    method: Estimator | None = None,
+    method: Estimator | str | None = None,
     attributes: Sequence[str] | None = None,
     values: Any = None,
     *,
@@ -307,7 +388,8 @@ def estimate(
         tally: a tally, or several. Tallies of one mechanism are added. Tallies of different
             mechanisms or budgets on one domain are estimated from together. A mapping
             {public values: tally} gives the estimates of its groups.
-        method: an estimator such as ``MaximumLikelihood()``; None for the recommended one, see
+        method: an estimator such as ``MaximumLikelihood()``, or its name on the command line,
+            such as ``"mle"`` or ``"em:100"``; None for the recommended one, see
             :func:`warner.results.recommend.recommended`. Pooled groups take none.
         attributes: for tallies of several attributes (PerAttribute), the names of those whose joint
             distribution is estimated, in this order; None for all.
@@ -346,7 +428,8 @@ def estimate(
         if values is not None:
             rule = "are not chosen for groups"
             raise ArgumentError(message("values", rule, None, "Estimate each group by itself"))
-        return _of_groups(tally, method, attributes, pool, time)
+        named = None if method is None else estimator_of(method)
+        return _of_groups(tally, named, attributes, pool, time)
     for name, given in (("pool", pool), ("time", time)):
         if given is not None:
             rule = "goes with a mapping of tallies, one for each group"

@@ -20,6 +20,7 @@ from warner.channels import LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import from_header
+from warner.privacy.guarantees import Guarantee
 from warner.reports.tally import Tally, merge, require_same_origin
 from warner.results.from_tally import likelihood_data
 from warner.results.tables import as_text
@@ -41,6 +42,7 @@ class GroupTable:
         shares: (G, K) the unbiased estimates. They are 0 for a group without reports.
         whole: the data of all groups together.
         parts: the data of each group; None for a group without reports.
+        guarantee: the privacy guarantee of one report.
     """
 
     names: tuple[str, ...]
@@ -49,6 +51,7 @@ class GroupTable:
     shares: np.ndarray
     whole: LikelihoodData
     parts: tuple[LikelihoodData | None, ...]
+    guarantee: Guarantee
 
     @property
     def domain(self) -> Domain:
@@ -97,7 +100,8 @@ class GroupTable:
         shares = np.zeros((len(keys), whole.domain.size))
         filled = np.flatnonzero(sizes)
         shares[filled] = _inverted([parts[g] for g in filled])
-        return cls(names, keys, sizes, shares, whole, tuple(parts))
+        guarantee = from_header(total.header).guarantee
+        return cls(names, keys, sizes, shares, whole, tuple(parts), guarantee)
 
     def place(self, key: Any, name: str = "group") -> int:
         """The position of a group.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from warner.io.file_tallies import tally_file, tally_file_by
+from warner.io.foreign_files import ForeignFile, is_foreign, open_foreign, tally_foreign
 from warner.io.formats import FORMATS, is_report_file, suffixes
-from warner.io.frames import frame, reports_frame, tally_frame, tally_frame_by
+from warner.io.frames import frame, frame_of_rows, reports_frame, tally_frame, tally_frame_by
 from warner.io.public_copies import Copies
 from warner.io.read_answers import read_groups, read_values, require_group
 from warner.io.report_file import ReportFile, open_reports, read_public, read_reports
@@ -13,10 +14,14 @@ from warner.io.report_writer import ReportWriter, write_reports
 __all__ = [
     "FORMATS",
     "Copies",
+    "ForeignFile",
     "ReportFile",
     "ReportWriter",
     "frame",
+    "frame_of_rows",
+    "is_foreign",
     "is_report_file",
+    "open_foreign",
     "open_reports",
     "read_groups",
     "read_public",
@@ -27,6 +32,7 @@ __all__ = [
     "suffixes",
     "tally_file",
     "tally_file_by",
+    "tally_foreign",
     "tally_frame",
     "tally_frame_by",
     "write_reports",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
@@ -49,6 +50,37 @@ def frame(columns: Mapping[str, Any], backend: str = "pyarrow") -> Any:
         rule = "must name an installed data frame library"
         error = ArgumentError(message("backend", rule, repr(backend), "For example 'pyarrow'"))
     raise error
+
+
+def frame_of_rows(
+    rows: Sequence[Mapping[str, Any]],
+    backend: str = "pyarrow",
+    columns: Mapping[str, Any] | None = None,
+) -> Any:
+    """The rows of a table as a data frame.
+
+    Args:
+        rows: at least one dict for each row, all with the same keys. A column with an entry that is
+            no text, number or truth value holds JSON.
+        backend: the library of the frame, as a name or as the module itself.
+        columns: {name: one value for all rows}, columns that stand before the others.
+
+    Raises:
+        ArgumentError: no such library is installed, or a column of the table by that name.
+        EmptyError: no rows.
+    """
+    if not rows:
+        raise EmptyError(message("table", "has no rows"))
+    more = dict(columns or {})
+    if taken := [name for name in more if name in rows[0]]:
+        rule, remedy = "must have names that the table does not have", "Choose another name"
+        raise ArgumentError(message("columns", rule, show(taken[0]), remedy))
+    found = {name: [value] * len(rows) for name, value in more.items()}
+    for name in rows[0]:
+        entries = [row[name] for row in rows]
+        is_plain = all(e is None or isinstance(e, str | int | float | bool) for e in entries)
+        found[name] = entries if is_plain else [json.dumps(entry) for entry in entries]
+    return frame(found, backend)
 
 
 def reports_frame(reports: Reports, backend: str = "pyarrow", attribute: str = "value") -> Any:
@@ -245,7 +277,10 @@ def _names(lazy: Any) -> list[str]:
 
 
 def report_columns(
-    schema: ReportSchema, found: Sequence[str], column: ColumnNames = None
+    schema: ReportSchema,
+    found: Sequence[str],
+    column: ColumnNames = None,
+    may_hold_answers: bool = False,
 ) -> dict[str, str]:
     """The columns of a frame that hold reports.
 
@@ -256,6 +291,8 @@ def report_columns(
             their names: ``"age"`` for age_seed and age_bucket. Or {name in the schema: name in the
             frame}. None looks for the schema's names, then for those of a report file, and takes
             the only column of a frame.
+        may_hold_answers: whether ``found`` is a line of a text file, which may be answers by
+            mistake. Messages do not show it then.
 
     Returns:
         {name in the schema: name in the frame}.
@@ -285,12 +322,9 @@ def report_columns(
     if missing := [name for name in named.values() if name not in found]:
         several = len(named) > 1
         rule = f"must have the {'columns' if several else 'column'} {_few(list(named.values()))}"
-        got = f"no {_few(missing)} among {_few(found)}" if found else "no columns"
-        remedy = (
-            "Name the columns of the reports with column="
-            if several
-            else ("Name the column of the reports: column='...'")
-        )
+        there = _few(found) if not may_hold_answers else f"the {len(found)} in its first line"
+        got = f"no {_few(missing)} among {there}" if found else "no columns"
+        remedy = "Name the column that holds the reports" + " of each" * several
         raise ReportError(message("data", rule, got, remedy))
     return named
 

@@ -52,7 +52,7 @@ class ParquetFormat(FileFormat):
     holds_public = True
 
     def read_ends(self, path: str) -> tuple[bytes, bytes]:
-        rows = _query(path, f"SELECT key, value FROM parquet_kv_metadata({_file_name(path)})")
+        rows = _query(path, f"SELECT key, value FROM parquet_kv_metadata({file_name_in_sql(path)})")
         pairs = {bytes(key): bytes(value) for key, value in rows}
         return pairs.get(b"warner", b""), pairs.get(b"warner.end", b"")
 
@@ -73,7 +73,7 @@ class ParquetFormat(FileFormat):
 
     @contextmanager
     def grouped(self, path: str, by: Mapping[str, Domain] = NO_PUBLIC) -> Iterator[GroupedRows]:
-        with _connection() as database:
+        with connection() as database:
             yield _GroupedParquet(database, path, by)
 
     def sink(
@@ -96,7 +96,7 @@ class ParquetFormat(FileFormat):
         yield from file.iter_batches(ROWS_PER_BATCH, columns=names)
 
 
-def _connection() -> duckdb.DuckDBPyConnection:
+def connection() -> duckdb.DuckDBPyConnection:
     """A database of its own: settings and errors stay apart from the shared default connection."""
     import duckdb
 
@@ -104,7 +104,7 @@ def _connection() -> duckdb.DuckDBPyConnection:
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def interruptible() -> Iterator[None]:
     """Raise KeyboardInterrupt where Ctrl-C stops a query; DuckDB raises errors of its own."""
     import duckdb
 
@@ -123,9 +123,9 @@ def _query(path: str, sql: str) -> list[Any]:
     """All rows of a query of a Parquet file."""
     import duckdb
 
-    with _connection() as database:
+    with connection() as database:
         try:
-            with _interruptible():
+            with interruptible():
                 return database.execute(sql).fetchall()
         except duckdb.Error:
             pass
@@ -135,10 +135,10 @@ def _query(path: str, sql: str) -> list[Any]:
 
 def _relation(path: str) -> str:
     """A Parquet file as a table in DuckDB's SQL; names of folders are no columns."""
-    return f"read_parquet({_file_name(path)}, hive_partitioning=false, filename=false)"
+    return f"read_parquet({file_name_in_sql(path)}, hive_partitioning=false, filename=false)"
 
 
-def _file_name(path: str) -> str:
+def file_name_in_sql(path: str) -> str:
     """A file name in SQL.
 
     DuckDB would take ``*``, ``?`` and ``[`` for a pattern, and ``s3:`` for a network.
@@ -147,7 +147,7 @@ def _file_name(path: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _column(name: str) -> str:
+def column_in_sql(name: str) -> str:
     """A column's name in SQL."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -176,7 +176,7 @@ class _GroupedParquet:
         import duckdb
 
         try:
-            with _interruptible():
+            with interruptible():
                 return self._database.execute(sql)
         except duckdb.Error:
             pass
@@ -186,7 +186,7 @@ class _GroupedParquet:
     @property
     def _keys(self) -> str:
         """The public columns as they are selected, such as ``"ward" AS by_0, ``."""
-        return "".join(f"{_column(name)} AS by_{i}, " for i, name in enumerate(self._by))
+        return "".join(f"{column_in_sql(name)} AS by_{i}, " for i, name in enumerate(self._by))
 
     def groups(self) -> Groups:
         if self._found is None:
@@ -196,7 +196,7 @@ class _GroupedParquet:
                 f"FROM ({sql})"
             )
             numbered = self._execute("SELECT * FROM groups ORDER BY place")
-            with _interruptible():
+            with interruptible():
                 rows = numbered.fetchall()
             indices = {
                 name: indices_of(self._path, name, domain, _arrow(domain, [row[i] for row in rows]))
@@ -217,7 +217,9 @@ class _GroupedParquet:
             groups = len(self.groups().keys)
             require_room(groups, prod(columns.values()))
         names = [f"of_{i}" for i in range(len(columns))]
-        wanted = ", ".join(f"{_column(c)} AS {n}" for c, n in zip(columns, names, strict=True))
+        wanted = ", ".join(
+            f"{column_in_sql(c)} AS {n}" for c, n in zip(columns, names, strict=True)
+        )
         numbers = ", ".join(str(i + 1) for i in range(len(self._by) + len(columns)))
         sql = (
             f"SELECT {self._keys}{wanted}, count(*) AS seen FROM {_relation(self._path)} "
@@ -227,7 +229,7 @@ class _GroupedParquet:
             same = " AND ".join(f"found.by_{i} = groups.by_{i}" for i in range(len(self._by)))
             sql = f"SELECT place, {', '.join(names)}, seen FROM ({sql}) found JOIN groups ON {same}"
         found = self._execute(sql)
-        with _interruptible():
+        with interruptible():
             rows = found.fetchnumpy()
         seen = rows["seen"]
         for name, short in zip(columns, names, strict=True):
@@ -246,7 +248,9 @@ class _GroupedParquet:
 
     def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
         # A bit_count is a byte: a sum of bytes would overflow.
-        terms = (f"bit_count({_column(name)} & {mask})::INTEGER" for name, mask in masks.items())
+        terms = (
+            f"bit_count({column_in_sql(name)} & {mask})::INTEGER" for name, mask in masks.items()
+        )
         sql = (
             f"SELECT count(*) FROM {_relation(self._path)} "
             f"WHERE {' + '.join(terms)} NOT BETWEEN {rule.least} AND {rule.most}"

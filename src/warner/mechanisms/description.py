@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from abc import ABC, abstractmethod
@@ -15,6 +16,8 @@ from warner._core.canonical_json import canonical
 from warner._core.checks import budget, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, message
 from warner._core.exact import check_epsilon, realise
+from warner._core.pickles import without_cached
+from warner._core.references import bibtex_of
 from warner.domains import LARGEST_SIZE, Domain
 from warner.privacy.guarantees import LDP, Guarantee
 from warner.privacy.likelihood_ratios import INFINITE, epsilon_of
@@ -46,6 +49,7 @@ class Description(ABC):
         is_of_studies: whether a study file can name the mechanism.
         takes_keys: whether a study file must state the keys of a key-value mechanism.
         takes_tags: whether a study file may state tags, whose placeholders join the values.
+        references: the sources, as keys of the package's list or as BibTeX entries.
         not_options: the constructor's arguments that a study file cannot set as options.
     """
 
@@ -53,6 +57,7 @@ class Description(ABC):
     takes_keys: ClassVar[bool] = False
     takes_tags: ClassVar[bool] = False
     not_options: ClassVar[frozenset[str]] = frozenset({"domain", "epsilon"})
+    references: ClassVar[tuple[str, ...]] = ()
 
     represents_interval = False
     distance_unit: float | None = None
@@ -174,6 +179,26 @@ class Description(ABC):
         as_read: dict[str, Any] = json.loads(canonical(header))
         return as_read
 
+    def __eq__(self, other: object) -> bool:
+        """Mechanisms of one class with the same law, domain and budget are equal."""
+        return (
+            isinstance(other, Description)
+            and type(self) is type(other)
+            and (self is other or self._identity == other._identity)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @cached_property
+    def _identity(self) -> str:
+        """What makes two mechanisms of one class equal: the header, as a digest."""
+        return hashlib.sha256(canonical(self.header).encode()).hexdigest()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes without those that are computed from others on first use."""
+        return without_cached(self)
+
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
         """The mechanism of a header's domain, requested epsilon and parameters."""
@@ -198,6 +223,20 @@ class Description(ABC):
             tags: the names of the tags, only where ``takes_tags``; else None.
         """
         return cls(domain, epsilon=epsilon, **options)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources of this mechanism, and of those that it combines."""
+        return self.references
+
+    def bibtex(self) -> str:
+        """The sources of the mechanism as BibTeX entries, to be cited with its results.
+
+        >>> from warner import Categorical, SubsetSelection
+        >>> print(SubsetSelection(Categorical(["a", "b", "c"]), 1.0).bibtex().splitlines()[0])
+        @article{ye2018,
+        """
+        return bibtex_of(self.sources)
 
     def __repr__(self) -> str:
         more = "".join(f", {k}={show(v)}" for k, v in self.parameters().items())

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from warner._core.canonical_json import canonical
-from warner._core.checks import show
+from warner._core.checks import kind, show
 from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
     MismatchError,
     WarnerError,
     message,
@@ -19,7 +22,61 @@ from warner.mechanisms.base import Mechanism
 from warner.reports.tally import require_same
 
 LARGEST_PARTS = 10_000  # reports of one person, in all
-MECHANISMS: dict[str, type[Mechanism]] = {}  # filled in warner.mechanisms
+MECHANISMS: dict[str, type[Mechanism]] = {}  # filled in warner.mechanisms, and by add_mechanism
+
+
+def add_mechanism(cls: type[Mechanism]) -> None:
+    """Let headers and study files name a mechanism, by the name of its class.
+
+    Args:
+        cls: a class of mechanisms. Defining it again, as a notebook does, replaces it.
+
+    Raises:
+        ArgumentError: the name is that of another mechanism.
+        ArgumentTypeError: not a class of mechanisms, or one that lacks methods.
+    """
+    if not isinstance(cls, type) or not issubclass(cls, Mechanism):
+        rule, remedy = "must be a class of mechanisms", "Derive it from warner.mechanisms.Mechanism"
+        raise ArgumentTypeError(message("mechanism", rule, kind(cls), remedy))
+    name = cls.__name__
+    if inspect.isabstract(cls):
+        lacking = ", ".join(sorted(cls.__abstractmethods__))
+        raise ArgumentTypeError(message(name, f"lacks {lacking}", None, "Define them"))
+    known = MECHANISMS.get(name)
+    if known is not None and not same_definition(known, cls):
+        rule = f"is the name of another mechanism, of {known.__module__}"
+        raise ArgumentError(message(name, rule, None, "Rename the class"))
+    MECHANISMS[name] = cls
+    forget_built()
+
+
+def forget_built() -> None:
+    """Forget the mechanisms that were built from headers, after the names have changed."""
+    _from_header.cache_clear()
+
+
+def added_mechanisms() -> dict[str, type[Mechanism]]:
+    """The mechanisms from outside the package, by their names."""
+    return {name: cls for name, cls in MECHANISMS.items() if not is_of_package(cls)}
+
+
+def is_of_package(definition: Any) -> bool:
+    """Whether a class or a function is defined in this package."""
+    return str(getattr(definition, "__module__", "")).partition(".")[0] == "warner"
+
+
+def same_definition(first: Any, second: Any) -> bool:
+    """Whether two classes or functions come from one place in one module, outside the package.
+
+    One that is defined again, as when a cell of a notebook runs twice, comes from the same place.
+    """
+    places = [
+        (getattr(each, "__module__", None), getattr(each, "__qualname__", None))
+        for each in (first, second)
+    ]
+    return first is second or (
+        places[0] == places[1] and None not in places[0] and not is_of_package(first)
+    )
 
 
 def from_header(header: Mapping[str, Any]) -> Mechanism:
@@ -74,15 +131,7 @@ def _from_header(text: str) -> Mechanism:
     name = header.get("mechanism")
     cls = MECHANISMS.get(name) if isinstance(name, str) else None
     if cls is None or header.get("version") != cls.version:
-        raise MismatchError(
-            message(
-                "header",
-                f"names a mechanism unknown here: {show(name)}, "
-                f"version {show(header.get('version'))}",
-                None,
-                "Use the version that made it",
-            )
-        )
+        raise _unknown(name, header.get("version"), cls)
     try:
         requested = float("inf") if header["requested"] == "inf" else header["requested"]
         mechanism = cls._rebuild(from_spec(header["domain"]), requested, header["parameters"])
@@ -103,3 +152,16 @@ def _from_header(text: str) -> Mechanism:
         ) from None
     require_same(mechanism.header, header, "header and the law it names")
     return mechanism
+
+
+def _unknown(name: Any, version: Any, cls: type[Mechanism] | None) -> MismatchError:
+    """The error of a header whose mechanism, or whose version of it, is not known."""
+    if cls is not None:
+        rule = f"names version {show(version)} of {name}; known here is version {cls.version}"
+        return MismatchError(message("header", rule, None, "Use the version that made it"))
+    rule = f"names a mechanism unknown here: {show(name)}, version {show(version)}"
+    remedy = (
+        "If it is your own, load the file that registers it: warner --load FILE.py, in Python "
+        "import it. Otherwise use the version of warner that made it"
+    )
+    return MismatchError(message("header", rule, None, remedy))

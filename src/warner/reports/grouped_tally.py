@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
+from warner._core import html
 from warner._core.atomic_files import read_whole, write_whole
 from warner._core.canonical_json import canonical
-from warner._core.checks import integer, show
+from warner._core.checks import integer, kind, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -21,21 +22,28 @@ from warner._core.errors import (
     WarnerError,
     message,
 )
+from warner._core.pickles import narrow
 from warner.domains import Domain
 from warner.reports.counting import count_rows
 from warner.reports.public_columns import (
     Groups,
     Key,
+    PublicColumn,
     domain_from_spec,
+    group_people,
     order_of,
     require_same_columns,
 )
 from warner.reports.tally import (
     MOST_PER_PERSON,
+    Sources,
     Tally,
+    added_sources,
     dump_tallies,
+    facts,
     kept_rows,
     marks,
+    new_source,
     parse_entries,
     require_same,
     require_same_origin,
@@ -43,6 +51,8 @@ from warner.reports.tally import (
 from warner.reports.tally_kinds import CountedGroups, TallyKind, tally_kind
 
 LARGEST = 2**26  # counts of all groups together
+_SHOWN = 20  # groups in a notebook
+_MOST_SOURCES = 1000  # groups whose tallies are remembered one by one
 FILE_SCHEMA = 4  # of tally files: the first that knows groups
 
 
@@ -60,9 +70,10 @@ class GroupedTally(Mapping[Key, Tally]):
         counted: the counts of the groups.
         simulated: whether the reports were made with a generator that can be repeated.
         reports_per_person: the most reports that one person sent.
+        sources: marks of the tallies that this one is a sum of; none for a new tally.
 
     Attributes:
-        header, simulated, reports_per_person: as given.
+        header, simulated, reports_per_person, sources: as given.
         names: the names of the public columns, in the order of the keys.
         kind: which statistic the counts of a group are.
         counts: int64, read-only. (G, ...), the counts of each group along the first axis. For the
@@ -92,8 +103,10 @@ class GroupedTally(Mapping[Key, Tally]):
         counted: CountedGroups,
         simulated: bool = False,
         reports_per_person: int = 1,
+        sources: Sources = frozenset(),
     ) -> None:
         self.header = dict(header)
+        self.sources = sources or new_source()
         self._columns = dict(columns)
         self.kind: TallyKind = counted.kind
         self.simulated = simulated
@@ -170,7 +183,69 @@ class GroupedTally(Mapping[Key, Tally]):
             counts = np.stack([t.counts for t in tallies])
         most = max(t.reports_per_person for t in tallies)
         counted = CountedGroups(first.kind, counts, sizes, rows, places)
-        return cls(first.header, groups.columns, groups.keys, counted, first.simulated, most)
+        sources = first.sources.union(*(t.sources for t in tallies[1:_MOST_SOURCES]))
+        sources = sources if len(tallies) <= _MOST_SOURCES else frozenset()
+        by, marked = groups.columns, first.simulated
+        return cls(first.header, by, groups.keys, counted, marked, most, sources)
+
+    @classmethod
+    def from_tallies(
+        cls,
+        names: str | Sequence[str],
+        tallies: Mapping[Any, Tally] | Iterable[Tally],
+        domain: Domain | None = None,
+    ) -> Self:
+        """The tally of groups from one tally for each, such as one for each week.
+
+        Args:
+            names: the name of the public column, such as ``"week"``; or several names.
+            tallies: {public value: tally}, where a key is a tuple if there are several columns; or
+                a list, whose groups are numbered 1, 2, ....
+            domain: of a single column, its domain; None for one without.
+
+        Returns:
+            GroupedTally: ``estimate`` of it draws weeks towards those before and after, where
+            ``time`` names the column.
+
+        Raises:
+            EmptyError: no tallies.
+            MismatchError: tallies of different mechanisms, or real ones among simulated ones.
+            ArgumentTypeError: something that is no tally.
+            ArgumentError, ValuesError: a name or a value that a public column cannot have.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> weeks = [coin.tally(coin.randomize(["no", "yes"] * n)) for n in (3, 4)]
+        >>> series = GroupedTally.from_tallies("week", weeks)
+        >>> {key: tally.n for key, tally in series.items()}
+        {(1,): 6, (2,): 8}
+        >>> list(GroupedTally.from_tallies("week", {"2026-W02": weeks[1], "2026-W01": weeks[0]}))
+        [('2026-W01',), ('2026-W02',)]
+        """
+        given = tallies if isinstance(tallies, Mapping) else dict(enumerate(tallies, 1))
+        parts = list(given.values())
+        if not parts:
+            raise EmptyError(message("tallies", "must not be empty"))
+        for part in parts:
+            if not isinstance(part, Tally):
+                rule, remedy = "must be tallies, one for each group", "mechanism.tally(reports)"
+                raise ArgumentTypeError(message("tallies", rule, kind(part), remedy))
+        columns = [names] if isinstance(names, str) else list(names)
+        keys = [key if isinstance(key, tuple) else (key,) for key in given]
+        if any(len(key) != len(columns) for key in keys):
+            rule = f"must have {len(columns)} values in each key, one for each name"
+            raise ArgumentError(message("tallies", rule))
+        values: dict[str, Any] = {
+            name: [key[place] for key in keys] for place, name in enumerate(columns)
+        }
+        if domain is not None:
+            values = {name: PublicColumn(domain, column) for name, column in values.items()}
+        groups = group_people(values, len(parts))
+        if len(groups.keys) < len(parts):
+            rule = "must be of different groups"
+            raise ArgumentError(message("tallies", rule, None, "Add those of one group first"))
+        place = {int(group): i for i, group in enumerate(groups.place)}
+        return cls.of([parts[place[i]] for i in range(len(parts))], groups)
 
     # A mapping of tuples to tallies.
 
@@ -190,6 +265,7 @@ class GroupedTally(Mapping[Key, Tally]):
             rows,
             self.simulated,
             self.reports_per_person,
+            frozenset([(self.sources, self._keys[place])]),
         )
 
     def __iter__(self) -> Iterator[Key]:
@@ -210,9 +286,34 @@ class GroupedTally(Mapping[Key, Tally]):
     def __hash__(self) -> int:
         return hash(self.digest)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes, with counts of few bytes."""
+        return vars(self) | {"counts": narrow(self.counts)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Arrays come back from a pickle as ones that can be written to.
+        self.__dict__.update(state)
+        self.counts = self.counts.astype(np.int64)
+        for array in (self.counts, self.sizes, self._rows, self._places):
+            if array is not None:
+                array.setflags(write=False)
+
     def __repr__(self) -> str:
         mechanism = self.header.get("mechanism")
         return f"GroupedTally({mechanism}, by={list(self.names)}, groups={len(self)}, n={self.n})"
+
+    def _repr_html_(self) -> str:
+        rows: list[list[str]] = [
+            [", ".join(map(str, key)), f"{size:,}"]
+            for key, size in zip(self._keys[:_SHOWN], self.sizes[:_SHOWN].tolist(), strict=True)
+        ]
+        if len(self) > _SHOWN:
+            rest = len(self) - _SHOWN
+            rows.append([f"{rest:,} other groups", f"{int(self.sizes[_SHOWN:].sum()):,}"])
+        about = f"{self.n:,} reports in {len(self):,} groups. " + "; ".join(
+            f"{name}: {fact}" for name, fact in facts(self)
+        )
+        return html.table([", ".join(self.names), "reports"], rows, about)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -250,7 +351,8 @@ class GroupedTally(Mapping[Key, Tally]):
         else:
             rows, counts = count_rows(self._rows, self.counts)
         most = self.reports_per_person
-        return Tally(self.header, self.kind, counts, self.n, rows, self.simulated, most)
+        marked, sources = self.simulated, self.sources
+        return Tally(self.header, self.kind, counts, self.n, rows, marked, most, sources)
 
     def by(self, *names: str) -> GroupedTally:
         """Coarser groups: by some of the public columns, in the order given.
@@ -272,6 +374,7 @@ class GroupedTally(Mapping[Key, Tally]):
             _added([(self._counted(), to)], len(place)),
             self.simulated,
             self.reports_per_person,
+            self.sources,
         )
 
     def __add__(self, other: Any) -> GroupedTally:
@@ -282,6 +385,7 @@ class GroupedTally(Mapping[Key, Tally]):
         require_same(self.header, other.header, "tallies")
         require_same_origin([self.simulated, other.simulated], "tallies")
         require_same_columns(self._columns, other._columns)
+        sources = added_sources(self.sources, other.sources)
         ours, theirs = self._counted(), other._counted()
         width = None if self._rows is None else self._rows.shape[1]
         other_width = None if other._rows is None else other._rows.shape[1]
@@ -298,7 +402,9 @@ class GroupedTally(Mapping[Key, Tally]):
         their_to = np.array([place[key] for key in other._keys], dtype=np.int64)
         counted = _added([(ours, to), (theirs, their_to)], len(place))
         most = max(self.reports_per_person, other.reports_per_person)
-        return GroupedTally(self.header, self._columns, list(place), counted, self.simulated, most)
+        return GroupedTally(
+            self.header, self._columns, list(place), counted, self.simulated, most, sources
+        )
 
     def __radd__(self, other: Any) -> GroupedTally:
         if isinstance(other, Tally):
@@ -325,9 +431,17 @@ class GroupedTally(Mapping[Key, Tally]):
         integer("reports_per_person", most, self.reports_per_person, MOST_PER_PERSON)
         return self._with(self.simulated, most)
 
-    def _with(self, simulated: bool, most: int) -> GroupedTally:
-        counted = self._counted()
-        return GroupedTally(self.header, self._columns, self._keys, counted, simulated, most)
+    def of_others(self) -> GroupedTally:
+        """The same counts, as those of other people; see :meth:`Tally.of_others`."""
+        return self._with(self.simulated, self.reports_per_person, new_source())
+
+    def from_source(self, mark: Hashable) -> GroupedTally:
+        """The same tally, which is not to be added twice with another one of this mark."""
+        return self._with(self.simulated, self.reports_per_person, frozenset([mark]))
+
+    def _with(self, simulated: bool, most: int, sources: Sources | None = None) -> GroupedTally:
+        counted, own = self._counted(), self.sources if sources is None else sources
+        return GroupedTally(self.header, self._columns, self._keys, counted, simulated, most, own)
 
     def smaller_than(self, size: int) -> list[Key]:
         """The groups of fewer reports than ``size``, which can point at a person."""

@@ -75,6 +75,30 @@ class Reports:
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 
+    def __eq__(self, other: object) -> bool:
+        """Reports of one mechanism that are the same in the same order are equal."""
+        return (
+            isinstance(other, Reports)
+            and self.simulated == other.simulated
+            and list(self.columns) == list(other.columns)
+            and self.header == other.header
+            and all(
+                own.dtype == theirs.dtype and np.array_equal(own, theirs)
+                for own, theirs in zip(self.columns.values(), other.columns.values(), strict=True)
+            )
+        )
+
+    def __hash__(self) -> int:
+        digest = hashlib.sha256(canonical(self.header).encode())
+        for column in self.columns.values():
+            digest.update(np.ascontiguousarray(column).tobytes())
+        return hash((digest.digest(), self.simulated))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        # Arrays come back from a pickle as ones that can be written to.
+        self.columns = {name: _frozen(column) for name, column in self.columns.items()}
+
     def __repr__(self) -> str:
         mark = ", simulated" if self.simulated else ""
         return f"Reports({self.header.get('mechanism')}, n={len(self)}{mark})"

@@ -4,6 +4,9 @@ A tally holds integer counts, the number of reports, and the header of the mecha
 :mod:`warner.reports.tally_kinds` lists the kinds of counts. Only the tally of distinct reports
 grows with the number of reports. Merging is addition of integers: it is associative and
 commutative, and gives the same tally bit for bit in any order.
+
+A tally in memory knows of which tallies it is a sum, so that one is not added twice. This is no
+part of its value: equal tallies may be of different people, and files do not hold it.
 """
 
 from __future__ import annotations
@@ -11,13 +14,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
+from warner._core import html
 from warner._core.atomic_files import read_whole, write_whole
 from warner._core.canonical_json import canonical
 from warner._core.checks import integer, legible, show
@@ -29,6 +33,7 @@ from warner._core.errors import (
     MismatchError,
     message,
 )
+from warner._core.pickles import narrow
 from warner._core.text import unreadable
 from warner.domains import Domain
 from warner.reports.counting import count_rows
@@ -38,6 +43,9 @@ from warner.reports.tally_kinds import TallyKind, tally_kind
 SCHEMA = 4
 MOST_PER_PERSON = 10_000  # reports of one person, in all
 _SEVERAL = 3  # the schema of a tally of people with several reports
+_MOST_SOURCES = 1000  # tallies that a sum remembers; a sum of more counts as one new tally
+Sources = frozenset[Hashable]
+"""Marks of the tallies that a tally is a sum of."""
 
 
 class Storable(Protocol):
@@ -49,6 +57,13 @@ class Storable(Protocol):
 
     def to_json(self) -> dict[str, Any]:
         """The tally as JSON data."""
+
+    @property
+    def digest(self) -> str:
+        """The checksum of all attributes."""
+
+    def from_source(self, mark: Hashable) -> Self:
+        """The same tally, which is not to be added twice with another one of this mark."""
 
 
 _T = TypeVar("_T", bound=Storable)
@@ -70,6 +85,7 @@ class Tally:
         simulated: whether the reports were made with a generator that can be repeated. Such
             reports protect nobody.
         reports_per_person: the most reports that one person sent, see :meth:`per_person`.
+        sources: marks of the tallies that this one is a sum of. They are no part of its value.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
@@ -93,8 +109,11 @@ class Tally:
     rows: np.ndarray | None = field(default=None, repr=False)
     simulated: bool = False
     reports_per_person: int = 1
+    sources: Sources = field(default_factory=frozenset, repr=False)
 
     def __post_init__(self) -> None:
+        if not self.sources:
+            object.__setattr__(self, "sources", new_source())
         if not (
             isinstance(self.header, Mapping)
             and isinstance(self.kind, TallyKind)
@@ -131,6 +150,7 @@ class Tally:
             return NotImplemented
         require_same(self.header, other.header, "tallies")
         require_same_origin([self.simulated, other.simulated], "tallies")
+        sources = added_sources(self.sources, other.sources)
         n, most = self.n + other.n, max(self.reports_per_person, other.reports_per_person)
         if (
             self.rows is not None
@@ -140,12 +160,12 @@ class Tally:
             rows, counts = count_rows(
                 np.concatenate([self.rows, other.rows]), np.concatenate([self.counts, other.counts])
             )
-            return Tally(self.header, self.kind, counts, n, rows, self.simulated, most)
+            return Tally(self.header, self.kind, counts, n, rows, self.simulated, most, sources)
         if self.kind != other.kind or self.counts.shape != other.counts.shape:
             got = f"{self.kind} and {other.kind}"
             raise MismatchError(message("tallies", "of different kinds do not add", got))
         counts = self.counts + other.counts
-        return Tally(self.header, self.kind, counts, n, None, self.simulated, most)
+        return Tally(self.header, self.kind, counts, n, None, self.simulated, most, sources)
 
     def __radd__(self, other: object) -> Tally:
         return self if other == 0 else NotImplemented  # so that sum(tallies) works
@@ -155,6 +175,29 @@ class Tally:
 
     def __hash__(self) -> int:
         return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"Tally({', '.join(described(self))})"
+
+    def _repr_html_(self) -> str:
+        counts = self.counts.ravel()
+        rows = [["reports", f"{self.n:,}"], *facts(self)]
+        rows.append(["counts", f"{self.kind}, {' x '.join(map(str, self.counts.shape))}"])
+        if counts.size:
+            rows.append(["least and largest count", f"{counts.min():,} and {counts.max():,}"])
+        return html.table(["tally", ""], rows)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes, with counts of few bytes."""
+        return vars(self) | {"counts": narrow(self.counts)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Arrays come back from a pickle as ones that can be written to.
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "counts", _frozen(self.counts.astype(np.int64)))
+        if self.rows is not None:
+            _frozen(self.rows)
 
     @property
     def ways(self) -> int | None:
@@ -196,6 +239,25 @@ class Tally:
             simulated: False returns this tally as it is.
         """
         return replace(self, simulated=True) if simulated and not self.simulated else self
+
+    def from_source(self, mark: Hashable) -> Tally:
+        """The same tally, which is not to be added twice with another one of this mark."""
+        return replace(self, sources=frozenset([mark]))
+
+    def of_others(self) -> Tally:
+        """The same counts, as those of other people.
+
+        A tally is not added twice: ``t + t`` and ``t + (s + t)`` are refused, as are two tallies
+        that were loaded from one file. Where other people really sent reports with the same
+        counts, or a simulation needs a multiple of a tally, add this one.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> day = coin.tally(coin.randomize(["no", "yes", "no"]))
+        >>> (day + day.of_others()).n
+        6
+        """
+        return replace(self, sources=new_source())
 
     def per_person(self, most: int) -> Tally:
         """The same counts, where one person sent up to ``most`` reports of different values.
@@ -314,10 +376,57 @@ class Tally:
         return next(iter(tallies.values()))
 
 
+def new_source() -> Sources:
+    """The mark of a tally that is no sum of others: random, so that it says nothing."""
+    return frozenset([os.urandom(12)])
+
+
+def added_sources(ours: Sources, theirs: Sources) -> Sources:
+    """The marks of a sum.
+
+    Raises:
+        ArgumentError: a tally that is part of both.
+    """
+    if not ours.isdisjoint(theirs):
+        rule = "must not be added twice"
+        got = "a tally and itself" if ours == theirs else "two that have a tally in common"
+        remedy = "Leave one out; if they are counts of other people, add tally.of_others()"
+        raise ArgumentError(message("tallies", rule, got, remedy))
+    # A stream of a million tallies is not slowed down by the memory of all of them.
+    return ours | theirs if len(ours) + len(theirs) <= _MOST_SOURCES else new_source()
+
+
 def _frozen(array: np.ndarray) -> np.ndarray:
     """The array itself, made read-only."""
     array.setflags(write=False)
     return array
+
+
+def facts(tally: Any) -> list[list[str]]:
+    """What the header of a tally says, in pairs of words."""
+    header = tally.header
+    domain = header.get("domain", {})
+    rows = [
+        ["mechanism", str(header.get("mechanism"))],
+        ["epsilon of a report", f"{header.get('epsilon')}"],
+        ["values", str(domain.get("kind", "")) if isinstance(domain, Mapping) else ""],
+    ]
+    if tally.reports_per_person > 1:
+        rows.append(["reports of one person, at most", f"{tally.reports_per_person:,}"])
+    return [*rows, ["simulated", "yes"]] if tally.simulated else rows
+
+
+def described(tally: Any) -> list[str]:
+    """What a short repr of a tally says."""
+    header = tally.header
+    epsilon = header.get("requested")
+    several = tally.reports_per_person
+    return [
+        f"{header.get('mechanism')}, epsilon={epsilon}",
+        f"n={tally.n}",
+        *([f"reports_per_person={several}"] if several > 1 else []),
+        *(["simulated"] if tally.simulated else []),
+    ]
 
 
 def marks(simulated: bool, reports_per_person: int) -> dict[str, Any]:
@@ -398,7 +507,12 @@ def parse_entries(text: bytes, name: str, read: Callable[[Any], _T]) -> dict[str
         intact = False
     if not intact:
         raise _altered(name)
-    return tallies
+    # The same content of the same file is the same tally.
+    place = os.path.abspath(name)
+    return {
+        attribute: tally.from_source((place, attribute, tally.digest))
+        for attribute, tally in tallies.items()
+    }
 
 
 def _entries(text: bytes, name: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,25 +11,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import kind as kind_of
 from warner._core.errors import (
     ArgumentError,
-    ArgumentTypeError,
     MethodWarning,
     message,
 )
+from warner._core.pickles import without_cached
+from warner._core.references import SOFTWARE
 from warner.estimators import Estimator
 from warner.estimators.mle.objective import log_likelihood_at
 from warner.reports.tally import Tally
-from warner.results import charts, conditional, intervals, marginals, summaries, tables
+from warner.results import charts, conditional, intervals, marginals, notebook, summaries, tables
 from warner.results.advice import advice
 from warner.results.association import Association, cramers_v
 from warner.results.conditional import Answered
 from warner.results.from_tally import likelihood_data, possible_values
+from warner.results.methods import estimator_of
 from warner.results.ranks import Ranks, ranks
 from warner.results.recommend import recommended_fit
-from warner.results.solution import Solution, Weights
+from warner.results.solution import Solution, Weights, same
 from warner.results.summaries import Quantity
+from warner.results.top import Share, Top, bounds_of, place_of, top
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +68,87 @@ class Estimate(Solution):
             f"{self.method}, K={self.domain.size}, n={self.n}{people}, status={self.status.name}"
         )
         return f"Estimate({about}{gap})"
+
+    def _repr_html_(self) -> str:
+        return notebook.of_estimate(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Estimates by one method from the same frequencies of reports are equal."""
+        return isinstance(other, Estimate) and same(self, other)
+
+    def __hash__(self) -> int:
+        return hash((self.method, self.attribute, self.n, self.domain))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes without those that are computed from others on first use."""
+        return without_cached(self)
+
+    @cached_property
+    def usual_bounds(self) -> np.ndarray:
+        """The 95 % intervals (K, 2) for the population, which are computed once."""
+        return bounds_of(self, 0.95, "population")
+
+    def __len__(self) -> int:
+        """K, the number of values."""
+        return self.domain.size
+
+    def __iter__(self) -> Iterator[Any]:
+        """The values, in the domain's order."""
+        return iter(self.domain.labels)
+
+    def __contains__(self, value: object) -> bool:
+        return place_of(self.domain, value) is not None
+
+    def __getitem__(self, value: Any) -> Share:
+        """The estimated share of one value, a float with its interval.
+
+        Args:
+            value: a value of the domain; a number or a place is that of its bin or cell. Of a
+                Product a dict, or a tuple in the order of the attributes.
+
+        Returns:
+            Share: a float with ``low``, ``high`` and ``interval()``. The interval is
+            that of the value's row in :meth:`rows`. For a value that was chosen because its share
+            is large, see :meth:`top`.
+
+        Raises:
+            ArgumentError: not a value of the domain.
+            IdentifiabilityError: the method estimates no shares.
+
+        >>> from warner import Categorical, RandomizedResponse, estimate
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
+        >>> result = estimate(coin.tally(coin.randomize(["yes"] * 900 + ["no"] * 100)))
+        >>> result["yes"].low < result["yes"] < result["yes"].high
+        True
+        """
+        return Share.of(self, value)
+
+    def top(self, count: int = 10, level: float = 0.95, target: str = "population") -> Top:
+        """The values with the largest shares, with intervals and ranks that hold for the choice.
+
+        With probability ``level``, all intervals and all ranks in the table are right. They are
+        made for all K values together, so that it does not matter that the reports chose which of
+        them are shown; see :mod:`warner.results.top`.
+
+        Args:
+            count: the number of values; fewer where there are fewer values.
+            level: the probability that everything in the table holds, in (0, 1).
+            target: ``"population"`` or ``"respondents"``.
+
+        Returns:
+            Top: a table with ``rows()`` and ``to_frame()``.
+
+        Raises:
+            IdentifiabilityError: the method estimates no shares.
+
+        >>> from warner import Categorical, RandomizedResponse, estimate
+        >>> drink = RandomizedResponse(Categorical(["tea", "coffee", "milk"]), 3.0)
+        >>> answers = ["tea"] * 900 + ["coffee"] * 500 + ["milk"] * 490
+        >>> first = estimate(drink.tally(drink.randomize(answers))).top(2).rows()[0]
+        >>> first["value"], first["rank_low"], first["rank_high"]
+        ('tea', 1, 1)
+        """
+        return top(self, count, level, target)
 
     def interval(
         self,
@@ -156,6 +239,19 @@ class Estimate(Solution):
         See :mod:`warner.results.advice`.
         """
         return advice(self.estimator, self.data)
+
+    def bibtex(self) -> str:
+        """The sources of the method, and the package itself, as BibTeX entries.
+
+        Those of the mechanism are ``mechanism.bibtex()``.
+
+        >>> from warner import Categorical, RandomizedResponse, estimate
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
+        >>> result = estimate(coin.tally(coin.randomize(["yes"] * 90)), "mle")
+        >>> [line for line in result.bibtex().splitlines() if line.startswith("@")]
+        ['@misc{elsalamouny,', '@article{wang2007,', '@software{warner,']
+        """
+        return "\n\n".join(filter(None, [self.estimator.bibtex(), SOFTWARE.bibtex("warner")]))
 
     def ranks(self, level: float = 0.95, target: str = "population") -> Ranks:
         """The ranks that all values can have, and which values are commoner than which.
@@ -455,7 +551,11 @@ class Estimate(Solution):
         return tables.to_json(self, level, target, kind)
 
     def to_frame(
-        self, backend: str = "pyarrow", level: float = 0.95, target: str = "population"
+        self,
+        backend: str = "pyarrow",
+        level: float = 0.95,
+        target: str = "population",
+        **columns: Any,
     ) -> Any:
         """The rows as a data frame.
 
@@ -463,15 +563,17 @@ class Estimate(Solution):
             backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
             level: coverage of the intervals, in (0, 1).
             target: ``"population"`` or ``"respondents"``.
+            columns: columns that stand before the others, with one value for all rows, such as
+                ``week=3``.
 
         Returns:
             A frame with the columns of :meth:`rows`, or of :meth:`key_rows` where only the means
             of keys were estimated. Values that are not numbers or strings are JSON.
 
         Raises:
-            MissingExtraError: the library is not installed.
+            ArgumentError: no such library is installed, or a column of the table by that name.
         """
-        return tables.to_frame(self, backend, level, target)
+        return tables.to_frame(self, backend, level, target, columns)
 
     def plot(
         self,
@@ -513,7 +615,7 @@ class Estimate(Solution):
 
 def estimate(
     tally: Tally | Iterable[Tally],
-    method: Estimator | None = None,
+    method: Estimator | str | None = None,
     attributes: Sequence[str] | None = None,
     values: Any = None,
 ) -> Estimate:
@@ -522,7 +624,8 @@ def estimate(
     Args:
         tally: a tally, or several. Tallies of one mechanism are added. Tallies of different
             mechanisms or budgets on one domain are estimated from together.
-        method: an estimator such as ``MaximumLikelihood()``; None for the recommended one, see
+        method: an estimator such as ``MaximumLikelihood()``, or its name on the command line,
+            such as ``"mle"`` or ``"em:100"``; None for the recommended one, see
             :func:`warner.results.recommend.recommended`.
         attributes: for tallies of several attributes (PerAttribute), the names of those whose joint
             distribution is estimated, in this order; None for all.
@@ -559,20 +662,12 @@ def estimate(
     >>> two.domain.labels
     [1, 2]
     """
-    if not isinstance(method, Estimator | None):
-        raise ArgumentTypeError(
-            message(
-                "method",
-                "must be an estimator object",
-                kind_of(method),
-                "For example MaximumLikelihood()",
-            )
-        )
+    named = None if method is None else estimator_of(method)
     data = likelihood_data(tally, attributes)
     if values is not None:
         data = data.restricted(possible_values(data, values))
-    chosen, fit = recommended_fit(data) if method is None else (method, method.fit(data))
+    chosen, fit = recommended_fit(data) if named is None else (named, named.fit(data))
     result = Estimate(fit, data, chosen)
-    if method is not None and result.advice is not None:
+    if named is not None and result.advice is not None:
         warnings.warn(result.advice, MethodWarning, stacklevel=2)
     return result

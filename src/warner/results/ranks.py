@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from warner._core.checks import choice, probability, show
 from warner._core.errors import ArgumentError, message
 from warner.domains import Domain
+from warner.io import frame_of_rows
 from warner.metrics.simplex import project
 from warner.results.intervals import TARGETS, normal_quantile
+from warner.results.notebook import of_rows
 from warner.results.share_noise import ShareNoise
 from warner.results.simultaneous import simulated_errors
 from warner.results.solution import Solution
@@ -63,6 +66,31 @@ class Ranks:
         """One dict for each value, with the keys value, low and high."""
         rows = zip(self.domain.labels, self.low.tolist(), self.high.tolist(), strict=True)
         return [{"value": value, "low": low, "high": high} for value, low, high in rows]
+
+    def to_frame(self, backend: str = "pyarrow", **columns: Any) -> Any:
+        """The rows as a data frame, with further columns of one value each, such as ``week=3``.
+
+        Args:
+            backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
+            columns: {name: value} of the further columns, which come first.
+        """
+        return frame_of_rows(self.rows(), backend, columns)
+
+    @property
+    def text(self) -> str:
+        """What the level means, in words."""
+        return f"With probability {100 * self.level:g} % all ranks hold together."
+
+    def __len__(self) -> int:
+        return self.domain.size
+
+    def __repr__(self) -> str:
+        return f"Ranks(K={len(self)}, level={self.level:g})"
+
+    def _repr_html_(self) -> str:
+        order = np.argsort(-self.centre, kind="stable")
+        rows = self.rows()
+        return of_rows([rows[i] for i in order.tolist()], self.text, most=20)
 
     def _index(self, value: object) -> int:
         labels = list(self.domain.labels)

@@ -139,6 +139,22 @@ class Solution:
         return self.data.channel.has_wald_intervals(self.data.weights)
 
 
+def same(a: Solution, b: Solution) -> bool:
+    """Whether two solutions are by one method, from the same frequencies of reports."""
+    first, second = a.fit, b.fit
+    known = first.probabilities is not None and second.probabilities is not None
+    return (
+        (a.attribute, a.n, a.reports_per_person, a.method, first.status, first.gap)
+        == (b.attribute, b.n, b.reports_per_person, b.method, second.status, second.gap)
+        and (first.mean, known) == (second.mean, second.probabilities is not None)
+        and a.domain == b.domain
+        and a.data.simulated == b.data.simulated
+        and a.data.channel.shape == b.data.channel.shape
+        and (not known or np.array_equal(a.probabilities, b.probabilities))
+        and np.array_equal(a.data.weights, b.data.weights)
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Sums:
     """How a marginal solution was made: a joint solution, summed over attributes.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from warner._core.checks import choice
-from warner.io import frame
+from warner.io import frame_of_rows
 from warner.results import summaries
 from warner.results.conditional import answered, key_rows
 from warner.results.intervals import TARGETS, available_kind, interval
@@ -101,17 +102,18 @@ def _given(solution: Solution, level: float, target: str) -> dict[str, Any]:
 
 
 def to_frame(
-    solution: Solution, backend: str = "pyarrow", level: float = 0.95, target: str = "population"
+    solution: Solution,
+    backend: str = "pyarrow",
+    level: float = 0.95,
+    target: str = "population",
+    columns: Mapping[str, Any] | None = None,
 ) -> Any:
     """The rows as a data frame: see :meth:`warner.Estimate.to_frame`."""
     only_keys = solution.fit.keys is not None
     table = (key_rows if only_keys else rows)(solution, level, target)
-    columns: dict[str, list[Any]] = {key: [row[key] for row in table] for key in table[0]}
-    if len(set(map(type, columns["value"]))) > 1:
-        columns["value"] = [as_text(value) for value in columns["value"]]
-    elif not isinstance(table[0]["value"], str | int | float | bool):
-        columns["value"] = [json.dumps(value) for value in columns["value"]]
-    return frame(columns, backend)
+    if len({type(row["value"]) for row in table}) > 1:  # numbers, and silence
+        table = [{**row, "value": as_text(row["value"])} for row in table]
+    return frame_of_rows(table, backend, columns)
 
 
 def as_text(value: Any) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.laws.channels._rows import _rows
 from tests.registry import COMBINED, PLACES, SEEING, smallest
 from warner import Categorical, RandomizedResponse, UnaryEncoding
 from warner.channels import stacked
 from warner.errors import ArgumentError, IdentifiabilityError
 from warner.results.from_tally import likelihood_data
+from warner.testing.mechanisms import rows_of_reports
 
 
 def _theta(size: int) -> np.ndarray:
@@ -22,7 +22,7 @@ def test_covariance_is_that_of_the_inverse(name: str) -> None:
     """By enumeration: E[L(y) L(y)'] - theta theta' over all reports y."""
     mechanism = smallest(name)
     channel, theta = mechanism.channel(), _theta(mechanism.domain.size)
-    single = np.stack([channel.invert(row) for row in _rows(mechanism)])
+    single = np.stack([channel.invert(row) for row in rows_of_reports(mechanism)])
     law = mechanism.probabilities().astype(float) @ theta
     exact = (single.T * law) @ single - np.outer(theta, theta)
     assert channel.covariance(theta) == pytest.approx(exact, rel=1e-8, abs=1e-9)

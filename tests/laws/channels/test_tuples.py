@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.laws.channels._rows import _rows
 from tests.registry import COMBINED, PER_ATTRIBUTE, REPEATED
 from warner import Reports
 from warner.results.from_tally import likelihood_data
+from warner.testing.mechanisms import rows_of_reports
 
 
 @pytest.mark.parametrize("name", PER_ATTRIBUTE)
@@ -16,7 +16,7 @@ def test_channel_is_the_law_of_tuples(name: str) -> None:
     mechanism = COMBINED[name](1.0)
     exact = mechanism.probabilities().astype(float)
     dense = mechanism.channel().dense()
-    assert dense == pytest.approx(_rows(mechanism).T @ exact, abs=1e-14)
+    assert dense == pytest.approx(rows_of_reports(mechanism).T @ exact, abs=1e-14)
     assert dense.sum(axis=0) == pytest.approx(np.ones(mechanism.domain.size), abs=1e-12)
     channel, rng = mechanism.channel(), np.random.default_rng(0)
     theta, r = rng.dirichlet(np.ones(mechanism.domain.size)), rng.random(channel.shape[0])
@@ -29,7 +29,7 @@ def test_inverse_of_tuples_is_unbiased_with_the_variance_it_says(name: str) -> N
     mechanism = COMBINED[name](1.0)
     channel = mechanism.channel()
     theta = np.random.default_rng(1).dirichlet(np.ones(mechanism.domain.size))
-    single = np.stack([channel.invert(row) for row in _rows(mechanism)])
+    single = np.stack([channel.invert(row) for row in rows_of_reports(mechanism)])
     law = mechanism.probabilities().astype(float) @ theta
     assert law @ single == pytest.approx(theta, abs=1e-10)
     assert channel.variance(theta) == pytest.approx(law @ single**2 - theta**2, rel=1e-8)

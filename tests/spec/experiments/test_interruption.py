@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from warner._core.processes import Workers
 from warner.errors import FileError
 from warner.experiments import DataFolder, reproduce, select
-from warner.experiments.runner import _Workers
 
 
 def test_ctrl_c_ends_the_workers_without_a_word() -> None:
-    with _Workers(1) as workers:
+    with Workers(1) as workers:
         handler = workers._started().submit(signal.getsignal, signal.SIGINT).result()
     assert handler == signal.SIG_DFL
 
@@ -31,7 +31,7 @@ def test_a_missing_file_stops_a_run_before_its_first_experiment(tmp_path: Path) 
 
 def test_an_interruption_waits_for_no_work_that_was_begun() -> None:
     """Rejects a program that ends only when its processes have done their work."""
-    with pytest.raises(KeyboardInterrupt), _Workers(1) as workers:
+    with pytest.raises(KeyboardInterrupt), Workers(1) as workers:
         workers._started().submit(time.sleep, 3600)
         raise KeyboardInterrupt
     assert [process.is_alive() for process in workers._processes] == [False]

@@ -52,13 +52,13 @@ def test_a_sum_keeps_the_largest_number_in_any_order() -> None:
 def test_tallies_that_keep_reports_keep_the_number() -> None:
     bits = UnaryEncoding(Categorical(["a", "b", "c"]), 1.0)
     kept = bits.tally(bits.reports([[0, 1, 1], [1, 0, 0]] * 4), keep_reports=True).per_person(2)
-    assert (kept + kept).reports_per_person == 2
+    assert (kept + kept.of_others()).reports_per_person == 2
     assert kept.marked().reports_per_person == 2
 
 
 def test_the_number_may_grow_and_not_shrink() -> None:
     """Three a day and then seven days: the most reports of one person is 21."""
-    days = merge([DAYS[2].per_person(3)] * 7)
+    days = merge([DAYS[2].per_person(3).of_others() for _ in range(7)])
     assert days.per_person(21).reports_per_person == 21
     with pytest.raises(warner.errors.ArgumentError, match="at least 3"):
         days.per_person(2)

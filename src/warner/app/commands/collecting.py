@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -24,6 +24,7 @@ from warner.app.command_files import (
     warn_of_simulation,
     write_tallies,
 )
+from warner.app.commands.foreign import CountedFile, column_names, count_foreign
 from warner.app.commands.options import (
     additions,
     generator,
@@ -267,6 +268,14 @@ def _spent(study: Study) -> str:
     metavar="NAME,NAME,...",
     help="Keep one tally for each group of people, by these public columns of the reports.",
 )
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="NAME=COLUMN",
+    help="In files that other programs wrote: the column with the reports of this attribute. Of "
+    "reports with several columns, the beginning of their names, or NAME.PART=COLUMN for each.",
+)
 @smallest_group
 @several_reports
 @additions
@@ -277,6 +286,7 @@ def tally(
     ways: int | None,
     keep_reports: bool,
     by: str | None,
+    columns: tuple[str, ...],
     smallest_group: int,
     reports_per_person: int | None,
     allow_equal: bool,
@@ -293,9 +303,15 @@ def tally(
     With --by the tally has a table of groups: one tally for each ward and week, for example.
     warner merge adds such tallies group by group.
 
+    Parquet and CSV files that other programs wrote, or folders of them, need --study, which says
+    what the reports are. Their columns are called ATTRIBUTE_report, or what --column says. It is
+    checked that the study's mechanisms can send every report. Which mechanism and budget made them,
+    and whether the file is whole, cannot be checked.
+
     \b
         warner tally reports.parquet -o tally.json
         warner tally reports.parquet --by ward,week -o groups.json
+        warner tally spark.parquet --study study.toml --column smokes=report -o tally.json
         warner tally reports.parquet --ways 2 -o pairs.json
         warner estimate pairs.json --joint sex,age
     """
@@ -304,27 +320,19 @@ def tally(
     parts: dict[str | None, dict[str, dict[str, AnyTally]]] = {}
     names = None if by is None else [name.strip() for name in by.split(",")]
     seals = set()
+    named = column_names(columns)
     for path in steps(reports, "counting files"):
         with as_file(path) as file:
-            opened = files.open_reports(file)
-            if plan is not None:
-                opened = require_study(opened, plan, ways is not None)
-            if opened.end["sha256"] in seals:
-                raise ArgumentError(
-                    message(
-                        "reports",
-                        "must not be counted twice",
-                        f"{path}, whose content was given before",
-                    )
-                )
-            seals.add(opened.end["sha256"])
-            if opened.simulation:
-                warn_of_simulation(path)
-            parts.setdefault(opened.group, {})[path] = dict(
-                files.tally_file(opened, None, ways, keep_reports).items()
-                if names is None
-                else files.tally_file_by(opened, names, None, ways, keep_reports).items()
+            counted = (
+                count_foreign(path, file, plan, named, names, ways, keep_reports)
+                if plan is not None and files.is_foreign(file)
+                else _count(path, file, plan, names, ways, keep_reports)
             )
+        if counted.seal in seals:
+            got = f"{path}, whose content was given before"
+            raise ArgumentError(message("reports", "must not be counted twice", got))
+        seals.add(counted.seal)
+        parts.setdefault(counted.group, {})[path] = counted.tallies
     paths = paths_of_groups(output, parts)
     if len(parts) > 1 and output == "-":
         rule = f"are of the groups {', '.join(map(str, parts))}, and each has a tally of its own"
@@ -339,6 +347,28 @@ def tally(
         write_tallies(total, paths[group], group if len(parts) > 1 else None)
     if names is not None:
         _warn_of_small_groups(totals.values(), smallest_group)
+
+
+def _count(
+    path: str,
+    file: str,
+    plan: Study | None,
+    names: Sequence[str] | None,
+    ways: int | None,
+    keep_reports: bool,
+) -> CountedFile:
+    """The tallies of a report file of warner."""
+    opened = files.open_reports(file)
+    if plan is not None:
+        opened = require_study(opened, plan, ways is not None)
+    if opened.simulation:
+        warn_of_simulation(path)
+    found: Mapping[str, AnyTally] = (
+        files.tally_file(opened, None, ways, keep_reports)
+        if names is None
+        else files.tally_file_by(opened, names, None, ways, keep_reports)
+    )
+    return CountedFile(opened.group, opened.end["sha256"], dict(found))
 
 
 def _warn_of_small_groups(totals: Iterable[Mapping[str, AnyTally]], smallest: int) -> None:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+from warner._core import html
+from warner.io import frame_of_rows
+from warner.results.notebook import cell
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """The result of an audit.
 
@@ -43,6 +48,32 @@ class Audit:
     unit: float | None = None
     total: float | None = None
     weight: float | None = None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The audit as a table of one row: the attributes by name."""
+        return [dict(vars(self))]
+
+    def to_frame(self, backend: str = "pyarrow", **columns: Any) -> Any:
+        """The row as a data frame, to be put below that of other audits.
+
+        Args:
+            backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
+            columns: {name: value} of further columns, which come first: ``attribute="age"``.
+        """
+        return frame_of_rows(self.rows(), backend, columns)
+
+    def _repr_html_(self) -> str:
+        verdict = "holds" if self.holds else f"BROKEN: {self.violation}"
+        rows = [[name.replace("_", " "), cell(entry)] for name, entry in self.rows()[0].items()]
+        kept = [row for row in rows if row[1] and row[0] not in ("mechanism", "holds", "violation")]
+        return html.table([self.mechanism, verdict], kept)
+
+    def __repr__(self) -> str:
+        verdict = "holds" if self.holds else "BROKEN"
+        return (
+            f"Audit({self.mechanism}, requested={self.requested:.10g}, "
+            f"epsilon={self.epsilon:.10g}, {verdict})"
+        )
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else f"BROKEN: {self.violation}"

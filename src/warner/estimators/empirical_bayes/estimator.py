@@ -11,7 +11,7 @@ import numpy as np
 from warner._core.checks import choice
 from warner.estimators.base import Estimator, repr_of_changes
 from warner.estimators.empirical_bayes.noise import EstimateNoise, move_to_sum, split_large_values
-from warner.estimators.empirical_bayes.prior import blocks, fit_prior, tilt_to_sum
+from warner.estimators.empirical_bayes.prior import LearnedPrior, blocks, fit_prior, tilt_to_sum
 from warner.estimators.empirical_bayes.settings import SETTINGS
 from warner.estimators.empirical_bayes.small_domain import SmallDomainPosterior, lattice
 from warner.estimators.empirical_bayes.whole_reports import with_whole_reports
@@ -65,6 +65,8 @@ class EmpiricalBayes(Estimator):
     >>> EmpiricalBayes()
     EmpiricalBayes()
     """
+
+    references = ("kurihara2007", "stein1981")
 
     summary: ClassVar[str] = (
         "the shares are posterior means under a prior that is learnt from the reports. This "
@@ -169,6 +171,37 @@ class _SeparatePosteriors:
         return np.stack([project(move_to_sum(row, self.variance)) for row in drawn])
 
 
+@dataclass(frozen=True, eq=False)
+class _KeptLaws:
+    """Laws that are kept. A class and no lambda, so that an estimate can be pickled."""
+
+    laws: np.ndarray
+
+    def __call__(self) -> np.ndarray:
+        return self.laws
+
+
+@dataclass(frozen=True, eq=False)
+class _TiltedLaws:
+    """The laws (M, J) of the values ``one`` over atoms, tilted to their sum, on every call anew."""
+
+    noise: EstimateNoise
+    one: np.ndarray
+    prior: LearnedPrior
+    rows: np.ndarray
+    atoms: np.ndarray
+    target: float
+    noise_apart: np.ndarray
+    alike: np.ndarray
+
+    def __call__(self) -> np.ndarray:
+        found = np.empty((self.one.size, self.atoms.size))
+        for some in blocks(*found.shape):
+            likelihood = self.noise.subset(self.one[some]).likelihood(self.atoms)
+            found[some] = self.prior.posteriors(likelihood, self.rows[some])
+        return tilt_to_sum(found, self.atoms, self.target, self.noise_apart, self.alike)
+
+
 def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
     """The posterior under the prior that the estimates suggest."""
     values, apart = split_large_values(noise)
@@ -185,15 +218,8 @@ def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
     prior = fit_prior(data.subset(first).likelihood(atoms), counts, atoms, mean, absolute)
     # Values with the same data have the same posterior, which is computed once.
     place, one, alike = together.distinct()
-    rows, noise_apart = rows[one], variance[apart]
-
-    def tilted() -> np.ndarray:
-        found = np.empty((one.size, atoms.size))
-        for some in blocks(*found.shape):
-            likelihood = together.subset(one[some]).likelihood(atoms)
-            found[some] = prior.posteriors(likelihood, rows[some])
-        return tilt_to_sum(found, atoms, target, noise_apart, alike)
-
+    noise_apart = variance[apart]
+    tilted = _TiltedLaws(together, one, prior, rows[one], atoms, target, noise_apart, alike)
     laws = tilted()
     powers = laws @ np.stack([atoms, atoms**2], axis=1)
     means = powers[:, 0]
@@ -206,7 +232,7 @@ def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
     out[values] = (_common_quantile(laws, atoms, rest, alike) if absolute else means)[place]
     shares = project(move_to_sum(out, variance))
     # The laws of many values take much memory, and draws can compute them again.
-    kept = tilted if laws.size > _KEPT else lambda: laws
+    kept = tilted if laws.size > _KEPT else _KeptLaws(laws)
     draws = _SeparatePosteriors(shares, values, kept, place, atoms, variance).draws
     return _Posterior(shares, variance, draws)
 

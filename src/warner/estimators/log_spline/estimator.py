@@ -75,6 +75,8 @@ class LogSpline(Estimator):
     LogSpline()
     """
 
+    references = ("eilers1996", "gelman2006")
+
     summary: ClassVar[str] = (
         "penalised maximum of the likelihood, the penalty chosen by marginal likelihood: smoother "
         "than the maximum of the likelihood; if values next to each other should not be alike, use "

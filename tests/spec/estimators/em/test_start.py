@@ -10,12 +10,12 @@ import pytest
 import warner
 from tests.registry import MECHANISMS
 from warner import Integers, Status
-from warner.app.methods import method
 from warner.errors import ArgumentError, ArgumentTypeError, ImpossibleReportError
 from warner.estimators import ExpectationMaximization, Inversion, MaximumLikelihood, Observed
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.literature import SmoothedEM
 from warner.results.from_tally import likelihood_data
+from warner.results.methods import method
 
 FOUR = Integers(0, 3)
 

@@ -1,0 +1,109 @@
+"""Report files that other programs wrote, on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from warner import io as files
+from warner._core.checks import show
+from warner._core.errors import ArgumentError, message
+from warner.app.study import Study
+from warner.app.terminal import plural
+from warner.domains import Domain
+from warner.reports.grouped_tally import AnyTally
+
+
+class CountedFile(NamedTuple):
+    """What was counted in a file.
+
+    Attributes:
+        group: the group of the study that its people belong to; None where there is none.
+        seal: the digest of its content.
+        tallies: {attribute: tally}.
+    """
+
+    group: str | None
+    seal: str
+    tallies: dict[str, AnyTally]
+
+
+def column_names(stated: Sequence[str]) -> dict[str, Any]:
+    """The columns that the option --column names.
+
+    Args:
+        stated: texts ``attribute=column`` or ``attribute.part=column``.
+
+    Returns:
+        {attribute: column, or {part: column}}.
+
+    Raises:
+        ArgumentError: a text of another form, or an attribute stated in both ways or twice.
+
+    >>> column_names(["age=report", "place.seed=s", "place.bucket=b"])
+    {'age': 'report', 'place': {'seed': 's', 'bucket': 'b'}}
+    """
+    found: dict[str, Any] = {}
+    for text in stated:
+        name, sign, column = text.partition("=")
+        attribute, dot, part = name.partition(".")
+        if not (sign and attribute and column):
+            rule = "must name an attribute and a column"
+            raise ArgumentError(message("--column", rule, show(text), "For example age=report"))
+        known = found.setdefault(attribute, {} if dot else column)
+        if dot and isinstance(known, dict) and part not in known:
+            known[part] = column
+        elif dot or text != f"{attribute}={known}" or stated.count(text) > 1:
+            raise ArgumentError(message("--column", "names an attribute twice", show(text)))
+    return found
+
+
+def count_foreign(
+    path: str,
+    file: str,
+    plan: Study,
+    columns: Mapping[str, Any],
+    by: Sequence[str] | None,
+    ways: int | None,
+    keep_reports: bool,
+) -> CountedFile:
+    """The tallies of a file that another program wrote, and a line that says what was checked.
+
+    Args:
+        path: the name of the file in messages.
+        file: the file.
+        plan: the study, which says what the reports are.
+        columns: the result of :func:`column_names`.
+        by: the public columns by which people are grouped; None for no groups.
+        ways: the number of attributes of each marginal table; None for none.
+        keep_reports: whether to keep the distinct reports of bits.
+
+    Raises:
+        ArgumentError: a study with groups, or a public column that it does not declare.
+        FileError, ReportError: as :func:`warner.io.tally_foreign`.
+    """
+    if plan.groups:
+        rule = "does not say of which group of the study it is"
+        remedy = "Count each group with a study file of its own"
+        raise ArgumentError(message(path, rule, None, remedy))
+    grouped: dict[str, Domain] = {}
+    for name in by or ():
+        if name not in plan.public:
+            rule = f"must be public columns of the study: {', '.join(plan.public) or 'none'}"
+            raise ArgumentError(message("--by", rule, show(name)))
+        grouped[name] = plan.public[name]
+    opened = files.open_foreign(file)
+    found = files.tally_foreign(opened, plan.mechanisms, columns, grouped, ways, keep_reports)
+    most = plan.rows_per_person
+    tallies = {name: tally.per_person(most) for name, tally in found.items()}
+    n = next(iter(tallies.values())).n
+    click.echo(
+        f"{path}: written by another program, {plural(n, 'row', 'rows')}. Every report is one that "
+        "the study's mechanisms can send. Which mechanism and budget made them, whether they are "
+        "simulated and whether the file is whole: this the file does not say, so it was not "
+        "checked.",
+        err=True,
+    )
+    return CountedFile(None, opened.digest, tallies)

@@ -1,0 +1,252 @@
+"""Report files that other programs wrote: Parquet or CSV without a header of warner.
+
+A study says what the reports are. What is checked: every column is there, has no gaps, and holds
+only reports that the mechanism can send. What cannot be checked, because such a file does not say
+it: which mechanism and budget made the reports, whether they are simulated, and whether the file is
+whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from warner._core.checks import show
+from warner._core.errors import ArgumentError, FileError, ReportError, message
+from warner._core.foreign_tables import ColumnNames
+from warner._core.progress import steps
+from warner.domains import Domain, Product
+from warner.io.csv_format import CsvFormat
+from warner.io.file_tallies import JOINT
+from warner.io.formats import report_format
+from warner.io.frames import attribute_columns, count_frame, count_frame_by, report_columns
+from warner.io.parquet_format import (
+    ParquetFormat,
+    column_in_sql,
+    connection,
+    file_name_in_sql,
+    interruptible,
+)
+from warner.mechanisms import Mechanism, PerAttribute
+from warner.reports.grouped_tally import AnyTally
+
+if TYPE_CHECKING:
+    import duckdb
+
+_PIECE = 2**24  # bytes
+_SUFFIXES = (ParquetFormat.suffix, CsvFormat.suffix)
+
+
+@dataclass(frozen=True)
+class ForeignFile:
+    """A file, or a folder of files, with reports that another program wrote.
+
+    Attributes:
+        path: the file or folder.
+        names: the names of its columns.
+        is_text: whether it is CSV. Its first line may hold answers by mistake, so that messages do
+            not show it.
+        digest: SHA-256 of its content, in hexadecimal digits.
+    """
+
+    path: str
+    names: tuple[str, ...]
+    is_text: bool
+    digest: str
+    _table: str
+
+    def columns(self, mechanism: Mechanism, column: ColumnNames) -> dict[str, str]:
+        """The columns of the reports of one attribute, as ``report_columns`` finds them.
+
+        Raises:
+            ReportError: a column that is not there.
+        """
+        problem, found = None, {}
+        try:
+            found = report_columns(mechanism.schema, self.names, column, self.is_text)
+        except ReportError as error:
+            problem = f"{self.path}: {str(error).removeprefix('data: ')}"
+        if problem is not None:
+            raise ReportError(problem)
+        return found
+
+
+def is_foreign(path: str) -> bool:
+    """Whether a file has no header of warner. A folder of files, as Spark writes it, has none.
+
+    Raises:
+        ArgumentError: a suffix of no format.
+        FileError: no such file.
+    """
+    if Path(path).suffix in _SUFFIXES and Path(path).is_dir():
+        return True
+    form = report_format(path)
+    return form.suffix in _SUFFIXES and form.read_ends(path)[0] == b""
+
+
+def open_foreign(path: str) -> ForeignFile:
+    """Read the names of the columns of a file that another program wrote.
+
+    Args:
+        path: a Parquet or CSV file, or a folder of such files whose name ends as theirs do.
+
+    Raises:
+        FileError: a file that cannot be read.
+    """
+    suffix = Path(path).suffix
+    parts = _parts(path, suffix)
+    files = ", ".join(map(file_name_in_sql, parts))
+    is_text = suffix == CsvFormat.suffix
+    options = "header=true, all_varchar=true" if is_text else "filename=false"
+    read = "read_csv" if is_text else "read_parquet"
+    table = f"{read}([{files}], hive_partitioning=false, {options})"
+    with connection() as database:
+        described = _safely(
+            path, lambda: database.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()
+        )
+    names = tuple(row[0] for row in described)
+    return ForeignFile(path, names, is_text, _digest(parts), table)
+
+
+def _parts(path: str, suffix: str) -> list[str]:
+    """The files of a folder in the order of their names; of a file the file itself."""
+    if not Path(path).is_dir():
+        return [path]
+    names = sorted(name for name in os.listdir(path) if name.endswith(suffix))
+    files = [str(Path(path) / name) for name in names if not name.startswith((".", "_"))]
+    if not files:
+        raise FileError(
+            message(path, f"is a folder without {suffix} files", None, "Check the path")
+        )
+    return files
+
+
+def _digest(parts: Sequence[str]) -> str:
+    """SHA-256 of the contents of files, one after the other."""
+    digest = hashlib.sha256()
+    for part in parts:
+        with open(part, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            for _ in steps(range(0, max(size, 1), _PIECE), "computing the digest"):
+                digest.update(file.read(_PIECE))
+    return digest.hexdigest()
+
+
+def _safely(path: str, work: Callable[[], Any]) -> Any:
+    """The result of work in the database, whose errors may quote the file and are not shown."""
+    import duckdb
+
+    try:
+        with interruptible():
+            return work()
+    except duckdb.Error:
+        pass
+    rule = "cannot be read as a table of reports"
+    raise FileError(message(path, rule, None, "Is it Parquet, or CSV with a line of names?"))
+
+
+def tally_foreign(
+    file: ForeignFile,
+    mechanisms: Mapping[str, Mechanism],
+    columns: Mapping[str, ColumnNames] | None = None,
+    by: Mapping[str, Domain] | None = None,
+    ways: int | None = None,
+    keep_reports: bool = False,
+) -> dict[str, AnyTally]:
+    """Count the reports in a file that another program wrote, in constant memory.
+
+    Args:
+        file: the result of :func:`open_foreign`.
+        mechanisms: {attribute: the mechanism that made its reports}.
+        columns: {attribute: its columns in the file}, as in
+            :meth:`warner.mechanisms.Mechanism.reports`. Left out, they are named as in a report
+            file: ``attribute_report``. A file of one attribute may also name them ``report``.
+        by: {name: domain} of public columns, for one tally of each group.
+        ways: the number of attributes of each marginal table; as in :func:`warner.io.tally_file`.
+        keep_reports: for reports of bits, keep the distinct reports.
+
+    Returns:
+        {attribute: Tally}, or GroupedTally; {"joint": ...} for ``ways`` and several attributes.
+
+    Raises:
+        ArgumentError: a name in ``columns`` that is no attribute, or ``ways`` of one attribute.
+        FileError: rows that cannot be read.
+        ReportError: a column that is missing or has gaps, or a report that its mechanism cannot
+            have sent.
+    """
+    given = dict(columns or {})
+    if unknown := [name for name in given if name not in mechanisms]:
+        rule = f"must be of an attribute: {', '.join(mechanisms)}"
+        raise ArgumentError(message("column", rule, show(unknown[0])))
+    named = {
+        name: file.columns(mechanism, given.get(name, _usual(file, name, mechanism, mechanisms)))
+        for name, mechanism in mechanisms.items()
+    }
+    if missing := [name for name in by or () if name not in file.names]:
+        rule = f"has no public column {show(missing[0])}"
+        raise ReportError(message(file.path, rule))
+    wanted = dict(mechanisms)
+    if ways is not None and len(mechanisms) > 1:
+        whole = PerAttribute(Product(**{a: m.domain for a, m in wanted.items()}), wanted)
+        joined = {f"{a}.{name}": own for a, names in named.items() for name, own in names.items()}
+        wanted, named = {JOINT: whole}, {JOINT: joined}
+    found: dict[str, AnyTally] = {}
+    problem = None
+    try:
+        with connection() as database:
+            for name, mechanism in steps(list(wanted.items()), "counting attributes"):
+                own = named[name]
+                work = partial(_counted, database, file, mechanism, own, by, ways, keep_reports)
+                found[name] = _safely(file.path, work)
+    except ReportError as error:
+        problem = f"{file.path}: {str(error).removeprefix('data: ')}"
+    if problem is not None:
+        raise ReportError(problem)
+    return found
+
+
+def _counted(
+    database: duckdb.DuckDBPyConnection,
+    file: ForeignFile,
+    mechanism: Mechanism,
+    names: Mapping[str, str],
+    by: Mapping[str, Domain] | None,
+    ways: int | None,
+    keep_reports: bool,
+) -> AnyTally:
+    """The tally of the reports in some columns of a file."""
+    relation = _relation(database, file, names, by or {})
+    if by:
+        return count_frame_by(mechanism, relation, by, names, ways)
+    return count_frame(mechanism, relation, names, ways, keep_reports)
+
+
+def _usual(
+    file: ForeignFile, name: str, mechanism: Mechanism, mechanisms: Mapping[str, Mechanism]
+) -> ColumnNames:
+    """The columns of an attribute where nobody names them."""
+    usual = attribute_columns(name, mechanism)
+    alone = len(mechanisms) == 1 and not set(usual.values()) & set(file.names)
+    return None if alone and set(usual) <= set(file.names) else usual
+
+
+def _relation(
+    database: duckdb.DuckDBPyConnection,
+    file: ForeignFile,
+    names: Mapping[str, str],
+    by: Mapping[str, Domain],
+) -> duckdb.DuckDBPyRelation:
+    """The public columns and those of reports; of CSV with numbers where numbers are expected."""
+    parts = []
+    for name in dict.fromkeys([*by, *names.values()]):
+        column = column_in_sql(name)
+        is_number = name not in by or by[name].is_numeric
+        # What is no number becomes a gap, which is refused without showing it.
+        cast = f"TRY_CAST({column} AS BIGINT) AS {column}"
+        parts.append(cast if file.is_text and is_number else column)
+    return database.sql(f"SELECT {', '.join(parts)} FROM {file._table}")

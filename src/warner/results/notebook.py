@@ -1,0 +1,115 @@
+"""Results as they show themselves in a notebook: a table with a small picture in each row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from warner._core import html
+from warner.results import summaries
+from warner.results.conditional import key_rows
+from warner.results.intervals import available_kind
+from warner.results.solution import Solution
+from warner.results.tables import as_text, means
+
+_MOST = 20  # rows; of more values the largest shares are shown
+
+
+def of_estimate(solution: Any) -> str:
+    """An estimate as HTML.
+
+    Args:
+        solution: an Estimate.
+    """
+    if solution.fit.keys is not None:
+        return of_rows(key_rows(solution), _caption(solution))
+    if solution.fit.probabilities is None:
+        return of_rows(means(solution), _caption(solution))
+    return _shares(solution)
+
+
+def _shares(solution: Any) -> str:
+    """The shares of all values, or of those with the largest shares, with pictures."""
+    shares, bounds = solution.probabilities, solution.usual_bounds
+    size = solution.domain.size
+    places = np.arange(size)
+    chosen = ""
+    if size > _MOST:
+        places = np.argsort(-shares, kind="stable")[:_MOST]
+        chosen = (
+            f" The {_MOST} largest of {size:,} shares. Their intervals do not allow for this "
+            f"choice; those of .top({_MOST}) do."
+        )
+    largest = max(float(bounds[places].max()), float(shares[places].max()), 1e-12)
+    rows = [
+        [
+            as_text(value),
+            *share_cells(share, low, high),
+            html.interval_bar(share, low, high, largest),
+        ]
+        for value, share, (low, high) in zip(
+            solution.domain.decode(places),
+            shares[places].tolist(),
+            bounds[places].tolist(),
+            strict=True,
+        )
+    ]
+    kind = available_kind(solution)
+    head = ["value", "share", "95 % from", "to", ""]
+    caption = f"{_caption(solution)} Intervals: {kind}, population.{chosen}"
+    return html.table(head, rows, caption + _mean(solution))
+
+
+def share_cells(share: float, low: float, high: float) -> list[str]:
+    """A share and its limits in per cent."""
+    return [f"{100 * figure:.2f} %" for figure in (share, low, high)]
+
+
+def _caption(solution: Solution) -> str:
+    name = f"{solution.attribute}: " if solution.attribute else ""
+    simulated = " Simulated reports." if solution.data.simulated else ""
+    return f"{name}{solution.n:,} reports, {solution.method}, {solution.status.value}.{simulated}"
+
+
+def _mean(solution: Solution) -> str:
+    """The mean of numbers, in words; nothing for labels and places."""
+    if solution.domain.dimension != 1 or solution.domain.points is None:
+        return ""
+    found = summaries.mean(solution)
+    return "" if isinstance(found, tuple) else f" Mean {float(found):.4g}."
+
+
+def of_rows(rows: Iterable[Mapping[str, Any]], caption: str, most: int = 50) -> str:
+    """Rows of a table as HTML, the first of them where there are many.
+
+    Args:
+        rows: dicts with the same keys.
+        caption: a sentence above the table.
+        most: the number of rows that are shown.
+    """
+    table = list(rows)
+    if not table:
+        return f"<p>{html.text(caption)}</p>"
+    if len(table) > most:
+        caption = f"{caption} The first {most} of {len(table):,} rows."
+    cells: list[Sequence[str]] = [[cell(entry) for entry in row.values()] for row in table[:most]]
+    return html.table(list(table[0]), cells, caption)
+
+
+def cell(entry: Any) -> str:
+    """An entry of a table as text.
+
+    >>> cell(0.123456), cell(None), cell(True), cell(1200), cell("a")
+    ('0.1235', '', 'yes', '1,200', 'a')
+    """
+    if entry is None:
+        return ""
+    if isinstance(entry, bool):
+        return "yes" if entry else "no"
+    if isinstance(entry, int | np.integer):
+        return f"{entry:,}"
+    if isinstance(entry, float):
+        return f"{entry:.4g}"
+    return as_text(entry)

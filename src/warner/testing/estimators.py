@@ -1,0 +1,277 @@
+"""The properties of an estimator: its shares, its status, its certificate, on many channels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+import numpy as np
+
+from warner._core.checks import kind
+from warner._core.errors import ArgumentTypeError, WarnerError, message
+from warner.domains import Categorical, Domain, Integers, Interval, Product
+from warner.estimators import Estimator, MaximumLikelihood
+from warner.estimators.fit import Fit, Status
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.mle.objective import log_likelihood_at
+from warner.mechanisms import (
+    HadamardResponse,
+    KeyValue,
+    LocalHashing,
+    Mechanism,
+    PerAttribute,
+    RandomizedResponse,
+    Repeated,
+    SquareWave,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from warner.results.estimate import Estimate
+from warner.results.from_tally import likelihood_data
+from warner.testing.battery import Broken, Checked, NotApplicable, checked, require
+
+_PEOPLE = 5_000
+_OUTSIDE = (Status.OUTSIDE_SIMPLEX,)
+_NATS = 1e-6  # rounding errors of a log-likelihood over all reports
+
+
+def check_estimator(
+    estimator: Estimator, problems: Mapping[str, LikelihoodData] | None = None
+) -> Checked:
+    """Check the properties that results, intervals and comparisons rely on, for your own estimator.
+
+    The problems are reports of randomised response, unary encoding (bit sums and whole reports),
+    local hashing, subsets, Hadamard response, the square wave, two budgets together, several
+    reports a person, two attributes, and keys with values. Two more are as small as can be: one
+    report, and reports that are all alike. An estimator may refuse a problem with an error of
+    warner; it must take at least one.
+
+    - Shares are finite, of shape (K,), at least 0 with the sum 1, or the status says that they lie
+      outside the simplex. A method without shares has a mean or keys in their place.
+    - The status is a ``Status``. A stated gap is at least the true distance from the largest
+      log-likelihood, and a stated log-likelihood is that of the shares.
+    - The same reports give the same shares, and the reports are not changed.
+    - Intervals, tables and JSON can be made.
+    - The estimator is immutable, hashable and equal to an equal one; its summary is text.
+
+    Args:
+        estimator: any estimator.
+        problems: {name: reports}, problems of your own in place of those above; see
+            :func:`warner.results.from_tally.likelihood_data`.
+
+    Returns:
+        Checked: a finding for each property; ``print`` shows them, with the problems refused.
+
+    Raises:
+        PropertyError: some properties do not hold; the message says which, on which problem, and
+            how far they are from holding.
+        ArgumentTypeError: not an estimator.
+
+    >>> from warner import MaximumLikelihood
+    >>> check_estimator(MaximumLikelihood()).failures
+    ()
+    """
+    if not isinstance(estimator, Estimator):
+        rule, remedy = "must be an estimator", "Pass an instance, not a class"
+        raise ArgumentTypeError(message("estimator", rule, kind(estimator), remedy))
+    subject = _Subject(estimator, _problems() if problems is None else dict(problems))
+    return checked(
+        repr(estimator),
+        [
+            ("it runs", subject.runs),
+            ("shares have their shape and are finite", subject.shapes),
+            ("shares are a distribution, or the status says not", subject.simplex),
+            ("the status is a Status", subject.status),
+            ("the gap and the log-likelihood are true", subject.certificate),
+            ("equal reports give equal shares", subject.determinism),
+            ("the reports are not changed", subject.purity),
+            ("intervals, tables and JSON can be made", subject.results),
+            ("the estimator describes itself", subject.description),
+        ],
+    )
+
+
+@lru_cache(maxsize=1)
+def _problems() -> dict[str, LikelihoodData]:
+    """Problems of one distribution, by the mechanism of their reports."""
+    numbers: Domain = Integers(0, 5)
+    theta = np.array([0.4, 0.3, 0.15, 0.1, 0.05, 0.0])
+    single: dict[str, Mechanism] = {
+        "randomised response": RandomizedResponse(numbers, 1.5),
+        "unary encoding": UnaryEncoding(numbers, 1.5, keep="optimized"),
+        "local hashing": LocalHashing(numbers, 1.5, seeds=32),
+        "subsets": SubsetSelection(numbers, 1.5),
+        "Hadamard response": HadamardResponse(numbers, 1.5),
+        "square wave": SquareWave(Interval(0.0, 1.0, 6), 1.5),
+        "three reports a person": Repeated(RandomizedResponse(numbers, 0.7), 3),
+        "two attributes": PerAttribute(
+            Product(sex=Categorical(["f", "m"]), age=Integers(0, 2)),
+            {
+                "sex": lambda domain: RandomizedResponse(domain, 1.5),
+                "age": lambda domain: UnaryEncoding(domain, 1.5),
+            },
+        ),
+        "keys with values": KeyValue(Categorical(["a", "b"]), Integers(0, 2), 3.0),
+    }
+    problems = {name: _data(mechanism, theta) for name, mechanism in single.items()}
+    oue = UnaryEncoding(numbers, 1.5, keep="optimized")
+    rng = np.random.default_rng(1)
+    reports = oue.randomize(rng.choice(6, _PEOPLE, p=theta), rng)
+    problems["whole reports of bits"] = likelihood_data(oue.tally(reports, keep_reports=True))
+    low, high = RandomizedResponse(numbers, 0.5), RandomizedResponse(numbers, 2.0)
+    both = [
+        each.tally(each.randomize(rng.choice(6, _PEOPLE, p=theta), rng)) for each in (low, high)
+    ]
+    problems["two budgets"] = likelihood_data(both)
+    coin = RandomizedResponse(numbers, 1.5)
+    problems["one report"] = likelihood_data(coin.tally(coin.reports([2])))
+    problems["reports all alike"] = likelihood_data(coin.tally(coin.reports([2] * 1000)))
+    return problems
+
+
+def _data(mechanism: Mechanism, theta: np.ndarray) -> LikelihoodData:
+    rng = np.random.default_rng(0)
+    answers = mechanism.domain.decode(rng.choice(len(theta), _PEOPLE, p=theta))
+    return likelihood_data(mechanism.tally(mechanism.randomize(answers, rng)))
+
+
+def _copied(data: LikelihoodData) -> LikelihoodData:
+    """The data with frequencies of their own, which an estimator may spoil."""
+    return replace(data, weights=data.weights.copy())
+
+
+@dataclass
+class _Subject:
+    """An estimator whose properties are checked on several problems."""
+
+    estimator: Estimator
+    problems: dict[str, LikelihoodData]
+    fits: dict[str, Fit] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    changed: list[str] = field(default_factory=list)
+
+    def runs(self) -> str:
+        broken = []
+        for name, data in self.problems.items():
+            given = _copied(data)
+            try:
+                self.fits[name] = self.estimator.fit(given)
+            except WarnerError as refusal:
+                self.refused[name] = str(refusal)
+            except Exception as problem:
+                broken.append(f"on {name} it raised {type(problem).__name__}: {problem}")
+            if not np.array_equal(given.weights, data.weights):
+                self.changed.append(name)
+        require(not broken, "; ".join(broken))
+        reason = next(iter(self.refused.values()), "there are no problems")
+        require(bool(self.fits), f"it refuses every problem: {reason}")
+        left = "".join(f"; refused {name}: {text}" for name, text in self.refused.items())
+        return f"on {len(self.fits)} of {len(self.problems)} problems{left}"
+
+    def _shares(self) -> dict[str, np.ndarray]:
+        """The shares of the problems, where shares are estimated."""
+        found = {n: f.probabilities for n, f in self.fits.items() if f.probabilities is not None}
+        if not found:
+            raise NotApplicable("no shares are estimated")
+        return found
+
+    def shapes(self) -> str:
+        require(bool(self.fits), "it ran on no problem")
+        for name, fit in self.fits.items():
+            size = self.problems[name].domain.size
+            if fit.probabilities is None:
+                rule = f"on {name} there are neither shares nor a mean nor keys"
+                require(fit.mean is not None or fit.keys is not None, rule)
+                continue
+            shape = np.shape(fit.probabilities)
+            require(shape == (size,), f"on {name} the shape is {shape}, not ({size},)")
+            bad = int((~np.isfinite(fit.probabilities)).sum())
+            require(not bad, f"on {name} {bad} shares are not finite")
+        return "shape (K,) on every problem"
+
+    def simplex(self) -> str:
+        outside = 0
+        for name, shares in self._shares().items():
+            sum_, least = abs(float(shares.sum()) - 1), max(0.0, -float(shares.min()))
+            if self.fits[name].status in _OUTSIDE:
+                outside += 1
+                continue
+            rule = f"on {name} the sum is off by {sum_:.3g} and the least share is {-least:.3g}"
+            remedy = "project them, or return Status.OUTSIDE_SIMPLEX"
+            require(max(sum_, least) <= 1e-9, f"{rule}; {remedy}")
+        return f"on every problem; outside the simplex, as the status says, on {outside}"
+
+    def status(self) -> str:
+        for name, fit in self.fits.items():
+            is_status = isinstance(fit.status, Status)
+            require(is_status, f"on {name} it is {fit.status!r}, not a warner.Status")
+        names = dict.fromkeys(fit.status.name for fit in self.fits.values())
+        return ", ".join(names)
+
+    def certificate(self) -> str:
+        stated, worst = 0, 0.0
+        for name, shares in self._shares().items():
+            fit, data = self.fits[name], self.problems[name]
+            if fit.status is Status.CONVERGED:
+                require(fit.gap is not None, f"on {name} it converged, and states no gap")
+            if fit.gap is None:
+                continue
+            stated += 1
+            require(fit.gap >= 0, f"on {name} the gap is negative, {fit.gap:.3g}")
+            best = MaximumLikelihood().fit(data).log_likelihood
+            found = fit.log_likelihood
+            if fit.status not in _OUTSIDE:
+                found = float(log_likelihood_at(data, shares / shares.sum()))
+                told = fit.log_likelihood
+                off = 0.0 if told is None or told == found else abs(told - found)
+                rule = f"on {name} the log-likelihood is off by {off:.3g} nats"
+                require(off <= _NATS * (1 + abs(found)), rule)
+            if best is None or found is None:
+                continue
+            short = best - found - fit.gap * data.n
+            worst = max(worst, short)
+            rule = f"on {name} the log-likelihood is {best - found:.6g} nats below the largest"
+            stated_gap = f"the gap says {fit.gap * data.n:.6g}"
+            require(short <= _NATS * (1 + abs(best)), f"{rule}, {stated_gap}")
+        if not stated:
+            raise NotApplicable("no gap is stated")
+        return f"on {stated} problems"
+
+    def determinism(self) -> str:
+        for name, shares in self._shares().items():
+            again = self.estimator.fit(_copied(self.problems[name])).shares
+            off = float(np.abs(again - shares).max())
+            require(off == 0, f"on {name} a second fit differs by {off:.3g}; seed the draws")
+        return f"on {len(self._shares())} problems"
+
+    def purity(self) -> str:
+        names = ", ".join(self.changed)
+        require(not self.changed, f"the frequencies are overwritten on {names}; copy them")
+        return f"on {len(self.fits)} problems"
+
+    def results(self) -> str:
+        for name, fit in self.fits.items():
+            if fit.probabilities is None or name == "keys with values":
+                continue
+            result = Estimate(fit, self.problems[name], self.estimator)
+            try:
+                bounds = np.array([[row["low"], row["high"]] for row in result.rows()])
+                result.to_json()
+            except Exception as problem:
+                text = f"on {name} the table raised {type(problem).__name__}: {problem}"
+                raise Broken(text) from problem
+            crossed = int((bounds[:, 0] > bounds[:, 1]).sum())
+            require(not crossed, f"on {name} {crossed} intervals have low above high")
+        return f"on {len(self.fits)} problems"
+
+    def description(self) -> str:
+        estimator = self.estimator
+        summary = estimator.summary
+        require(bool(summary), "summary is empty; say in a sentence what the method computes")
+        require(not summary.endswith("."), "summary ends with a full stop")
+        require(hash(estimator) == hash(estimator) and estimator == estimator, "it is not hashable")
+        options = getattr(type(estimator), "__dataclass_params__", None)
+        frozen = options is not None and options.frozen
+        require(frozen, "it is no frozen dataclass; write @dataclass(frozen=True)")
+        return repr(estimator)

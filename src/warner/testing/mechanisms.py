@@ -1,0 +1,459 @@
+"""The properties of a mechanism: its law, its sampler, its channel, its reports and its tallies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import integer, kind
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    IdentifiabilityError,
+    ReportError,
+    WarnerError,
+    message,
+)
+from warner._core.sampling import Source
+from warner.channels import Channel
+from warner.design.audits import audit
+from warner.domains import Domain
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms import Mechanism, from_header
+from warner.reports.reports import Reports
+from warner.reports.tally import Tally
+from warner.results.from_tally import likelihood_data
+from warner.testing.battery import Broken, Checked, NotApplicable, checked, require
+from warner.testing.sampler import ALPHA, detectable, p_value, worst_p_value
+
+_VALUES = 8  # values whose reports are drawn, spread over the domain
+_PEOPLE = 300  # of the reports that are counted and written
+_LARGEST = 2**20  # entries of a channel that is made a matrix
+_CLOSE = 1e-9
+# Beyond this condition number of the channel, rounding errors hide what the inverse does.
+_CONDITION = 1e7
+
+
+def check_mechanism(mechanism: Mechanism, draws: int = 100_000, seed: int = 0) -> Checked:
+    """Check the properties that all of the package relies on, for a mechanism of your own.
+
+    - The law sums to one for every value, exactly.
+    - The audit finds no larger epsilon than the requested and the stated one.
+    - The sampler follows the law, by a chi-square test of ``draws`` reports for each of up to eight
+      values. The finding states the error of a single probability that the test detects with a
+      probability of 99 %. A right sampler fails with a probability of 1e-9 for each value.
+    - The sampler draws from its source alone: equal generators make equal reports.
+    - The channel has columns that sum to one, its products agree with each other, and its entries
+      are those of the law.
+    - The inversion is unbiased, and its variance is that of the law.
+    - Bytes, columns of files, headers and tallies can be read back, and change nothing.
+    - The tallies of parts add up to the tally of all reports.
+    - Reports that the mechanism cannot send are refused.
+
+    Properties that need all reports are checked where there are at most 2^16 pairs of a report and
+    a value. So check a small instance first, such as one of four values.
+
+    Args:
+        mechanism: any mechanism. Its class must be registered, see :func:`warner.register`.
+        draws: the number of reports of each value in the test of the sampler.
+        seed: of all random numbers, so that the result is the same at every call.
+
+    Returns:
+        Checked: a finding for each property; ``print`` shows them.
+
+    Raises:
+        PropertyError: some properties do not hold; the message says which, and how far they are
+            from holding.
+        ArgumentTypeError: not a mechanism.
+
+    >>> from warner import Integers, SubsetSelection
+    >>> found = check_mechanism(SubsetSelection(Integers(0, 4), 1.0), draws=20_000)
+    >>> [each.holds for each in found.findings].count(False)
+    0
+    """
+    if not isinstance(mechanism, Mechanism):
+        rule, remedy = "must be a mechanism", "Pass an instance, not a class"
+        raise ArgumentTypeError(message("mechanism", rule, kind(mechanism), remedy))
+    integer("draws", draws, 1000)
+    subject = _Subject(mechanism, draws, integer("seed", seed, 0))
+    return checked(
+        repr(mechanism),
+        [
+            ("the law sums to one", subject.law_sums_to_one),
+            ("the audited epsilon is at most the requested one", subject.epsilon),
+            ("the sampler follows the law", subject.sampler),
+            ("the sampler draws from its source alone", subject.source),
+            ("the channel's columns and products agree", subject.products),
+            ("the channel is the law", subject.channel_is_law),
+            ("the inversion is unbiased", subject.inversion),
+            ("the variance is that of the inversion", subject.variance),
+            ("the header makes the mechanism again", subject.header),
+            ("bytes and files of reports are read back", subject.reports_return),
+            ("tallies add up and are read back", subject.tallies),
+            ("reports that cannot be sent are refused", subject.refusals),
+        ],
+    )
+
+
+def rows_of_reports(mechanism: Mechanism) -> np.ndarray:
+    """The weights (reports, rows of the channel) that each possible report adds by itself.
+
+    Args:
+        mechanism: one whose reports can be listed.
+    """
+    return np.stack([data.weights for data in _each_report(mechanism)])
+
+
+def _each_report(mechanism: Mechanism) -> list[LikelihoodData]:
+    """The data of each possible report by itself, tallied alone."""
+    outputs = Reports(mechanism.header, mechanism.outputs())
+    tallies = [mechanism.tally(outputs[i : i + 1]) for i in range(len(outputs))]
+    return [likelihood_data(tally) for tally in tallies]
+
+
+class _Subject:
+    """A mechanism whose properties are checked; each check is a method that returns a figure."""
+
+    def __init__(self, mechanism: Mechanism, draws: int, seed: int) -> None:
+        self.mechanism, self.draws, self.seed = mechanism, draws, seed
+        self.size = mechanism.domain.size
+
+    # The law and the sampler
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """The exact probabilities (m, K), where they can be listed."""
+        mechanism = self.mechanism
+        if not mechanism.is_enumerable:
+            rule = f"{self.size} values have too many reports to list; check a smaller instance"
+            raise NotApplicable(rule)
+        table = mechanism.probabilities()
+        expected = (mechanism.n_reports, self.size)
+        require(table.shape == expected, f"probabilities() has shape {table.shape}, not {expected}")
+        return table
+
+    def law_sums_to_one(self) -> str:
+        sums = self.table.sum(axis=0)
+        off = [(abs(total - 1), x) for x, total in enumerate(sums)]
+        distance, x = max(off)
+        require(distance == 0, f"the sum for value number {x} is off by {float(distance):.3g}")
+        require(bool((self.table >= 0).all()), "a probability is negative")
+        return f"exactly, for {self.size} values and {len(self.table)} reports"
+
+    def epsilon(self) -> str:
+        mechanism = self.mechanism
+        found = audit(mechanism)
+        require(found.holds, f"{found.violation}")
+        stated = mechanism.guarantee
+        measured = mechanism.guarantee_at(found.epsilon)
+        require(
+            measured.epsilon <= stated.epsilon * (1 + 1e-12),
+            f"the reports have epsilon {measured.epsilon:.9g}, the guarantee states "
+            f"{stated.epsilon:.9g}",
+        )
+        return f"epsilon {found.epsilon:.9g}, requested {found.requested:.9g}"
+
+    def sampler(self) -> str:
+        chosen = np.unique(np.linspace(0, self.size - 1, _VALUES).round().astype(int))
+        self._enough_memory()
+        if self.mechanism.is_enumerable:
+            p, freedom, worst = worst_p_value(
+                self.mechanism, self.draws, chosen, drawn_for, self.seed
+            )
+        else:
+            p, freedom, worst = min(self._rows_p_value(int(x)) for x in chosen)
+        bound = detectable(self.draws, freedom)
+        require(p >= ALPHA, f"the worst report: {worst} (chi-square p-value {p:.1g})")
+        return (
+            f"p-value {p:.2g} at the least, {self.draws:,} reports of each of {len(chosen)} "
+            f"values; a probability that is off by {bound:.2g} is found"
+        )
+
+    def _enough_memory(self) -> None:
+        bits = self.draws * self.mechanism.schema.bytes_per_report
+        require(bits < 2**31, f"{self.draws} reports take {bits / 2**30:.0f} GiB; pass fewer draws")
+
+    def _rows_p_value(self, x: int) -> tuple[float, int, str]:
+        """The test of the rows of the channel, where reports are too many to list."""
+        mechanism, channel = self.mechanism, self.channel
+        source = Source(np.random.default_rng(self.seed + x))
+        columns = drawn_for(mechanism, np.full(self.draws, x), source)
+        tally = mechanism.tally_columns(columns)
+        law = channel.columns(np.array([x]))[:, 0]
+        if channel.rows_per_report == 1:
+            p, freedom, row = p_value(tally.row_counts.astype(float), law, self.draws)
+        else:
+            p, freedom, row = _least_of_bits(tally, law * channel.rows_per_report, self.draws)
+        share = tally.row_counts[row] / self.draws
+        return p, freedom, f"row {row} of value number {x} has the share {share:.5f}"
+
+    def source(self) -> str:
+        mechanism = self.mechanism
+        values = self._values(50)
+        first, again, other = (
+            mechanism.randomize(values, np.random.default_rng(s)).records()
+            for s in (self.seed, self.seed, self.seed + 1)
+        )
+        differ = sum(a != b for a, b in zip(first, again, strict=True))
+        rule = f"{differ} of 50 reports differ between two equal generators"
+        require(not differ, f"{rule}: some randomness does not come from the source")
+        require(first != other, "reports do not depend on the generator")
+        require(not mechanism.randomize(values).simulated, "real reports are marked as simulated")
+        return "equal generators make equal reports"
+
+    # The channel
+
+    @cached_property
+    def channel(self) -> Channel:
+        try:
+            channel = self.mechanism.channel()
+        except ArgumentError as reason:
+            raise NotApplicable(f"refused: {reason}") from None
+        if channel.shape[0] * channel.shape[1] > _LARGEST:
+            raise NotApplicable(f"the channel is large, {channel.shape}; check a smaller instance")
+        return channel
+
+    @cached_property
+    def is_counted_by_channel(self) -> bool:
+        """Whether tallies count the rows of ``channel()``, and not only what was reported."""
+        one = likelihood_data(self.mechanism.tally(self.reports[:1]))
+        return one.channel.shape == self.channel.shape
+
+    @cached_property
+    def each_report(self) -> list[LikelihoodData]:
+        return _each_report(self.mechanism)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights (reports, rows of the channel) that each report adds."""
+        return np.stack([data.weights for data in self.each_report])
+
+    @cached_property
+    def theta(self) -> np.ndarray:
+        return np.random.default_rng(self.seed).dirichlet(np.ones(self.size))
+
+    def products(self) -> str:
+        channel = self.channel
+        rows, size = channel.shape
+        require(size == self.size, f"the channel has {size} values, the domain {self.size}")
+        dense = channel.dense()
+        require(dense.shape == channel.shape, f"dense() has shape {dense.shape}")
+        rng = np.random.default_rng(self.seed)
+        theta, r = rng.random((size, 2)), rng.random((rows, 2))
+        adjoint = r[:, 0] @ channel.matvec(theta[:, 0]) - channel.rmatvec(r[:, 0]) @ theta[:, 0]
+        errors = {
+            "columns sum to one": np.abs(dense.sum(axis=0) - 1).max(),
+            "entries are not negative": max(0.0, -dense.min()),
+            "matvec is the product": np.abs(channel.matvec(theta) - dense @ theta).max(),
+            "rmatvec is the adjoint product": np.abs(channel.rmatvec(r) - dense.T @ r).max(),
+            "r' (A theta) = (A' r)' theta": np.abs(adjoint),
+        }
+        scale = 1 + dense.sum(axis=1).max()
+        name, worst = max(errors.items(), key=lambda item: float(item[1]))
+        require(worst <= _CLOSE * scale, f"{name}: off by {worst:.3g}")
+        return _within(worst)
+
+    def channel_is_law(self) -> str:
+        exact = self.table.astype(float)
+        try:
+            by_channel = self.is_counted_by_channel
+        except NotApplicable:
+            by_channel = False
+        if not by_channel:
+            return self._rows_are_law(exact)
+        off = np.abs(self.channel.dense() - self.weights.T @ exact)
+        row, x = np.unravel_index(int(off.argmax()), off.shape)
+        rule = f"entry ({row}, {x}) of the channel is off by {off.max():.3g}"
+        require(off.max() <= 2e-15, f"{rule} from what probabilities() and tally() make")
+        return _within(off.max())
+
+    def _rows_are_law(self, exact: np.ndarray) -> str:
+        """The rows of single reports are proportional to their probabilities."""
+        worst = 0.0
+        for y, data in enumerate(self.each_report):
+            if data.channel.rows_per_report != 1:
+                raise NotApplicable("tallies keep parts of reports; check the parts")
+            row, law = data.channel.rmatvec(data.weights), exact[y]
+            if not law.any():
+                continue  # a report that no value makes
+            off = float(np.abs(row / row.max() - law / law.max()).max())
+            worst = max(worst, off)
+            require(off <= 1e-9, f"the likelihood of report {y} is off by {off:.3g} of its largest")
+        return f"{_within(worst)}, report by report"
+
+    def _require_inverse(self) -> None:
+        dense = self.channel.dense()
+        values = np.linalg.svd(dense, compute_uv=False)
+        condition = values[0] / values[-1] if values[-1] > 0 else np.inf
+        if condition > _CONDITION or len(values) < self.size:
+            raise NotApplicable(f"the channel has no usable inverse (condition {condition:.1g})")
+
+    def inversion(self) -> str:
+        self._require_inverse()
+        try:
+            found = self.channel.invert(self.channel.matvec(self.theta))
+        except IdentifiabilityError as reason:
+            raise NotApplicable(f"refused: {reason}") from None
+        off = float(np.abs(found - self.theta).max())
+        require(off <= 1e-7, f"the expected estimate of a share is off by {off:.3g}")
+        return _within(off)
+
+    def variance(self) -> str:
+        self._require_inverse()
+        if not self.is_counted_by_channel:
+            raise NotApplicable("tallies keep the tuples that were reported; check the parts")
+        channel, law = self.channel, self.table.astype(float) @ self.theta
+        try:
+            single = np.stack([channel.invert(row) for row in self.weights])
+            claimed = channel.variance(self.theta)
+        except (ArgumentError, IdentifiabilityError) as reason:
+            raise NotApplicable(f"refused: {reason}") from None
+        exact = law @ single**2 - self.theta**2
+        off = float(np.abs(claimed / exact - 1).max())
+        require(off <= 1e-6, f"the stated variance of a share is off by {off:.2%}")
+        return f"{_within(off)}; against the variance over all reports"
+
+    # Reports, headers and tallies
+
+    def _values(self, n: int) -> list[Any]:
+        index = np.random.default_rng(n).integers(0, self.size, n)
+        return list(self.mechanism.domain.decode(index))
+
+    @cached_property
+    def reports(self) -> Reports:
+        return self.mechanism.randomize(self._values(_PEOPLE), np.random.default_rng(self.seed))
+
+    def header(self) -> str:
+        mechanism = self.mechanism
+        try:
+            again = from_header(mechanism.header)
+        except WarnerError as problem:
+            remedy = "Is the class registered (@warner.register)?"
+            raise Broken(f"the header makes no mechanism: {problem} {remedy}") from None
+        changed = [key for key, value in mechanism.header.items() if again.header[key] != value]
+        require(not changed, f"the header makes another {', '.join(changed)}")
+        require(type(again) is type(mechanism), f"the header makes a {type(again).__name__}")
+        rule = "the same seed makes other reports after the header was read"
+        drawn = again.randomize(self._values(_PEOPLE), np.random.default_rng(self.seed))
+        require(drawn.records() == self.reports.records(), rule)
+        return f"{type(mechanism).__name__}, version {mechanism.version}"
+
+    def reports_return(self) -> str:
+        mechanism, reports = self.mechanism, self.reports
+        mechanism.check(reports)
+        bytes_ = Reports.from_bytes(reports.to_bytes(keep_order=True))
+        mechanism.check(bytes_)
+        self._same(bytes_.columns, "bytes")
+        schema = mechanism.schema
+        written = schema.to_file(reports.columns)
+        limits = schema.file_columns()
+        require(set(written) == set(limits), "to_file() does not make the columns of a file")
+        for name, column in written.items():
+            rule = f"the column {name!r} of a file has values outside 0..{limits[name] - 1}"
+            require(bool((column >= 0).all() and (column < limits[name]).all()), rule)
+        self._same(schema.from_file(written), "columns of a file")
+        self._same(mechanism.reports(reports.columns).columns, "columns")
+        return f"{_PEOPLE} reports of {schema.bytes_per_report} bytes"
+
+    def _same(self, columns: Mapping[str, np.ndarray], form: str) -> None:
+        """Require the columns of the reports, after they were read from another form."""
+        for name, column in self.reports.columns.items():
+            require(name in columns, f"the column {name!r} is lost in {form}")
+            if columns[name].shape != column.shape:
+                raise Broken(f"the column {name!r} has another shape after {form}")
+            differ = int((columns[name] != column).reshape(len(column), -1).any(axis=1).sum())
+            require(not differ, f"{differ} of {_PEOPLE} reports change in {form}")
+
+    def tallies(self) -> str:
+        mechanism, reports = self.mechanism, self.reports
+        whole = mechanism.tally(reports)
+        cuts = (0, 1, _PEOPLE // 3, _PEOPLE)
+        parts = [mechanism.tally(reports[a:b]) for a, b in pairwise(cuts)]
+        total = sum(parts[1:], parts[0])
+        off = int(np.abs(total.counts - whole.counts).sum())
+        require(total == whole, f"the counts of three parts differ from those of all by {off}")
+        require(Tally.from_json(whole.to_json()) == whole, "a tally is not read back from JSON")
+        each = np.arange(_PEOPLE) % 3
+        groups = mechanism.tally_by(reports, {"group": each.tolist()})
+        by_group = sum(list(groups.values())[1:], next(iter(groups.values())))
+        require(by_group == whole, "the tallies of groups do not add up to the tally of all")
+        require(whole.n == _PEOPLE, f"a tally of {_PEOPLE} reports has n = {whole.n}")
+        return f"three parts, three groups and JSON; {likelihood_data(whole).weights.size} rows"
+
+    def refusals(self) -> str:
+        mechanism = self.mechanism
+        wrong = 0
+        for name in self.reports.columns:
+            for value in (-1, 2**40):
+                columns = {n: c.astype(np.int64) for n, c in self.reports.columns.items()}
+                columns[name].flat[0] = value
+                if not _refused(partial(mechanism.reports, columns)):
+                    raise Broken(f"reports with {value} in the column {name!r} are accepted")
+                wrong += 1
+        foreign = object()
+        require(
+            _refused(partial(mechanism.randomize, [foreign])), "an answer outside is randomised"
+        )
+        return f"{wrong} wrong reports and an answer outside the domain"
+
+
+def _within(off: float) -> str:
+    """How near two numbers are; the digits of rounding errors differ between machines."""
+    return "up to rounding errors" if off <= 1e-12 else f"within {off:.1g}"
+
+
+def _refused(call: Any) -> bool:
+    """Whether a call is refused with an error of this package."""
+    try:
+        call()
+    except (ReportError, WarnerError):
+        return True
+    return False
+
+
+def drawn_for(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+    """Reports of people with given values; answers are uniform in the bins of an interval.
+
+    Args:
+        mechanism: any.
+        index: (n,) the values.
+        source: the randomness.
+    """
+    if not mechanism.represents_interval:
+        return mechanism.randomize_index(index, source)
+    answers = _answers(mechanism, mechanism.domain, index, source)
+    return mechanism.randomize_encoded(mechanism.encode(answers), source)
+
+
+def _answers(part: Any, domain: Domain, index: np.ndarray, source: Source) -> Any:
+    """Answers (n,) of a mechanism or a domain; a dict of columns of several attributes."""
+    if domain.attributes:
+        parts = part.answer_parts or getattr(part, "parts", {})
+        if parts.keys() != domain.attributes.keys():
+            raise NotApplicable("answers in bins of several attributes; check the parts")
+        places = np.unravel_index(index, domain.shape)
+        return {
+            name: _answers(parts[name], each, place, source)
+            for (name, each), place in zip(domain.attributes.items(), places, strict=True)
+        }
+    if not getattr(part, "represents_interval", False):
+        return domain.decode(index)
+    points = domain.points
+    assert points is not None
+    inside = source.words(len(index), np.uint64) / 2**64 - 0.5
+    return points[index, 0] + (points[1, 0] - points[0, 0]) * inside
+
+
+def _least_of_bits(tally: Tally, law: np.ndarray, n: int) -> tuple[float, int, int]:
+    """The least p-value over rows in which a report counts at most once, times their number."""
+    from scipy.stats import binomtest
+
+    counts = tally.row_counts
+    sd = np.sqrt(np.maximum(n * law * (1 - law), 1e-300))
+    row = int(np.argmax(np.abs(counts - n * law) / sd))
+    least = float(binomtest(int(counts[row]), n, float(min(1.0, law[row]))).pvalue)
+    return min(1.0, least * len(law)), 1, row

@@ -1,0 +1,123 @@
+"""Tests of samplers against their law, with a stated power.
+
+Reports of one value are compared with the law by a chi-square test over whole serialised reports,
+at a false alarm rate of 1e-9. Reports that cannot occur are rejected at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from warner._core.sampling import Source
+from warner.mechanisms import Mechanism
+from warner.reports.counting import count_rows
+from warner.reports.reports import Reports
+
+ALPHA = 1e-9  # the probability with which a right sampler is rejected
+_FEW = 5.0  # expected reports; cells with fewer count as one
+
+Sampler = Callable[[Mechanism, np.ndarray, Source], dict[str, np.ndarray]]
+
+
+def honest(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+    """The mechanism's sampler."""
+    return mechanism.randomize_index(index, source)
+
+
+def worst_p_value(
+    mechanism: Mechanism,
+    draws: int,
+    values: np.ndarray | None = None,
+    sampler: Sampler = honest,
+    seed: int = 0,
+) -> tuple[float, int, str]:
+    """The least p-value over values, by a test of all reports or of the rows of the channel.
+
+    Args:
+        mechanism: one whose reports can be listed.
+        draws: the number of reports of each value.
+        values: the indices of the values; None for all.
+        sampler: draws the reports.
+        seed: of the generator; that of value x is ``seed + x``.
+
+    Returns:
+        The p-value, the degrees of freedom of its test, and the worst report in words.
+    """
+    records = Reports(mechanism.header, mechanism.outputs()).records()
+    place = {record: i for i, record in enumerate(records)}
+    law = mechanism.probabilities().astype(float)
+    worst = (1.0, 1, "")
+    for x in range(mechanism.domain.size) if values is None else values:
+        source = Source(np.random.default_rng(seed + int(x)))
+        columns = typed(mechanism, sampler(mechanism, np.full(draws, x), source))
+        seen, counts = count_rows(
+            Reports(mechanism.header, columns).record_array(), np.ones(draws, dtype=np.int64)
+        )
+        observed = np.zeros(len(records))
+        for record, n in zip(seen, counts, strict=True):
+            if record.tobytes() not in place:
+                return 0.0, 1, f"value number {x} made a report that outputs() does not list"
+            observed[place[record.tobytes()]] = n
+        p, freedom, row = p_value(observed, law[:, x], draws)
+        share = f"report number {row} occurred {observed[row] / draws:.5f} of the time"
+        worst = min(worst, (p, freedom, f"of value number {x}, {share}; law {law[row, x]:.5f}"))
+    return worst
+
+
+def p_value(observed: np.ndarray, law: np.ndarray, n: int) -> tuple[float, int, int]:
+    """The chi-square test of counts against probabilities; far tails count as one cell.
+
+    Args:
+        observed: (m,) counts.
+        law: (m,) probabilities.
+        n: the number of reports.
+
+    Returns:
+        The p-value, its degrees of freedom, and the cell that is farthest off.
+    """
+    from scipy.stats import chisquare
+
+    expected = law * n
+    impossible = observed * (law == 0)
+    if impossible.any():
+        return 0.0, 1, int(np.argmax(impossible))
+    off = np.abs(observed - expected) / np.sqrt(np.maximum(expected, 1e-300))
+    row = int(np.argmax(off))
+    rare = expected <= _FEW
+    seen, wanted = (np.append(v[~rare], v[rare].sum()) for v in (observed, expected))
+    if wanted[-1] <= _FEW:
+        seen, wanted = seen[:-1], wanted[:-1] * (seen[:-1].sum() / wanted[:-1].sum())
+    if len(seen) < 2:
+        return 1.0, 1, row
+    return float(chisquare(seen, wanted).pvalue), len(seen) - 1, row
+
+
+def detectable(draws: int, freedom: int) -> float:
+    """The error of one probability that is found with a probability of 99 %.
+
+    If the probability of a report is off by d, the non-centrality is at least 4 n d^2. The power of
+    a chi-square test is that of the normal approximation of the non-central distribution.
+
+    Args:
+        draws: n, the number of reports of a value.
+        freedom: the degrees of freedom.
+
+    >>> round(detectable(100_000, 3), 3)
+    0.012
+    """
+    from scipy.stats import chi2
+
+    critical = float(chi2.isf(ALPHA, freedom))
+    excess = critical
+    for _ in range(50):
+        excess = critical - freedom + 2.33 * math.sqrt(2 * (freedom + 2 * excess))
+    return math.sqrt(excess / (4 * draws))
+
+
+def typed(mechanism: Mechanism, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The columns with the types of the schema."""
+    empty = mechanism.schema.empty(0)
+    return {name: columns[name].astype(column.dtype) for name, column in empty.items()}

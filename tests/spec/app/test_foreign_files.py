@@ -1,0 +1,162 @@
+"""Report files that other programs wrote are counted as a study says, and what is missing is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from tests.spec.app._command import run
+from warner import Reports, Study
+from warner.errors import ArgumentError, ArgumentTypeError, MismatchError, ReportError
+from warner.reports.grouped_tally import load_grouped
+from warner.reports.tally import Tally, load_tallies
+
+STUDY = """
+[public.ward]
+values = ["north", "south"]
+[attributes.setting]
+values = ["a", "b", "c"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[attributes.long]
+integers = [0, 20]
+mechanism = "SubsetSelection"
+epsilon = 1.0
+"""
+PLAN = Study.parse(STUDY)
+N = 60
+_RNG = np.random.default_rng(5)
+REPORTS = {
+    "setting": PLAN.mechanisms["setting"].randomize(["a", "b", "c"] * 20, _RNG),
+    "long": PLAN.mechanisms["long"].randomize(np.arange(N) % 21, _RNG),
+}
+# What a Spark job writes: integers of 64 bits, and no header.
+TABLE = pa.table(
+    {
+        "ward": ["north", "south", "south"] * 20,
+        "said": pa.array(REPORTS["setting"].columns["report"], pa.int64()),
+        **{f"long_bits_{i}": pa.array(REPORTS["long"].columns["bits"][:, i], pa.int64()) for i in range(3)},
+    }
+)  # fmt: skip
+
+
+def _wanted() -> dict[str, Tally]:
+    real = {a: Reports(r.header, r.columns) for a, r in REPORTS.items()}
+    return {a: PLAN.mechanisms[a].tally(r) for a, r in real.items()}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.toml").write_text(STUDY)
+    return tmp_path
+
+
+def _write(table: Any) -> list[str]:
+    """The same table as Parquet, as CSV with commas and semicolons, and as Spark's folder."""
+    pa.parquet.write_table(table, "one.parquet")
+    pa.csv.write_csv(table, "one.csv")
+    pa.csv.write_csv(table, "semicolons.csv", pa.csv.WriteOptions(delimiter=";"))
+    Path("spark.parquet").mkdir()
+    for i, part in enumerate((table[:25], table[25:])):
+        pa.parquet.write_table(part, f"spark.parquet/part-{i}.parquet")
+    Path("spark.parquet/_SUCCESS").write_text("")
+    return ["one.parquet", "one.csv", "semicolons.csv", "spark.parquet"]
+
+
+def test_files_of_other_programs_are_counted_as_the_study_says(folder: Path) -> None:
+    for path in _write(TABLE):
+        done = run(
+            "tally", path, "--study", "study.toml", "--column", "setting=said", "-o", "t.json"
+        )
+        assert done.exit_code == 0, done.output
+        assert "written by another program, 60 rows" in done.stderr
+        assert "was not checked" in done.stderr
+        assert load_tallies("t.json") == _wanted(), path
+        done = run("tally", path, "--study", "study.toml", "--column", "setting.report=said", "--by", "ward", "-o", "g.json")  # fmt: skip
+        assert {key: t.n for key, t in load_grouped("g.json")["setting"].items()} == {
+            ("north",): 20,
+            ("south",): 40,
+        }
+
+
+def test_columns_that_are_missing_are_named_beside_those_that_are_there(folder: Path) -> None:
+    _write(TABLE)
+    done = run("tally", "one.parquet", "--study", "study.toml", ok=False)
+    assert done.exit_code == 1
+    assert (
+        "no setting_report among ward, said, long_bits_0, long_bits_1, long_bits_2" in done.stderr
+    )
+    # The first line of a text file may hold answers by mistake.
+    done = run("tally", "one.csv", "--study", "study.toml", ok=False)
+    assert "no setting_report among the 5 in its first line" in done.stderr
+    assert "said" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "bad, rule", [(3, "must lie in 0..2"), (None, "without gaps"), (-1, "must lie")]
+)
+def test_reports_that_nobody_can_have_sent_are_refused(
+    folder: Path, bad: int | None, rule: str
+) -> None:
+    said = [*TABLE["said"].to_pylist()[:-1], bad]
+    for path in _write(TABLE.set_column(1, "said", pa.array(said, pa.int64()))):
+        done = run(
+            "tally",
+            path,
+            "--study",
+            "study.toml",
+            "--column",
+            "setting=said",
+            "-o",
+            "t.json",
+            ok=False,
+        )
+        assert done.exit_code == 1 and rule in done.stderr and not Path("t.json").exists()
+
+
+def test_answers_given_by_mistake_are_not_shown(folder: Path) -> None:
+    Path("answers.csv").write_text("secretone,secrettwo\nsecretthree,secretfour\n")
+    Path("more.csv").write_text("said,long_bits_0,long_bits_1,long_bits_2\nsecretthree,1,2,3\n")
+    for path in ("answers.csv", "more.csv"):
+        done = run("tally", path, "--study", "study.toml", "--column", "setting=said", ok=False)
+        assert done.exit_code == 1 and "secret" not in done.output
+
+
+def test_files_without_a_header_need_a_study_and_count_once(folder: Path) -> None:
+    _write(TABLE)
+    assert "--study" in run("tally", "one.parquet", ok=False).stderr
+    Path("copy.parquet").write_bytes(Path("one.parquet").read_bytes())
+    done = run(
+        "tally",
+        "one.parquet",
+        "copy.parquet",
+        "--study",
+        "study.toml",
+        "--column",
+        "setting=said",
+        ok=False,
+    )
+    assert done.exit_code == 1 and "counted twice" in done.stderr
+    for text in ("said", "colour=said", "=said"):
+        done = run("tally", "one.parquet", "--study", "study.toml", "--column", text, ok=False)
+        assert done.exit_code == 1 and "column" in done.stderr
+
+
+def test_a_study_tallies_frames_and_reports() -> None:
+    assert PLAN.tally(TABLE, {"setting": "said"}) == _wanted()
+    assert {a: t.marked() for a, t in _wanted().items()} == PLAN.tally(REPORTS)
+    with pytest.raises(ReportError, match="no setting_report among ward, said"):
+        PLAN.tally(TABLE)
+    with pytest.raises(ArgumentError, match="attributes of the study"):
+        PLAN.tally(TABLE, {"colour": "said"})
+    with pytest.raises(ArgumentTypeError, match="a data frame"):
+        PLAN.tally([1, 2])
+    with pytest.raises(MismatchError):
+        PLAN.tally({"setting": REPORTS["long"]})

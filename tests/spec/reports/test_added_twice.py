@@ -1,0 +1,110 @@
+"""A tally is not added twice; whoever means it says so, and values, orders and files stay the same."""
+
+from __future__ import annotations
+
+import pickle
+from functools import reduce
+from itertools import permutations
+from operator import add
+from pathlib import Path
+
+import pytest
+
+from warner import Categorical, GroupedTally, RandomizedResponse, Tally, UnaryEncoding, estimate
+from warner.errors import ArgumentError
+from warner.reports.tally import load_tallies, merge, save_tallies
+
+COIN = RandomizedResponse(Categorical(["no", "yes"]), 2.0)
+TWICE = "must not be added twice"
+
+
+def _tally(n: int = 5) -> Tally:
+    return COIN.tally(COIN.randomize(["yes"] * n))
+
+
+def _grouped() -> GroupedTally:
+    return COIN.tally_by(COIN.randomize(["yes"] * 4), {"ward": ["a", "b", "a", "b"]})
+
+
+def test_a_tally_is_not_added_to_itself_or_to_a_sum_that_holds_it() -> None:
+    a, b, c = _tally(), _tally(), _tally()
+    for wrong in (
+        lambda: a + a,
+        lambda: a + (b + a),
+        lambda: (a + b) + (b + c),
+        lambda: sum([a, b, a]),
+        lambda: merge([a, b, c, b]),
+        lambda: estimate([a, a]),
+        lambda: a + a.marked(False),
+        lambda: a + a.per_person(3),
+        lambda: a + pickle.loads(pickle.dumps(a)),
+    ):
+        with pytest.raises(ArgumentError, match=TWICE):
+            wrong()
+    # A cell of a notebook that is run again.
+    total = a
+    total += b
+    with pytest.raises(ArgumentError, match="of_others"):
+        total += b
+
+
+def test_groups_are_not_added_twice() -> None:
+    g, h = _grouped(), _grouped()
+    for wrong in (
+        lambda: g + g,
+        lambda: g + (h + g),
+        lambda: g["a"] + g["a"],
+        lambda: g.total() + g.total(),
+    ):
+        with pytest.raises(ArgumentError, match=TWICE):
+            wrong()
+    assert (g["a"] + g["b"]) == g.total()
+    assert (g + h).n == (g + g.of_others()).n == 8
+
+
+def test_whoever_means_it_says_so() -> None:
+    a = _tally()
+    assert (a + a.of_others()).n == (a + Tally.from_json(a.to_json())).n == 10
+    assert a.of_others() == a
+
+
+def test_equal_tallies_of_different_people_are_added() -> None:
+    a = COIN.reports([1, 1, 0])
+    assert (COIN.tally(a) + COIN.tally(a)).n == 6  # counted twice, by two calls: not known
+
+
+def test_sums_are_the_same_in_any_order_and_files_hold_no_marks(tmp_path: Path) -> None:
+    parts = [_tally(n) for n in (1, 2, 3)]
+    texts = {str(reduce(add, order).to_json()) for order in permutations(parts)}
+    assert len(texts) == 1 and "sources" not in texts.pop()
+
+
+def test_a_file_that_is_loaded_twice_is_not_added_twice(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    _tally().save(path)
+    with pytest.raises(ArgumentError, match=TWICE):
+        Tally.load(path) + Tally.load(path)
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(path.read_bytes())
+    assert (Tally.load(path) + Tally.load(copy)).n == 10  # warner merge asks --allow-equal
+    save_tallies({"a": _tally(), "b": _tally()}, path)
+    found = load_tallies(path)
+    assert (found["a"] + found["b"]).n == 10
+    _grouped().save(path)
+    with pytest.raises(ArgumentError, match=TWICE):
+        GroupedTally.load(path) + GroupedTally.load(path)
+
+
+def test_long_sums_forget_their_parts_and_stay_known_themselves() -> None:
+    parts = [_tally(1) for _ in range(1500)]
+    total = merge(parts)
+    assert total.n == 1500 and len(total.sources) < 1001
+    with pytest.raises(ArgumentError, match=TWICE):
+        total + total
+
+
+def test_distinct_reports_are_not_added_twice() -> None:
+    bits = UnaryEncoding(Categorical(["no", "yes"]), 2.0)
+    kept = bits.tally(bits.randomize(["no"] * 3), keep_reports=True)
+    with pytest.raises(ArgumentError, match=TWICE):
+        kept + kept

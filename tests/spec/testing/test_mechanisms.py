@@ -1,0 +1,267 @@
+"""The battery accepts right mechanisms, and says of wrong ones which property fails, and how far."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warner
+from tests.own_parts import ONE, Forced
+from tests.registry import ALL, COMBINED, smallest
+from warner import Integers, testing
+from warner.channels import DenseChannel
+from warner.mechanisms import Mechanism
+from warner.privacy.guarantees import LDP
+from warner.privacy.report_laws import Table
+from warner.reports.schema import IntegerColumns
+from warner.results.registration import for_a_while
+
+FEW = 2000  # reports for each value: the power is tested with the wrong samplers below
+
+
+@pytest.fixture(autouse=True)
+def _registered() -> Iterator[None]:
+    with for_a_while():
+        warner.register(Forced)
+        yield
+
+
+@pytest.mark.parametrize("name", [*ALL, *COMBINED])
+def test_every_mechanism_of_the_package_is_accepted(name: str) -> None:
+    mechanism = COMBINED[name](1.0) if name in COMBINED else smallest(name)
+    testing.check_mechanism(mechanism, draws=FEW)
+
+
+@pytest.mark.parametrize("weights", [None, [0.2, 0.5, 0.3]])
+def test_a_right_mechanism_of_ones_own_has_every_property(weights: Any) -> None:
+    found = testing.check_mechanism(Forced(Integers(0, 2), 1.0, weights))
+    assert all(each.holds for each in found.findings) and len(found.findings) == 12
+    assert "off by 0.01" in str(found)  # the power of the test of the sampler
+
+
+def test_many_values_are_checked_by_the_rows_of_the_channel() -> None:
+    for make in (warner.RandomizedResponse, warner.UnaryEncoding, warner.SquareWave):
+        found = testing.check_mechanism(make(Integers(0, 299), 2.0), draws=FEW)
+        assert found.findings[0].holds is None and found.findings[2].holds
+
+
+def _failed(mechanism: Mechanism, draws: int = 100_000) -> dict[str, str]:
+    with for_a_while():
+        warner.register(type(mechanism))
+        with pytest.raises(testing.PropertyError) as caught:
+            testing.check_mechanism(mechanism, draws)
+    failures = caught.value.checked.failures
+    assert all(each.property in str(caught.value) for each in failures)
+    return {each.property: each.finding for each in failures}
+
+
+SAMPLER = "the sampler follows the law"
+
+
+class UnderstatedEpsilon(Forced):
+    """States a smaller epsilon than its reports have."""
+
+    @property
+    def guarantee(self) -> LDP:
+        return LDP(self.epsilon / 2)
+
+
+class UnderstatedLaw(Forced):
+    """Its law, from which epsilon is computed, is flatter than the probabilities it lists."""
+
+    def __init__(self, domain: Any, epsilon: float) -> None:
+        super().__init__(domain, 2 * epsilon)
+        self.real = self.law.numerators
+        flat = Forced(domain, epsilon)
+        self.law, self.requested = Table(flat.law.numerators), flat.requested
+        self.__dict__.pop("_realised_epsilon", None)
+
+    def probabilities(self) -> np.ndarray:
+        return self.real * warner.privacy.likelihood_ratios.Fraction(1, ONE)
+
+
+def test_a_wrong_epsilon_is_rejected() -> None:
+    failed = _failed(UnderstatedEpsilon(Integers(0, 2), 1.0))
+    assert failed == {
+        "the audited epsilon is at most the requested one": "the reports have epsilon "
+        f"{Forced(Integers(0, 2), 1.0).epsilon:.9g}, the guarantee states 0.5"
+    }
+    assert "larger odds" in "".join(_failed(UnderstatedLaw(Integers(0, 2), 1.0)).values())
+
+
+class Leaks(Forced):
+    """Sends the truth to one person in twenty who should get a forced answer."""
+
+    def _sample(self, index: np.ndarray, source: Any) -> dict[str, np.ndarray]:
+        honest = super()._sample(index, source)["report"]
+        return {"report": np.where(source.below(ONE // 20, len(index)), index, honest)}
+
+
+class ForcesOneWord(Forced):
+    """One random word decides for everybody."""
+
+    def _sample(self, index: np.ndarray, source: Any) -> dict[str, np.ndarray]:
+        one = super()._sample(index[:1], source)["report"]
+        return {"report": np.repeat(one, len(index))}
+
+
+class Reversed(Forced):
+    """Takes the values in reverse."""
+
+    def _sample(self, index: np.ndarray, source: Any) -> dict[str, np.ndarray]:
+        return super()._sample(self.domain.size - 1 - index, source)
+
+
+class UsesNumpysGlobal(Forced):
+    """Draws from a generator of its own, which nobody can repeat or audit."""
+
+    def _sample(self, index: np.ndarray, source: Any) -> dict[str, np.ndarray]:
+        rng = np.random.default_rng()
+        table = (self.law.numerators / ONE).astype(float)
+        drawn = [rng.choice(self.domain.size, p=table[:, x] / table[:, x].sum()) for x in index]
+        return {"report": np.array(drawn)}
+
+
+def test_leaking_samplers_are_rejected_with_the_report_that_is_off() -> None:
+    failed = _failed(Leaks(Integers(0, 2), 1.0))
+    assert list(failed) == [SAMPLER] and "law 0." in failed[SAMPLER]
+    assert SAMPLER in _failed(ForcesOneWord(Integers(0, 2), 1.0), FEW)
+    assert SAMPLER in _failed(Reversed(Integers(0, 2), 1.0), FEW)
+    assert list(_failed(UsesNumpysGlobal(Integers(0, 2), 1.0), 1000)) >= [
+        "the sampler draws from its source alone"
+    ]
+
+
+def test_a_leak_among_many_reports_is_rejected_by_the_rows_of_the_channel() -> None:
+    assert SAMPLER in _failed(Leaks(Integers(0, 299), 1.0), 20_000)
+
+
+class OtherChannel(Forced):
+    """Its channel is that of other weights."""
+
+    def channel(self) -> DenseChannel:
+        return DenseChannel(np.roll((self.law.numerators / ONE).astype(float), 1, axis=0))
+
+
+class SumsToLess(Forced):
+    """Lists probabilities that leave out a bit of the words."""
+
+    def probabilities(self) -> np.ndarray:
+        return super().probabilities() * warner.privacy.likelihood_ratios.Fraction(99, 100)
+
+
+class OffAdjoint(DenseChannel):
+    """Its adjoint product forgets a factor."""
+
+    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+        return 1.01 * super().rmatvec(r)
+
+
+class OffInverse(DenseChannel):
+    """Its inverse is of another channel."""
+
+    def invert(self, w: np.ndarray) -> np.ndarray:
+        return super().invert(w) + 0.001
+
+
+class WrongProducts(Forced):
+    def channel(self) -> DenseChannel:
+        return OffAdjoint(super().channel().dense())
+
+
+class Biased(Forced):
+    def channel(self) -> DenseChannel:
+        return OffInverse(super().channel().dense())
+
+
+def test_a_channel_that_does_not_match_the_sampler_is_rejected() -> None:
+    failed = _failed(OtherChannel(Integers(0, 2), 1.0), FEW)
+    assert "off by 0.3" in failed["the channel is the law"]
+    assert "off by 0.01" in _failed(SumsToLess(Integers(0, 2), 1.0), FEW)["the law sums to one"]
+    products = _failed(WrongProducts(Integers(0, 2), 1.0), FEW)
+    assert "off by 0.0" in products["the channel's columns and products agree"]
+    assert "off by 0.001" in _failed(Biased(Integers(0, 2), 1.0), FEW)["the inversion is unbiased"]
+
+
+class LosesTheLast(IntegerColumns):
+    """A schema whose files cannot hold the last report."""
+
+    def to_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {n: np.minimum(c, self.sizes[0] - 2) for n, c in columns.items()}
+
+
+class LooseSchema(IntegerColumns):
+    """A schema that accepts anything."""
+
+    def parse(self, outputs: Any) -> dict[str, np.ndarray]:
+        return {n: np.asarray(c).astype(np.uint8) for n, c in outputs.items()}
+
+
+class LosesBytes(Forced):
+    def __init__(self, domain: Any, epsilon: float) -> None:
+        super().__init__(domain, epsilon)
+        self.schema = LosesTheLast(("report",), (domain.size,))
+
+
+class AcceptsAnything(Forced):
+    def __init__(self, domain: Any, epsilon: float) -> None:
+        super().__init__(domain, epsilon)
+        self.schema = LooseSchema(("report",), (domain.size,))
+
+
+class ForgetsItsWeights(Forced):
+    """The header does not hold the weights, so another law is read from it."""
+
+    def parameters(self) -> dict[str, Any]:
+        return {}
+
+
+def test_reports_and_headers_that_do_not_come_back_are_rejected() -> None:
+    failed = _failed(LosesBytes(Integers(0, 2), 1.0), FEW)
+    assert "reports change in columns of a file" in "".join(failed.values())
+    failed = _failed(ForgetsItsWeights(Integers(0, 2), 1.0, [0.2, 0.5, 0.3]), FEW)
+    assert "the header makes the mechanism again" in failed
+    failed = _failed(AcceptsAnything(Integers(0, 2), 1.0), FEW)
+    assert (
+        "in the column 'report' are accepted" in failed["reports that cannot be sent are refused"]
+    )
+
+
+def test_a_class_that_is_not_registered_is_said_so() -> None:
+    class Unknown(Forced):
+        """Not registered."""
+
+    with pytest.raises(testing.PropertyError, match="Is the class registered"):
+        testing.check_mechanism(Unknown(Integers(0, 2), 1.0), FEW)
+    with pytest.raises(warner.errors.ArgumentTypeError, match="instance"):
+        testing.check_mechanism(Forced)  # type: ignore[arg-type]
+
+
+def test_the_stated_power_is_that_of_the_test() -> None:
+    """A probability that is off by the stated amount is rejected in nearly all of 200 samples."""
+    from warner.testing.sampler import ALPHA, detectable, p_value
+
+    n, law = 20_000, np.full(4, 0.25)
+    off = detectable(n, 3)
+    # The error is put where the test sees least of it: it moves from one report to another, and
+    # the non-centrality of 4 n d^2 is reached at a probability of one half.
+    half = np.array([0.5, 0.5])
+    for base, freedom in ((law, 3), (half, 1)):
+        d = detectable(n, freedom)
+        wrong = base.copy()
+        wrong[:2] += [d, -d]
+        rng = np.random.default_rng(3)
+        found = [
+            p_value(c.astype(float), base, n)[0] < ALPHA for c in rng.multinomial(n, wrong, 200)
+        ]
+        assert np.mean(found) >= 0.96
+        right = [
+            p_value(c.astype(float), base, n)[0] < ALPHA for c in rng.multinomial(n, base, 200)
+        ]
+        assert not any(right)
+    assert math.isclose(off, detectable(n, 3)) and dataclasses.is_dataclass(testing.Checked)
