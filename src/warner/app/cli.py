@@ -15,6 +15,8 @@ from warner.app.commands.designing import audit, clusters, plan
 from warner.app.commands.estimating import compare, estimate
 from warner.app.commands.grouping import differences, groups
 from warner.app.commands.options import generator
+from warner.app.commands.reporting import report
+from warner.app.commands.starting import new
 from warner.app.interruption import stopped_cleanly
 from warner.app.plug_ins import load_all
 from warner.app.progress_bar import shown
@@ -89,7 +91,20 @@ def demo(output: str, seed: int | None) -> None:
     demonstration.run(Path(output), generator(seed), simulation=seed is not None)
 
 
-_COMMANDS = (randomize, tally, merge, estimate, groups, differences, compare, plan, clusters, audit)
+_COMMANDS = (
+    new,
+    randomize,
+    tally,
+    merge,
+    estimate,
+    groups,
+    differences,
+    report,
+    compare,
+    plan,
+    clusters,
+    audit,
+)
 for _command in (*_COMMANDS, reproduce):
     main.add_command(_command)
 

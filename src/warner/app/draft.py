@@ -34,14 +34,17 @@ class Planned:
     Attributes:
         proposal: the proposal.
         added: {key: value}, the lines that complete the table of the attribute.
+        times: the number of reports of one person that share the epsilon of the study. The proposal
+            is of one of them.
     """
 
     proposal: Proposal
     added: Mapping[str, Any]
+    times: int = 1
 
     def to_json(self) -> dict[str, Any]:
         """The proposal and the added lines as JSON data."""
-        return {**self.proposal.to_json(), "added": dict(self.added)}
+        return {**self.proposal.to_json(), "added": dict(self.added), "reports": self.times}
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +128,7 @@ class Draft:
         if "epsilon" not in table:
             per_unit = best.mechanism.guarantee.is_metric
             added["epsilon"] = best.mechanism.requested if per_unit else best.epsilon * times
-        return Planned(proposal, added)
+        return Planned(proposal, added, times)
 
     def _proposed(
         self, attribute: str, people: int, share: float, width: float, epsilon: float | None

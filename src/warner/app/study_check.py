@@ -17,7 +17,7 @@ from warner.app.study_mechanisms import (
 )
 from warner.app.study_problems import Found, Problem, StudyProblems, in_words, problems_of
 from warner.app.study_public import public_columns
-from warner.app.study_schema import BY_KEY, model
+from warner.app.study_schema import BY_KEY, TO_DECIDE, model
 from warner.app.toml_lines import Path
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ _RULES = {
     "too_short": "must have {min_length} or more entries",
     "too_long": "must have at most {max_length} entries",
 }
+_OF_DOMAINS = ("attributes", "public")  # tables whose parts state domains
+UNDECIDED = "is still to be decided"
 _TYPES = ("str", "int", "bool", "float")
 # The headers of the tables that the parts of the schema describe.
 _HEADERS = {
@@ -123,6 +125,8 @@ def _problem(place: Path, errors: list[Mapping[str, Any]]) -> Problem:
     first = kinds.get("float_type", errors[0])
     if first["type"] == "value_error":
         return _no_single_form(place, first)
+    if first["input"] == TO_DECIDE:
+        return Problem(place, message(in_words(place), UNDECIDED, None, _written(place)))
     rule = _rule(first)
     if "float_type" not in kinds:
         rules = dict.fromkeys(_rule(error) for error in errors)
@@ -139,7 +143,7 @@ def _rule(error: Mapping[str, Any]) -> str:
 def _written(place: Path) -> str | None:
     """The remedy that shows how a domain is written; None for places outside domains."""
     for key in place[2:3]:
-        entry = BY_KEY[str(key)].study if place[0] == "attributes" and key in BY_KEY else None
+        entry = BY_KEY[str(key)].study if place[0] in _OF_DOMAINS and key in BY_KEY else None
         if entry is not None and entry.example:
             return f"It is written {entry.example}"
     return None

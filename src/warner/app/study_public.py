@@ -112,8 +112,17 @@ def audit_of(
     if sizes is not None:
         small = int((sizes < smallest).sum())
         return data | {"groups": len(sizes), "small": small, "fewest": int(sizes.min())}
-    groups = prod(d.size for d in columns.values() if d is not None and not _is_dated(d))
+    groups = number_of_groups(columns)
     return data | {"groups_without_dates": groups, "people_to_fill_them": groups * smallest}
+
+
+def number_of_groups(columns: Mapping[str, Domain | None]) -> int:
+    """The number of groups that public columns make, without those of dates.
+
+    Args:
+        columns: {name: domain}; None for a column without a domain.
+    """
+    return prod(d.size for d in columns.values() if d is not None and not _is_dated(d))
 
 
 def audit_text(

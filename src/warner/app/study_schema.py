@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 # The domains that a study file can state, by the key that states them.
 BY_KEY: dict[str, type[Domain]] = {cls.study.key: cls for cls in DOMAINS if cls.study is not None}
 
+# What stands in a first study in place of labels or limits that nobody has stated yet.
+TO_DECIDE = "TO DECIDE"
+
 
 @lru_cache(maxsize=1)
 def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,23 +15,26 @@ from warner.app.csv_table import estimate_rows
 from warner.design.audits import Audit
 from warner.design.comparison import Comparison
 from warner.design.differences import WantedDifference
-from warner.design.planning import LOSS_NAMES, Plan
+from warner.design.planning import LOSS_NAMES, Plan, can_simulate
 from warner.design.theory import expected_loss
 from warner.estimators.fit import Status
 from warner.mechanisms import Mechanism
 from warner.reports.tally import Tally
+from warner.results.conditional import Answered
 from warner.results.estimate import Estimate
 from warner.results.named_summaries import Named, applicable, parse, summary_rows
 from warner.results.redistribution import Redistributed
 from warner.results.tables import as_text
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table
 
+_BETWEEN = 3  # the width of what stands between two columns
+_MOST_FOLDED = 2 / 3  # the part of its width that a column may lose by folding
 Side = Literal["left", "right"]
 
-_INTERVALS = {
+INTERVALS = {
     "wald": "Each is around the unbiased estimate. It holds for its value, not for all at once.",
     "average": (
         "Together they hold as many of the values' shares as the percentage says, on average over "
@@ -40,7 +45,7 @@ _INTERVALS = {
     "bootstrap": "Each is from the bootstrap. It holds for its value, not for all at once.",
     "posterior": "Each is from the posterior. It holds for its value, not for all at once.",
 }
-_NO_INTERVALS = "There are no intervals: different distributions make the same reports."
+NO_INTERVALS = "There are no intervals: different distributions make the same reports."
 WEIGHT = (
     "The weight of one report is the number of people that a forged report can add to the "
     "estimated count of a value."
@@ -84,8 +89,9 @@ def in_people(weight: float | None) -> str:
 def console(**options: Any) -> Console:
     """Standard output, or standard error with ``stderr=True``.
 
-    Files and pipes get whole lines, not 80 columns. Labels and names can come from files of other
-    people, so text is printed without markup and made :func:`visible`.
+    Files and pipes get whole lines, unless the variable COLUMNS states a width. Labels and names
+    can come from files of other people, so text is printed without markup and made
+    :func:`visible`.
     """
     from rich.console import Console
 
@@ -94,28 +100,74 @@ def console(**options: Any) -> Console:
             super().print(*(visible(o) if isinstance(o, str) else o for o in objects), **settings)
 
     screen = Screen(highlight=False, markup=False, emoji=False, **options)
-    if not screen.is_terminal:
+    if not screen.is_terminal and not os.environ.get("COLUMNS", "").isdigit():
         screen.width = 260
     return screen
 
 
-def table(columns: Mapping[str, Side], rows: list[list[str]]) -> Table:
-    """A table for the terminal.
+@dataclass(frozen=True)
+class FittingTable:
+    """A table that fits the width of the screen.
+
+    Where it is too wide, the widest column folds. Where that would leave it less than a third of
+    its width, each row is a block of lines: its first cell, and then "title: cell" for each other
+    cell that is not empty.
+
+    Attributes:
+        columns: {title: the side on which the cells of the column are aligned}.
+        rows: the cells as texts.
+    """
+
+    columns: Mapping[str, Side]
+    rows: Sequence[Sequence[str]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.cells import cell_len
+        from rich.padding import Padding
+        from rich.text import Text
+
+        cells = [[visible(cell) for cell in row] for row in self.rows]
+        lines = [list(self.columns), *cells]
+        widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+        excess = sum(widths) + _BETWEEN * len(widths) - options.max_width
+        widest = max(widths)
+        if excess <= 0 or excess <= _MOST_FOLDED * widest:
+            yield self._grid(cells, widths.index(widest) if excess > 0 else None)
+            return
+        titles = [title.strip() for title in self.columns]
+        for first, *others in cells:
+            yield Text(f"{titles[0]}: {first}" if titles[0] else first)
+            for title, cell in zip(titles[1:], others, strict=True):
+                if cell:
+                    yield Padding(
+                        Text(f"{title}: {cell}" if title else cell), (0, 0, 0, 2), expand=False
+                    )
+        yield Text()
+
+    def _grid(self, cells: Sequence[Sequence[str]], folds: int | None) -> Table:
+        """The table with its columns beside each other, of which at most one folds."""
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for i, (name, side) in enumerate(self.columns.items()):
+            grid.add_column(
+                name, justify=side, overflow="fold", no_wrap=folds is not None and i != folds
+            )
+        for row in cells:
+            grid.add_row(*map(Text, row))
+        return grid
+
+
+def table(columns: Mapping[str, Side], rows: Sequence[Sequence[str]]) -> FittingTable:
+    """A table for the screen.
 
     Args:
         columns: {title: the side on which the cells of the column are aligned}.
         rows: the cells as texts.
     """
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name, side in columns.items():
-        grid.add_column(name, justify=side, overflow="fold")
-    for row in rows:
-        grid.add_row(*(Text(visible(cell)) for cell in row))
-    return grid
+    return FittingTable(columns, rows)
 
 
 def show_estimate(
@@ -158,13 +210,38 @@ def show_estimate(
                 "--csv FILE writes all of them."
             )
         out.print(_about_intervals(result.interval_kind(target, kind), target))
+        if result.domain.silence is not None:
+            _show_answered(result.answered(), level, target)
     if result.fit.mean is not None or (
-        result.has_posterior_intervals and result.domain.points is not None
+        result.has_posterior_intervals and result.domain.answered.points is not None
     ):
         out.print(_means(result, level))
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
     unique = "" if result.unique is None else f"\nThe maximum is {result.unique}."
     out.print(f"{_method_and_status(result)}{gap}{unique}\n")
+
+
+def _show_answered(given: Answered, level: float, target: str) -> None:
+    """Print the share of people who answered, and the shares among them."""
+    share = given.row(level, target)
+    columns: dict[str, Side] = {"value": "left", "of those who answered": "right"}
+    columns |= {f"{100 * level:.4g} % interval": "right", "n": "right"}
+    every = given.rows(level, target)
+    largest = sorted(range(len(every)), key=lambda i: -every[i]["estimate"])[:_MOST_SHOWN]
+    rows = []
+    for i in range(len(every)) if len(every) <= _LARGEST_SHOWN else largest:
+        row = every[i]
+        limits = f"{row['low']:.4f} .. {row['high']:.4f}"
+        value = as_text(row["value"])
+        rows.append([value, f"{row['estimate']:.4f}", limits, f"{row['n']:,.0f}"])
+    out = console()
+    about = f"{100 * level:.4g} % interval {share['low']:.4f} .. {share['high']:.4f}"
+    out.print(f"{share['estimate']:.4f} of all people answered, {about}.", style="bold")
+    out.print(table(columns, rows))
+    out.print(
+        "Each of these intervals holds for its value, not for all at once. They say nothing about "
+        "what silent people would have answered."
+    )
 
 
 def show_groups(
@@ -232,22 +309,23 @@ def _title(result: Estimate) -> str:
 def _about_intervals(kind: str, target: str) -> str:
     """The lines under a table that say which intervals it has."""
     if kind == "none":
-        return _NO_INTERVALS
+        return NO_INTERVALS
     people = (
         "the population that these people were drawn from"
         if target == "population"
         else "these respondents"
     )
-    return f"The intervals are for {people}. {_INTERVALS[kind]}"
+    return f"The intervals are for {people}. {INTERVALS[kind]}"
 
 
 def _means(result: Estimate, level: float) -> str:
     """The mean of the values with its interval, for each coordinate; also the median of numbers."""
-    lines = [f"Mean {'; '.join(_with_interval(m, level) for m in result.means(level))}"]
+    whose = "" if result.domain.silence is None else " of those who answered"
+    lines = [f"Mean{whose} {'; '.join(_with_interval(m, level) for m in result.means(level))}"]
     if result.has_posterior_intervals:
         (median,) = summary_rows(result, applicable(result.domain, _MEDIAN), level) or (None,)
         if median is not None:
-            lines.append(f"Median {_with_interval(median, level)}")
+            lines.append(f"Median{whose} {_with_interval(median, level)}")
     return "\n".join(
         f"{line}, for the population that these people were drawn from." for line in lines
     )
@@ -400,13 +478,18 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
         _show_difference(out, ranking, ranking.wanted)
     if ranking.loss == "w1":
         out.print(
-            "The error is in the unit of the values. It is simulated at a made distribution with "
-            "its mode at a quarter of the range; warner.plan(theta=...) takes another. The number "
-            "after +- is a standard error."
+            "The error is that of the estimate that warner estimate makes, in the unit of the "
+            "values. It is simulated at a made distribution with its mode at a quarter of the "
+            "range; warner.plan(theta=...) takes another. The number after +- is a standard error."
         )
     elif not is_listed:
         out.print(_about_own(chosen, ranking))
-    if ranking.loss == "l1" and ranking.results[-1].error > 2:
+    if can_simulate(chosen.domain) and ranking.loss != "w1":
+        out.print(
+            "This ranks by the unbiased estimate of each share, which warner estimate does not "
+            "make of numbers and places. --loss w1 ranks by the estimate that it makes."
+        )
+    elif ranking.loss == "l1" and ranking.results[-1].error > 2:
         out.print(
             "Two distributions differ by at most 2. A mechanism with a larger expected error gives "
             "no useful estimate."
@@ -430,6 +513,8 @@ def _show_difference(out: Console, ranking: Plan, wanted: WantedDifference) -> N
 def _about_own(chosen: Mechanism, ranking: Plan) -> str:
     """The line on the study's own mechanism where it is not one of those compared."""
     name = type(chosen).__name__
+    if can_simulate(chosen.domain):
+        return f"The {name} of the study is not ranked by this loss."
     uniform = np.full(chosen.domain.size, 1 / chosen.domain.size)
     try:
         error = expected_loss(chosen, uniform, ranking.n, ranking.loss)

@@ -211,7 +211,7 @@ def plan(
     def ranked(name: str, mechanism: Mechanism | None) -> RankedMechanism:
         weight = 1.0 if mechanism is None else report_weight(mechanism)
         if loss == "w1":
-            expected, margin, judged = _simulated(domain, mechanism, guess, n, runs)
+            expected, margin, judged = simulated_error(domain, mechanism, guess, n, runs)
         else:
             expected = expected_loss(domain if mechanism is None else mechanism, guess, n, loss)
             margin, judged = 0.0, _CLOSED_FORM
@@ -335,10 +335,22 @@ def made_shares(domain: Domain) -> np.ndarray:
     return np.asarray(weights / weights.sum())
 
 
-def _simulated(
+def simulated_error(
     domain: Domain, mechanism: Mechanism | None, theta: np.ndarray, n: int, runs: int
 ) -> tuple[float, float, str]:
-    """The mean error of simulated estimates, its standard error, and how it was found."""
+    """The mean error of simulated estimates, its standard error, and how it was found.
+
+    Args:
+        domain: K values with coordinates.
+        mechanism: the mechanism; None for no protection.
+        theta: (K,) the distribution that people are drawn from.
+        n: number of people.
+        runs: number of simulated tallies, at least 2.
+
+    Returns:
+        The mean Wasserstein-1 distance in the unit of the values, its standard error, and the
+        method in words.
+    """
     if mechanism is not None:
         return _simulated_again(canonical(mechanism.header), theta.tobytes(), n, runs)
     estimates = np.random.default_rng(0).multinomial(n, theta, runs) / n
@@ -348,7 +360,7 @@ def _simulated(
 
 @lru_cache(maxsize=_KEPT)
 def _simulated_again(header: str, theta: bytes, n: int, runs: int) -> tuple[float, float, str]:
-    """:func:`_simulated` of a mechanism; kept, because attributes often have the same candidates.
+    """:func:`simulated_error` of a mechanism; kept, for attributes often have equal candidates.
 
     Args:
         header: the mechanism's header, canonical.

@@ -20,7 +20,7 @@ from warner._core.errors import (
 )
 from warner._core.progress import steps
 from warner.design.candidates import Maker, candidates, options_of
-from warner.design.planning import can_simulate, made_shares
+from warner.design.planning import can_simulate, made_shares, simulated_error
 from warner.design.proposal_odds import Odds, odds_of
 from warner.design.proposal_widths import (
     Expected,
@@ -28,6 +28,7 @@ from warner.design.proposal_widths import (
     expected,
     expected_at_once,
     share_width,
+    wald_width,
 )
 from warner.design.ranked_results import to_nine_digits
 from warner.design.theory import MAX_PEOPLE, expected_loss
@@ -45,6 +46,8 @@ _SECANTS = 6
 # whose reports cannot be listed, and Laplace for noise on integers. Exponential spends half of its
 # epsilon on its normaliser.
 _LEFT_OUT = ("LocalHashing", "Geometric", "TruncatedGeometric", "Exponential")
+# Of places also those that err about as much as UnaryEncoding optimized and PlanarGeometric.
+_LEFT_OUT_OF_PLACES = (*_LEFT_OUT, "UnaryEncoding symmetric", "PlanarLaplace")
 
 
 @dataclass(frozen=True)
@@ -296,7 +299,8 @@ def _made(
     """The mechanisms that can be made, and the reasons of those that cannot, into ``left_out``."""
     for name, make in makers.items():
         many = domain.is_ordered and domain.size > _FEW
-        if len(makers) > 1 and (name in _LEFT_OUT or (many and name not in _OF_NUMBERS)):
+        left = _LEFT_OUT_OF_PLACES if domain.dimension > 1 else _LEFT_OUT
+        if len(makers) > 1 and (name in left or (many and name not in _OF_NUMBERS)):
             continue
         try:
             yield name, make(domain, epsilon)
@@ -321,13 +325,18 @@ def _error(mechanism: Mechanism, question: Question, n: int) -> float:
         found = expected_at_once(mechanism, question, n)
         return expected(mechanism, question, n, _FEWER).error if found is None else found.error
     if can_simulate(domain):
-        return expected(mechanism, question, n, _FEWER).error
+        return _expected(mechanism, question, n).error
     return expected_loss(mechanism, question.theta, n, "l2")
 
 
 def _expected(mechanism: Mechanism, question: Question, n: int) -> Expected:
     """The error and the widths of one mechanism; fewer simulated tallies of more values."""
-    size = question.domain.size
+    domain, size = question.domain, question.domain.size
+    if can_simulate(domain) and not domain.is_ordered:
+        # The default intervals of places are those of Wald.
+        error, margin, _ = simulated_error(domain, mechanism, question.theta, n, _FEWER)
+        width = wald_width(mechanism.channel(), question, n)
+        return Expected(error, margin, width, None, "none" if width is None else "wald")
     runs = _RUNS if size <= 512 else _FEWER if size <= 4096 else _LEAST
     return expected(mechanism, question, n, runs)
 

@@ -10,6 +10,7 @@ from warner._core.errors import ArgumentError
 from warner.mechanisms import Mechanism
 from warner.privacy.likelihood_ratios import INFINITE, worst_pair
 
+_LARGEST = 700.0  # nats, whose exponential is a float
 _MOST_LISTED = 2**12  # probabilities, which are exact fractions
 
 
@@ -47,6 +48,17 @@ class Odds:
         odds = self.factor * before / (1 - before)
         return 1.0 if math.isinf(odds) else odds / (1 + odds)
 
+    def of_all(self, times: int) -> Odds:
+        """The odds of several reports of one person together, without an example.
+
+        Args:
+            times: the number of reports.
+        """
+        if times == 1:
+            return self
+        total = self.epsilon * times
+        return Odds(total, math.exp(total) if total < _LARGEST else math.inf)
+
     def row(self) -> dict[str, Any]:
         """The odds as a dict of JSON data."""
         return {**vars(self), "surer_from_half": self.surer()}
@@ -67,7 +79,7 @@ def odds_of(mechanism: Mechanism) -> Odds:
     (2.718, 'no', 73, 27)
     """
     epsilon = mechanism.guarantee.between_any_values().epsilon
-    factor = math.exp(epsilon) if epsilon < 700 else math.inf
+    factor = math.exp(epsilon) if epsilon < _LARGEST else math.inf
     if not mechanism.is_enumerable or mechanism.n_reports * mechanism.domain.size > _MOST_LISTED:
         return Odds(epsilon, factor)
     try:

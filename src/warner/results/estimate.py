@@ -316,7 +316,8 @@ class Estimate(Solution):
     def mean(self) -> Quantity | tuple[Quantity, ...]:
         """The mean of the values, sum_x theta_x point_x; see :mod:`warner.results.summaries`.
 
-        Here point_x is the number or the place that value x stands for.
+        Here point_x is the number or the place that value x stands for. Where silence is a value of
+        its own, this and the other summaries are of those who answered, see :meth:`answered`.
 
         Returns:
             A float with a method ``interval``. For points in several dimensions it is a

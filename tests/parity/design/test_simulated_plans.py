@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner.design.planning import _simulated, made_shares
+from warner.design.planning import made_shares, simulated_error
 from warner.design.proposal_widths import distance_of_values
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import Mechanism
@@ -27,6 +27,6 @@ def test_errors_of_a_plan_are_those_of_single_fits_and_do_not_change(mechanism: 
         errors.append(
             distance_of_values(recommended(domain, channel).fit(data).shares, theta, domain)
         )
-    found = _simulated(domain, mechanism, theta, 500, 2)
+    found = simulated_error(domain, mechanism, theta, 500, 2)
     assert found[0] == pytest.approx(np.mean(errors), rel=1e-6)
-    assert _simulated(domain, mechanism, theta, 500, 2) == found
+    assert simulated_error(domain, mechanism, theta, 500, 2) == found

@@ -13,7 +13,7 @@ import warner
 from warner import Categorical, Grid, Integers, Interval, plan
 from warner.app.cli import main
 from warner.design.candidates import candidates
-from warner.design.planning import _simulated, can_simulate, made_shares
+from warner.design.planning import can_simulate, made_shares, simulated_error
 from warner.errors import ArgumentError
 
 
@@ -82,7 +82,7 @@ def test_what_uses_the_order_of_many_numbers_errs_less() -> None:
     """Means of 4 runs with standard errors: 0.44 +- 0.05 against 2.3 +- 0.4."""
     domain = Integers(0, 31)
     wave, response = (
-        _simulated(domain, make(domain, 1.0), made_shares(domain), 10_000, 4)
+        simulated_error(domain, make(domain, 1.0), made_shares(domain), 10_000, 4)
         for make in (warner.SquareWave, warner.RandomizedResponse)
     )
     assert wave[0] + 4 * (wave[1] + response[1]) < 2 * response[0] and wave[0] < response[0] / 2
@@ -93,7 +93,7 @@ def test_the_error_of_no_protection_is_that_of_shares() -> None:
     domain = Interval(0, 50, 10)
     below = np.cumsum(made_shares(domain))[:-1]
     expected = 5 * np.sqrt(2 * below * (1 - below) / (np.pi * 4000)).sum()
-    error, margin, _ = _simulated(domain, None, made_shares(domain), 4000, 400)
+    error, margin, _ = simulated_error(domain, None, made_shares(domain), 4000, 400)
     assert abs(error - expected) < 4 * margin and margin < 0.05 * expected
 
 

@@ -6,19 +6,24 @@ from dataclasses import replace
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
+from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError, message
 from warner._core.progress import steps
 from warner.app.command_files import grouped_mechanisms, mechanisms_of, read_tallies
 from warner.app.commands.options import as_json as to_json
 from warner.app.commands.options import smallest_group
+from warner.app.draft import Draft
+from warner.app.show_proposals import comments, show_proposals
 from warner.app.study import Study
-from warner.app.study_public import TABLE, audit_of, audit_text
+from warner.app.study_public import TABLE, audit_of, audit_text, number_of_groups
 from warner.app.terminal import WEIGHT, show_audits, show_plan
 from warner.design.audits import audit as audit_mechanism
 from warner.design.clusters import clusters as find_clusters
 from warner.design.planning import MOST_SIMULATED, Plan, can_simulate
 from warner.design.planning import plan as make_plan
+from warner.design.proposal import WIDTH
 from warner.mechanisms import Mechanism, from_header
 
 
@@ -47,7 +52,7 @@ from warner.mechanisms import Mechanism, from_header
     type=click.IntRange(2),
     default=2,
     show_default=True,
-    help="Number of groups of equal size, for --difference.",
+    help="Number of groups of equal size, for --difference and for the intervals of a draft.",
 )
 @click.option(
     "--power",
@@ -70,25 +75,70 @@ from warner.mechanisms import Mechanism, from_header
     show_default=True,
     help="Number of simulated tallies for each mechanism, for w1.",
 )
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.1,
+    show_default=True,
+    help="For a draft: the share of people whose interval is judged.",
+)
+@click.option(
+    "--width",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=WIDTH,
+    show_default=True,
+    help="For a draft: the wanted width of that interval.",
+)
+@click.option(
+    "--sizes",
+    metavar="N,N,...",
+    help="For a draft: numbers of people in groups, whose intervals are then listed too. "
+    "Default: --people in --groups equal groups, or in those of the study's public columns.",
+)
+@click.option(
+    "--write",
+    metavar="FILE",
+    help="For a draft: write the study with the proposed mechanisms and epsilons to this file. "
+    "Text and comments of the draft are kept.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(
     study: str,
     people: int,
     loss: str | None,
     as_json: bool,
+    share: float,
+    width: float,
+    sizes: str | None,
+    write: str | None,
     **wanted: Any,
 ) -> None:
-    """Rank the mechanisms for every attribute of STUDY by expected error.
+    """Propose mechanisms and epsilons for a draft, or rank mechanisms for a complete STUDY.
 
-    Each attribute keeps its budget, its guarantee and its sensitive values. Labels are judged by
-    the unbiased estimate where all values are equally frequent. Numbers and places are judged by
-    simulated estimates, made as warner estimate makes them; mechanisms of numbers and of places
-    are then compared too. In Python, warner.plan takes another distribution.
+    A draft is a study file in which attributes lack a mechanism or an epsilon. Both are proposed,
+    judged by the estimate that warner estimate makes: the intervals to expect, the people that a
+    width needs, and what epsilon means in odds. A budget of the draft is split over the attributes.
+    --write writes the completed study.
+
+    \b
+        warner plan draft.toml --people 2000 --write study.toml
+
+    In a complete study each attribute keeps its budget, its guarantee and its sensitive values.
+    Labels are judged by the unbiased estimate where all values are equally frequent. Numbers and
+    places are judged by simulated estimates, made as warner estimate makes them; mechanisms of
+    numbers and of places are then compared too. In Python, warner.plan takes another distribution.
 
     With --difference, mechanisms are sorted by the number of people that a test needs, and a second
     table says what other budgets buy.
     """
-    chosen = grouped_mechanisms(Study.load(study))
+    draft = Draft.load(study)
+    if draft.missing:
+        _propose(draft, people, share, width, _sizes(draft, sizes, people), write, as_json)
+        return
+    if write is not None:
+        rule = "is for a draft: every attribute has a mechanism and an epsilon"
+        raise ArgumentError(message("--write", rule, None, "Leave it out"))
+    chosen = grouped_mechanisms(draft.study)
     plans = {}
     for attribute, mechanism in steps(chosen.items(), "planning"):
         if (found := _planned(attribute, mechanism, people, loss, wanted)) is not None:
@@ -100,6 +150,61 @@ def plan(
         show_plan(attribute, result, chosen[attribute])
     if plans:
         click.echo(WEIGHT)
+
+
+def _propose(
+    draft: Draft,
+    people: int,
+    share: float,
+    width: float,
+    sizes: list[int],
+    write: str | None,
+    as_json: bool,
+) -> None:
+    """Print proposals for what a draft lacks, and write the completed study."""
+    planned = draft.proposals(people, share, width)
+    if as_json:
+        found = {name: each.to_json() for name, each in planned.items()}
+        for name, each in planned.items():
+            found[name]["groups"] = [
+                {"people": n, "share_width": w.share, "mean_width": w.mean}
+                for n in sizes
+                for w in [each.proposal.widths(n)]
+            ]
+        click.echo(to_json(found))
+    else:
+        mechanisms = next(iter(draft.study.by_group.values())).mechanisms
+        fixed = {
+            name: f"{type(mechanism).__name__}, epsilon {mechanism.requested:.4g}"
+            for name, mechanism in mechanisms.items()
+            if name not in planned
+        }
+        show_proposals(planned, sizes, fixed)
+    if write is not None:
+        text = draft.completed(planned, {name: comments(each) for name, each in planned.items()})
+        Study.parse(text, write)
+        write_whole(write, text.encode())
+        click.echo(f"{write}: the study with {', '.join(planned)} completed", err=True)
+
+
+def _sizes(draft: Draft, stated: str | None, people: int) -> list[int]:
+    """The numbers of people of groups whose intervals are printed."""
+    if stated is not None:
+        try:
+            sizes = [int(part) for part in stated.split(",")]
+        except ValueError:
+            sizes = []
+        if not sizes or min(sizes) < 1:
+            rule = "must be whole numbers of people, such as 800,700,500"
+            raise ArgumentError(message("--sizes", rule, repr(stated)))
+        return sizes
+    groups = len(draft.study.by_group)
+    context = click.get_current_context()
+    if context.get_parameter_source("groups") is not ParameterSource.DEFAULT:
+        groups = context.params["groups"]
+    elif groups == 1:
+        groups = number_of_groups(draft.study.public)
+    return [max(1, people // groups)] if groups > 1 else []
 
 
 def _planned(

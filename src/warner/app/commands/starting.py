@@ -1,0 +1,222 @@
+"""The command before all others: new, which writes a first study file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from warner._core.errors import ArgumentError, message
+from warner._core.text import meant, visible
+from warner.app.command_files import refuse_overwriting, write_text
+from warner.app.new_study.dialogue import ask_all, ask_names, ask_title, complete
+from warner.app.new_study.options import as_public, by_name, copied, looked_at, names_in, stated
+from warner.app.new_study.question import Question
+from warner.app.new_study.text import COPIED, FirstStudy
+from warner.app.terminal import plural
+from warner.io.answer_kinds import other_columns
+
+_PER_COLUMN = ("kind", "label", "values", "range", "grid")
+_SHOWN = 30  # columns that are named as left out
+
+
+@click.command()
+@click.argument("answers", type=click.Path(dir_okay=False), required=False)
+@click.option(
+    "-o", "--output", default="-", help="The study file to write. Default: standard output."
+)
+@click.option("--secret", metavar="NAME,NAME,...", help="The columns whose answers are protected.")
+@click.option(
+    "--public",
+    metavar="NAME,NAME,...",
+    help="Columns that travel in the clear beside the reports, such as a ward or a week.",
+)
+@click.option("--title", help="The name of the study.")
+@click.option(
+    "--label",
+    metavar="NAME=TEXT",
+    multiple=True,
+    help="The text of a question. May be repeated, as the options below.",
+)
+@click.option(
+    "--values",
+    metavar="NAME=A,B,C",
+    multiple=True,
+    help="All labels that can be answered, as in smokes=never,sometimes,often.",
+)
+@click.option(
+    "--range",
+    metavar="NAME=LOW:HIGH",
+    multiple=True,
+    help="The limits of numbers, as in units=0:60. units=0:60:30 has 30 bins.",
+)
+@click.option(
+    "--grid",
+    metavar="NAME=ROWSxCOLUMNS",
+    multiple=True,
+    help="The grid of places whose cells are row,column, as in home=24x16 or home=24x16:0.5 "
+    "with the side of a cell.",
+)
+@click.option(
+    "--kind",
+    metavar="NAME=KIND",
+    multiple=True,
+    help="The kind of answers: labels, integers, numbers, dates, cells or booleans. The column is "
+    "then not looked at.",
+)
+@click.option(
+    "--values-from-data",
+    is_flag=True,
+    help="Copy labels, smallest and largest numbers from ANSWERS into the study. Everyone who "
+    "gets the study then sees them, and each can be one person's answer.",
+)
+@click.option(
+    "--copy",
+    metavar="NAME,NAME,...",
+    help="As --values-from-data, for these columns alone.",
+)
+@click.option(
+    "--rounded",
+    is_flag=True,
+    help="Round limits that are copied outwards, such as 3 and 57 to 0 and 60.",
+)
+@click.option(
+    "--epsilon",
+    type=click.FloatRange(0, 700, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="The budget of each question. The budget of the study is the sum.",
+)
+@click.option(
+    "--ask/--no-ask",
+    default=None,
+    help="Ask on the terminal for what is not stated. Default: where there is a terminal.",
+)
+@click.option("--force", is_flag=True, help="Replace the output file if it exists.")
+def new(
+    answers: str | None,
+    output: str,
+    secret: str | None,
+    public: str | None,
+    title: str | None,
+    values_from_data: bool,
+    copy: str | None,
+    rounded: bool,
+    epsilon: float,
+    ask: bool | None,
+    force: bool,
+    **per_column: Any,
+) -> None:
+    """Write a first study file, with comments on what to decide.
+
+    It looks at the file ANSWERS, CSV or Parquet, and asks on a terminal. Without ANSWERS and
+    --secret it asks for everything.
+
+    Nothing that a person answered reaches the study or a message, unless --values-from-data or
+    --copy says so. The study states the kind of each column: labels, whole numbers, numbers,
+    dates, cells. The kind is that of at least 9 in 10 answers, so that a single answer hardly
+    ever changes it. --kind states it, and the column is not looked at.
+
+    Labels and limits are stated with --values and --range, or asked on the terminal. Otherwise
+    the study says TO DECIDE there, and warner audit names the lines.
+
+    \b
+        warner new answers.csv -o study.toml --secret smokes,units --public hospital
+        warner new answers.csv -o study.toml --secret smokes,units \\
+            --values smokes=never,sometimes,often --range units=0:60
+    """
+    _refuse_existing(output, answers, force)
+    _refuse_without_file(answers, values_from_data or copy is not None or rounded)
+    asks = sys.stdin.isatty() if ask is None else ask
+    questions: tuple[list[Question], list[Question]]
+    left: list[str] = []
+    if secret is None and answers is None:
+        title = ask_title() if title is None else title
+        questions = ask_all()
+    else:
+        names = names_in("--secret", secret)
+        if not names and asks:
+            names = ask_names("The columns whose answers are secret")
+        beside = names_in("--public", public)
+        _refuse_no_names(names, beside)
+        every = [*names, *beside]
+        options = {key: by_name(f"--{key}", per_column[key], every) for key in _PER_COLUMN}
+        left = [] if answers is None else other_columns(answers, every)
+        kinds = looked_at(answers, every, options)
+        all_questions = [
+            as_public(q) if q.name in beside else q for q in stated(every, kinds, options)
+        ]
+        if answers is not None:
+            may = every if values_from_data else names_in("--copy", copy)
+            _refuse_unknown(may, every)
+            all_questions = copied(answers, all_questions, may, rounded)
+        if asks:
+            title = ask_title() if title is None else title
+            all_questions = [complete(q, q.name in beside) for q in all_questions]
+        questions = all_questions[: len(names)], all_questions[len(names) :]
+    study = FirstStudy(title or "", *questions, epsilon=repr(epsilon))
+    text = study.text()
+    write_text(text, output)
+    _tell(study, output, answers, left)
+
+
+def _refuse_existing(output: str, answers: str | None, force: bool) -> None:
+    """Refuse to replace a file, and the file of answers even if told to."""
+    refuse_overwriting(output, *([answers] if answers else []))
+    if output != "-" and Path(output).exists() and not force:
+        rule, remedy = "is there already", "Choose another name, or replace it with --force"
+        raise ArgumentError(message(output, rule, None, remedy))
+
+
+def _refuse_without_file(answers: str | None, copies: bool) -> None:
+    if copies and answers is None:
+        rule = "go with a file of answers, and none is named"
+        raise ArgumentError(message("--values-from-data, --copy and --rounded", rule))
+
+
+def _refuse_unknown(copy: list[str], names: list[str]) -> None:
+    """Refuse to copy from a column that is neither secret nor public."""
+    for name in copy:
+        if name not in names:
+            rule = f"must name some of {', '.join(names)}"
+            raise ArgumentError(message("--copy", rule, repr(name), meant(name, names)))
+
+
+def _refuse_no_names(secret: list[str], public: list[str]) -> None:
+    """Refuse a study without a question, and a column that is both secret and public."""
+    if not secret:
+        rule, remedy = "must name the columns whose answers are protected", "As in --secret smokes"
+        raise ArgumentError(message("--secret", rule, None, remedy))
+    both = [name for name in public if name in secret]
+    if both:
+        rule = f"names {', '.join(both)}, which --secret names too"
+        raise ArgumentError(message("--public", rule, None, "A column is secret or public"))
+
+
+def _tell(study: FirstStudy, output: str, answers: str | None, left: list[str]) -> None:
+    """Say what the study has, what it leaves out, what is to be decided and what was copied."""
+    where = "The study" if output == "-" else output
+    said = [
+        f"{where}: {plural(len(study.secret), 'question', 'questions')} and "
+        f"{plural(len(study.public), 'public column', 'public columns')}; budget {study.budget}."
+    ]
+    if left:
+        named = [name or "(without a name)" for name in left[:_SHOWN]]
+        named += [f"and {len(left) - _SHOWN:,} more"] if len(left) > _SHOWN else []
+        said.append(f"Left out, because they are neither secret nor public: {', '.join(named)}.")
+    if study.copied:
+        said.append(
+            f"WARNING: values of {', '.join(study.copied)} were copied from {answers}. {COPIED}"
+        )
+    if study.undecided:
+        said.append(
+            f"Still to be decided: the values of {', '.join(study.undecided)}. Write them where "
+            "the study says TO DECIDE; warner audit names the lines."
+        )
+    else:
+        name = "STUDY" if output == "-" else output
+        said.append(f"Next: warner audit {name}")
+    for line in said:
+        click.echo(visible(line).replace("\n", " "), err=True)

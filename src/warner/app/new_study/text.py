@@ -1,0 +1,214 @@
+"""The text of a first study file, with a comment for everything that is to be decided."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from warner._core.errors import StudyError
+from warner.app.new_study.question import WORDS, Question, toml
+from warner.app.study import Study
+from warner.app.study_check import UNDECIDED
+from warner.app.study_problems import problems_of, with_lines
+from warner.app.toml_lines import key_lines
+
+COPIED = (
+    "A label or a limit that stands in a study which everyone receives can be one person's answer. "
+    "Keep only what could be known without these people, and round limits outwards."
+)
+_WIDTH = 96
+
+
+@dataclass(frozen=True)
+class FirstStudy:
+    """What a first study asks.
+
+    Attributes:
+        title: the name of the study; "" for one that names the questions.
+        secret: the questions whose answers are protected, at least one.
+        public: the columns that travel in the clear.
+        epsilon: the budget of each question in nats, as it is written.
+    """
+
+    title: str
+    secret: Sequence[Question]
+    public: Sequence[Question]
+    epsilon: str
+
+    @property
+    def budget(self) -> str:
+        """The sum of the epsilons, in decimals."""
+        total = Decimal(self.epsilon) * len(self.secret)
+        return _with_point(format(total.normalize(), "f"))
+
+    @property
+    def undecided(self) -> list[str]:
+        """The columns whose values are still to be decided."""
+        return [
+            *(q.name for q in self.secret if not q.is_decided),
+            *(q.name for q in self.public if "TO DECIDE" in q.public),
+        ]
+
+    @property
+    def copied(self) -> list[str]:
+        """The columns whose labels or limits are answers from a file."""
+        return [q.name for q in (*self.secret, *self.public) if q.is_copied]
+
+    def text(self) -> str:
+        """The study file.
+
+        Raises:
+            StudyError: names, labels or limits that no study can have.
+        """
+        found = "\n".join(self._lines()) + "\n"
+        try:
+            Study(tomllib.loads(found))
+        except StudyError as error:
+            left = [problem for problem in problems_of(error) if UNDECIDED not in problem.text]
+        else:
+            left = []
+        if left:
+            raise StudyError(with_lines("the new study", left, key_lines(found)))
+        return found
+
+    def _lines(self) -> Iterator[str]:
+        names = ", ".join(q.name for q in self.secret)
+        yield from _comment(
+            "A first study. Read it, decide what the comments say, and check it with: warner audit"
+        )
+        yield from _comment("What to decide:")
+        for decision in self._decisions():
+            first, *rest = textwrap.wrap(decision, _WIDTH - 4)
+            yield from (f"#  - {first}", *(f"#    {line}" for line in rest))
+        yield ""
+        yield f"title = {toml(self.title or f'A survey of {names}')}"
+        yield from _comment(
+            f"All reports of one person together change the odds of any answers at most "
+            f"{_factor(self.budget)} times. The budget is the sum of the epsilons below. Asking "
+            "the same people again spends it again."
+        )
+        yield f"budget = {self.budget}"
+        for question in self.secret:
+            yield from self._attribute(question)
+        for question in self.public:
+            yield from _public(question)
+
+    def _decisions(self) -> Iterator[str]:
+        for name in self.undecided:
+            yield f"The values of {_inline(name)} that can be answered: write them below."
+        unasked = [_inline(q.name) for q in self.secret if q.text is None]
+        if unasked:
+            yield f"The text of the question, as label: {', '.join(unasked)}."
+        yield (
+            "Each epsilon: less protects more, and more makes intervals narrower. "
+            "warner plan says which intervals to expect, and which mechanisms fit."
+        )
+        yield (
+            'What an empty answer means: missing = "answer" makes silence a value that is '
+            "protected too. Without it, a file with empty answers is refused."
+        )
+        if self.public:
+            names = ", ".join(_inline(q.name) for q in self.public)
+            yield f"Whether everybody may know {names} of each person: these are not protected."
+        if self.copied:
+            names = ", ".join(_inline(name) for name in self.copied)
+            yield f"Whether everybody may know the values of {names}, copied from answers. {COPIED}"
+
+    def _attribute(self, question: Question) -> Iterator[str]:
+        yield ""
+        yield f"[attributes.{_key(question.name)}]"
+        label = question.name.replace("_", " ") if question.text is None else question.text
+        yield f"label = {toml(label)}" + (
+            "  # the question as people read it" * (not question.text)
+        )
+        yield from _comment(*_about(question))
+        yield question.domain
+        mechanism, reason = question.mechanism(float(self.epsilon))
+        first, *options = mechanism.split("\n")
+        yield f"{first}  # {reason}"
+        yield from options
+        odds = f"a report changes the odds of an answer at most {_factor(self.epsilon)} times"
+        yield f"epsilon = {self.epsilon}  # {odds}"
+
+
+def _about(question: Question) -> Iterator[str]:
+    """What to say of the values of a question."""
+    if question.is_copied:
+        yield f"Copied from answers: {WORDS[question.kind]}. Everyone who gets the study sees them."
+    elif question.kind == "dates" and not question.is_decided:
+        yield (
+            "These are dates, of which there are too many. Ask for the year as a whole number, or "
+            "for the month as a label: integers = [1900, 2020]."
+        )
+    elif question.kind == "cells" and not question.is_decided:
+        yield "Cells row,column: grid = { rows = 24, columns = 16, side = 0.5 }, with your numbers."
+    elif not question.is_decided:
+        yield {
+            "integers": "Whole numbers: integers = [0, 60], from limits that everyone can have. "
+            'For codes without an order, values = ["1", "2", "3"].',
+            "numbers": "Numbers: interval = { low = 0, high = 60, bins = 30 }; estimates are of "
+            "the parts, called bins.",
+        }.get(question.kind, 'All labels that can be answered: values = ["never", "often"].')
+    if question.name.casefold() in _COORDINATES:
+        yield (
+            "A coordinate says little alone. To ask where people are, write cells row,column in "
+            "one column, and ask for a grid."
+        )
+
+
+_COORDINATES = ("lat", "lon", "lng", "latitude", "longitude", "x", "y", "easting", "northing")
+
+
+def _public(question: Question) -> Iterator[str]:
+    """The lines of a public column."""
+    yield ""
+    yield f"[public.{_key(question.name)}]"
+    if question.is_copied:
+        yield from _comment("Copied from the file. Everyone who gets the study sees these values.")
+    elif question.public.startswith("dates"):
+        yield from _comment(
+            'Dates such as 2024-05-31, kept by "day", "week" or "month". A longer time makes '
+            "larger groups, which hide people better."
+        )
+    elif "TO DECIDE" in question.public:
+        yield from _comment(
+            'The values of the column: values = ["north", "south"], integers = [1, 12] or '
+            'dates = "week".'
+        )
+    yield question.public
+
+
+def _comment(*texts: str) -> Iterator[str]:
+    for text in texts:
+        yield from (f"# {line}" for line in textwrap.wrap(text, _WIDTH))
+
+
+def _inline(name: str) -> str:
+    """A name within a comment, which has no line ends."""
+    return name if name.isprintable() else toml(name)
+
+
+def _key(name: str) -> str:
+    """A name as a key of TOML."""
+    plain = name.isascii() and name.replace("_", "a").replace("-", "a").isalnum()
+    return name if plain else toml(name)
+
+
+def _factor(epsilon: str) -> str:
+    """exp(epsilon) for readers.
+
+    >>> _factor("1.0"), _factor("3.0"), _factor("20")
+    ('2.7', '20', '490,000,000')
+    """
+    nats = float(epsilon)
+    if nats > 700:
+        return "more than any number here"
+    return f"{math.exp(nats):.1f}" if nats < 2.3 else f"{float(f'{math.exp(nats):.2g}'):,.0f}"
+
+
+def _with_point(number: str) -> str:
+    return number if "." in number else f"{number}.0"

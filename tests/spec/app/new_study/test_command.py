@@ -1,0 +1,179 @@
+"""``warner new``: a first study from a look at a file, which the other commands take."""
+
+from __future__ import annotations
+
+import datetime
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.spec.app._command import run
+from warner import Study
+
+ROWS = 300
+STATED = (
+    "--values=smokes=never,sometimes,often",
+    "--values=condition=yes,no",
+    "--range=units=0:60",
+    "--values=hospital=North,South",
+)
+ASKED = ("--secret", "smokes,units,condition", "--public", "hospital")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    columns = {
+        "patient": [f"P{i}" for i in range(ROWS)],
+        "hospital": rng.choice(["North", "South"], ROWS).tolist(),
+        "smokes": rng.choice(["never", "sometimes", "often"], ROWS).tolist(),
+        "units": rng.integers(0, 58, ROWS).tolist(),
+        "weight": np.round(40 + 79 * rng.random(ROWS), 1).tolist(),
+        "condition": rng.choice(["yes", "no"], ROWS).tolist(),
+        "visit": [str(datetime.date(2024, 1, 1) + datetime.timedelta(i)) for i in range(ROWS)],
+        "home": [f"{i},{j}" for i, j in rng.integers(0, 9, (ROWS, 2)).tolist()],
+        "rating": rng.integers(1, 6, ROWS).tolist(),
+    }
+    pq.write_table(pa.table(columns), "answers.parquet")
+    lines = [",".join(columns)]
+    lines += [",".join(f'"{cell}"' for cell in row) for row in zip(*columns.values(), strict=True)]
+    Path("answers.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("file", ["answers.csv", "answers.parquet"])
+def test_a_study_that_is_stated_is_audited_and_used_at_once(here: Path, file: str) -> None:
+    said = run("new", file, "-o", "study.toml", *ASKED, *STATED).stderr
+    assert "study.toml: 3 questions and 1 public column; budget 3.0." in said
+    assert "Left out, because they are neither secret nor public: patient, weight, visit, " in said
+    assert "Next: warner audit study.toml" in said
+    run("audit", "study.toml")
+    run("randomize", "study.toml", file, "-o", "r.parquet")
+    study = Study.load("study.toml")
+    assert study.title == "A survey of smokes, units, condition"
+    assert study.labels == {"smokes": "smokes", "units": "units", "condition": "condition"}
+    assert study.budget == 3.0 and list(study.public) == ["hospital"]
+    assert study.domains["units"].spec() == {"kind": "integers", "low": 0, "high": 60}
+
+
+def test_what_nobody_stated_is_refused_at_its_line_until_it_is_decided(here: Path) -> None:
+    said = run("new", "answers.csv", "-o", "study.toml", *ASKED).stderr
+    assert "Still to be decided: the values of smokes, units, condition, hospital." in said
+    text = Path("study.toml").read_text()
+    lines = [i for i, line in enumerate(text.splitlines(), 1) if '= "TO DECIDE"' in line]
+    told = run("audit", "study.toml", ok=False).stderr.splitlines()[1:]
+    assert [line.partition(":")[0] for line in told] == [f"line {i}" for i in lines]
+    assert all("is still to be decided. It is written " in line for line in told)
+    decided = text.replace('integers = "TO DECIDE"', "integers = [0, 60]")
+    for labels in ('["never", "sometimes", "often"]', '["yes", "no"]', '["North", "South"]'):
+        decided = decided.replace('"TO DECIDE"', labels, 1)
+    Path("study.toml").write_text(decided)
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+
+
+def test_values_are_copied_only_when_told_and_this_is_said(here: Path) -> None:
+    everything = "smokes,units,weight,home,rating,condition"
+    told = ("--secret", everything, "--public", "hospital,visit", "--values-from-data")
+    said = run("new", "answers.csv", "-o", "study.toml", *told, "--grid=home=9x9").stderr
+    warning = "WARNING: values of smokes, units, weight, rating, condition, hospital were copied"
+    assert warning in said and "can be one person's answer" in said
+    text = Path("study.toml").read_text()
+    assert "can be one person's" in text.replace("\n#    ", " ")
+    assert 'values = ["never", "often", "sometimes"]' in text and "integers = [0, 57]" in text
+    assert "interval = { low = 4" in text and "grid = { rows = 9, columns = 9" in text
+    assert "integers = [1, 5]" in text and 'dates = "week"' in text
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    run("new", "answers.csv", "-o", "study.toml", *told, "--grid=home=9x9", "--rounded", "--force")
+    rounded = Path("study.toml").read_text()
+    assert "integers = [0, 60]" in rounded and "low = 0, high = 200" in rounded
+    Study.load("study.toml")
+
+
+def test_some_columns_can_be_copied_alone(here: Path) -> None:
+    run("new", "answers.csv", "-o", "study.toml", *ASKED, "--copy", "hospital")
+    text = Path("study.toml").read_text()
+    assert 'values = ["North", "South"]' in text and text.count('= "TO DECIDE"') == 3
+    refused = run("new", "answers.csv", *ASKED, "--copy", "hospitl", ok=False).stderr
+    assert "--copy: must name some of smokes" in refused and "Is 'hospital' meant?" in refused
+
+
+def test_the_mechanism_follows_the_values_and_the_budget(here: Path) -> None:
+    told = ("--secret", "rating,units,home", "--grid", "home=24x16", "--range", "rating=1:5")
+    text = run("new", "answers.csv", *told, "--range", "units=0:20", "--epsilon", "0.1").stdout
+    data = tomllib.loads(text)
+    chosen = {name: table["mechanism"] for name, table in data["attributes"].items()}
+    assert chosen == {
+        "rating": "RandomizedResponse",  # five values are fewer than 3 exp(0.1) + 2
+        "units": "SquareWave",
+        "home": "UnaryEncoding",
+    }
+    assert data["budget"] == 0.3 and Study.parse(text).epsilon <= 0.3
+    rating = run("new", "answers.csv", "--secret=rating", "--range=rating=1:11").stdout
+    assert 'mechanism = "SquareWave"' in rating
+
+
+def test_a_file_is_replaced_only_if_told_and_never_the_answers(here: Path) -> None:
+    Path("study.toml").write_text("mine")
+    refused = run("new", "answers.csv", "-o", "study.toml", *ASKED, *STATED, ok=False).stderr
+    assert (
+        "study.toml: is there already. Choose another name, or replace it with --force" in refused
+    )
+    assert Path("study.toml").read_text() == "mine"
+    before = Path("answers.csv").read_bytes()
+    run("new", "answers.csv", "-o", "answers.csv", *ASKED, *STATED, "--force", ok=False)
+    assert Path("answers.csv").read_bytes() == before
+    run("new", "answers.csv", "-o", "study.toml", *ASKED, *STATED, "--force")
+    Study.load("study.toml")
+
+
+@pytest.mark.parametrize(
+    "options, complaint",
+    [
+        ((), "--secret: must name the columns whose answers are protected"),
+        (("--secret", "smokes,,units"), "--secret: must be different names"),
+        (("--secret", "smokes", "--public", "smokes"), "--public: names smokes, which --secret"),
+        (("--secret", "smoke"), "answers.csv: has no column smoke. Name its columns"),
+        (("--secret", "Smokes"), "has no column Smokes. Is 'smokes' meant?"),
+        ((*ASKED, "--values", "smokes"), "--values: must be NAME=VALUE; got 'smokes'"),
+        ((*ASKED, "--values", "smoke=a,b"), "must name one of smokes, units, condition, hospital"),
+        ((*ASKED, "--values", "smokes=a,a"), "smokes: must be two or more different labels"),
+        ((*ASKED, "--range", "units=60:0"), "units: must be two limits, the smaller one first"),
+        ((*ASKED, "--range", "units=0:1", "--values", "units=1,2"), "must be given one of --val"),
+        ((*ASKED, "--kind", "units=whole"), "--kind: must be one of labels, integers"),
+        ((*ASKED, "--grid", "units=3"), "units: must be rows x columns"),
+        (("--secret", "a.b", "--values", "a.b=x,y"), "answers.csv: has no column a.b"),
+    ],
+)
+def test_options_are_checked_in_words(here: Path, options: tuple[str, ...], complaint: str) -> None:
+    refused = run("new", "answers.csv", "-o", "study.toml", *options, ok=False).stderr
+    assert complaint in refused and not Path("study.toml").exists()
+
+
+def test_names_and_texts_that_toml_must_escape_come_back(tmp_path: Path) -> None:
+    asked = 'Say "so":\\ \u00e9 # = ['
+    text = run(
+        *("new", "--secret", 'ein Name,b"c', "--no-ask", "--title", asked),
+        *("--values", "ein Name=#a,\u00f6", "--values", 'b"c=[,\\', "--label", f'b"c={asked}'),
+    ).stdout
+    study = Study.parse(text)
+    assert study.title == asked and study.labels == {"ein Name": "ein Name", 'b"c': asked}
+    assert study.mechanisms["ein Name"].domain.labels == ["#a", "\u00f6"]
+    assert study.mechanisms['b"c'].domain.labels == ["[", "\\"]
+
+
+def test_no_file_and_a_name_that_no_study_can_have() -> None:
+    refused = run("new", "--secret", "a.b", "--values", "a.b=x,y", "--no-ask", ok=False).stderr
+    assert "attributes.a.b: names must not be empty or contain '.'" in refused
+    refused = run("new", "--secret", "a", "--values-from-data", ok=False).stderr
+    assert "go with a file of answers, and none is named" in refused
+
+
+def test_coordinates_and_dates_have_the_comment_that_helps(here: Path) -> None:
+    Path("places.csv").write_text("lat,lon,born\n" + "52.5,13.4,1980-05-01\n" * 20)
+    text = run("new", "places.csv", "--secret", "lat,lon,born").stdout
+    assert text.count("ask for a grid") == 2 and "These are dates, of which there are too" in text

@@ -1,0 +1,154 @@
+"""Plans of drafts: what is proposed, and the study that they complete."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.spec.app._command import run
+from warner.app.draft import Draft, split
+from warner.app.study import Study
+from warner.errors import ArgumentError, StudyError
+
+DRAFT = """# For the board
+title = "Clinic"   # short
+
+[attributes.smokes]
+label = "Do you smoke?"   # asked first
+values = ["no", "yes"]
+
+[attributes."how often"]
+values = [
+    "never",   # as in the code book
+    "sometimes",
+    "often",
+]
+# the end of this part
+
+[attributes.ill]
+values = ["a", "b", "c"]
+sensitive = ["a"]
+
+[attributes.known]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+
+[public.ward]
+values = ["north", "south"]
+"""
+
+
+@pytest.fixture
+def draft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("draft.toml").write_text(DRAFT)
+    return Path("draft.toml")
+
+
+def test_a_draft_gets_mechanisms_and_epsilons_and_keeps_its_text(draft: Path) -> None:
+    shown = run("plan", "draft.toml", "--people", "2000", "--write", "study.toml").output
+    text = Path("study.toml").read_text()
+    left = iter(text.splitlines())
+    assert all(line in left for line in DRAFT.splitlines())  # every line, in its order
+    study = Study.load("study.toml")
+    assert list(study.mechanisms) == ["smokes", "how often", "ill", "known"]
+    assert type(study.mechanisms["ill"]).__name__ == "UtilityOptimizedRR"
+    data = tomllib.loads(text)["attributes"]
+    assert data["known"] == tomllib.loads(DRAFT)["attributes"]["known"]
+    assert "known: RandomizedResponse, epsilon 1, as in the file." in shown
+    # Two wards of 1,000 people.
+    assert "people in a group" in shown and "1,000" in shown
+    assert "of 100 people who answer yes, 73 report yes; of 100 who answer no, 27" in shown
+    # The completed study is planned as before, and is no draft.
+    assert "weight of one report" in run("plan", "study.toml").output
+    assert "Leave it out" in run("plan", "study.toml", "--write", "x.toml", ok=False).output
+
+
+def test_what_is_stated_stays(draft: Path) -> None:
+    stated = DRAFT.replace(
+        '"yes"]\n\n[attributes."how', '"yes"]\nepsilon = 0.7\n\n[attributes."how'
+    )
+    stated = stated.replace(
+        'sensitive = ["a"]', 'sensitive = ["a"]\nmechanism = "UtilityOptimizedRappor"'
+    )
+    draft.write_text(stated)
+    found = json.loads(run("plan", "draft.toml", "--json", "--sizes", "50,60").output)
+    assert list(found["smokes"]["added"]) == ["mechanism"]
+    assert found["smokes"]["best"]["epsilon"] == 0.7
+    assert list(found["ill"]["added"]) == ["epsilon"]
+    assert [group["people"] for group in found["ill"]["groups"]] == [50, 60]
+    assert "mechanism" in found["how often"]["added"]
+    assert "such as 800" in run("plan", "draft.toml", "--sizes", "many", ok=False).output
+
+
+def test_a_budget_is_split_so_that_intervals_are_equally_wide(draft: Path) -> None:
+    draft.write_text("budget = 4.0\n" + DRAFT)
+    planned = Draft.load("draft.toml").proposals(2000, 0.1)
+    spent = {name: found.added["epsilon"] for name, found in planned.items()}
+    assert 2.98 < sum(spent.values()) <= 3.0  # 1.0 is spent already
+    widths = [found.proposal.best.expected.share for found in planned.values()]
+    assert max(w or 1 for w in widths) < 1.25 * min(w or 1 for w in widths)
+    assert spent["smokes"] < spent["how often"]
+    run("plan", "draft.toml", "--write", "study.toml")
+    assert Study.load("study.toml").epsilon <= 4.0
+    draft.write_text("budget = 1.0\n" + DRAFT)
+    with pytest.raises(ArgumentError, match="is spent"):
+        Draft.load("draft.toml").proposals(2000, 0.1)
+
+
+def test_a_split_adds_up() -> None:
+    parts = split(2.0, {"a": [(0.5, 0.2), (1.0, 0.1)], "b": [(0.5, 0.4), (1.0, 0.1), (2.0, 0.1)]})
+    assert sum(parts.values()) == pytest.approx(2.0) and parts["b"] >= parts["a"] > 0
+
+
+def test_several_reports_share_an_epsilon(draft: Path) -> None:
+    draft.write_text('[attributes.smokes]\nvalues = ["no", "yes"]\nreports = 4\nepsilon = 2.0\n')
+    (found,) = Draft.load("draft.toml").proposals(2000, 0.1).values()
+    assert found.proposal.epsilon == 0.5
+    assert "7.39 times" in run("plan", "draft.toml").output
+
+
+def test_a_draft_that_breaks_other_rules_is_refused(draft: Path) -> None:
+    draft.write_text(
+        DRAFT.replace('["no", "yes"]\n\n[attributes."how', '["no"]\n\n[attributes."how')
+    )
+    assert "smokes" in run("plan", "draft.toml", ok=False).output
+    draft.write_text("attributes = { smokes = { values = ['no', 'yes'] } }\n")
+    message = run("plan", "draft.toml", "--write", "s.toml", ok=False).output
+    assert "[attributes.name]" in message and not Path("s.toml").exists()
+    draft.write_text(
+        '[attributes.pay]\ninterval = {low = 0, high = 1, bins = 4}\nkeys = ["a", "b"]\n'
+    )
+    assert "KeyValue" in run("plan", "draft.toml", ok=False).output
+
+
+def test_tables_below_an_attribute_and_line_ends_are_kept(draft: Path) -> None:
+    draft.write_bytes(b"[attributes.place.grid]\r\nrows = 2\r\ncolumns = 2\r\n# end\r\n")
+    run("plan", "draft.toml", "--people", "500", "--write", "study.toml")
+    raw = Path("study.toml").read_bytes()
+    assert b"\n" not in raw.replace(b"\r\n", b"") and raw.endswith(b"# end\r\n")
+    assert list(Study.load("study.toml").mechanisms) == ["place"]
+
+
+def test_json_drafts_are_planned_and_not_written(draft: Path) -> None:
+    text = json.dumps({"attributes": {"smokes": {"values": ["no", "yes"]}}})
+    found = Draft.parse(text)
+    planned = found.proposals(2000, 0.1)
+    assert planned["smokes"].added["mechanism"] == "RandomizedResponse"
+    with pytest.raises(StudyError, match="as TOML"):
+        found.completed(planned, {})
+
+
+def test_tables_fit_the_width_of_the_screen(draft: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("plan", "draft.toml", "--write", "study.toml")
+    for width in (60, 80, 120):
+        monkeypatch.setenv("COLUMNS", str(width))
+        shown = run("audit", "study.toml").output.partition("Public columns")[0]
+        assert max(map(len, shown.splitlines())) <= width
+        assert "RandomizedResponse" in shown and "serialised" in shown
+    monkeypatch.delenv("COLUMNS")
+    assert max(map(len, run("audit", "study.toml").output.splitlines())) > 120
