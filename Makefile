@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo test attack check reproduce bench docs lock clean
+.PHONY: demo test attack check reproduce bench docs site lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make reproduce  the experiments of the five papers, the quick form (about five minutes)"
 	@echo "make bench   speed against the peers, side by side (sets up their own environment)"
 	@echo "make docs    the command line's manual, docs/cli.md"
+	@echo "make site    the documentation as a site, docs/_build/html (sets up its own environment)"
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "warner needs Python 3.11 or later: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
@@ -67,12 +68,30 @@ docs: $(READY)
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/python docs/make_changelog.py
 	$(BIN)/python docs/make_data.py
-	$(BIN)/python docs/examples.py README.md docs/study_of_groups.md
+	$(BIN)/python docs/make_references.py
+	$(BIN)/python docs/examples.py README.md docs/study_of_groups.md docs/extending.md
 
-# The lock carries no index address; uv is needed only here.
+# Every example is run; one that fails, and every warning, fails the build. Pages are built by as many
+# processes as there are cores.
+site: docs/.venv/.ready
+	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 \
+	  docs/.venv/bin/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+docs/.venv/.ready: docs/requirements.lock pyproject.toml
+	@echo "Setting up docs/.venv (once; about a minute)"
+	@rm -rf docs/.venv
+	@$(PYTHON) -m venv docs/.venv
+	@docs/.venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r docs/requirements.lock
+	@docs/.venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+# The locks carry no index address; uv is needed only here.
 lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
-	  --extra plot --extra emd --extra formula --group dev pyproject.toml -o requirements.lock
+	  --extra plot --extra emd --extra formula --extra report --group dev pyproject.toml -o requirements.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	  -c requirements.lock docs/requirements.in -o docs/requirements.lock
 
 clean:
-	rm -rf $(VENV) reproduced bench/.venv bench/out .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) reproduced bench/.venv bench/out docs/.venv docs/_build .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -3,7 +3,8 @@
 A document's blocks are run in their order, in one folder of their own:
 
     ```toml      whose first line is "# NAME" is written to the file NAME
-    ```python    is run; the ```text block right below it, where there is one, is what it prints
+    ```python    whose first line is "# NAME.py" is written to the file NAME.py, which can be imported
+    ```python    otherwise is run; the ```text block right below it, where there is one, is what it prints
     ```console   holds commands, each after "$ ", and below each what it prints
 
 ``python docs/examples.py FILE ...`` writes the outputs as they are now into the documents. A test
@@ -25,6 +26,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from warner.app.cli import main
+from warner.results.registration import for_a_while
 
 _BLOCK = re.compile(
     r"```(?P<kind>python|console|toml)\n(?P<body>.*?)```(?P<gap>\n+)?"
@@ -40,10 +42,11 @@ def executed(document: str) -> str:
 
     def run(match: re.Match[str]) -> str:
         kind, body = match["kind"], match["body"]
-        if kind == "toml":
-            first = body.partition("\n")[0]
-            if first.startswith("# ") and first.endswith(".toml"):
-                Path(first[2:]).write_text(body)
+        first = body.partition("\n")[0]
+        named = re.fullmatch(r"# ([\w.-]+\.(?:toml|py))", first)
+        if named is not None:
+            Path(named[1]).write_text(body)
+        if named is not None or kind == "toml":
             return match[0]
         if kind == "console":
             return f"```console\n{_console(body)}```" + (match["gap"] or "")
@@ -55,12 +58,19 @@ def executed(document: str) -> str:
         return match[0].replace(match["text"], f"```text\n{_plain(printed.getvalue())}```")
 
     before = Path.cwd()
-    with tempfile.TemporaryDirectory() as folder:
+    modules = set(sys.modules)
+    # What a document registers is forgotten after it.
+    with tempfile.TemporaryDirectory() as folder, for_a_while():
         os.chdir(folder)
+        sys.path.insert(0, folder)
         try:
             return _BLOCK.sub(run, document)
         finally:
             os.chdir(before)
+            sys.path.remove(folder)
+            for name in set(sys.modules) - modules:
+                if str(getattr(sys.modules[name], "__file__", None)).startswith(folder):
+                    del sys.modules[name]
 
 
 def _console(body: str) -> str:

@@ -168,6 +168,10 @@ PER_ATTRIBUTE: dict[str, Callable[[float], warner.PerAttribute]] = {
         a=(Categorical(["n", "y"]), lambda d: warner.RandomizedResponse(d, e)),
         b=(_ABC, lambda d: warner.LocalHashing(d, e, buckets=2)),
     ),
+    "silence x OUE": lambda e: _each(
+        a=(warner.domains.Optional(Integers(0, 1)), lambda d: warner.SubsetSelection(d, e)),
+        b=(_ABC, lambda d: warner.UnaryEncoding(d, e, keep="optimized")),
+    ),
     "RR alone": lambda e: _each(a=(_ABC, lambda d: warner.RandomizedResponse(d, e))),
 }
 REPEATED: dict[str, Callable[[float], warner.Repeated]] = {
@@ -266,6 +270,14 @@ DOMAINS: list[tuple[Domain, list[Any]]] = [
     (
         warner.domains.Subset(Integers(0, 5), [1, 2, 5]),
         [0, 3, 6, -1, 1.0, True, "1", None, float("nan"), 2**70],
+    ),
+    (
+        warner.domains.Optional(Integers(0, 2), ["", "NA"]),
+        [3, -1, 0.5, "0", "na", " ", True, b"", 2**70, float("inf"), [None]],
+    ),
+    (
+        warner.domains.Optional(Grid(1, 3), []),
+        [(0, 3), (0,), (0, None), "", "0,1", 4, True],
     ),
     (
         Product(sex=Categorical(["f", "m"]), age=Integers(0, 2)),

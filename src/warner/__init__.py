@@ -10,16 +10,18 @@ The names here serve most studies. The packages below hold all of them:
     warner.estimators   how shares are estimated from a tally
     warner.theory       expected errors in closed form
     warner.metrics      losses between distributions
+    warner.testing      tests for mechanisms and estimators of your own
     warner.io           report files and data frames
     warner.errors       every error that warner raises
 """
 
 from __future__ import annotations
 
-from warner import domains, errors, estimators, io, mechanisms, metrics, privacy, theory
+from warner import domains, errors, estimators, io, mechanisms, metrics, privacy, testing, theory
 from warner._core.progress import progress
 from warner.app.study import Study
 from warner.design.audits import audit
+from warner.design.benchmark import benchmark
 from warner.design.clusters import clusters
 from warner.design.comparison import compare
 from warner.design.planning import plan
@@ -80,6 +82,7 @@ __all__ = [
     "mechanisms",
     "metrics",
     "privacy",
+    "testing",
     "theory",
     # domains
     "Domain",
@@ -136,6 +139,7 @@ __all__ = [
     "plan",
     "audit",
     "compare",
+    "benchmark",
     "compare_schemes",
     "clusters",
     "LDP",

@@ -85,8 +85,9 @@ def test_readme_examples_print_what_is_written() -> None:
     assert examples.differences(text, examples.executed(text)) == [], "run 'make docs'"
 
 
-def test_the_study_of_groups_prints_what_is_written() -> None:
-    text = (ROOT / "docs" / "study_of_groups.md").read_text()
+@pytest.mark.parametrize("name", ["study_of_groups", "extending"])
+def test_a_page_prints_what_is_written(name: str) -> None:
+    text = (ROOT / "docs" / f"{name}.md").read_text()
     assert examples.differences(text, examples.executed(text)) == [], "run 'make docs'"
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from warner._core.atomic_files import write_whole
 from warner._core.canonical_json import canonical
+from warner._core.errors import FileError, message
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -128,18 +129,23 @@ def _end_on_interrupt() -> None:
 class JsonLines:
     """A file of finished work: a header, then one line of JSON for each piece.
 
-    A file with another header is of other work, and is replaced. A line that was being written when
+    A line that was being written when
     a run was stopped has no end; it is left out.
 
     Args:
         path: the file; its folder is made.
         header: what the work depends on.
+        replace: whether a file with another header is replaced, because it is of other work.
+            Otherwise it is refused.
+
+    Raises:
+        FileError: a file with another header that is not replaced.
 
     Attributes:
         found: the pieces that were there before, in their order.
     """
 
-    def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, header: Mapping[str, Any], replace: bool = True) -> None:
         self._path = path
         self.found: list[dict[str, Any]] = []
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -149,6 +155,9 @@ class JsonLines:
             self.found = [json.loads(line) for line in lines[1:-1]]
             if lines[-1]:
                 write_whole(path, "\n".join([*lines[:-1], ""]).encode())
+        elif lines and not replace:
+            rule, remedy = "is a file of another kind", "Name a file that does not exist yet"
+            raise FileError(message(str(path), rule, None, remedy))
         else:
             write_whole(path, f"{first}\n".encode())
 

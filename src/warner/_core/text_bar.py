@@ -80,7 +80,8 @@ class TextBar:
         left = f", about {duration(elapsed / part - elapsed)} left" if 0 < part < 1 else ""
         bar = "#" * full + "." * (_WIDTH - full)
         counted = f"{main.done:,} of {main.total:,}, {duration(elapsed)}"
-        return f"{name}  {bar}  {counted}{left}{more}"[:_LINE]
+        text = f"{name}  {bar}  {counted}{left}"
+        return (text if len(text + more) > _LINE else text + more)[:_LINE]
 
     def close(self) -> None:
         """Remove the line."""

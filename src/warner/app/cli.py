@@ -15,6 +15,7 @@ from warner.app.commands.designing import audit, clusters, plan
 from warner.app.commands.estimating import compare, estimate
 from warner.app.commands.grouping import differences, groups
 from warner.app.commands.options import generator
+from warner.app.commands.reporting import report
 from warner.app.commands.starting import new
 from warner.app.interruption import stopped_cleanly
 from warner.app.plug_ins import load_all
@@ -98,6 +99,7 @@ _COMMANDS = (
     estimate,
     groups,
     differences,
+    report,
     compare,
     plan,
     clusters,

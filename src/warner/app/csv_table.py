@@ -107,10 +107,18 @@ def estimate_rows(
     kind: str | None = None,
     summaries: Summaries | None = None,
 ) -> Iterator[list[Any]]:
-    """Attribute, value, estimate, low, high, n: shares, keys and their means, means, summaries."""
+    """Attribute, value, estimate, low, high, n: shares, keys and their means, means, summaries.
+
+    Where silence is a value, the shares of those who answered follow those of all people.
+    """
     name = result.attribute or ""
     for row in result.rows(level, target, kind):
         yield [name, row["value"], *_figures(row)]
+    if result.domain.silence is not None and result.fit.probabilities is not None:
+        given = result.answered()
+        yield [name, "(answered)", *_figures(given.row(level, target))]
+        for row in given.rows(level, target):
+            yield [f"{name} (of those who answered)", row["value"], *_figures(row)]
     for row in result.key_rows(level, target):
         yield [f"{name} (key)", row["value"], *_figures(row)]
         mean = [row["mean"], row["mean_low"], row["mean_high"], row["n"]]

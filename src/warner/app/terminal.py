@@ -20,6 +20,7 @@ from warner.design.theory import expected_loss
 from warner.estimators.fit import Status
 from warner.mechanisms import Mechanism
 from warner.reports.tally import Tally
+from warner.results.conditional import Answered
 from warner.results.estimate import Estimate
 from warner.results.named_summaries import Named, applicable, parse, summary_rows
 from warner.results.redistribution import Redistributed
@@ -33,7 +34,7 @@ _BETWEEN = 3  # the width of what stands between two columns
 _MOST_FOLDED = 2 / 3  # the part of its width that a column may lose by folding
 Side = Literal["left", "right"]
 
-_INTERVALS = {
+INTERVALS = {
     "wald": "Each is around the unbiased estimate. It holds for its value, not for all at once.",
     "average": (
         "Together they hold as many of the values' shares as the percentage says, on average over "
@@ -44,7 +45,7 @@ _INTERVALS = {
     "bootstrap": "Each is from the bootstrap. It holds for its value, not for all at once.",
     "posterior": "Each is from the posterior. It holds for its value, not for all at once.",
 }
-_NO_INTERVALS = "There are no intervals: different distributions make the same reports."
+NO_INTERVALS = "There are no intervals: different distributions make the same reports."
 WEIGHT = (
     "The weight of one report is the number of people that a forged report can add to the "
     "estimated count of a value."
@@ -209,13 +210,38 @@ def show_estimate(
                 "--csv FILE writes all of them."
             )
         out.print(_about_intervals(result.interval_kind(target, kind), target))
+        if result.domain.silence is not None:
+            _show_answered(result.answered(), level, target)
     if result.fit.mean is not None or (
-        result.has_posterior_intervals and result.domain.points is not None
+        result.has_posterior_intervals and result.domain.answered.points is not None
     ):
         out.print(_means(result, level))
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
     unique = "" if result.unique is None else f"\nThe maximum is {result.unique}."
     out.print(f"{_method_and_status(result)}{gap}{unique}\n")
+
+
+def _show_answered(given: Answered, level: float, target: str) -> None:
+    """Print the share of people who answered, and the shares among them."""
+    share = given.row(level, target)
+    columns: dict[str, Side] = {"value": "left", "of those who answered": "right"}
+    columns |= {f"{100 * level:.4g} % interval": "right", "n": "right"}
+    every = given.rows(level, target)
+    largest = sorted(range(len(every)), key=lambda i: -every[i]["estimate"])[:_MOST_SHOWN]
+    rows = []
+    for i in range(len(every)) if len(every) <= _LARGEST_SHOWN else largest:
+        row = every[i]
+        limits = f"{row['low']:.4f} .. {row['high']:.4f}"
+        value = as_text(row["value"])
+        rows.append([value, f"{row['estimate']:.4f}", limits, f"{row['n']:,.0f}"])
+    out = console()
+    about = f"{100 * level:.4g} % interval {share['low']:.4f} .. {share['high']:.4f}"
+    out.print(f"{share['estimate']:.4f} of all people answered, {about}.", style="bold")
+    out.print(table(columns, rows))
+    out.print(
+        "Each of these intervals holds for its value, not for all at once. They say nothing about "
+        "what silent people would have answered."
+    )
 
 
 def show_groups(
@@ -283,22 +309,23 @@ def _title(result: Estimate) -> str:
 def _about_intervals(kind: str, target: str) -> str:
     """The lines under a table that say which intervals it has."""
     if kind == "none":
-        return _NO_INTERVALS
+        return NO_INTERVALS
     people = (
         "the population that these people were drawn from"
         if target == "population"
         else "these respondents"
     )
-    return f"The intervals are for {people}. {_INTERVALS[kind]}"
+    return f"The intervals are for {people}. {INTERVALS[kind]}"
 
 
 def _means(result: Estimate, level: float) -> str:
     """The mean of the values with its interval, for each coordinate; also the median of numbers."""
-    lines = [f"Mean {'; '.join(_with_interval(m, level) for m in result.means(level))}"]
+    whose = "" if result.domain.silence is None else " of those who answered"
+    lines = [f"Mean{whose} {'; '.join(_with_interval(m, level) for m in result.means(level))}"]
     if result.has_posterior_intervals:
         (median,) = summary_rows(result, applicable(result.domain, _MEDIAN), level) or (None,)
         if median is not None:
-            lines.append(f"Median {_with_interval(median, level)}")
+            lines.append(f"Median{whose} {_with_interval(median, level)}")
     return "\n".join(
         f"{line}, for the population that these people were drawn from." for line in lines
     )

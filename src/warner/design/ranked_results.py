@@ -77,13 +77,13 @@ class Ranking(Generic[Result]):
 
     def _repr_html_(self) -> str:
         rows = self.rows()
-        finite = [result.error for result in self if math.isfinite(result.error)]
-        largest = max([*finite, 0.0]) or 1.0
+        margins = [2 * float(row.get("margin") or 0.0) for row in rows]
+        ends = [result.error + margin for result, margin in zip(self, margins, strict=True)]
+        largest = max([end for end in ends if math.isfinite(end)], default=0.0) or 1.0
         cells = []
-        for result, row in zip(self, rows, strict=True):
-            margin = float(row.get("margin") or 0.0)
+        for result, row, margin in zip(self, rows, margins, strict=True):
             error = min(result.error, largest)
-            bar = html.interval_bar(error, error - 2 * margin, error + 2 * margin, largest)
+            bar = html.interval_bar(error, error - margin, error + margin, largest)
             cells.append([*map(cell, row.values()), bar])
         out = "".join(f" Left out: {name}, {why}." for name, why in self.left_out.items())
         caption = (

@@ -70,7 +70,7 @@ class Missing:
         """
         hidden = np.ma.getmaskarray(values) if np.ma.isMaskedArray(values) else None
         answers = values if isinstance(values, list | tuple) else np.asarray(values)
-        if np.ndim(answers) == 0 and isinstance(answers, np.ndarray):
+        if isinstance(answers, np.ndarray) and answers.ndim == 0:
             raise ArgumentTypeError(message("values", "must be a list, an array or a column"))
         if len(answers) == 0:
             remedy = "Pass at least one answer"
@@ -81,6 +81,9 @@ class Missing:
             found = np.isin(answers, self.empty)
         elif isinstance(answers, np.ndarray) and answers.dtype.kind in "mM":
             found = np.isnat(answers)
+        elif isinstance(answers, np.ndarray):
+            each = map(self._is_missing, answers.ravel())
+            found = np.fromiter(each, bool, answers.size).reshape(answers.shape)
         else:
             found = np.fromiter(map(self._is_missing, answers), bool, len(answers))
         if hidden is not None:

@@ -67,7 +67,7 @@ class Optional(Domain):
     def text(self) -> TextForm | None:
         form = self.domain.text
         if form is None or form.labels is None:
-            return form
+            return None
         return replace(form, labels=[*form.labels, NO_ANSWER])
 
     def position(self, values: Any) -> NoReturn:

@@ -12,6 +12,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from warner._core.errors import ArgumentError, message
+from warner._core.references import bibtex_of
 from warner._core.threads import SMALL, one_thread
 from warner.domains import Domain
 from warner.estimators.fit import Fit
@@ -27,6 +28,7 @@ class Estimator(ABC):
     Attributes:
         summary: one or more sentences for users on what the method computes, without the last full
             stop.
+        references: the sources, as keys of the package's list or as BibTeX entries.
         usual_interval: the kind of intervals of many shares, where no kind is named:
             ``"average"`` for a method that makes the error of all shares together least.
         inverts: whether a distribution is made from the unbiased estimates of single shares.
@@ -37,11 +39,21 @@ class Estimator(ABC):
     """
 
     summary: ClassVar[str] = ""
+    references: ClassVar[tuple[str, ...]] = ()
     usual_interval: ClassVar[str] = "wald"
 
     @property
     def inverts(self) -> bool:
         return False
+
+    def bibtex(self) -> str:
+        """The sources of the method as BibTeX entries, to be cited with its results.
+
+        >>> from warner.estimators.literature import BiasCorrection
+        >>> print(BiasCorrection().bibtex().splitlines()[0])
+        @article{murakami2018,
+        """
+        return bibtex_of(self.references)
 
     @final
     def fit(self, data: LikelihoodData) -> Fit:

@@ -50,6 +50,8 @@ class Independent(Estimator):
     (Independent(), Independent(groups=(('age', 'sex'),), method=Inversion(constraint=None)))
     """
 
+    references = ("P5", "domingo2022")
+
     summary: ClassVar[str] = (
         "product of marginals, each estimated alone: right where the attributes, or groups, are "
         "independent, biased by their dependence elsewhere; for their joint distribution use "

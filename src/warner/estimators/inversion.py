@@ -62,6 +62,8 @@ class Inversion(Estimator):
     (Inversion(constraint='project'), Inversion(constraint='threshold', alpha=0.01))
     """
 
+    references = ("P1", "P2", "wang2017", "P4")
+
     summary: ClassVar[str] = "unbiased estimate by inversion of the channel, constrained as named"
 
     constraint: str | None = None
@@ -136,6 +138,8 @@ class Uniform(Estimator):
     Uniform()
     """
 
+    references = ("P1",)
+
     summary: ClassVar[str] = (
         "a baseline for comparison: the uniform distribution, whatever the reports"
     )
@@ -157,6 +161,8 @@ class Observed(Estimator):
     >>> Observed()
     Observed()
     """
+
+    references = ("P1",)
 
     summary: ClassVar[str] = "a baseline for comparison: it does not undo the randomisation"
 

@@ -60,6 +60,8 @@ class SampleMean(Estimator):
     (True, (2,))
     """
 
+    references = ("duchi2013", "P3")
+
     summary: ClassVar[str] = (
         "the mean alone: shares are not estimated; use another method for a distribution"
     )

@@ -11,21 +11,10 @@ from typing import Any
 from warner.experiments.experiment import Experiment, Picture
 from warner.experiments.table import Table
 from warner.results.charts import require_altair
+from warner.results.series import encoded
 
 _WIDTH, _HEIGHT, _CELL = 300, 220, 240
 _LETTER = 5  # the width of a letter of a label, in the unit of the width
-_DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [10, 4], [4, 1, 1, 1], [3, 5], [1, 1]]
-_SHAPES = [
-    "circle",
-    "square",
-    "triangle-up",
-    "diamond",
-    "cross",
-    "triangle-down",
-    "stroke",
-    "arrow",
-]
-_TONES = ["#000000", "#b84300", "#0b6aa2", "#7a7a7a", "#4b9b5f", "#a05a9c", "#c9a227", "#6aaed6"]
 # Of areas: neighbours differ in lightness.
 _FILLS = ["#08306b", "#dddddd", "#5b9bd5", "#8c510a", "#fee391", "#b2182b", "#80cdc1", "#000000"]
 _SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]
@@ -125,18 +114,8 @@ def _line(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], 
     color: dict[str, Any] = {}
     series: dict[str, Any] = {}
     if picture.color is not None:
-        field, order = f"{picture.color}:N", list(dict.fromkeys(r[picture.color] for r in rows))
-        title = picture.color
-        tones, dashes, shapes = (
-            altair.Scale(domain=order, range=(each * len(order))[: len(order)])
-            for each in (_TONES, _DASHES, _SHAPES)
-        )
-        color = {"color": altair.Color(field, scale=tones, title=title)}
-        series = {
-            **color,
-            "strokeDash": altair.StrokeDash(field, scale=dashes, title=title),
-            "shape": altair.Shape(field, scale=shapes, title=title),
-        }
+        series = encoded(picture.color, list(dict.fromkeys(r[picture.color] for r in rows)))
+        color = {"color": series["color"]}
     bars = (
         base.transform_calculate(
             low=f"datum.{value} - 2 * datum.se", high=f"datum.{value} + 2 * datum.se"

@@ -9,6 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from warner._core import html
 from warner._core.checks import choice, integer, probability, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError, message
 from warner._core.progress import steps
@@ -33,11 +34,12 @@ from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_one
 from warner.results.intervals import TARGETS, holding, normal_quantile, wald
 from warner.results.methods import estimator_of
-from warner.results.notebook import of_rows
+from warner.results.notebook import cell
 
 POOLS = ("partial", "path", "none")
 KINDS = ("posterior", "wald")
 _MOST_VALUES = 5  # of each group, in a notebook
+_MOST_ROWS = 100  # in a notebook
 _FEW_GROUPS = 3  # from here on, groups tell how much they differ
 
 
@@ -95,13 +97,22 @@ class GroupEstimates:
         sums = shares.T @ self.sizes
         shown = set(np.argsort(-sums, kind="stable")[:_MOST_VALUES].tolist())
         size = self.domain.size
-        few = [row for i, row in enumerate(rows) if i % size in shown]
+        few = [row for i, row in enumerate(rows) if i % size in shown][:_MOST_ROWS]
+        largest = max((row["high"] for row in few), default=0.0) or 1.0
+        cells = [
+            [
+                *map(cell, row.values()),
+                html.interval_bar(row["estimate"] or 0.0, row["low"], row["high"], largest),
+            ]
+            for row in few
+        ]
         chosen = f" The {_MOST_VALUES} values of {size:,} with the largest shares."
         about = (
             f"{self.n:,} reports of {len(self)} groups, {self.interval_kind()} intervals of 95 %."
         )
         spent = f" {self.spent_text}" if self.time is not None else ""
-        return of_rows(few, about + chosen * (size > _MOST_VALUES) + spent, most=100)
+        head = [*self.names, *list(rows[0])[len(self.names) :], ""]
+        return html.table(head, cells, about + chosen * (size > _MOST_VALUES) + spent)
 
     @property
     def rounds(self) -> int:

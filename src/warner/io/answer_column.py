@@ -23,6 +23,10 @@ _POLICIES = (
     'In the study, missing = "answer" makes silence a value that is protected, and '
     'missing = "drop" leaves the person out'
 )
+_CASE = (
+    "Write labels as the study does: some answers differ from a label only by upper and lower case "
+    "or spaces around"
+)
 DECIMAL_COMMA = b"warner.decimal_comma"  # marks batches of files whose numbers may have commas
 
 
@@ -154,13 +158,8 @@ class AnswerColumn:
         if outside.any():
             # Rows without labels have the index 0 while the other rows are looked at.
             self._refuse(column, outside & _are_empty(column), self._outside, _EMPTY, _zeros)
-            many = np.count_nonzero(_alike(column, labels) & outside)
-            remedy = (
-                "Write labels as the study does: upper and lower case or spaces around are the "
-                f"only difference in {many:,} of {np.count_nonzero(outside):,}"
-            )
-            got = "a string"
-            self._refuse(column, outside, self._outside, got, _zeros, remedy if many else None)
+            remedy = _CASE if (_alike(column, labels) & outside).any() else None
+            self._refuse(column, outside, self._outside, "a string", _zeros, remedy)
         return np.asarray(index.to_numpy(zero_copy_only=False).astype(np.int64))
 
     def _numbers(

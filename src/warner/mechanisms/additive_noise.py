@@ -160,6 +160,8 @@ class Geometric(Noise):
     (9.9, (2,))
     """
 
+    references = ("ghosh2009", "P4")
+
     def __init__(self, domain: Domain, epsilon: float, reach: int | None = None) -> None:
         Mechanism.__init__(self, domain, epsilon)
         if not domain.is_numeric or domain.is_binned:
@@ -215,6 +217,8 @@ class TruncatedGeometric(Geometric):
     0.1
     """
 
+    references = ("ghosh2009", "P4")
+
     def __init__(self, domain: Domain, epsilon: float) -> None:
         super().__init__(domain, epsilon, 0)
 
@@ -257,6 +261,8 @@ class Laplace(Noise):
     >>> print(degree.guarantee)
     1-LDP per unit of distance (values lie up to 499 apart)
     """
+
+    references = ("dwork2006", "P3")
 
     def __init__(
         self,

@@ -85,6 +85,11 @@ class Combined(Mechanism):
         return tuple(one for part in self.parts.values() for one in part.single_reports)
 
     @property
+    def sources(self) -> tuple[str, ...]:
+        inner = (source for part in self.parts.values() for source in part.sources)
+        return tuple(dict.fromkeys([*self.references, *inner]))
+
+    @property
     def guarantee(self) -> Guarantee:
         return self._guarantee
 

@@ -17,6 +17,7 @@ from warner._core.checks import budget, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, message
 from warner._core.exact import check_epsilon, realise
 from warner._core.pickles import without_cached
+from warner._core.references import bibtex_of
 from warner.domains import LARGEST_SIZE, Domain
 from warner.privacy.guarantees import LDP, Guarantee
 from warner.privacy.likelihood_ratios import INFINITE, epsilon_of
@@ -48,6 +49,7 @@ class Description(ABC):
         is_of_studies: whether a study file can name the mechanism.
         takes_keys: whether a study file must state the keys of a key-value mechanism.
         takes_tags: whether a study file may state tags, whose placeholders join the values.
+        references: the sources, as keys of the package's list or as BibTeX entries.
         not_options: the constructor's arguments that a study file cannot set as options.
     """
 
@@ -55,6 +57,7 @@ class Description(ABC):
     takes_keys: ClassVar[bool] = False
     takes_tags: ClassVar[bool] = False
     not_options: ClassVar[frozenset[str]] = frozenset({"domain", "epsilon"})
+    references: ClassVar[tuple[str, ...]] = ()
 
     represents_interval = False
     distance_unit: float | None = None
@@ -220,6 +223,20 @@ class Description(ABC):
             tags: the names of the tags, only where ``takes_tags``; else None.
         """
         return cls(domain, epsilon=epsilon, **options)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources of this mechanism, and of those that it combines."""
+        return self.references
+
+    def bibtex(self) -> str:
+        """The sources of the mechanism as BibTeX entries, to be cited with its results.
+
+        >>> from warner import Categorical, SubsetSelection
+        >>> print(SubsetSelection(Categorical(["a", "b", "c"]), 1.0).bibtex().splitlines()[0])
+        @article{ye2018,
+        """
+        return bibtex_of(self.sources)
 
     def __repr__(self) -> str:
         more = "".join(f", {k}={show(v)}" for k, v in self.parameters().items())

@@ -111,6 +111,8 @@ class RandomizedResponse(Mechanism):
     (3, 1.0)
     """
 
+    references = ("warner1965", "P1", "P3")
+
     law: TwoLevel
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
@@ -166,6 +168,8 @@ class ChannelMechanism(Mechanism):
     >>> round(noisy.epsilon, 6)  # ln 3
     1.098612
     """
+
+    references = ("P4",)
 
     law: Table
 

@@ -68,6 +68,8 @@ class Exponential(Mechanism):
     0.377
     """
 
+    references = ("mcsherry2007", "P4")
+
     law: Table
     schema: IntegerColumns
     distance_unit = 1.0

@@ -68,6 +68,8 @@ class Gaussian(Numeric):
     dict_keys(['axis0', 'axis1'])
     """
 
+    references = ("balle2018", "canonne2020", "P3")
+
     law: Rounded
     schema: IntegerColumns
 

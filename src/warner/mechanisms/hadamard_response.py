@@ -33,12 +33,14 @@ class HadamardResponse(Mechanism):
     Raises:
         BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
-    Source: Acharya, Sun and Zhang (2018), the form for high privacy.
+    Source: Acharya, Sun and Zhang (2019), the form for high privacy.
 
     >>> from warner import Integers
     >>> HadamardResponse(Integers(0, 99), 1.0).order
     128
     """
+
+    references = ("acharya2019",)
 
     schema: IntegerColumns
     law: TwoLevel

@@ -140,6 +140,8 @@ class KeyValue(Mechanism):
     ((2, 3), 2.0)
     """
 
+    references = ("gu2020", "P3")
+
     takes_keys = True
     # Columns of a file hold one pair for each person, so ``pairs`` is no option.
     not_options = frozenset({"keys", "values", "epsilon", "pairs"})

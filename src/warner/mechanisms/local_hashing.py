@@ -93,6 +93,8 @@ class LocalHashing(Mechanism):
     (4, 1013, ['bucket', 'multiplier', 'shift'])
     """
 
+    references = ("wang2017", "carter1979", "P3")
+
     schema: IntegerColumns
     law: TwoLevel
 

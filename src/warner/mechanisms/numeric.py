@@ -197,6 +197,8 @@ class SquareWave(Window):
     ((2,), 1.0)
     """
 
+    references = ("li2020", "P3")
+
     def _share(self, e: Decimal) -> Decimal:
         exponent = Decimal(self.requested)
         b = divide(exponent * e - e + 1, 2 * e * (e - 1 - exponent))
@@ -231,6 +233,8 @@ class Piecewise(Window):
     1.0
     """
 
+    references = ("wang2019", "P3")
+
     def _share(self, e: Decimal) -> Decimal:
         return divide(1, exp(self.requested / 2) + 1)
 
@@ -261,6 +265,8 @@ class StochasticRounding(Window):
     >>> mood.randomize([0.3, -1.0]).columns["report"].dtype
     dtype('uint8')
     """
+
+    references = ("duchi2013", "P3")
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
         super().__init__(domain, epsilon, cells=2)

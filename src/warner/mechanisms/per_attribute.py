@@ -67,6 +67,8 @@ class PerAttribute(Combined):
     (['smokes.report', 'age.bits'], 1.5, 2)
     """
 
+    references = ("P5",)
+
     domain: Product
 
     def __init__(

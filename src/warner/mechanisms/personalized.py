@@ -85,6 +85,8 @@ class Personalized(Mechanism):
     ('@home',)
     """
 
+    references = ("P2",)
+
     def __init__(
         self,
         common: UtilityOptimized | type[UtilityOptimized],

@@ -342,6 +342,8 @@ class PlanarGeometric(Planar):
     ((7, 7), 49)
     """
 
+    references = ("P4",)
+
     def _cell(self, rows: np.ndarray, columns: np.ndarray, nats: float) -> np.ndarray:
         return np.asarray(np.exp(-nats * np.sqrt(rows**2 + columns**2)))
 
@@ -374,6 +376,8 @@ class PlanarLaplace(Planar):
     >>> 0.9 < city.epsilon < 1.0
     True
     """
+
+    references = ("andres2013",)
 
     def _cell(self, rows: np.ndarray, columns: np.ndarray, nats: float) -> np.ndarray:
         """The integral of exp(-nats r) over each unit square, by Gauss-Legendre quadrature.

@@ -87,6 +87,8 @@ class ProjectiveGeometry(Mechanism):
     (5, 4, 156)
     """
 
+    references = ("feldman2022",)
+
     schema: IntegerColumns
     law: TwoLevel
 

@@ -59,6 +59,8 @@ class Repeated(Combined):
     (3, 4, 1.0)
     """
 
+    references = ("P4",)
+
     def __init__(
         self, mechanism: Mechanism | Sequence[Mechanism], times: int | None = None
     ) -> None:

@@ -49,6 +49,8 @@ class SubsetSelection(BitMechanism):
     (5, 5)
     """
 
+    references = ("ye2018",)
+
     schema: BitVector
     law: TwoLevel
 

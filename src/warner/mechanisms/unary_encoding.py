@@ -108,6 +108,8 @@ class UnaryEncoding(BitMechanism):
     (1, 2)
     """
 
+    references = ("erlingsson2014", "wang2017", "P2")
+
     schema: BitVector
     law: OneHotBits
 

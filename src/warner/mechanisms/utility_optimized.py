@@ -124,6 +124,8 @@ class UtilityOptimizedRR(UtilityOptimized):
     (('divorced',), 1.0)
     """
 
+    references = ("P2",)
+
     law: TwoLevel
 
     def __init__(self, domain: Domain, epsilon: float, sensitive: Sequence[Any]) -> None:
@@ -225,6 +227,8 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
     >>> places.randomize([3, 19]).columns["bits"].shape
     (2, 3)
     """
+
+    references = ("P2",)
 
     schema: BitVector
     law: GuardedBits

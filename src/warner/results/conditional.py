@@ -25,9 +25,9 @@ from warner._core.errors import (
     message,
 )
 from warner.domains import Domain
-from warner.estimators.fit import Fit, Status
+from warner.estimators.fit import Status
 from warner.estimators.key_value import Moments, PerKey, key_moments, of_keys
-from warner.metrics.simplex import project
+from warner.results.blocks import BlockShares, WithinBlock, within
 from warner.results.given import shares_given
 from warner.results.intervals import (
     TARGETS,
@@ -40,8 +40,6 @@ from warner.results.marginals import marginal_estimate
 from warner.results.share_rows import share_row
 from warner.results.solution import Solution
 from warner.results.summaries import (
-    Cumulative,
-    Quantile,
     Quantity,
     Ratio,
     mass,
@@ -113,7 +111,7 @@ class Conditional:
     @property
     def probabilities(self) -> np.ndarray:
         """The shares (V,) of the values among the people with the key."""
-        return _within(self.estimate.probabilities, self._block)
+        return within(self.estimate.probabilities, self._block)
 
     def mean(self) -> Quantity:
         """The mean of the key's values.
@@ -127,7 +125,8 @@ class Conditional:
         """
         moments, fit = self._moments, self.estimate.fit
         if moments is None:
-            return self._summary(mean)
+            of_shares: Quantity = self._summary(mean)
+            return of_shares
         value = (
             float(fit.keys.means[self.index])
             if fit.keys is not None
@@ -235,7 +234,7 @@ class Conditional:
 
     def _summary(self, summary: Callable[..., Any], *arguments: Any) -> Quantity:
         """A summary of the key's values, with the interval of a function of all shares."""
-        of_key = summary(_KeyShares(self.probabilities, self.domain, self.estimate), *arguments)
+        of_key = summary(BlockShares(self.probabilities, self.domain, self.estimate), *arguments)
         if not isinstance(of_key, Quantity):
             raise ArgumentTypeError(
                 message(
@@ -248,7 +247,7 @@ class Conditional:
         solution, method = self.estimate, self.estimate.estimator
         if isinstance(method, PerKey):
             solution = replace(solution, estimator=method.alone(self.index))
-        return Quantity(float(of_key), solution, _WithinKey(of_key._of, self._block))
+        return Quantity(float(of_key), solution, WithinBlock(of_key._of, self._block))
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +257,8 @@ class Answered(Conditional):
         theta_(v | answered) = theta_v / f,   f = 1 - the share of silence
 
     It has the methods of :class:`Conditional`: shares, mean, variance, quantiles and ranges, with
-    intervals. ``frequency`` is f, and ``n`` the estimated number of people who answered. It says
+    intervals. The mean and the variance of places are tuples, of a number for each coordinate.
+    ``frequency`` is f, and ``n`` the estimated number of people who answered. It says
     nothing about what silent people would have answered.
 
     >>> from warner import Integers, SubsetSelection, estimate
@@ -306,31 +306,9 @@ class Answered(Conditional):
             limits = 1 - holding(silence, solution.probabilities[-1])[0, ::-1]
         return share_row("(answered)", self.frequency, limits, self.estimate.n)
 
-    def mean(self) -> Quantity:
-        """The mean of the answers.
-
-        Returns:
-            A float with a method ``interval``: Fieller's interval around the unbiased estimates of
-            the sum and of the share of people who answered, widened to hold the mean. For smooth
-            estimates with posterior draws it is made of these.
-
-        Raises:
-            ArgumentTypeError: the values are not points on a line.
-        """
-        value = self._summary(mean)
-        solution = self.estimate
-        if solution.has_posterior_intervals or not solution.has_intervals:
-            return value
-        points = self.domain.points
-        assert points is not None
-        weights = np.zeros((2, solution.domain.size))
-        weights[:, self._block] = np.stack([points[:, 0], np.ones(self.domain.size)])
-        shares = solution.data.channel.invert(solution.data.weights)
-        of_reports = solution.data.channel.covariance(project(shares)) / solution.n
-        numerator, denominator = weights @ shares
-        spread = solution.reports_per_person * (weights @ of_reports @ weights.T)
-        ratio = Ratio(float(numerator), float(denominator), spread, self.domain.ends[0])
-        return Quantity(float(value), solution, ratio)
+    def _summary(self, summary: Callable[..., Any], *arguments: Any) -> Any:
+        """A summary of the answers: summaries of an estimate with silence are of its answers."""
+        return summary(self.estimate, *arguments)
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -353,42 +331,6 @@ def answered(estimate: Solution) -> Answered:
             )
         )
     return Answered(estimate)
-
-
-@dataclass(frozen=True, eq=False)
-class _KeyShares:
-    """The attributes of a solution that summaries read, for one key."""
-
-    probabilities: np.ndarray
-    domain: Domain
-    whole: Solution
-
-    @property
-    def fit(self) -> Fit:
-        return self.whole.fit
-
-
-class _WithinKey:
-    """A function of the shares of one key's values, as a function of the shares of all cells."""
-
-    def __init__(self, of: Any, block: slice) -> None:
-        self.of, self.block, self.limits = of, block, of.limits
-        if isinstance(of, Quantile):
-            self.cumulative = _WithinKey(of.cumulative, block)
-            self.q = of.q
-        if isinstance(of, Cumulative):
-            self.invert = of.invert
-
-    def __call__(self, theta: np.ndarray) -> np.ndarray:
-        value: np.ndarray = self.of(_within(theta, self.block))
-        return value
-
-
-def _within(theta: np.ndarray, block: slice) -> np.ndarray:
-    """The shares of a block, divided by their sum; uniform where the sum is not positive."""
-    shares = theta[block]
-    total = float(shares.sum())
-    return shares / total if total > 0 else np.full(shares.size, 1 / shares.size)
 
 
 def conditional(estimate: Solution, key: Any) -> Conditional:

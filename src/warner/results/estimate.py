@@ -17,6 +17,7 @@ from warner._core.errors import (
     message,
 )
 from warner._core.pickles import without_cached
+from warner._core.references import SOFTWARE
 from warner.estimators import Estimator
 from warner.estimators.mle.objective import log_likelihood_at
 from warner.reports.tally import Tally
@@ -239,6 +240,19 @@ class Estimate(Solution):
         """
         return advice(self.estimator, self.data)
 
+    def bibtex(self) -> str:
+        """The sources of the method, and the package itself, as BibTeX entries.
+
+        Those of the mechanism are ``mechanism.bibtex()``.
+
+        >>> from warner import Categorical, RandomizedResponse, estimate
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
+        >>> result = estimate(coin.tally(coin.randomize(["yes"] * 90)), "mle")
+        >>> [line for line in result.bibtex().splitlines() if line.startswith("@")]
+        ['@misc{elsalamouny,', '@article{wang2007,', '@software{warner,']
+        """
+        return "\n\n".join(filter(None, [self.estimator.bibtex(), SOFTWARE.bibtex("warner")]))
+
     def ranks(self, level: float = 0.95, target: str = "population") -> Ranks:
         """The ranks that all values can have, and which values are commoner than which.
 
@@ -302,7 +316,8 @@ class Estimate(Solution):
     def mean(self) -> Quantity | tuple[Quantity, ...]:
         """The mean of the values, sum_x theta_x point_x; see :mod:`warner.results.summaries`.
 
-        Here point_x is the number or the place that value x stands for.
+        Here point_x is the number or the place that value x stands for. Where silence is a value of
+        its own, this and the other summaries are of those who answered, see :meth:`answered`.
 
         Returns:
             A float with a method ``interval``. For points in several dimensions it is a

@@ -69,9 +69,8 @@ class Named:
 
     def applies_to(self, domain: Domain) -> bool:
         """Whether a domain has values that can be summarised so: numbers, or places for a mean."""
-        if domain.points is None:
-            return False
-        return domain.points.shape[1] == 1 or self.kind in _OF_PLACES
+        points = domain.answered.points
+        return points is not None and (points.shape[1] == 1 or self.kind in _OF_PLACES)
 
     def of(self, estimate: Solution) -> tuple[Quantity, ...]:
         """The number; one for each coordinate of places.
@@ -148,10 +147,11 @@ def summary_rows(
         for i, number in enumerate(numbers):
             low, high = number.interval(level, target, rng=np.random.default_rng(_SEED))
             axis = f" of coordinate {i}" if len(numbers) > 1 else ""
+            whose = "" if estimate.domain.silence is None else ", of those who answered"
             rows.append(
                 {
                     "summary": named.code,
-                    "text": f"{named.text}{axis}",
+                    "text": f"{named.text}{axis}{whose}",
                     "estimate": float(number),
                     "low": float(low),
                     "high": float(high),

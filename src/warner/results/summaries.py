@@ -10,13 +10,17 @@ The values of other domains are points: h = 0, and the cumulative share is a ste
 Means and shares of ranges are linear in theta and take the estimated shares as they are, so they
 are unbiased where the shares are. Variances and quantiles are functions of distributions. So shares
 outside the simplex are first projected on it.
+
+Where silence is a value of its own, summaries are of the people who answered: of theta_x / f, with
+f = 1 - the share of silence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -26,9 +30,11 @@ from warner.domains import Domain
 from warner.estimators import LogSpline
 from warner.metrics import ROUNDING, cumulative
 from warner.metrics.simplex import project
+from warner.results.blocks import BlockShares, WithinBlock, within
 from warner.results.intervals import TARGETS, holding, interval, normal_quantile
 from warner.results.solution import Solution
 
+_F = TypeVar("_F", bound=Callable[..., Any])
 _WEIGHTS = "interval(kind='bootstrap', weights=...) with a number"
 
 
@@ -321,6 +327,47 @@ class Quantile:
         return np.array([self.cumulative.reached(self.cumulative(theta), self.q)])
 
 
+def _of_answers(summary: _F) -> _F:
+    """A summary that is of the people who answered where silence is a value of its own."""
+
+    @wraps(summary)
+    def of_those(estimate: Solution, *arguments: Any, **named: Any) -> Any:
+        if estimate.domain.silence is None or estimate.fit.probabilities is None:
+            return summary(estimate, *arguments, **named)
+        block = slice(0, estimate.domain.silence)
+        given = estimate.domain.answered
+        alone = BlockShares(within(estimate.probabilities, block), given, estimate)
+        found = summary(alone, *arguments, **named)
+        several = found if isinstance(found, tuple) else (found,)
+        moved = tuple(_among_answers(estimate, one, block) for one in several)
+        return moved if isinstance(found, tuple) else moved[0]
+
+    return cast(_F, of_those)
+
+
+def _among_answers(estimate: Solution, found: Quantity, block: slice) -> Quantity:
+    """A number of the answers, with an interval that knows the share of silence is estimated.
+
+    Numbers that are linear in the shares are ratios c'theta / f. Their intervals are Fieller's,
+    around the unbiased estimates, unless there are posterior draws.
+    """
+    of = found._of
+    if estimate.has_posterior_intervals or not estimate.has_intervals or not hasattr(of, "weights"):
+        return Quantity(float(found), estimate, WithinBlock(of, block))
+    weights = np.zeros((2, estimate.domain.size))
+    weights[:, block] = np.stack([of.weights, np.ones(of.weights.size)])
+    shares = estimate.data.channel.invert(estimate.data.weights)
+    spread = weights @ estimate.data.channel.covariance(project(shares)) @ weights.T / estimate.n
+    numerator, denominator = weights @ shares
+    limits = WithinBlock(of, block).limits
+    # One person's reports are at most as dependent as copies of one.
+    spread = spread * estimate.reports_per_person
+    return Quantity(
+        float(found), estimate, Ratio(float(numerator), float(denominator), spread, limits)
+    )
+
+
+@_of_answers
 def mean(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
     """Return the mean on each axis of the domain's points: see ``Estimate.mean``."""
     points, ends = _points(estimate.domain, "mean"), estimate.domain.ends
@@ -365,6 +412,7 @@ def _repeated(
     return more * (of_values if alone else variance) / estimate.n
 
 
+@_of_answers
 def variance(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
     """Return the variance on each axis of the domain's points: see ``Estimate.variance``."""
     points = _points(estimate.domain, "variance")
@@ -385,6 +433,7 @@ def cumulative_on(domain: Domain) -> Cumulative:
     return Cumulative(points[order] if edges is None else edges, order)
 
 
+@_of_answers
 def quantile(estimate: Solution, q: float) -> Quantity:
     """Return the quantile at ``q`` in [0, 1]: see ``Estimate.quantile``."""
     _line(estimate.domain, "quantile")
@@ -394,6 +443,7 @@ def quantile(estimate: Solution, q: float) -> Quantity:
     return _quantity(estimate, Quantile(cumulative_on(estimate.domain), q))
 
 
+@_of_answers
 def mass(estimate: Solution, low: float, high: float) -> Quantity:
     """Return the share of people between two numbers: see ``Estimate.range``."""
     domain = estimate.domain
@@ -414,6 +464,7 @@ def mass(estimate: Solution, low: float, high: float) -> Quantity:
     return _quantity(estimate, Linear(weights))
 
 
+@_of_answers
 def tail(estimate: Solution, limit: float, is_above: bool) -> Quantity:
     """Return the share of people above a number, or below it; the number itself does not count.
 

@@ -111,6 +111,8 @@ def to_frame(
     """The rows as a data frame: see :meth:`warner.Estimate.to_frame`."""
     only_keys = solution.fit.keys is not None
     table = (key_rows if only_keys else rows)(solution, level, target)
+    if len({type(row["value"]) for row in table}) > 1:  # numbers, and silence
+        table = [{**row, "value": as_text(row["value"])} for row in table]
     return frame_of_rows(table, backend, columns)
 
 

@@ -155,7 +155,7 @@ class _Subject:
             f"the reports have epsilon {measured.epsilon:.9g}, the guarantee states "
             f"{stated.epsilon:.9g}",
         )
-        return f"{found.epsilon:.9g} of {found.requested:.9g}"
+        return f"epsilon {found.epsilon:.9g}, requested {found.requested:.9g}"
 
     def sampler(self) -> str:
         chosen = np.unique(np.linspace(0, self.size - 1, _VALUES).round().astype(int))
@@ -255,7 +255,7 @@ class _Subject:
         scale = 1 + dense.sum(axis=1).max()
         name, worst = max(errors.items(), key=lambda item: float(item[1]))
         require(worst <= _CLOSE * scale, f"{name}: off by {worst:.3g}")
-        return f"within {worst:.1g}"
+        return _within(worst)
 
     def channel_is_law(self) -> str:
         exact = self.table.astype(float)
@@ -269,7 +269,7 @@ class _Subject:
         row, x = np.unravel_index(int(off.argmax()), off.shape)
         rule = f"entry ({row}, {x}) of the channel is off by {off.max():.3g}"
         require(off.max() <= 2e-15, f"{rule} from what probabilities() and tally() make")
-        return f"within {off.max():.1g}"
+        return _within(off.max())
 
     def _rows_are_law(self, exact: np.ndarray) -> str:
         """The rows of single reports are proportional to their probabilities."""
@@ -283,7 +283,7 @@ class _Subject:
             off = float(np.abs(row / row.max() - law / law.max()).max())
             worst = max(worst, off)
             require(off <= 1e-9, f"the likelihood of report {y} is off by {off:.3g} of its largest")
-        return f"within {worst:.1g}, report by report"
+        return f"{_within(worst)}, report by report"
 
     def _require_inverse(self) -> None:
         dense = self.channel.dense()
@@ -300,7 +300,7 @@ class _Subject:
             raise NotApplicable(f"refused: {reason}") from None
         off = float(np.abs(found - self.theta).max())
         require(off <= 1e-7, f"the expected estimate of a share is off by {off:.3g}")
-        return f"within {off:.1g}"
+        return _within(off)
 
     def variance(self) -> str:
         self._require_inverse()
@@ -315,7 +315,7 @@ class _Subject:
         exact = law @ single**2 - self.theta**2
         off = float(np.abs(claimed / exact - 1).max())
         require(off <= 1e-6, f"the stated variance of a share is off by {off:.2%}")
-        return f"within {off:.1g} of the variance over all reports"
+        return f"{_within(off)}; against the variance over all reports"
 
     # Reports, headers and tallies
 
@@ -399,6 +399,11 @@ class _Subject:
             _refused(partial(mechanism.randomize, [foreign])), "an answer outside is randomised"
         )
         return f"{wrong} wrong reports and an answer outside the domain"
+
+
+def _within(off: float) -> str:
+    """How near two numbers are; the digits of rounding errors differ between machines."""
+    return "up to rounding errors" if off <= 1e-12 else f"within {off:.1g}"
 
 
 def _refused(call: Any) -> bool:

@@ -29,9 +29,9 @@ def test_the_recommended_method_of_labels_is_empirical_bayes(tally: warner.Tally
 
 
 def test_several_tallies_of_one_mechanism_are_added(tally: warner.Tally) -> None:
-    assert warner.estimate([tally, tally]).n == 2 * tally.n
+    assert warner.estimate([tally, tally.of_others()]).n == 2 * tally.n
     project = warner.Inversion("project")
-    assert warner.estimate([tally, tally], project).probabilities == pytest.approx(
+    assert warner.estimate([tally, tally.of_others()], project).probabilities == pytest.approx(
         warner.estimate(tally, project).probabilities
     )
     for wrong in ([], [1], 3):

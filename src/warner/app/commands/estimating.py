@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import click
 
-from warner._core.errors import ArgumentError, MethodWarning, message
+from warner._core.errors import ArgumentError, message
 from warner._core.progress import steps
+from warner.app.asked_estimates import asked_tallies, chosen_tallies, estimates_of
 from warner.app.background_files import backgrounds
 from warner.app.command_files import (
     apart,
@@ -38,18 +37,14 @@ from warner.app.terminal import (
 from warner.design.comparison import compare as compare_methods
 from warner.design.losses import LOSSES
 from warner.estimators import Estimator
-from warner.mechanisms import from_header
-from warner.reports.grouped_tally import AnyTally, GroupedTally
+from warner.reports.grouped_tally import GroupedTally
 from warner.reports.public_columns import Key
 from warner.reports.tally import Tally
 from warner.results.charts import FORMATS, chart, ranking, save
 from warner.results.estimate import Estimate
-from warner.results.estimate import estimate as estimate_tally
 from warner.results.methods import method
 from warner.results.named_summaries import summary_rows
 from warner.results.redistribution import has_tags, redistribute
-
-_T = TypeVar("_T", bound=AnyTally)
 
 # The methods that ``compare`` tries where none is named: for keys with values, and for the rest.
 _COMPARED_KEYS = ("pckv", "per-key", "mle", "em:auto")
@@ -185,12 +180,12 @@ def estimate(
         return
     estimates = [
         result
-        for name, part, names in steps(list(_asked(found, only, joint)), "estimating")
-        for result in _estimates(name, part, chosen, names, only)
+        for name, part, names in steps(list(asked_tallies(found, only, joint)), "estimating")
+        for result in estimates_of(name, part, chosen, names, only)
     ]
     wanted.check(estimates)
     if len(paths) > 1:
-        show_sources(_chosen(found, only))
+        show_sources(chosen_tallies(found, only))
     known = backgrounds(estimates, background)
     given_back = {
         i: redistribute(result, known.get(str(result.attribute)))
@@ -242,7 +237,7 @@ def _show_groups(
     """Write and print the estimates of the groups of all attributes."""
     found = [
         (key, result)
-        for name, parts, names in _asked(grouped, only, joint)
+        for name, parts, names in asked_tallies(grouped, only, joint)
         for key, result in _estimates_of_groups(name, parts, chosen, names, only)
     ]
     columns = next(iter(grouped.values()))[0].names
@@ -283,79 +278,8 @@ def _estimates_of_groups(
         for key, tally in part.items():
             tallies.setdefault(key, []).append(tally)
     for key, own in steps(list(tallies.items()), "estimating groups"):
-        for result in _estimates(name, own, chosen, names, only):
+        for result in estimates_of(name, own, chosen, names, only):
             yield key, result
-
-
-def _known(parts: Sequence[AnyTally]) -> list[str]:
-    """The attributes that tallies of one domain are about; [] where they are of one question."""
-    return list(from_header(parts[0].header).attribute_domains)
-
-
-def _chosen(tallies: Mapping[str, Sequence[_T]], only: tuple[str, ...]) -> dict[str, Sequence[_T]]:
-    """The tallies of the attributes that --only names, or that hold them; all without --only."""
-    return {
-        name: parts
-        for name, parts in tallies.items()
-        if not only or name in only or set(only) & set(_known(parts))
-    }
-
-
-def _asked(
-    tallies: Mapping[str, Sequence[_T]], only: tuple[str, ...], joint: tuple[str, ...]
-) -> Iterator[tuple[str, Sequence[_T], list[str] | None]]:
-    """What to estimate, as the options say.
-
-    Yields:
-        A name for the result, the tallies, and the attributes whose joint shares are wanted; None
-        for all attributes of the tallies.
-    """
-    inside = {name: _known(parts) for name, parts in tallies.items()}
-    names = dict.fromkeys([*tallies, *(own for known in inside.values() for own in known)])
-    unknown = [name for name in only if name not in names]
-    if unknown:
-        raise ArgumentError(
-            message("--only", f"must be one of {', '.join(names)}", ", ".join(unknown))
-        )
-    chosen = _chosen(tallies, only)
-    if not joint:
-        for name, parts in chosen.items():
-            yield name, parts, None
-    for text in joint:
-        attributes = [attribute.strip() for attribute in text.split(",")]
-        if unknown := [name for name in attributes if name not in names]:
-            rule = f"must be names among {', '.join(names)}"
-            raise ArgumentError(message("--joint", rule, ", ".join(unknown)))
-        # The tallies that have all of them; where none has, the first says why.
-        fits = [name for name in chosen if set(attributes) <= {name, *inside[name]}]
-        if not fits and len(set(attributes)) > 1 and set(attributes) <= set(names):
-            rule = "needs attributes whose reports are counted together"
-            raise ArgumentError(
-                message("--joint", rule, text, f"Tally them with --ways {len(attributes)}")
-            )
-        for name in fits or list(chosen)[:1]:
-            yield " x ".join(attributes), chosen[name], attributes
-
-
-def _estimates(
-    name: str,
-    parts: Sequence[Tally],
-    chosen: Estimator | None,
-    names: list[str] | None,
-    only: tuple[str, ...],
-) -> Iterator[Estimate]:
-    """The estimate asked for, and of attributes that are randomised together also each alone."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MethodWarning)
-        result = estimate_tally(one_or_all(parts), chosen, names)
-    if result.advice is not None:
-        click.echo(f"{name}: {result.advice}", err=True)
-    if names is not None or not only or name in only:
-        yield replace(result, attribute=name)
-    known = [] if names is not None or parts[0].ways is not None else _known(parts)
-    for own in known:
-        if not only or own in only:
-            yield result.marginal(own)
 
 
 def _json_of(
@@ -422,7 +346,7 @@ def compare(
         name: compare_methods(
             one_or_all(parts), _methods(method_names, parts[0], loss), loss, runs, attributes=names
         )
-        for name, parts, names in steps(list(_asked(found, only, joint)), "comparing")
+        for name, parts, names in steps(list(asked_tallies(found, only, joint)), "comparing")
     }
     if plot_path is not None:
         save(ranking(rankings), plot_path)

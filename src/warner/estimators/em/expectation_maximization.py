@@ -128,6 +128,8 @@ class ExpectationMaximization(Estimator):
     ExpectationMaximization(start='histogram', tolerance=0.01)
     """
 
+    references = ("P4", "P1", "P2")
+
     summary: ClassVar[str] = "expectation maximisation, stopped early: a regularised estimate"
 
     steps: int | Literal["auto"] | None = None

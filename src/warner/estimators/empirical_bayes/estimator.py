@@ -66,6 +66,8 @@ class EmpiricalBayes(Estimator):
     EmpiricalBayes()
     """
 
+    references = ("kurihara2007", "stein1981")
+
     summary: ClassVar[str] = (
         "the shares are posterior means under a prior that is learnt from the reports. This "
         "shrinks them, and makes the error of all shares together least. Inversion() gives each "

@@ -51,6 +51,8 @@ class KeyMeans(Estimator):
     True
     """
 
+    references = ("gu2020",)
+
     summary: ClassVar[str] = (
         "the frequency of every key and the mean of its values: their distribution is not "
         "estimated; for distributions use value='piecewise' and PerKey()"

@@ -50,6 +50,8 @@ class PerKey(Estimator):
     PerKey(method=LogSpline())
     """
 
+    references = ("P3", "gu2020")
+
     summary: ClassVar[str] = (
         "key by key: frequencies, by inversion and projection unless another method is named, and "
         "given them the values of every key by the method named; not a joint maximum of the "

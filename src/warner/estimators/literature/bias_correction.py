@@ -99,6 +99,8 @@ class BiasCorrection(Estimator):
     (BiasCorrection(), BiasCorrection(alpha='bootstrap'))
     """
 
+    references = ("P1",)
+
     summary: ClassVar[str] = (
         "expectation maximisation minus a multiple of its bias as Murakami et al. (2018) state it: "
         "not the maximum of the likelihood; for the maximum use MaximumLikelihood()"

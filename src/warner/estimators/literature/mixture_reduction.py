@@ -128,6 +128,8 @@ class MixtureReduction(Estimator):
     MixtureReduction(operation=None, groups=(('rare', 'very rare'),), absent=('unused',))
     """
 
+    references = ("P3",)
+
     summary: ClassVar[str] = (
         "values of little weight share one estimate, or are left out; components says how many "
         "estimates there are"

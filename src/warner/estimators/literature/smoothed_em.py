@@ -70,6 +70,8 @@ class SmoothedEM(Estimator):
     SmoothedEM(tolerance=0.001, steps=10000)
     """
 
+    references = ("li2020", "P3")
+
     summary: ClassVar[str] = (
         "expectation maximisation with smoothing after every step: a regularised estimate"
     )

@@ -60,6 +60,8 @@ class WienerFilter(Estimator):
     WienerFilter(steps=None, constraint='project')
     """
 
+    references = ("fang2023", "P3")
+
     summary: ClassVar[str] = (
         "unbiased estimate with its spectrum along the order of the values filtered: a "
         "regularised estimate"

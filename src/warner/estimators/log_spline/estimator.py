@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from warner._core.errors import ArgumentError, message
 from warner.channels import on_cells
 from warner.estimators.base import Estimator, require_order
 from warner.estimators.fit import Fit, PosteriorFit, Status
 from warner.estimators.likelihood_data import MANY_ROWS, LikelihoodData
-from warner.estimators.log_spline.cells import cells_for
+from warner.estimators.log_spline.cells import MOST_CELLS, cells_for
 from warner.estimators.log_spline.few_reports import averaged, weight_of_smoothed_em
 from warner.estimators.log_spline.likelihood import Expansion, Likelihood
 from warner.estimators.log_spline.model_average import Draws, fit_grid
@@ -54,7 +55,8 @@ class LogSpline(Estimator):
     estimate are on all values.
 
     Where silence is a value of its own, log theta of silence is a coefficient with a Cauchy(0, 1)
-    prior, and the spline is over the other values. There can be up to 2048 of them.
+    prior, and the spline is over the other values. Both
+    together are at most 2048.
 
     The fit's ``posterior`` draws (count, K) distributions from the Laplace posterior. Quantiles
     over the draws give intervals for smooth functionals (mean, quantile, mass of a range). A draw
@@ -73,6 +75,8 @@ class LogSpline(Estimator):
     LogSpline()
     """
 
+    references = ("eilers1996", "gelman2006")
+
     summary: ClassVar[str] = (
         "penalised maximum of the likelihood, the penalty chosen by marginal likelihood: smoother "
         "than the maximum of the likelihood; if values next to each other should not be alike, use "
@@ -82,6 +86,10 @@ class LogSpline(Estimator):
     def _fit(self, data: LikelihoodData) -> Fit:
         require_order(data.domain.answered, "LogSpline")
         silence = data.domain.silence is not None
+        if silence and data.domain.size > MOST_CELLS:
+            rule = f"of LogSpline with silence must have at most {MOST_CELLS} values"
+            remedy = "Use EmpiricalBayes(), or wider bins"
+            raise ArgumentError(message("domain", rule, str(data.domain.size), remedy))
         counted = data.by_sums()
         cells = None if silence else cells_for(counted.channel)
         if cells is None:

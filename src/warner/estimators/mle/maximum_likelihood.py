@@ -76,6 +76,8 @@ class MaximumLikelihood(Estimator):
     MaximumLikelihood(gap=1e-09)
     """
 
+    references = ("P4", "wang2007")
+
     summary: ClassVar[str] = "maximum of the likelihood"
 
     gap: float = 1e-9

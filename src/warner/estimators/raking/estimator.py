@@ -101,6 +101,8 @@ class RakedJoint(Estimator):
     (True, (2,))
     """
 
+    references = ("deming1940", "csiszar1975", "james1961")
+
     summary: ClassVar[str] = (
         "a joint table raked to separate estimates of its margins of one and two attributes. The "
         "dependence of two is shrunk by its evidence, that of more is learnt as far as held-out "

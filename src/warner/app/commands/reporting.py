@@ -1,0 +1,242 @@
+"""The command that writes a report for readers: report."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from warner._core.atomic_files import write_whole
+from warner._core.errors import ArgumentError, MismatchError, message
+from warner._core.progress import steps
+from warner.app.asked_estimates import (
+    asked_tallies,
+    attributes_of,
+    chosen_tallies,
+    estimates_of,
+)
+from warner.app.command_files import (
+    apart,
+    read_or_count_any,
+    refuse_overwriting,
+    say_written,
+    tallies_together,
+    warn_of_simulation,
+    write_text,
+)
+from warner.app.commands.options import METHOD_HELP, additions, attributes
+from warner.app.report.building import Source, build
+from warner.app.report.html_writer import to_html
+from warner.app.report.pdf_writer import require_typst, to_pdf
+from warner.app.report.questions import Question, Settings
+from warner.app.study import Study
+from warner.app.summary_options import Wanted, summary
+from warner.estimators import Estimator
+from warner.reports.grouped_tally import AnyTally, GroupedTally
+from warner.reports.tally import Tally
+from warner.results.methods import method
+
+_DEFAULT_SUMMARIES = "mean,median"
+
+
+@click.command()
+@click.argument("tallies", metavar="TALLY...", nargs=-1, required=True)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="The report to write: .html or .pdf; - is HTML on standard output.",
+)
+@click.option(
+    "--study", metavar="FILE", help="The study, for its title and the texts of questions."
+)
+@click.option("--title", metavar="TEXT", help="The title. Default: that of the study.")
+@click.option(
+    "--date",
+    metavar="TEXT",
+    help="A date to print, or today. Default: none, so that the same tallies give the same file.",
+)
+@summary
+@click.option("-m", "--method", "method_name", help=METHOD_HELP)
+@attributes
+@click.option(
+    "--by",
+    metavar="NAME,NAME,...",
+    help="Some public columns of a tally of groups, for coarser groups. Default: all.",
+)
+@click.option(
+    "--reference",
+    metavar="NAME",
+    help="Compare each group with this one. Default: with all others together.",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(1, 10_000),
+    default=1,
+    show_default=True,
+    help="How often the same people send fresh reports, for the privacy of all rounds together.",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="The most answers in one table.",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Coverage of the intervals.",
+)
+@click.option(
+    "--target",
+    type=click.Choice(["population", "respondents"]),
+    default="population",
+    show_default=True,
+    help="Intervals for the population that people were drawn from, or for these respondents.",
+)
+@additions
+def report(
+    tallies: tuple[str, ...],
+    output: str,
+    study: str | None,
+    title: str | None,
+    date: str | None,
+    summaries: tuple[str, ...],
+    method_name: str | None,
+    only: tuple[str, ...],
+    joint: tuple[str, ...],
+    by: str | None,
+    reference: str | None,
+    rounds: int,
+    top: int,
+    level: float,
+    target: str,
+    allow_equal: bool,
+    allow_simulated: bool,
+) -> None:
+    """Write a report for readers from TALLY, as one HTML or PDF file.
+
+    It says for each question how many people answered, the shares with their intervals, and mean
+    and median of numbers. It compares groups where the tally has them (warner tally --by). It says
+    in plain words what a report tells of a person, how the numbers were made, and what they do not
+    say. The file needs no network, no script and no other file. PDF needs the extra 'report'.
+
+    \b
+        warner report all.json --study study.toml -o report.html
+        warner report all.json --summary mean,median,above:14 --rounds 10 -o report.pdf
+    """
+    suffix = ".html" if output == "-" else Path(output).suffix.lower()
+    if suffix not in (".html", ".pdf"):
+        raise ArgumentError(message("--output", "must end in .html or .pdf", output))
+    if suffix == ".pdf":
+        require_typst()
+    refuse_overwriting(output, *tallies, *([study] if study else []))
+    known = tallies_together(tallies, read_or_count_any, allow_equal, allow_simulated)
+    stated = None if study is None else _stated(Study.load(study), known, str(study))
+    if any(part.simulated for parts in known.values() for part in parts):
+        warn_of_simulation(", ".join(tallies))
+    flat, grouped = apart(known)
+    for option, given in (("--by", by), ("--reference", reference)):
+        if given is not None and not grouped:
+            rule = "goes with a tally of groups, made by warner tally --by"
+            raise ArgumentError(message(option, rule, given))
+    chosen = None if method_name is None else method(method_name)
+    columns = [] if by is None else [name.strip() for name in by.split(",")]
+    used: dict[str, list[Tally]]
+    groups: dict[str, GroupedTally]
+    used, groups = _without_groups(grouped, columns) if grouped else (flat, {})
+    questions = _questions(used, groups, chosen, only, joint)
+    wanted = Wanted.of_options(summaries, _DEFAULT_SUMMARIES)
+    if summaries:
+        Wanted.of_options(summaries).check([question.estimate for question in questions])
+    settings = Settings(
+        level, target, top, wanted, reference, {} if stated is None else stated.labels
+    )
+    content = build(
+        Source(
+            chosen_tallies(known, only),
+            questions,
+            title if title is not None else "" if stated is None else stated.title,
+            _date(date),
+            rounds,
+            importlib.metadata.version("warner"),
+        ),
+        settings,
+    )
+    if suffix == ".html":
+        write_text(to_html(content), output)
+    else:
+        write_whole(output, to_pdf(content))
+        say_written(output)
+
+
+def _date(text: str | None) -> str:
+    """The date to print; the clock is read where it is asked for."""
+    if text == "today":
+        return datetime.date.today().isoformat()
+    return text or ""
+
+
+def _stated(study: Study, known: Mapping[str, Sequence[AnyTally]], path: str) -> Study:
+    """The study, refused where it does not have the questions of the tallies.
+
+    Raises:
+        MismatchError: a tally of an attribute that the study does not have, or with other values.
+    """
+    domains: dict[str, list[str]] = {}
+    for own in study.by_group.values():
+        for name, mechanism in own.mechanisms.items():
+            domains.setdefault(name, []).append(mechanism.domain.digest)
+    for name, parts in known.items():
+        if name not in domains:
+            rule = (
+                f"must have the attributes of the tally; {name!r} is none of {', '.join(domains)}"
+            )
+            raise MismatchError(message(path, rule, None, "Name the study of these reports"))
+        if any(part.header.get("domain_sha256") not in domains[name] for part in parts):
+            rule = f"states other values of {name!r} than the tally has"
+            raise MismatchError(message(path, rule, None, "Name the study of these reports"))
+    return study
+
+
+def _without_groups(
+    grouped: Mapping[str, Sequence[GroupedTally]], columns: Sequence[str]
+) -> tuple[dict[str, list[Tally]], dict[str, GroupedTally]]:
+    """The tallies of all people, and the groups that are compared."""
+    sums = {name: sum(parts[1:], start=parts[0]) for name, parts in grouped.items()}
+    groups = {name: found.by(*columns) if columns else found for name, found in sums.items()}
+    return {name: [found.total()] for name, found in sums.items()}, groups
+
+
+def _questions(
+    tallies: Mapping[str, Sequence[Tally]],
+    groups: Mapping[str, GroupedTally],
+    chosen: Estimator | None,
+    only: tuple[str, ...],
+    joint: tuple[str, ...],
+) -> list[Question]:
+    """The results of all questions that are asked for.
+
+    Attributes that were randomised together are questions of their own; their joint shares are
+    shown where --joint asks for them.
+    """
+    asked = list(asked_tallies(tallies, only, joint))
+    if joint:
+        asked = list(asked_tallies(tallies, only, ())) + asked
+    questions: list[Question] = []
+    for name, parts, names in steps(asked, "estimating"):
+        inside = attributes_of(parts)
+        for result in estimates_of(name, parts, chosen, names, only):
+            if names is None and inside and result.attribute not in inside:
+                continue
+            own = None if not inside else tuple(names or (str(result.attribute),))
+            of_groups = next((g for n, g in groups.items() if tallies[n] is parts), None)
+            questions.append(Question(result, of_groups, own))
+    return questions

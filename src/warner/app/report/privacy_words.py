@@ -1,0 +1,152 @@
+"""Privacy in plain words: odds from the law that was sampled, for one question and for all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from warner._core.errors import WarnerError
+from warner._core.text import visible
+from warner.app.report.figures import at_most, of_hundred
+from warner.mechanisms import Mechanism
+from warner.privacy.composition import compose, side_by_side
+from warner.privacy.guarantees import Guarantee
+from warner.privacy.likelihood_ratios import worst_pair
+from warner.results.tables import as_text
+
+_LARGEST = 40  # nats; beyond, odds are no numbers to read
+_NO_PROTECTION = math.log(1e6)  # odds of a million
+
+
+def odds(epsilon: float) -> str:
+    """What an epsilon bounds, as a ratio of probabilities, rounded up.
+
+    >>> odds(1.0), odds(math.inf)
+    ('2.72 times', 'any number of times')
+    """
+    return f"{at_most(math.exp(epsilon))} times" if epsilon <= _LARGEST else "any number of times"
+
+
+def certainty(epsilon: float) -> str:
+    r"""How sure somebody can be afterwards who held two answers to be equally likely, rounded up.
+
+        e^epsilon / (1 + e^epsilon)
+
+    >>> certainty(1.0), certainty(3.0), certainty(math.inf)
+    ('73.2\xa0%', '95.3\xa0%', '100\xa0%')
+    """
+    if epsilon > _LARGEST:
+        return "100\N{NO-BREAK SPACE}%"
+    doubt = 100 / (1 + math.exp(epsilon))
+    decimals = max(1, math.ceil(-math.log10(doubt)) + 1)
+    sure = math.ceil((100 - doubt) * 10**decimals - 1e-6) / 10**decimals
+    return f"{min(sure, 100.0):.{decimals}f}\N{NO-BREAK SPACE}%"
+
+
+def of_mechanism(mechanism: Mechanism) -> list[str]:
+    """What one report tells of one answer, as sentences.
+
+    Args:
+        mechanism: whose law is sampled; all numbers are of the integers that it compares with.
+    """
+    promised = mechanism.guarantee
+    if math.isinf(promised.total):
+        return ["Answers were sent without protection: a report shows the answer."]
+    return [*_example(mechanism), *of_guarantee(promised, "A report")]
+
+
+def of_guarantee(promised: Guarantee, subject: str) -> list[str]:
+    """What a guarantee bounds, as sentences.
+
+    Args:
+        promised: the guarantee.
+        subject: what it is of, as the subject of a sentence: "A report".
+    """
+    total = promised.total
+    if math.isinf(total):
+        return [f"{subject}: there is no protection."]
+    if promised.sensitive is not None:
+        protected = f"{len(promised.sensitive)} sensitive answer"
+        protected += "" if len(promised.sensitive) == 1 else "s"
+        return [
+            f"Only people with a sensitive answer are protected ({protected}). {subject} is at "
+            f"most {odds(total)} as likely from a sensitive answer as from any other. It can show "
+            "an answer that is not sensitive."
+        ]
+    if promised.is_metric:
+        return [
+            f"The protection depends on how far two answers are apart. {subject} is at most "
+            f"{odds(promised.epsilon)} as likely from one answer as from another that is 1 unit "
+            f"away, and at most {odds(total)} for the two most distant answers."
+        ]
+    words = [
+        f"{subject} is at most {odds(total)} as likely from one answer as from any other. Somebody "
+        "who held two answers to be equally likely is afterwards at most "
+        f"{certainty(total)} sure of one of them."
+        if total <= _NO_PROTECTION
+        else f"{subject} can be more than a million times as likely from one answer as from "
+        "another. That is no protection to speak of."
+    ]
+    if promised.delta is not None:
+        words.append(
+            f"This bound can fail, with a probability of at most {promised.delta:.2g} for a person."
+        )
+    return words
+
+
+def _example(mechanism: Mechanism) -> list[str]:
+    """The report that tells two answers apart most, as numbers of people; [] where none is listed.
+
+    Metric privacy has no such pair: the two most distant answers are hidden least.
+    """
+    promised = mechanism.guarantee
+    if promised.sensitive is not None or promised.is_metric or promised.delta is not None:
+        return []
+    if not mechanism.is_enumerable or mechanism.represents_interval:
+        return []
+    # Backwards, so that of "no" and "yes", which are alike, "yes" is the example.
+    table = np.asarray(mechanism.probabilities())[::-1, ::-1]
+    worst = worst_pair(table)
+    labels = [visible(as_text(label)) for label in reversed(mechanism.domain.labels)]
+    first, second = labels[worst.likely], labels[worst.unlikely]
+    high, low = (float(table[worst.report, x]) for x in (worst.likely, worst.unlikely))
+    return [
+        f"Of 100 people whose answer is {_quoted(first)}, {of_hundred(high)} send the report that "
+        f"speaks most for it. Of 100 whose answer is {_quoted(second)}, {of_hundred(low)} send the "
+        "same report."
+    ]
+
+
+def _quoted(label: str) -> str:
+    return f"\N{LEFT DOUBLE QUOTATION MARK}{label}\N{RIGHT DOUBLE QUOTATION MARK}"
+
+
+def of_a_person(
+    mechanisms: Mapping[str, Mechanism], reports_per_person: int, rounds: int
+) -> tuple[Guarantee | None, Guarantee | None]:
+    """The guarantee of all reports of a person, and that of several rounds of the whole survey.
+
+    Args:
+        mechanisms: {question: mechanism}; a person answers all of them.
+        reports_per_person: the most reports on one question that a person sends in one round.
+        rounds: how often the survey is repeated with fresh reports.
+
+    Returns:
+        The guarantee of one round and that of all. None where there is no single statement.
+    """
+    try:
+        each = {
+            name: compose([mechanism.guarantee] * reports_per_person)
+            for name, mechanism in mechanisms.items()
+        }
+        once = side_by_side(each)
+        return once, compose([once] * rounds)
+    except WarnerError:
+        return None, None
+
+
+def largest(guarantees: Sequence[Guarantee]) -> Guarantee:
+    """The guarantee with the largest epsilon between any two answers."""
+    return max(guarantees, key=lambda found: found.total)

@@ -1,0 +1,276 @@
+"""Tables of a report: shares, ranges of numbers, summaries, keys, groups and differences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from warner._core.text import visible
+from warner.app.report.content import Bar, Block, Cell, Shift, Table, scale_end
+from warner.app.report.figures import (
+    decimals_of_number,
+    decimals_of_percent,
+    number,
+    percent,
+    percent_interval,
+)
+from warner.domains import Domain
+from warner.groups.differences import Differences
+from warner.groups.hypotheses import shown_p
+from warner.results.estimate import Estimate
+from warner.results.intervals import available_kind
+from warner.results.summaries import mass
+from warner.results.tables import as_text
+
+MOST_RANGES = 12
+_SEED = 0  # of a bootstrap: a report that is made again is the same report
+
+Row = Mapping[str, Any]
+
+
+def name_of(value: Any, domain: Domain | None = None) -> str:
+    """A value of a domain as a reader sees it.
+
+    >>> name_of("often"), name_of(0.25), name_of({"a": "x", "b": 2})
+    ('often', '0.25', 'x, 2')
+    """
+    if domain is not None and domain.raster is not None and not isinstance(value, str):
+        return f"row {value[0]}, column {value[1]}"
+    if isinstance(value, dict):
+        return ", ".join(name_of(part) for part in value.values())
+    return f"{value:.6g}" if isinstance(value, float) else visible(as_text(value))
+
+
+def share_rows(result: Estimate, level: float, target: str, top: int) -> tuple[list[Row], bool]:
+    """The shares that a report shows of one question, and whether they are the largest only.
+
+    Numbers of many values are shown by ranges. Of other values the ``top`` largest are shown, with
+    intervals that hold for all values at once, since the reports choose which are the largest.
+    """
+    if result.fit.probabilities is None:
+        return [], False
+    domain = result.domain
+    if domain.is_numeric and (domain.is_binned or domain.size > MOST_RANGES):
+        return _ranges(result, level, target), False
+    is_chosen = domain.size > top
+    kind = "simultaneous" if is_chosen and result.has_intervals else None
+    rows = _bounded(result, level, target, kind)
+    if not is_chosen:
+        return rows, False
+    return sorted(rows, key=lambda row: -row["estimate"])[:top], True
+
+
+def _bounded(result: Estimate, level: float, target: str, kind: str | None) -> list[Row]:
+    """All shares with intervals; a bootstrap has a fixed seed."""
+    if available_kind(result, target, kind) == "none":
+        limits = np.tile([0.0, 1.0], (result.domain.size, 1))
+    else:
+        limits = result.interval(level, target, kind, rng=np.random.default_rng(_SEED))
+    shares = np.clip(result.probabilities, 0.0, 1.0)
+    return [
+        {
+            "value": name_of(label, result.domain),
+            "estimate": float(share),
+            "low": float(low),
+            "high": float(high),
+        }
+        for label, share, (low, high) in zip(result.domain.labels, shares, limits, strict=True)
+    ]
+
+
+def _ranges(result: Estimate, level: float, target: str) -> list[Row]:
+    """The shares of at most 12 ranges of numbers of equal width."""
+    rows: list[Row] = []
+    for low, high, label in ranges(result.domain):
+        share = mass(result, low, high)
+        least, most = share.interval(level, target, rng=np.random.default_rng(_SEED))
+        estimate = min(max(float(share), 0.0), 1.0)
+        rows.append({"value": label, "estimate": estimate, "low": least, "high": most})
+    return rows
+
+
+def ranges(domain: Domain) -> list[tuple[float, float, str]]:
+    """At most 12 ranges of the numbers of a domain, with limits that are round.
+
+    >>> from warner import Integers, Interval
+    >>> [label for _, _, label in ranges(Interval(0, 60, 60))][:2]
+    ['0 to 5', '5 to 10']
+    >>> [label for _, _, label in ranges(Integers(18, 90))][:2]
+    ['18 to 19', '20 to 29']
+    """
+    first, last = domain.ends[0]
+    if domain.edges is not None and domain.size <= MOST_RANGES:
+        edges = domain.edges.tolist()
+        pairs = pairwise(edges)
+        return [(low, high, f"{low:.6g} to {high:.6g}") for low, high in pairs]
+    is_whole = domain.edges is None
+    span = last - first + is_whole
+    power = 10.0 ** math.floor(math.log10(span / MOST_RANGES))
+    step = next(
+        s * power
+        for s in (1, 2, 5, 10, 20, 50)
+        if (not is_whole or s * power >= 1)
+        and math.ceil(last / (s * power) + is_whole * 1e-9) - math.floor(first / (s * power))
+        <= MOST_RANGES
+    )
+    start = math.floor(first / step + 1e-9)
+    found = []
+    while start * step <= last - (0 if is_whole else 1e-9 * span):
+        low = max(first, start * step)
+        high = min(last, (start + 1) * step - is_whole)
+        found.append((low, high, f"{low:.6g} to {high:.6g}" if high > low else f"{low:.6g}"))
+        start += 1
+    return found
+
+
+def table_of_shares(caption: str, first: str, rows: Sequence[Row], level: float) -> Table:
+    """A table of shares with a bar each.
+
+    Args:
+        caption: the sentence above it.
+        first: the name of the first column.
+        rows: with value, estimate, low and high.
+        level: of the intervals.
+    """
+    decimals = decimals_of_percent(row["high"] - row["low"] for row in rows)
+    end = scale_end([row["high"] for row in rows])
+    return Table(
+        caption,
+        (
+            first,
+            "share",
+            f"{100 * level:.4g} % interval",
+            f"0 to {100 * end:.4g}\N{NO-BREAK SPACE}%",
+        ),
+        tuple(
+            (
+                row["value"],
+                percent(row["estimate"], decimals),
+                percent_interval(row["low"], row["high"], decimals),
+                Bar(row["estimate"], row["low"], row["high"], end),
+            )
+            for row in rows
+        ),
+    )
+
+
+def figures_of(row: Row) -> tuple[str, str]:
+    """The estimate and the interval of a summary as texts."""
+    low, high, estimate = row["low"], row["high"], row["estimate"]
+    if row["is_share"]:
+        decimals = decimals_of_percent([high - low])
+        return percent(estimate, decimals), percent_interval(low, high, decimals)
+    decimals = decimals_of_number(high - low)
+    ends = f"{number(low, decimals)} to {number(high, decimals)}"
+    return number(estimate, decimals), ends
+
+
+def table_of_summaries(caption: str, rows: Sequence[Row], level: float) -> Table:
+    """A table of means, medians, quantiles and shares of ranges."""
+    return Table(
+        caption,
+        ("number", "estimate", f"{100 * level:.4g} % interval"),
+        tuple((row["text"], *figures_of(row)) for row in rows),
+    )
+
+
+def tables_of_keys(result: Estimate, level: float, target: str, top: int) -> list[Block]:
+    """The tables of keys with values: how many have a key, and the mean of its values."""
+    rows = sorted(result.key_rows(level, target), key=lambda row: -row["estimate"])[:top]
+    if not rows:
+        return []
+    named = [{**row, "value": name_of(row["value"])} for row in rows]
+    about = f"{100 * level:.4g} % interval"
+    means: list[tuple[Cell, ...]] = []
+    for row in named:
+        summary = {
+            "estimate": row["mean"],
+            "low": row["mean_low"],
+            "high": row["mean_high"],
+            "is_share": False,
+        }
+        means.append((row["value"], *figures_of(summary)))
+    return [
+        table_of_shares("How many people have each key", "key", named, level),
+        Table("The mean of the values of each key", ("key", "mean", about), tuple(means)),
+    ]
+
+
+def table_by_group(
+    caption: str, columns: str, rows: Iterable[tuple[str, int, Row]], level: float
+) -> Table:
+    """A table of one number in all groups.
+
+    Args:
+        caption: the sentence above it.
+        columns: the names of the public columns.
+        rows: the group, its number of reports, and a row with estimate, low, high and is_share.
+        level: of the intervals.
+    """
+    listed = list(rows)
+    figures = [row for _, _, row in listed]
+    is_share = all(row["is_share"] for row in figures)
+    end = scale_end([row["high"] for row in figures])
+    least = min((row["low"] for row in figures), default=0.0)
+    decimals = decimals_of_percent(row["high"] - row["low"] for row in figures)
+    cells: list[tuple[Cell, ...]] = []
+    for name, n, row in listed:
+        texts = figures_of(row)
+        if is_share:
+            ends = percent_interval(row["low"], row["high"], decimals)
+            texts = percent(row["estimate"], decimals), ends
+        bar = (Bar(row["estimate"], row["low"], row["high"], end),) if least >= 0 else ()
+        cells.append((f"{visible(name)} ({n:,})", *texts, *bar))
+    scale = f"0 to {100 * end:.4g}\N{NO-BREAK SPACE}%" if is_share else f"0 to {end:.6g}"
+    head = (f"{columns} (people)", "estimate", f"{100 * level:.4g} % interval")
+    return Table(caption, (*head, scale) if least >= 0 else head, tuple(cells))
+
+
+def table_of_differences(
+    found: Differences, rows: Sequence[Row], name: Callable[[Any], str], caption: str
+) -> Table:
+    """A table of differences, each with a picture about 0."""
+    is_share = found.of == "shares"
+    is_several = is_share and len({name(row["value"]) for row in rows}) > 1
+    scale = 100.0 if is_share else 1.0
+    ends = [scale * max(abs(row["low"]), abs(row["high"])) for row in rows]
+    end = scale_end(ends)
+    width = min((scale * (row["high"] - row["low"]) for row in rows), default=1.0)
+    decimals = max(decimals_of_number(width) - 1, 0)
+    cells: list[tuple[Cell, ...]] = []
+    for row in rows:
+        d, low, high = (scale * row[key] for key in ("difference", "low", "high"))
+        which = f"{row['group']}: {name(row['value'])}" if is_several else row["group"]
+        cells.append(
+            (
+                which,
+                signed(d, decimals),
+                f"{signed(low, decimals)} to {signed(high, decimals)}",
+                shown_p(row["p_holm"]).removeprefix("p ").removeprefix("= "),
+                Shift(d, low, high, end),
+            )
+        )
+    head = (
+        "group",
+        "points" if is_share else "difference",
+        f"{100 * found.level:.4g} % interval",
+        "p (Holm)",
+        f"\N{MINUS SIGN}{end:.4g} to {end:.4g}",
+    )
+    return Table(caption, head, tuple(cells))
+
+
+def signed(value: float, decimals: int) -> str:
+    """A difference with its sign.
+
+    >>> signed(4.12, 1), signed(-3.0, 0) == "\N{MINUS SIGN}3", signed(0.001, 1)
+    ('+4.1', True, '0.0')
+    """
+    shown = number(abs(value), decimals)
+    if float(shown.replace(",", "")) == 0:
+        return shown
+    return f"{'+' if value > 0 else chr(0x2212)}{shown}"

@@ -1,0 +1,539 @@
+"""Mechanisms with methods on a known distribution: mean losses, in a table and in a picture."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import math
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from warner._core import html
+from warner._core.canonical_json import canonical
+from warner._core.checks import choice, integer, kind, show
+from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError, message
+from warner._core.processes import JsonLines, Workers
+from warner._core.progress import steps
+from warner._core.text import meant
+from warner.design import benchmark_chart
+from warner.design.candidates import Maker, candidates
+from warner.design.losses import LOSSES
+from warner.design.ranked_results import to_nine_digits
+from warner.design.truths import truths_of
+from warner.domains import Domain
+from warner.estimators import Estimator
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.io import frame
+from warner.mechanisms import MECHANISMS, Mechanism
+from warner.mechanisms.headers import is_of_package
+from warner.results.charts import save
+from warner.results.methods import estimator_of, estimators_of
+
+_FORMAT = {"format": "warner-benchmark", "schema": 1}
+_TOGETHER = 10  # runs that one process does at a time
+
+Losses = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting of a benchmark: a truth, a mechanism at a budget, and a number of people.
+
+    Attributes:
+        truth: the name of the distribution.
+        mechanism: the name of the mechanism.
+        epsilon: the budget that was asked for, in nats.
+        n: the number of people.
+    """
+
+    truth: str
+    mechanism: str
+    epsilon: float
+    n: int
+
+
+@dataclass(frozen=True, eq=False)
+class Benchmark:
+    """Mean losses of methods for mechanisms, with standard errors.
+
+    Attributes:
+        cells: the settings, in the order of the arguments.
+        methods: the names of the methods.
+        losses: the names of the losses.
+        runs: the number of simulated tallies of a setting.
+        values: {(setting, method): {loss: (runs,)}}, the loss of each run.
+        left_out: {(setting, method): reason}; the method is None where the mechanism itself cannot
+            be made.
+    """
+
+    cells: tuple[Cell, ...]
+    methods: tuple[str, ...]
+    losses: tuple[str, ...]
+    runs: int
+    values: Mapping[tuple[Cell, str], Mapping[str, np.ndarray]] = field(repr=False)
+    left_out: Mapping[tuple[Cell, str | None], str] = field(repr=False)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each setting, method and loss.
+
+        Returns:
+            ``truth``, ``mechanism``, ``epsilon``, ``n``, ``method``, ``loss``, ``runs``; ``mean``
+            and ``margin``, the mean over runs and its standard error; ``excess`` and
+            ``excess_margin``, the same of the loss minus that of the best method of the setting, on
+            the same tallies.
+        """
+        found = []
+        for cell in self.cells:
+            known = [m for m in self.methods if (cell, m) in self.values]
+            for loss in self.losses if known else ():
+                runs = {method: self.values[cell, method][loss] for method in known}
+                best = min(known, key=lambda m: to_nine_digits(float(runs[m].mean())))
+                for method in known:
+                    mean, margin = _mean(runs[method])
+                    excess, excess_margin = _mean(runs[method] - runs[best])
+                    found.append(
+                        {
+                            **vars(cell),
+                            "method": method,
+                            "loss": loss,
+                            "mean": mean,
+                            "margin": margin,
+                            "excess": excess,
+                            "excess_margin": excess_margin,
+                            "runs": self.runs,
+                        }
+                    )
+        return found
+
+    def best(self) -> list[dict[str, Any]]:
+        """The row with the least mean for each truth, budget, number of people and loss."""
+        least: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for row in self.rows():
+            place = (row["truth"], row["epsilon"], row["n"], row["loss"])
+            known = least.get(place)
+            if known is None or to_nine_digits(row["mean"]) < to_nine_digits(known["mean"]):
+                least[place] = row
+        return list(least.values())
+
+    def to_frame(self, backend: str = "pyarrow") -> Any:
+        """The rows as a data frame.
+
+        Args:
+            backend: the library of the frame, such as ``"pandas"`` or ``"polars"``.
+
+        Raises:
+            ArgumentError: no such library is installed.
+        """
+        table = self.rows()
+        return frame({key: [row[key] for row in table] for key in (table or [{}])[0]}, backend)
+
+    def to_json(self) -> dict[str, Any]:
+        """The benchmark as JSON data."""
+        return {
+            **_FORMAT,
+            "runs": self.runs,
+            "results": self.rows(),
+            "left_out": [
+                {**vars(cell), "method": method, "reason": reason}
+                for (cell, method), reason in self.left_out.items()
+            ],
+        }
+
+    def plot(self, path: str | None = None, x: str | None = None, loss: str | None = None) -> Any:
+        """Draw the mean losses, on logarithmic axes, with bars of two standard errors.
+
+        Args:
+            path: a file to save the chart to (.pdf, .png, .svg, .html or .json); None for none.
+            x: the horizontal axis, ``"n"``, ``"epsilon"`` or ``"mechanism"``; None for the first of
+                them that has several values.
+            loss: one of the losses; None for the first.
+
+        Returns:
+            The Altair chart, which can be changed before it is saved.
+
+        Raises:
+            ArgumentError: another axis or loss, or a path with another suffix.
+            MissingExtraError: the extra 'plot' is not installed.
+        """
+        chosen = self.losses[0] if loss is None else choice("loss", loss, self.losses)
+        choice("x", x, (None, *benchmark_chart.AXES))
+        rows = [row for row in self.rows() if row["loss"] == chosen]
+        if not rows:
+            reason = next(iter(self.left_out.values()), "there are no settings")
+            raise ArgumentError(message("plot", "has nothing to show", None, reason))
+        picture = benchmark_chart.chart(rows, LOSSES[chosen].words, x)
+        if path is not None:
+            save(picture, path)
+        return picture
+
+    def __repr__(self) -> str:
+        sizes = [len({getattr(cell, axis) for cell in self.cells}) for axis in vars(self.cells[0])]
+        truths, mechanisms, budgets, people = sizes
+        counts = f"truths={truths}, mechanisms={mechanisms}, epsilon={budgets}, n={people}"
+        left = f", left_out={len(self.left_out)}" if self.left_out else ""
+        return f"Benchmark({counts}, methods={len(self.methods)}, runs={self.runs}{left})"
+
+    def __str__(self) -> str:
+        head, rows = self._table()
+        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in (head, *rows)]
+        return "\n".join([*lines, *self._reasons()])
+
+    def _repr_html_(self) -> str:
+        head, rows = self._table()
+        below = "".join(f"<p>{html.text(reason)}</p>" for reason in self._reasons())
+        return html.table(head, rows, repr(self)) + below
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        """Texts of a table; columns that are the same in all rows are left out."""
+        rows = self.rows()
+        axes = ["truth", "mechanism", "epsilon", "n", "method", "loss"]
+        kept = [key for key in axes if key == "method" or len({row[key] for row in rows}) > 1]
+        body = [
+            [*(f"{row[key]}" for key in kept), f"{row['mean']:.4g}", f"{row['margin']:.2g}"]
+            for row in rows
+        ]
+        return [*kept, "mean loss", "standard error"], body
+
+    def _reasons(self) -> list[str]:
+        """A sentence on each mechanism or method that is left out."""
+        found: dict[tuple[str, str], int] = {}
+        for (cell, method), reason in self.left_out.items():
+            name = cell.mechanism if method is None else f"{method} with {cell.mechanism}"
+            found[name, reason] = found.get((name, reason), 0) + 1
+        return [
+            f"{name} is left out of {count} settings: {reason}"
+            for (name, reason), count in found.items()
+        ]
+
+
+def _mean(values: np.ndarray) -> tuple[float, float]:
+    """The mean over runs, and its standard error."""
+    return float(values.mean()), float(values.std(ddof=1) / math.sqrt(values.size))
+
+
+def benchmark(
+    truth: Any,
+    domain: Domain,
+    mechanisms: Sequence[Any] | Mapping[str, Maker],
+    methods: Sequence[Estimator | str] | Mapping[str, Estimator | str],
+    epsilon: float | Sequence[float] = 1.0,
+    n: int | Sequence[int] = 10_000,
+    runs: int = 20,
+    loss: str | Sequence[str] = "l2",
+    *,
+    seed: int = 0,
+    store: str | os.PathLike[str] | None = None,
+    processes: int = 1,
+) -> Benchmark:
+    """Compare mechanisms with methods on known distributions, over budgets and numbers of people.
+
+        loss of a cell = mean over runs of loss(method(tally*), truth)
+
+    tally* is of n people drawn from the truth. In one run all methods get the same tally, so that
+    their differences are more precise than their means. A run's random numbers depend on the seed,
+    the truth, n and the number of the run alone: they are the same in any order, with any number of
+    processes, and for all mechanisms.
+
+    Args:
+        truth: (K,) shares that sum to 1, as floats; or a column of values, whose shares are the
+            truth; or {name: either of them}.
+        domain: the K values.
+        mechanisms: classes or functions of a domain and a budget, names of :func:`warner.plan` such
+            as ``"UnaryEncoding optimized"``, or {name: one of them}.
+        methods: estimators, names such as ``"mle"`` or ``"em:100"``, or {name: one of them}.
+        epsilon: budget in nats, or several.
+        n: number of people, or several.
+        runs: number of simulated tallies of each cell, at least 2.
+        loss: a loss of :func:`warner.compare`, such as ``"l2"`` or ``"w1"``, or several.
+        seed: of all random numbers.
+        store: a file of JSON lines that keeps each finished run. With the same file only what is
+            missing is done: further runs, methods, budgets. A run is kept under its contents: the
+            law of the mechanism, the truth, n, the seed, the method with its options, the code of a
+            method from outside the package, and the version of warner.
+        processes: the number of processes; 1 for this process. A script that starts several needs
+            ``if __name__ == "__main__":``, and own parts in a module that can be imported.
+
+    Returns:
+        Benchmark: ``rows``, ``to_frame``, ``plot``, ``best``; ``print`` shows a table.
+
+    Raises:
+        ArgumentError: names that are not known, a truth that is no distribution on the domain, or a
+            loss that the domain does not have.
+        FileError: a ``store`` that is another file.
+
+    >>> from warner import Categorical, LocalHashing, RandomizedResponse
+    >>> question = Categorical(["never", "sometimes", "often"])
+    >>> found = benchmark([0.7, 0.2, 0.1], question, [RandomizedResponse, LocalHashing],
+    ...                   ["project", "mle"], epsilon=[0.5, 1.0], n=1000, runs=5)
+    >>> found
+    Benchmark(truths=1, mechanisms=2, epsilon=2, n=1, methods=2, runs=5)
+    >>> [row["mechanism"] for row in found.best()]
+    ['RandomizedResponse', 'RandomizedResponse']
+    """
+    if not isinstance(domain, Domain):
+        raise ArgumentTypeError(message("domain", "must be a Domain", kind(domain)))
+    losses = tuple([loss] if isinstance(loss, str) else loss)
+    for each in losses:
+        LOSSES[choice("loss", each, tuple(LOSSES))].require(each, domain)
+    integer("runs", runs, 2)
+    chosen = _methods(methods)
+    work = _Work(domain, losses, seed, runs, chosen, store)
+    makers = _makers(mechanisms, domain)
+    people = [integer("n", each, 1) for each in _several(n)]
+    for name, shares in truths_of(truth, domain).items():
+        for called, make in makers.items():
+            for budget in _several(epsilon):
+                for count in people:
+                    work.add(Cell(name, called, float(budget), count), make, shares)
+    integer("processes", processes, 1)
+    if processes > 1:
+        _check_importable(chosen.values(), work.mechanisms.values())
+    with Workers(processes) as workers:
+        work.do(workers)
+    return work.result()
+
+
+def _several(value: Any) -> list[Any]:
+    """One value or several as a list."""
+    return list(value) if isinstance(value, Sequence | np.ndarray) else [value]
+
+
+def _methods(methods: Any) -> dict[str, Estimator]:
+    """The estimators by name; without names, those in the list, or as their repr."""
+    if isinstance(methods, Mapping):
+        return {str(name): estimator_of(each) for name, each in methods.items()}
+    listed = estimators_of(methods)
+    return {
+        given if isinstance(given, str) else repr(given): each
+        for given, each in zip(methods, listed, strict=True)
+    }
+
+
+def _makers(mechanisms: Any, domain: Domain) -> dict[str, Maker]:
+    """The makers by name."""
+    if isinstance(mechanisms, Mapping):
+        return {str(name): _maker(each, domain)[1] for name, each in mechanisms.items()}
+    alone = isinstance(mechanisms, str) or not isinstance(mechanisms, Sequence)
+    if alone or not mechanisms:
+        rule, remedy = "must be a list of mechanisms", "For example [RandomizedResponse]"
+        raise ArgumentTypeError(message("mechanisms", rule, kind(mechanisms), remedy))
+    return dict(_maker(each, domain) for each in mechanisms)
+
+
+def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
+    """The name of a mechanism, and the function that makes it from a domain and a budget."""
+    if isinstance(given, str):
+        known: dict[str, Any] = {
+            **MECHANISMS,
+            **dict(candidates(domain, None, None, None, bool(domain.dimension))),
+        }
+        if given not in known:
+            rule = f"must be one of {', '.join(known)}"
+            raise ArgumentError(message("mechanisms", rule, show(given), meant(given, known)))
+        return given, known[given]
+    if isinstance(given, functools.partial):
+        options = ", ".join(f"{key}={value!r}" for key, value in given.keywords.items())
+        return f"{_maker(given.func, domain)[0]} {options}".strip(), given
+    name = getattr(given, "__name__", "<lambda>")
+    if not callable(given) or isinstance(given, Mechanism):
+        rule, remedy = "must be classes, names or functions", "For example RandomizedResponse"
+        raise ArgumentTypeError(message("mechanisms", rule, kind(given), remedy))
+    if name == "<lambda>":
+        rule, remedy = "need names", 'Write {"my mechanism": lambda domain, epsilon: ...}'
+        raise ArgumentError(message("mechanisms", rule, "a lambda", remedy))
+    return name, given
+
+
+def _check_importable(methods: Any, mechanisms: Any) -> None:
+    """Refuse parts that a new process cannot import."""
+    main = sys.modules.get("__main__")
+    for each in (*methods, *mechanisms):
+        module = type(each).__module__
+        is_typed_in = module == "__main__" and not hasattr(main, "__file__")
+        if is_typed_in or module.startswith("warner_loaded_"):
+            rule = f"cannot send {type(each).__name__} to other processes"
+            remedy = "Put the class in a module that can be imported, or use processes=1"
+            raise ArgumentError(message("processes", rule, f"a class of {module}", remedy))
+
+
+class _Work:
+    """The runs that are wanted, those that are done, and those that are missing."""
+
+    def __init__(
+        self,
+        domain: Domain,
+        losses: tuple[str, ...],
+        seed: int,
+        runs: int,
+        methods: Mapping[str, Estimator],
+        store: str | os.PathLike[str] | None,
+    ) -> None:
+        self.domain, self.losses, self.seed, self.runs = domain, losses, seed, runs
+        self.methods = methods
+        self.mechanisms: dict[Cell, Mechanism] = {}
+        self.shares: dict[str, np.ndarray] = {}
+        self.cells: list[Cell] = []
+        self.left_out: dict[tuple[Cell, str | None], str] = {}
+        self._file = None if store is None else JsonLines(Path(store), _FORMAT, replace=False)
+        self._done: dict[tuple[str, str, int], Losses] = {}
+        for piece in self._file.found if self._file is not None else ():
+            for key, found in piece["losses"].items():
+                known = self._done.setdefault((piece["cell"], key, piece["run"]), {})
+                known.update(found)
+        self._keys = {name: _key_of_method(each) for name, each in methods.items()}
+
+    def add(self, cell: Cell, make: Maker, shares: np.ndarray) -> None:
+        """Ask for a cell; a mechanism that cannot be made is left out."""
+        self.cells.append(cell)
+        self.shares[cell.truth] = shares
+        try:
+            made = make(self.domain, cell.epsilon)
+            made.channel()
+            self.mechanisms[cell] = made
+        except WarnerError as reason:
+            self.left_out[cell, None] = str(reason)
+
+    @functools.cached_property
+    def _cell_keys(self) -> dict[Cell, str]:
+        return {
+            cell: _digest(
+                [
+                    mechanism.header,
+                    _code(type(mechanism)),
+                    hashlib.sha256(self.shares[cell.truth].tobytes()).hexdigest(),
+                    cell.n,
+                    self.seed,
+                ]
+            )
+            for cell, mechanism in self.mechanisms.items()
+        }
+
+    def _missing(self, cell: Cell, run: int) -> tuple[str, ...]:
+        """The methods whose losses of a run are not known."""
+        key = self._cell_keys[cell]
+        return tuple(
+            name
+            for name in self.methods
+            if not set(self.losses) <= self._done.get((key, self._keys[name], run), {}).keys()
+        )
+
+    def _tasks(self) -> Iterator[tuple[Any, ...]]:
+        """The arguments of :func:`_work_on` for each piece of work."""
+        for cell, mechanism in self.mechanisms.items():
+            wanted = groupby(range(self.runs), lambda run, cell=cell: self._missing(cell, run))  # type: ignore[misc]
+            for names, group in wanted:
+                runs = list(group)
+                chosen = {name: self.methods[name] for name in names}
+                for i in range(0, len(runs) if names else 0, _TOGETHER):
+                    part = runs[i : i + _TOGETHER]
+                    shares = self.shares[cell.truth]
+                    yield cell, mechanism, shares, chosen, self.losses, self.seed, part
+
+    def do(self, workers: Workers) -> None:
+        """Do what is missing, and keep each run when it is done."""
+        tasks = list(self._tasks())
+        for task, (found, refused) in steps(workers.work(_work_on, tasks), "benchmark", len(tasks)):
+            cell = task[0]
+            for name, reason in refused.items():
+                self.left_out[cell, name] = reason
+            key = self._cell_keys[cell]
+            for run, losses in found.items():
+                by_key = {self._keys[name]: each for name, each in losses.items()}
+                for method, each in by_key.items():
+                    self._done.setdefault((key, method, run), {}).update(each)
+                if self._file is not None:
+                    names = {self._keys[name]: name for name in losses}
+                    about = {**vars(cell), "methods": names}
+                    self._file.add({"cell": key, "run": run, "losses": by_key, "about": about})
+
+    def result(self) -> Benchmark:
+        """The losses of all cells."""
+        values = {}
+        for cell in self.mechanisms:
+            for name in self.methods:
+                if (cell, name) in self.left_out:
+                    continue
+                found = [
+                    self._done[self._cell_keys[cell], self._keys[name], run]
+                    for run in range(self.runs)
+                ]
+                values[cell, name] = {
+                    loss: np.array([each[loss] for each in found]) for loss in self.losses
+                }
+        return Benchmark(
+            tuple(self.cells), tuple(self.methods), self.losses, self.runs, values, self.left_out
+        )
+
+
+def _work_on(
+    cell: Cell,
+    mechanism: Mechanism,
+    truth: np.ndarray,
+    methods: Mapping[str, Estimator],
+    losses: Sequence[str],
+    seed: int,
+    runs: Sequence[int],
+) -> tuple[dict[int, dict[str, Losses]], dict[str, str]]:
+    """The losses of some runs of a cell, by run and method, and why methods refused."""
+    channel, domain = mechanism.channel(), mechanism.domain
+    found: dict[int, dict[str, Losses]] = {}
+    refused: dict[str, str] = {}
+    for run in runs:
+        operator, weights = channel.simulate_tally(
+            truth, cell.n, _generator(seed, truth, cell, run)
+        )
+        data = LikelihoodData(operator, weights, cell.n, domain, simulated=True)
+        found[run] = {}
+        for name, method in methods.items():
+            if name in refused:
+                continue
+            try:
+                fit = method.fit(data)
+                found[run][name] = {
+                    loss: float(LOSSES[loss].error(truth, fit, domain)) for loss in losses
+                }
+            except WarnerError as reason:
+                refused[name] = str(reason)
+            except Exception as problem:
+                if is_of_package(type(method)):
+                    raise
+                refused[name] = f"raised {type(problem).__name__}: {problem}"
+    return found, refused
+
+
+def _generator(seed: int, truth: np.ndarray, cell: Cell, run: int) -> np.random.Generator:
+    """The generator of a run, which is the same for all mechanisms and methods."""
+    about = int(hashlib.sha256(truth.tobytes()).hexdigest()[:16], 16)
+    return np.random.default_rng([seed, about, cell.n, run])
+
+
+def _key_of_method(method: Estimator) -> str:
+    """What the losses of a method depend on: its options, its code, the version of the package."""
+    from importlib.metadata import version
+
+    return _digest([repr(method), _code(type(method)), version("warner")])
+
+
+def _code(cls: type[Any]) -> str:
+    """The code of the module of a class from outside the package; "" of a class of the package."""
+    if is_of_package(cls):
+        return ""
+    try:
+        return f"{cls.__qualname__}: {inspect.getsource(inspect.getmodule(cls) or cls)}"
+    except (OSError, TypeError):  # typed in, so that there is no file
+        functions = [each for each in vars(cls).values() if hasattr(each, "__code__")]
+        return f"{cls.__qualname__}: {[each.__code__.co_code.hex() for each in functions]}"
+
+
+def _digest(content: Any) -> str:
+    """The first 16 hexadecimal digits of the SHA-256 of JSON data."""
+    return hashlib.sha256(canonical(content).encode()).hexdigest()[:16]

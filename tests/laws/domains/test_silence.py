@@ -1,0 +1,79 @@
+"""Silence as a value: each mechanism of labels randomises it like any other, the others refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import warner
+from tests.registry import ESTIMATORS, MECHANISMS, PLACES
+from warner import Categorical, Grid, Integers, Product
+from warner.design.audits import audit
+from warner.domains import Optional, from_spec, with_missing
+from warner.errors import ArgumentError, ArgumentTypeError
+from warner.estimators.fit import Status
+
+_LABELS = Categorical(["a", "b", "c", "d"])
+_SILENT = Optional(Integers(0, 2))
+
+
+def _made(make: object, domain: warner.Domain) -> warner.mechanisms.Mechanism | None:
+    try:
+        return make(domain, 1.0)  # type: ignore[operator,no-any-return]
+    except (ArgumentError, ArgumentTypeError):
+        return None
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_law_is_that_of_as_many_labels_exactly(name: str) -> None:
+    """So silence is as private as any answer, and costs no more than one more value."""
+    plain, silent = _made(MECHANISMS[name], _LABELS), _made(MECHANISMS[name], _SILENT)
+    assert (plain is None) == (silent is None)
+    if plain is None or silent is None:
+        return
+    assert (silent.probabilities() == plain.probabilities()).all()
+    assert silent.guarantee.epsilon == plain.guarantee.epsilon
+    found = audit(silent)
+    assert found.holds and found.epsilon <= 1.0 + 1e-9
+    again = warner.mechanisms.from_header(silent.header)
+    assert again.header == silent.header and again.domain.silence == 3
+
+
+@pytest.mark.parametrize("name", [name for name in PLACES if "left out" not in name])
+def test_mechanisms_of_places_refuse_silence(name: str) -> None:
+    with pytest.raises((ArgumentError, ArgumentTypeError)):
+        PLACES[name](Optional(Grid(2, 2)), 1.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("method", ESTIMATORS, ids=repr)
+def test_estimators_that_know_no_order_see_one_more_label(
+    method: warner.estimators.Estimator,
+) -> None:
+    """Those that use the order keep silence out of it, or refuse."""
+    counts = np.array([300, 500, 150, 50])
+    found = []
+    for domain in (_LABELS, _SILENT):
+        mechanism = warner.RandomizedResponse(domain, 2.0)
+        index = np.repeat(np.arange(4), counts)
+        reports = mechanism.reports(index)
+        try:
+            found.append(warner.estimate(mechanism.tally(reports), method).probabilities)
+        except (ArgumentError, ArgumentTypeError, warner.errors.IdentifiabilityError):
+            found.append(None)
+    plain, silent = found
+    if plain is None:  # the method needs values in order
+        assert silent is None or silent.sum() == pytest.approx(1)
+    else:
+        assert silent == pytest.approx(plain, abs=1e-9)
+
+
+def test_attributes_with_silence_stand_in_products() -> None:
+    both = Product(a=_SILENT, b=Categorical(["n", "y"]))
+    index = both.encode([{"a": None, "b": "y"}, {"a": 1, "b": "n"}])
+    assert index.tolist() == [7, 2] and from_spec(both.spec()) == both
+    rr = warner.RandomizedResponse(both, 3.0)
+    tally = rr.tally(rr.randomize([{"a": None, "b": "y"}] * 500, np.random.default_rng(0)))
+    given = warner.estimate(tally).marginal("a").answered()
+    assert given.frequency < 0.3 and given.status in Status
+    silent = with_missing(Categorical(["no", "yes"]), "answer")
+    assert silent.encode([None, "no", float("nan")]).tolist() == [2, 0, 2]

@@ -1,0 +1,120 @@
+"""Own mechanisms and estimators on the command line, loaded where the user names them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from warner.app import plug_ins
+from warner.app.cli import main
+from warner.results.registration import for_a_while
+
+ROOT = Path(__file__).parents[3]
+MINE = """
+import warner
+from tests.own_parts import Forced, Shrunk
+
+warner.register(Forced)
+warner.register("shrunk")(Shrunk)
+with open("loaded.txt", "a") as file:
+    file.write("x")
+"""
+STUDY = '[attributes.q]\nvalues = ["a", "b"]\nmechanism = "Forced"\nepsilon = 1.0\n'
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(ROOT))
+    Path("own_mine.py").write_text(MINE)
+    Path("study.toml").write_text(STUDY)
+    Path("answers.csv").write_text("q\n" + "a\nb\n" * 200)
+    before = set(sys.modules)
+    with for_a_while():
+        yield
+    for name in set(sys.modules) - before:
+        if "own_mine" in name:
+            del sys.modules[name]
+
+
+def _warner(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+def test_a_loaded_file_serves_all_commands() -> None:
+    load = ("--load", "own_mine.py")
+    made = _warner(*load, "randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    assert made.exit_code == 0, made.output
+    assert _warner(*load, "tally", "r.csv", "-o", "t.json").exit_code == 0
+    found = _warner(*load, "estimate", "t.json", "-m", "shrunk", "--json", "-")
+    assert found.exit_code == 0 and "Shrunk(part=0.1)" in found.output
+    assert "Forced" in _warner(*load, "plan", "study.toml").output
+    assert "holds" in _warner(*load, "audit", "study.toml").output
+    assert "Shrunk" in _warner(*load, "compare", "t.json", "-m", "shrunk", "-m", "mle").output
+    assert Path("loaded.txt").read_text() == "x"  # one process runs a file once
+
+
+def test_files_of_data_load_no_code() -> None:
+    load = ("--load", "own_mine.py")
+    assert _warner(*load, "randomize", "study.toml", "answers.csv", "-o", "r.csv").exit_code == 0
+    Path("loaded.txt").unlink()
+    for name in [name for name in sys.modules if "own_mine" in name]:
+        del sys.modules[name]
+    with for_a_while():
+        from warner.mechanisms import MECHANISMS
+        from warner.mechanisms.headers import forget_built
+
+        del MECHANISMS["Forced"]
+        forget_built()
+        refused = _warner("tally", "r.csv")
+        assert refused.exit_code == 1 and "warner --load FILE.py" in refused.output
+        assert "must be one of" in _warner("audit", "study.toml").output
+    assert not Path("loaded.txt").exists()
+
+
+def test_a_module_is_loaded_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(".")
+    assert _warner("--load", "own_mine", "audit", "study.toml").exit_code == 0
+
+
+def test_what_cannot_be_loaded_says_why_and_where() -> None:
+    Path("broken.py").write_text("import warner\n\n1 / 0\n")
+    for name, said in (
+        ("broken.py", "got ZeroDivisionError: division by zero (broken.py, line 3)"),
+        ("nothing.py", "there is no such file"),
+        ("broken_", "No module named 'broken_'"),
+        ("study", "ModuleNotFoundError"),
+    ):
+        result = _warner("--load", name, "audit", "study.toml")
+        assert result.exit_code == 1 and said in result.output, result.output
+    Path("only_here.py").write_text("")
+    assert "Is the file only_here.py meant?" in _warner("--load", "only_here", "audit", "s").output
+
+
+def test_entry_points_are_loaded_and_a_broken_one_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(".")
+    points = [
+        EntryPoint("broken", "no_such_module", plug_ins.GROUP),
+        EntryPoint("mine", "own_mine", plug_ins.GROUP),
+    ]
+    monkeypatch.setattr(plug_ins, "entry_points", lambda group: points)
+    result = _warner("audit", "study.toml")
+    assert result.exit_code == 0 and "holds" in result.output
+    assert "the entry point 'broken' is left out: ModuleNotFoundError" in result.output
+
+
+def test_a_file_with_the_name_of_a_module_hides_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    import json
+
+    Path("json.py").write_text("VALUE = 1\n")
+    module = plug_ins.load("json.py")
+    assert module.VALUE == 1 and sys.modules["json"] is json
+    assert plug_ins.load("json.py") is module
+    del sys.modules[module.__name__]

@@ -1,0 +1,144 @@
+"""Which answers are missing, and what a policy makes of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from warner import Categorical, Grid, Integers, Interval, Points, Product
+from warner.domains import Missing, Optional, Padded, Subset, Tagged, from_spec, with_missing
+from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, ValuesError
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, None, 2],
+        (1, float("nan"), 2),
+        [1, np.float64("nan"), 2],
+        [1, "NA", 2],
+        [1, -9, 2],
+        ["1", "-9", "2"],
+        np.array([1.0, np.nan, 2.0]),
+        np.array([1, -9, 2]),
+        np.array(["1", "NA", "2"]),
+        np.array([1, None, 2], dtype=object),
+        np.ma.array([1, 5, 2], mask=[False, True, False]),
+        np.array([[1.0], [np.nan], [2.0]]),
+        pd.Series([1, None, 2]),
+        pd.Series([1, None, 2], dtype="Int64"),
+        pd.DataFrame({"x": ["1", None, "2"]}),
+        pl.Series([1, None, 2]),
+        pa.array([1, None, 2]),
+        pa.array(["1", None, "2"]),
+    ],
+    ids=lambda v: f"{type(v).__module__}.{type(v).__name__}",
+)
+def test_missing_answers_are_recognised_in_every_container(values: Any) -> None:
+    assert Missing("drop", ["", "NA", "-9"]).mask(values).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, None, 2],
+        np.array([1.0, np.nan, 2.0]),
+        np.ma.array([1, 5, 2], mask=[False, True, False]),
+        pd.Series([1, None, 2]),
+        pd.Series([1, None, 2], dtype="Int64"),
+        pl.Series([1, None, 2]),
+        pa.array([1, None, 2]),
+        iter([1, None, 2]),
+    ],
+    ids=lambda v: f"{type(v).__module__}.{type(v).__name__}",
+)
+def test_silence_is_encoded_as_the_last_value(values: Any) -> None:
+    assert Optional(Integers(0, 3)).encode(values).tolist() == [1, 4, 2]
+
+
+def test_silence_goes_with_every_domain_of_one_question() -> None:
+    for domain, answer in (
+        (Categorical(["no", "yes"]), "yes"),
+        (Categorical([True, False]), False),
+        (Interval(0, 1, 4), 0.3),
+        (Grid(2, 2), (0, 1)),
+        (Points([[0.0, 1.0], [2.0, 3.0]]), (2.0, 3.0)),
+        (Subset(Integers(0, 9), [1, 2, 5]), 2),
+    ):
+        silent = Optional(domain)
+        index = silent.encode([answer, None, answer])
+        assert index[1] == silent.silence == domain.size and index[0] == index[2] < domain.size
+        assert silent.answered == domain and from_spec(silent.spec()) == silent
+        assert silent.points is None and not silent.is_ordered and not silent.is_numeric
+        assert Tagged(silent, ["home"]).encode([None, "@home", answer]).tolist() == [
+            domain.size,
+            domain.size + 1,
+            int(index[0]),
+        ]
+
+
+def test_a_refused_answer_keeps_its_position_among_silent_people() -> None:
+    with pytest.raises(ValuesError, match=r"position 2: .* The same holds for 1 more: position 4"):
+        Optional(Integers(0, 3)).encode([None, 1, 9, None, 8])
+    with pytest.raises(ValuesError, match=r"position 1: must be str; got None. .*with_missing"):
+        Categorical(["no", "yes"]).encode(["no", None])
+
+
+def test_at_most_twenty_positions_are_listed_and_all_are_counted() -> None:
+    with pytest.raises(ValuesError) as caught:
+        Integers(0, 3).encode([9] * 50)
+    text = str(caught.value)
+    assert "The same holds for 49 more: positions 1, 2, 3," in text and "19, ..." in text
+    assert ", 20" not in text and caught.value.count == 50 and len(caught.value.positions) == 20
+
+
+@pytest.mark.parametrize(
+    "domain, empty",
+    [
+        (Categorical(["", "yes"]), [""]),
+        (Categorical([1, 2]), ["NA", "2"]),
+        (Categorical([True, False]), ["FALSE"]),
+        (Integers(-9, 9), ["-9"]),
+        (Interval(0, 9, 3, clip=True), ["99"]),
+        (Grid(2, 2), ["0,1"]),
+        (Categorical(["(no answer)", "yes"]), []),
+    ],
+    ids=repr,
+)
+def test_a_spelling_that_is_an_answer_is_refused(domain: Any, empty: list[str]) -> None:
+    with pytest.raises(ArgumentError, match="empty: must not list a value of the domain"):
+        with_missing(domain, "answer", empty)
+
+
+def test_policies_that_do_not_exist_or_do_not_fit_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="missing"):
+        with_missing(Integers(0, 3), "ignore")
+    with pytest.raises(ArgumentTypeError, match="empty: must be a list of texts"):
+        with_missing(Integers(0, 3), "drop", [1])  # type: ignore[list-item]
+    with pytest.raises(ArgumentError, match="twice"):
+        with_missing(Integers(0, 3), "drop", ["a", "a"])
+    for domain in (
+        Product(a=Integers(0, 1)),
+        Tagged(Integers(0, 1), ["home"]),
+        Padded(Integers(0, 1), 2),
+        Optional(Integers(0, 1)),
+        "no domain",
+    ):
+        with pytest.raises(ArgumentTypeError, match="single question"):
+            with_missing(domain, "answer")  # type: ignore[arg-type]
+    with pytest.raises(EmptyError):
+        Missing().mask([])
+
+
+def test_dropping_and_refusing_leave_the_domain_as_it_is() -> None:
+    domain = Integers(0, 3)
+    dropping = with_missing(domain, "drop", ["NA"])
+    assert dropping == domain and dropping.digest == domain.digest
+    assert dropping.missing == Missing("drop", ["NA"]) and domain.missing.policy == "refuse"
+    with pytest.raises(ValuesError):
+        dropping.encode([1, None])
