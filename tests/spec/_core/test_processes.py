@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,9 +20,13 @@ def test_one_process_is_this_one_and_keeps_the_order() -> None:
     assert found == [((2, 3), 8), ((3, 2), 9)] and pid == os.getpid()
 
 
-def test_a_process_that_ends_is_reported_with_a_remedy() -> None:
+def test_a_process_that_ends_is_reported_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(self: Workers, function: Any, tasks: Any) -> Any:
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(Workers, "_in_processes", ended)
     with Workers(2) as workers, pytest.raises(ArgumentError, match="__main__"):
-        list(workers.work(os._exit, [(1,), (1,)]))
+        list(workers.work(os.getpid, [(), ()]))
 
 
 def test_lines_are_kept_and_a_torn_one_is_left_out(tmp_path: Path) -> None:
