@@ -18,6 +18,7 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError, StudyError, message
 from warner._core.progress import steps
 from warner.app.study import Study
+from warner.app.study_problems import located
 from warner.design.proposal import LADDER, WIDTH, Proposal, propose
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
@@ -90,7 +91,11 @@ class Draft:
         }
         limits = ("budget", "delta")
         complete = {key: v for key, v in data.items() if key not in limits}
-        return cls(text, data, Study({**complete, "attributes": tables}), missing)
+        try:
+            study = Study({**complete, "attributes": tables})
+        except StudyError as error:
+            raise located(error, name, text) from None
+        return cls(text, data, study, missing)
 
     def proposals(self, people: int, share: float, width: float = WIDTH) -> dict[str, Planned]:
         """What is proposed for each attribute that lacks a mechanism or an epsilon.
