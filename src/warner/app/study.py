@@ -15,6 +15,14 @@ mechanism = "UnaryEncoding"
 keep = "optimized"                # options of the mechanism, by the names of its constructor
 epsilon = 1.0
 
+[attributes.alcohol]
+integers = [0, 60]
+mechanism = "SubsetSelection"
+missing = "answer"                # silence is one more value and as protected as any other; "drop"
+                                  # leaves the person out, which shows; default "refuse"
+empty = ["", "NA"]                # spellings of a missing answer; default [""], an empty cell
+epsilon = 1.0
+
 [attributes.pay]
 keys = ["police", "fire", "water"]        # answers in two columns, pay_key and pay_value
 interval = { low = 0, high = 200000, bins = 32 }

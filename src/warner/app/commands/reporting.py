@@ -35,11 +35,13 @@ from warner.app.report.questions import Question, Settings
 from warner.app.study import Study
 from warner.app.summary_options import Wanted, summary
 from warner.estimators import Estimator
+from warner.groups.table import label
 from warner.reports.grouped_tally import AnyTally, GroupedTally
 from warner.reports.tally import Tally
 from warner.results.methods import method
 
 _DEFAULT_SUMMARIES = "mean,median"
+_SHOWN = 10  # names of groups in a message
 
 
 @click.command()
@@ -152,13 +154,15 @@ def report(
     used: dict[str, list[Tally]]
     groups: dict[str, GroupedTally]
     used, groups = _without_groups(grouped, columns) if grouped else (flat, {})
-    questions = _questions(used, groups, chosen, only, joint)
     wanted = Wanted.of_options(summaries, _DEFAULT_SUMMARIES)
-    if summaries:
-        Wanted.of_options(summaries).check([question.estimate for question in questions])
+    if reference is not None:
+        _check_reference(reference, groups)
     settings = Settings(
         level, target, top, wanted, reference, {} if stated is None else stated.labels
     )
+    questions = _questions(used, groups, chosen, only, joint, settings)
+    if summaries:
+        Wanted.of_options(summaries).check([question.estimate for question in questions])
     content = build(
         Source(
             chosen_tallies(known, only),
@@ -175,6 +179,14 @@ def report(
     else:
         write_whole(output, to_pdf(content))
         say_written(output)
+
+
+def _check_reference(reference: str, groups: Mapping[str, GroupedTally]) -> None:
+    """Refuse a reference that is no group."""
+    known = list(dict.fromkeys(label(key) for found in groups.values() for key in found))
+    if reference not in known:
+        shown = ", ".join(known[:_SHOWN]) + (", ..." if len(known) > _SHOWN else "")
+        raise ArgumentError(message("--reference", f"must be one of the groups {shown}", reference))
 
 
 def _date(text: str | None) -> str:
@@ -221,6 +233,7 @@ def _questions(
     chosen: Estimator | None,
     only: tuple[str, ...],
     joint: tuple[str, ...],
+    settings: Settings,
 ) -> list[Question]:
     """The results of all questions that are asked for.
 
@@ -238,5 +251,5 @@ def _questions(
                 continue
             own = None if not inside else tuple(names or (str(result.attribute),))
             of_groups = next((g for n, g in groups.items() if tallies[n] is parts), None)
-            questions.append(Question(result, of_groups, own))
+            questions.append(Question(result, settings, of_groups, own))
     return questions

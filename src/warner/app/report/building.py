@@ -11,7 +11,13 @@ from dataclasses import dataclass
 
 from warner._core.text import visible
 from warner.app.report.content import Block, Points, Report, Section, Table
-from warner.app.report.privacy_words import largest, of_a_person, of_guarantee, of_mechanism
+from warner.app.report.privacy_words import (
+    hides_all,
+    largest,
+    of_a_person,
+    of_guarantee,
+    of_mechanism,
+)
 from warner.app.report.questions import Question, Settings, lead
 from warner.app.terminal import INTERVALS, NO_INTERVALS, plural
 from warner.mechanisms import Mechanism, from_header
@@ -66,7 +72,7 @@ def build(source: Source, settings: Settings) -> Report:
         _SIMULATED if is_simulated else "",
         (
             _in_short(source, settings),
-            *(question.section(settings) for question in source.questions),
+            *(question.section() for question in source.questions),
             _privacy(source, settings),
             _meaning(source, settings),
             _method(source, settings),
@@ -77,7 +83,7 @@ def build(source: Source, settings: Settings) -> Report:
 
 def _in_short(source: Source, settings: Settings) -> Section:
     """The first section: one sentence for each question."""
-    points = Points(tuple(question.in_short(settings) for question in source.questions))
+    points = Points(tuple(question.in_short() for question in source.questions))
     return Section(
         "In short",
         (
@@ -103,13 +109,21 @@ def _mechanisms(source: Source) -> list[dict[str, tuple[Mechanism, int]]]:
 
 def _privacy(source: Source, settings: Settings) -> Section:
     """What a report tells of a person: each question, all together, and all rounds."""
-    blocks: list[Block] = [
-        "Each answer was changed at random before it was sent. What arrived is a report, not the "
-        "answer. Nobody has the answers, so nobody can lose them. The numbers below follow from "
-        "the law by which the reports were made."
-    ]
-    texts: dict[str, list[str]] = {}
     files = _mechanisms(source)
+    known_to_hide = all(
+        hides_all(mechanism.guarantee) for known in files for mechanism, _ in known.values()
+    )
+    blocks: list[Block] = [
+        "Each answer was randomised before it was sent: chance kept it or changed it. What arrived "
+        "is a report, not the answer. Nobody has the answers, so nobody can lose them."
+        if known_to_hide
+        else "Answers were randomised before they were sent. How much a report tells depends on "
+        "the question.",
+        "The numbers below follow from the law by which the reports were made.",
+    ]
+    if any(part.simulated for parts in source.tallies.values() for part in parts):
+        blocks.append("They would hold for reports that are made without a seed.")
+    texts: dict[str, list[str]] = {}
     for known in files:
         for name, (mechanism, _) in known.items():
             sentences = " ".join(of_mechanism(mechanism))

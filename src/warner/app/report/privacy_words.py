@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from warner._core.errors import WarnerError
-from warner._core.text import visible
 from warner.app.report.figures import at_most, of_hundred
+from warner.app.report.tables import name_of
 from warner.mechanisms import Mechanism
 from warner.privacy.composition import compose, side_by_side
 from warner.privacy.guarantees import Guarantee
 from warner.privacy.likelihood_ratios import worst_pair
-from warner.results.tables import as_text
 
 _LARGEST = 40  # nats; beyond, odds are no numbers to read
+_TOO_RARE = 0.1  # a report that fewer people send is no example
 _NO_PROTECTION = math.log(1e6)  # odds of a million
 
 
@@ -76,10 +76,15 @@ def of_guarantee(promised: Guarantee, subject: str) -> list[str]:
             "an answer that is not sensitive."
         ]
     if promised.is_metric:
+        far = (
+            f"For the two most distant answers it is at most {odds(total)} as likely."
+            if total <= _NO_PROTECTION
+            else "The two most distant answers are not hidden from each other."
+        )
         return [
             f"The protection depends on how far two answers are apart. {subject} is at most "
             f"{odds(promised.epsilon)} as likely from one answer as from another that is 1 unit "
-            f"away, and at most {odds(total)} for the two most distant answers."
+            f"away. {far}"
         ]
     words = [
         f"{subject} is at most {odds(total)} as likely from one answer as from any other. Somebody "
@@ -104,14 +109,16 @@ def _example(mechanism: Mechanism) -> list[str]:
     promised = mechanism.guarantee
     if promised.sensitive is not None or promised.is_metric or promised.delta is not None:
         return []
-    if not mechanism.is_enumerable or mechanism.represents_interval:
+    if not mechanism.is_enumerable or mechanism.domain.points is not None:
         return []
     # Backwards, so that of "no" and "yes", which are alike, "yes" is the example.
     table = np.asarray(mechanism.probabilities())[::-1, ::-1]
     worst = worst_pair(table)
-    labels = [visible(as_text(label)) for label in reversed(mechanism.domain.labels)]
-    first, second = labels[worst.likely], labels[worst.unlikely]
     high, low = (float(table[worst.report, x]) for x in (worst.likely, worst.unlikely))
+    if high < _TOO_RARE:
+        return []
+    labels = [name_of(label) for label in reversed(mechanism.domain.labels)]
+    first, second = labels[worst.likely], labels[worst.unlikely]
     return [
         f"Of 100 people whose answer is {_quoted(first)}, {of_hundred(high)} send the report that "
         f"speaks most for it. Of 100 whose answer is {_quoted(second)}, {of_hundred(low)} send the "
@@ -145,6 +152,11 @@ def of_a_person(
         return once, compose([once] * rounds)
     except WarnerError:
         return None, None
+
+
+def hides_all(promised: Guarantee) -> bool:
+    """Whether a guarantee hides each answer among all others, near and far."""
+    return promised.sensitive is None and not promised.is_metric and math.isfinite(promised.total)
 
 
 def largest(guarantees: Sequence[Guarantee]) -> Guarantee:

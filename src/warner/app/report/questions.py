@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from warner.app.report.content import Block, Points, Section
 from warner.app.report.figures import decimals_of_percent, percent, percent_interval
 from warner.app.report.tables import (
     Row,
+    Shares,
     figures_of,
     name_of,
-    share_rows,
+    shares_of,
     table_by_group,
     table_of_differences,
     table_of_shares,
@@ -66,11 +68,13 @@ class Question:
 
     Attributes:
         estimate: of all people.
+        settings: how results are shown.
         groups: {public values: tally} where the tally has groups, else None.
         attributes: for tallies of several attributes, the one that is asked for; else None.
     """
 
     estimate: Estimate
+    settings: Settings
     groups: Mapping[Any, Tally] | None = None
     attributes: tuple[str, ...] | None = None
 
@@ -78,87 +82,106 @@ class Question:
     def name(self) -> str:
         return str(self.estimate.attribute)
 
-    def heading(self, settings: Settings) -> str:
+    @property
+    def heading(self) -> str:
         """The text of the question, or the name of the attribute."""
-        return visible(settings.labels.get(self.name, self.name))
+        return visible(self.settings.labels.get(self.name, self.name))
 
-    def lead(self, settings: Settings) -> str:
+    @property
+    def lead(self) -> str:
         """The heading before a sentence."""
-        return lead(self.heading(settings))
+        return lead(self.heading)
 
-    def summaries(self, settings: Settings) -> tuple[Named, ...]:
-        """The summaries that are shown; of an estimate of means alone, the mean."""
-        asked = settings.wanted.named(self.estimate)
+    @cached_property
+    def summaries(self) -> tuple[Named, ...]:
+        """The summaries that are shown.
+
+        Of an estimate of means alone, it is the mean. A bootstrap of places takes minutes, so they
+        are those that the user names for this attribute.
+        """
+        asked = self.settings.wanted.named(self.estimate)
+        if len(self.estimate.domain.ends) > 1 and self.name not in self.settings.wanted.own:
+            return ()
         if self.estimate.fit.probabilities is None:
             return tuple(named for named in asked if named.kind == "mean")
         return asked
 
-    def in_short(self, settings: Settings) -> str:
+    @cached_property
+    def _summary_rows(self) -> Sequence[Row]:
+        level, target = self.settings.level, self.settings.target
+        return summary_rows(self.estimate, self.summaries, level, target)
+
+    @cached_property
+    def _keys(self) -> list[Row]:
+        """The frequencies of keys and the means of their values; [] for other questions."""
+        rows: Sequence[Row] = self.estimate.key_rows(self.settings.level, self.settings.target)
+        return sorted(rows, key=lambda row: -row["estimate"])[: self.settings.top]
+
+    @cached_property
+    def _shares(self) -> Shares:
+        """The shares that are shown."""
+        return shares_of(
+            self.estimate, self.settings.level, self.settings.target, self.settings.top
+        )
+
+    def in_short(self) -> str:
         """The result in one sentence."""
-        rows = summary_rows(
-            self.estimate, self.summaries(settings), settings.level, settings.target
-        )
-        if rows:
-            parts = ["{}: {} ({})".format(row["text"], *figures_of(row)) for row in rows[:3]]
-            return f"{self.lead(settings)} {_upper('; '.join(parts))}."
-        shares, _ = share_rows(self.estimate, settings.level, settings.target, settings.top)
-        if not shares:
-            return f"{self.lead(settings)} See the table below."
-        named = [f"{_quoted(row['value'])}: {_figures(row)}" for row in _to_name(shares)]
-        return f"{self.lead(settings)} {'; '.join(named)}."
+        if self._summary_rows:
+            parts = [
+                "{}: {} ({})".format(row["text"], *figures_of(row))
+                for row in self._summary_rows[:3]
+            ]
+            return f"{self.lead} {_upper('; '.join(parts))}."
+        rows = self._keys or self._shares.rows
+        if not rows:
+            return f"{self.lead} See the table below."
+        named = [f"{_quoted(name_of(row['value']))}: {_figures(row)}" for row in _to_name(rows)]
+        return f"{self.lead} {'; '.join(named)}."
 
-    def section(self, settings: Settings) -> Section:
+    def section(self) -> Section:
         """The section of the question."""
+        level = self.settings.level
         blocks: list[Block] = [_people(self.estimate)]
-        blocks += self._shares(settings)
-        rows = summary_rows(
-            self.estimate, self.summaries(settings), settings.level, settings.target
-        )
-        if rows:
-            blocks.append(
-                table_of_summaries("Numbers that sum up the answers", rows, settings.level)
-            )
-        return Section(self.heading(settings), tuple(blocks), tuple(self._parts(settings)))
+        blocks += tables_of_keys(self._keys, level) if self._keys else self._about_shares()
+        if self._summary_rows:
+            caption = "Numbers that sum up the answers"
+            blocks.append(table_of_summaries(caption, self._summary_rows, level))
+        return Section(self.heading, tuple(blocks), tuple(self._parts()))
 
-    def _shares(self, settings: Settings) -> list[Block]:
-        """The table of the shares, or those of keys with their means."""
-        level, target = settings.level, settings.target
-        keys = tables_of_keys(self.estimate, level, target, settings.top)
-        if keys:
-            return keys
-        rows, is_chosen = share_rows(self.estimate, level, target, settings.top)
+    def _about_shares(self) -> list[Block]:
+        """The table of the shares, and what it leaves out."""
+        rows, is_chosen, at_once = self._shares
         if not rows:
             return []
         caption = "Estimated share of people with each answer"
-        blocks: list[Block] = []
+        notes: list[Block] = []
         if is_chosen:
             size = self.estimate.domain.size
             caption = f"The {len(rows)} most frequent of {size:,} answers"
             rest = percent(max(1 - sum(row["estimate"] for row in rows), 0.0), 1)
-            blocks.append(f"The {size - len(rows):,} other answers have {rest} together.")
-            if self.estimate.has_intervals:
-                blocks.append(
-                    "The intervals hold for all answers at once, also for the choice of the "
-                    "largest."
-                )
-        blocks.insert(0, table_of_shares(caption, "answer", rows, level))
+            notes.append(f"The {size - len(rows):,} other answers have {rest} together.")
+            notes.append(
+                "The intervals hold for all answers at once, also for the choice of the largest."
+                if at_once
+                else "The intervals do not account for the choice of the largest."
+            )
         if not self.estimate.has_posterior_intervals and not self.estimate.has_intervals:
-            blocks.append(
+            notes.append(
                 "Different distributions make the same reports. So the reports bound no share."
             )
-        return blocks
+        return [table_of_shares(caption, "answer", rows, self.settings.level), *notes]
 
-    def _parts(self, settings: Settings) -> list[Section]:
+    def _parts(self) -> list[Section]:
         """The sections on groups and on their differences, where there are groups."""
         if self.groups is None or len(self.groups) < 2:
             return []
         columns = ", ".join(visible(name) for name in getattr(self.groups, "names", ("group",)))
         return [
-            Section(f"By {columns}", tuple(self._by_group(settings, columns))),
-            Section(f"Differences by {columns}", tuple(self._differences(settings, columns))),
+            Section(f"By {columns}", tuple(self._by_group(columns))),
+            Section(f"Differences by {columns}", tuple(self._differences(columns))),
         ]
 
-    def _by_group(self, settings: Settings, columns: str) -> list[Block]:
+    def _by_group(self, columns: str) -> list[Block]:
         """The tables of all groups, each estimated from its own reports."""
         assert self.groups is not None
         result = estimate_groups(self.groups, attributes=self.attributes, pool="none")
@@ -174,8 +197,8 @@ class Question:
                 f"Of {len(result.keys):,} groups, the {_MOST_GROUPS} with the most people "
                 "are shown."
             )
-        level, target = settings.level, settings.target
-        summaries = self.summaries(settings)
+        level, target = self.settings.level, self.settings.target
+        summaries = self.summaries
         if summaries:
             tables: dict[str, list[tuple[str, int, Row]]] = {}
             for key, n, own in listed:
@@ -208,17 +231,17 @@ class Question:
         largest = np.argsort(-shares, kind="stable")[:_MOST_ANSWERS]
         return sorted(largest.tolist())
 
-    def _differences(self, settings: Settings, columns: str) -> list[Block]:
+    def _differences(self, columns: str) -> list[Block]:
         """What is known of differences: sentences, and a table for shares or for the mean."""
         assert self.groups is not None
-        of = "mean" if self.summaries(settings) else "shares"
+        of = "mean" if self.summaries else "shares"
         try:
             found = difference(
                 self.groups,
-                reference=settings.reference,
+                reference=self.settings.reference,
                 of=of,
-                level=settings.level,
-                target=settings.target,
+                level=self.settings.level,
+                target=self.settings.target,
                 attributes=self.attributes,
             )
         except WarnerError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,23 +45,38 @@ def name_of(value: Any, domain: Domain | None = None) -> str:
     return f"{value:.6g}" if isinstance(value, float) else visible(as_text(value))
 
 
-def share_rows(result: Estimate, level: float, target: str, top: int) -> tuple[list[Row], bool]:
-    """The shares that a report shows of one question, and whether they are the largest only.
+class Shares(NamedTuple):
+    """The shares that a report shows of one question.
+
+    Attributes:
+        rows: with value, estimate, low and high.
+        is_chosen: whether they are the largest only.
+        at_once: whether their intervals hold for all values at once.
+    """
+
+    rows: list[Row]
+    is_chosen: bool = False
+    at_once: bool = False
+
+
+def shares_of(result: Estimate, level: float, target: str, top: int) -> Shares:
+    """The shares that a report shows of one question.
 
     Numbers of many values are shown by ranges. Of other values the ``top`` largest are shown, with
-    intervals that hold for all values at once, since the reports choose which are the largest.
+    intervals that hold for all values at once, since the reports choose which are the largest. For
+    places such intervals would take minutes.
     """
-    if result.fit.probabilities is None:
-        return [], False
     domain = result.domain
+    if result.fit.probabilities is None:
+        return Shares([])
     if domain.is_numeric and (domain.is_binned or domain.size > MOST_RANGES):
-        return _ranges(result, level, target), False
+        return Shares(_ranges(result, level, target))
     is_chosen = domain.size > top
-    kind = "simultaneous" if is_chosen and result.has_intervals else None
-    rows = _bounded(result, level, target, kind)
-    if not is_chosen:
-        return rows, False
-    return sorted(rows, key=lambda row: -row["estimate"])[:top], True
+    at_once = is_chosen and result.has_intervals and domain.raster is None
+    rows = _bounded(result, level, target, "simultaneous" if at_once else None)
+    if is_chosen:
+        rows = sorted(rows, key=lambda row: -row["estimate"])[:top]
+    return Shares(rows, is_chosen, at_once)
 
 
 def _bounded(result: Estimate, level: float, target: str, kind: str | None) -> list[Row]:
@@ -178,22 +193,21 @@ def table_of_summaries(caption: str, rows: Sequence[Row], level: float) -> Table
     )
 
 
-def tables_of_keys(result: Estimate, level: float, target: str, top: int) -> list[Block]:
-    """The tables of keys with values: how many have a key, and the mean of its values."""
-    rows = sorted(result.key_rows(level, target), key=lambda row: -row["estimate"])[:top]
-    if not rows:
-        return []
+def tables_of_keys(rows: Sequence[Row], level: float) -> list[Block]:
+    """The tables of keys with values: how many have a key, and the mean of its values.
+
+    Args:
+        rows: of ``Estimate.key_rows``.
+        level: of the intervals.
+    """
     named = [{**row, "value": name_of(row["value"])} for row in rows]
     about = f"{100 * level:.4g} % interval"
     means: list[tuple[Cell, ...]] = []
     for row in named:
-        summary = {
-            "estimate": row["mean"],
-            "low": row["mean_low"],
-            "high": row["mean_high"],
-            "is_share": False,
-        }
-        means.append((row["value"], *figures_of(summary)))
+        ends = {"low": row["mean_low"], "high": row["mean_high"]}
+        means.append(
+            (row["value"], *figures_of({"estimate": row["mean"], "is_share": False, **ends}))
+        )
     return [
         table_of_shares("How many people have each key", "key", named, level),
         Table("The mean of the values of each key", ("key", "mean", about), tuple(means)),

@@ -1,0 +1,312 @@
+"""The report for readers: what it says, what it never holds, and that it needs nothing else."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import re
+from collections.abc import Mapping
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import warner
+from tests.spec.app._command import SECRET, STUDY, run
+from warner.app.report.building import Source, build
+from warner.app.report.content import Bar, Points, Report, Section, Shift, Table
+from warner.app.report.html_writer import to_html
+from warner.app.report.pdf_writer import to_pdf
+from warner.app.report.questions import Question, Settings
+from warner.app.summary_options import Wanted
+from warner.mechanisms import Mechanism
+from warner.mechanisms.gaussian import Gaussian
+
+GROUPED = (
+    STUDY.replace('title = "test"', 'title = "Habits"').replace(
+        "[attributes.smokes]\n", '[attributes.smokes]\nlabel = "Do you smoke?"\n'
+    )
+    + '[public.ward]\nvalues = ["north", "south"]\n'
+)
+
+
+class _Outline(HTMLParser):
+    """The elements of a page in their order, with its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def tags(self) -> list[str]:
+        return [tag for tag, _ in self.elements]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a study, reports and a tally by ward: in the south far more people smoke."""
+    folder = tmp_path_factory.mktemp("made")
+    rng = np.random.default_rng(1)
+    (folder / "study.toml").write_text(GROUPED)
+    rows = ["ward,smokes,age"]
+    for i in range(4000):
+        ward = "south" if i % 2 else "north"
+        smokes = "yes" if rng.random() < (0.8 if i % 2 else 0.2) else "no"
+        rows.append(f"{ward},{smokes},{rng.integers(0, 10)}")
+    (folder / "answers.csv").write_text("\n".join(rows) + "\n")
+    study, answers, reports, counts = (
+        str(folder / name) for name in ("study.toml", "answers.csv", "r.parquet", "t.json")
+    )
+    run("randomize", study, answers, "-o", reports)
+    run("tally", reports, "--by", "ward", "-o", counts)
+    return folder
+
+
+@pytest.fixture
+def tally(made: Path, here: Path) -> str:
+    """The tally, in a folder of the test's own."""
+    for name in ("study.toml", "r.parquet", "t.json"):
+        (here / name).write_bytes((made / name).read_bytes())
+    return "t.json"
+
+
+def _report(
+    mechanisms: Mapping[str, Mechanism],
+    answers: Mapping[str, list[object]],
+    rounds: int = 1,
+    settings: Settings | None = None,
+) -> Report:
+    tallies = {name: m.tally(m.randomize(answers[name])) for name, m in mechanisms.items()}
+    shown = settings or Settings(wanted=Wanted.of_options((), "mean,median"))
+    questions = []
+    for name, part in tallies.items():
+        found = warner.estimate(part)
+        named = warner.Estimate(found.fit, found.data, found.estimator, name)
+        questions.append(Question(named, shown))
+    parts = {name: [part] for name, part in tallies.items()}
+    return build(Source(parts, questions, rounds=rounds), shown)
+
+
+def _words(report: Report) -> str:
+    """All words of a page."""
+    return re.sub(r"\s+", " ", " ".join(_Outline(to_html(report)).words))
+
+
+def test_a_report_names_questions_people_shares_groups_differences_and_privacy(tally: str) -> None:
+    options = ("--study", "study.toml", "--summary", "mean,above:4", "--rounds", "10")
+    run("report", tally, *options, "-o", "report.html")
+    words = " ".join(_Outline(Path("report.html").read_text()).words).replace("\xa0", " ")
+    for phrase in (
+        "Habits",
+        "4,000 people, 2 questions",
+        "Do you smoke?",
+        "share above 4",
+        "By ward",
+        "Differences by ward",
+        "larger than chance explains",
+        "Of 100 people whose answer is “yes”, 73 send the report that speaks most for it. "
+        "Of 100 whose answer is “no”, 27 send the same report.",
+        "The total epsilon is 2.5.",
+        "10 rounds",
+        "The total epsilon is 25.",
+        "What the numbers say, and what they do not",
+        "Method",
+        "How to cite",
+    ):
+        assert phrase in words, phrase
+    assert "Simulation" not in words
+
+
+def test_shares_and_intervals_are_those_of_the_estimate(tally: str) -> None:
+    run("report", tally, "--only", "smokes", "-o", "report.html")
+    run("estimate", "r.parquet", "--only", "smokes", "--json", "e.json")
+    (found,) = json.loads(Path("e.json").read_text())
+    page = Path("report.html").read_text().replace("\xa0", " ")
+    for row in found["shares"]:
+        low, high = math.floor(100 * row["low"]), math.ceil(100 * row["high"])
+        line = f'<th scope="row">{row["value"]}</th><td>{100 * row["estimate"]:.0f} %</td>'
+        assert f"{line}<td>{low} to {high} %</td><td><svg" in page
+
+
+def test_a_page_needs_no_script_no_style_attribute_and_no_request(tally: str) -> None:
+    run("report", tally, "-o", "report.html")
+    page = Path("report.html").read_text()
+    outline = _Outline(page)
+    assert not {"script", "link", "img", "iframe", "object", "base"} & set(outline.tags)
+    assert not re.search(r"https?:|//|url\(|@import", page)
+    for _, attributes in outline.elements:
+        assert not {"style", "src", "href"} & attributes.keys()
+        assert not [name for name in attributes if name.startswith("on")]
+    policies = [a["content"] for _, a in outline.elements if a.get("http-equiv")]
+    assert policies and str(policies[0]).startswith("default-src 'none'; style-src 'sha256-")
+
+
+def test_a_page_has_headings_in_order_and_tables_with_captions_and_scopes(tally: str) -> None:
+    run("report", tally, "-o", "report.html")
+    outline = _Outline(Path("report.html").read_text())
+    ranks = [int(tag[1]) for tag in outline.tags if re.fullmatch("h[1-6]", tag)]
+    assert ranks[0] == 1 and ranks.count(1) == 1 and {2, 3} <= set(ranks)
+    assert all(after <= before + 1 for before, after in pairwise(ranks))
+    assert outline.elements[0] == ("html", {"lang": "en"}) and "main" in outline.tags
+    assert outline.tags.count("table") == outline.tags.count("caption") > 4
+    assert all(a.get("scope") in ("col", "row") for tag, a in outline.elements if tag == "th")
+    assert all(a.get("aria-hidden") == "true" for tag, a in outline.elements if tag == "svg")
+
+
+def test_the_same_tally_gives_the_same_bytes_without_paths_users_or_dates(
+    tally: str, here: Path
+) -> None:
+    now = datetime.date.today()
+    today = (now.isoformat(), f"{now:%Y%m%d}", f"D:{now:%Y}")
+    for suffix in ("html", "pdf"):
+        for name in ("one", "two"):
+            run("report", tally, "--study", "study.toml", "-o", f"{name}.{suffix}")
+        content = Path(f"one.{suffix}").read_bytes()
+        assert content == Path(f"two.{suffix}").read_bytes()
+        for canary in (str(here), here.name, "study.toml", "t.json", "CreationDate", *today):
+            assert canary.encode() not in content, canary
+    run("report", tally, "--date", "1 May 2031", "-o", "dated.html")
+    assert "1 May 2031" in Path("dated.html").read_text()
+
+
+def test_no_answer_of_the_file_reaches_a_report(here: Path) -> None:
+    Path("one.toml").write_text(
+        f'[attributes.x]\nvalues = ["a", "{SECRET}", "b"]\n'
+        'mechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    )
+    Path("x.csv").write_text("x,name\n" + f"a,{SECRET}-name\n" * 300)
+    run("randomize", "one.toml", "x.csv", "-o", "x.parquet")
+    run("report", "x.parquet", "-o", "x.html")
+    page = Path("x.html").read_text()
+    assert f"{SECRET}-name" not in page
+    assert SECRET in page, "a value of the domain is public, and the canary must be able to sing"
+
+
+def test_simulated_reports_are_marked_first_and_in_the_title(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "s.csv", "--seed", "1")
+    said = run("report", "s.csv", "-o", "s.html").stderr
+    page = Path("s.html").read_text()
+    assert "reports of a simulation" in said and "<h1>" in page
+    assert page.index('class="notice"') < page.index("<h1>")
+    assert "(simulation)</title>" in page and "(simulation)</h1>" in page
+
+
+def test_texts_of_others_are_no_markup() -> None:
+    evil = '<script>alert(1)</script>"&#sys.inputs[*x*]'
+    labels = [evil, "b"]
+    report = _report(
+        {evil: warner.RandomizedResponse(warner.Categorical(labels), 1.0)}, {evil: labels * 200}
+    )
+    page = to_html(report)
+    assert "<script" not in page and "&lt;script&gt;" in page
+    assert to_pdf(report).startswith(b"%PDF")
+
+
+def test_odds_are_those_of_the_sampled_integers() -> None:
+    coin = warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 2.0)
+    words = _words(_report({"x": coin}, {"x": ["no", "yes"] * 200}))
+    keep = float(max(coin.probabilities()[1]))
+    assert f"{100 * keep:.0f} send the report that speaks most for it" in words
+    assert "at most 7.39 times as likely" in words and "at most 88.1\xa0% sure" in words.replace(
+        " %", "\xa0%"
+    )
+
+
+def test_the_total_adds_up_over_questions_and_rounds() -> None:
+    coin = warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 0.5)
+    answers: list[object] = ["no", "yes"] * 200
+    words = _words(_report({"x": coin, "y": coin}, {"x": answers, "y": answers}, rounds=3))
+    assert "The total epsilon is 1." in words and "The total epsilon is 3." in words
+    assert "20.1 times" in words
+    huge = _words(_report({"x": coin}, {"x": answers}, rounds=40))
+    assert "no protection to speak of" in huge and "The total epsilon is 20." in huge
+
+
+@pytest.mark.parametrize(
+    "mechanism, phrase",
+    [
+        (
+            warner.UtilityOptimizedRR(
+                warner.Categorical(["ill", "well", "fit"]), 1.0, sensitive=["ill"]
+            ),
+            "Only people with a sensitive answer are protected (1 sensitive answer)",
+        ),
+        (warner.Geometric(warner.Integers(0, 9), 0.5), "depends on how far two answers are apart"),
+        (Gaussian(warner.Interval(0, 1, 8), 1.0, 1e-6), "This bound can fail"),
+    ],
+    ids=lambda x: type(x).__name__,
+)
+def test_weaker_guarantees_are_said_to_be_weaker(mechanism: Mechanism, phrase: str) -> None:
+    labels = mechanism.domain.labels
+    words = _words(_report({"x": mechanism}, {"x": [*labels] * 30}))
+    assert phrase in words
+    assert ("nobody can lose them" in words) is ("bound" in phrase)
+
+
+def test_of_many_answers_the_largest_are_shown_and_the_others_together() -> None:
+    domain = warner.Categorical([f"s{i:03d}" for i in range(200)])
+    mechanism = warner.HadamardResponse(domain, 4.0)
+    answers: list[object] = [f"s{i % 40:03d}" for i in range(4000)]
+    report = _report({"x": mechanism}, {"x": answers}, settings=Settings(top=5))
+    (table,) = [b for b in report.sections[1].blocks if isinstance(b, Table)]
+    assert len(table.rows) == 5 and table.caption == "The 5 most frequent of 200 answers"
+    words = _words(report)
+    assert "The 195 other answers have" in words and "hold for all answers at once" in words
+
+
+def test_numbers_are_shown_by_at_most_twelve_ranges_that_hold_all() -> None:
+    mechanism = warner.SquareWave(warner.Interval(0, 60, 60), 4.0)
+    report = _report({"x": mechanism}, {"x": [float(i % 30) for i in range(3000)]})
+    shares, summaries = (b for b in report.sections[1].blocks if isinstance(b, Table))
+    bars = [row[-1] for row in shares.rows]
+    assert len(bars) == 12 and shares.rows[0][0] == "0 to 5"
+    assert sum(bar.estimate for bar in bars if isinstance(bar, Bar)) == pytest.approx(1)
+    assert [row[0] for row in summaries.rows] == ["mean", "median"]
+
+
+def test_a_pdf_is_tagged_has_vectors_only_and_says_what_the_page_says(tally: str) -> None:
+    run("report", tally, "--title", "Ärger & <Frust>, Łódź", "-o", "report.pdf")
+    content = Path("report.pdf").read_bytes()
+    assert content.startswith(b"%PDF") and b"/StructTreeRoot" in content
+    assert b"/Subtype /Image" not in content and b"/Subtype/Image" not in content
+
+
+def test_pictures_of_differences_have_zero_in_the_middle() -> None:
+    table = Table("t", ("a", "b"), (("x", Shift(-1.0, -2.0, 0.5, 2.0)), ("y", Bar(1, 0, 2, 2))))
+    report = Report("t", (), "", (Section("s", (table, Points(("p",)))),))
+    page = to_html(report)
+    assert "M80 0V14" in page and page.count("<svg") == 2
+    assert to_pdf(report).startswith(b"%PDF")
+
+
+def test_wrong_requests_are_refused(tally: str) -> None:
+    Path("other.toml").write_text(STUDY.replace('"no", "yes"', '"never", "ever"'))
+    run("tally", "r.parquet", "-o", "flat.json")
+    for args, problem in (
+        ((tally, "-o", "r.txt"), "must end in .html or .pdf"),
+        ((tally, "-o", "r.html", "--study", "other.toml"), "other values of 'smokes'"),
+        ((tally, "-o", "r.html", "--reference", "east"), "must be one of the groups north, south"),
+        (("flat.json", "-o", "r.html", "--by", "ward"), "goes with a tally of groups"),
+        ((tally, "-o", "r.html", "--summary", "smokes=mean"), "whose values are numbers"),
+        ((tally, "-o", tally), "must end in"),
+    ):
+        assert problem in run("report", *args, ok=False).stderr
+
+
+def test_without_typst_a_pdf_is_refused_before_anything_is_estimated(
+    tally: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "typst", None)
+    said = run("report", tally, "-o", "r.pdf", ok=False).stderr
+    assert "Install warner[report]" in said and not Path("r.pdf").exists()
