@@ -69,7 +69,7 @@ docs: $(READY)
 	$(BIN)/python docs/make_changelog.py
 	$(BIN)/python docs/make_data.py
 	$(BIN)/python docs/make_references.py
-	$(BIN)/python docs/examples.py README.md docs/study_of_groups.md docs/extending.md
+	$(BIN)/python docs/examples.py README.md docs/study_of_groups.md docs/first_study.md docs/extending.md
 
 # Every example is run; one that fails, and every warning, fails the build. Pages are built by as many
 # processes as there are cores.

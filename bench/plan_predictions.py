@@ -20,6 +20,7 @@ rule of the proposal was chosen on, in turn.
 
 Every cell is one line of bench/results/plan_predictions.jsonl. Cells that are there are not done
 again, so the script may be stopped at any time. ``--minutes`` stops it after the cell under way.
+``--predict`` makes the predictions of stored cells anew and keeps what was simulated.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ import numpy as np
 from _measure import SEED, claim
 from warner import Categorical, Integers
 from warner.design.candidates import candidates
-from warner.design.proposal import propose, question_of
-from warner.design.proposal_widths import Expected, Question, expected
+from warner.design.proposal import expect, propose, questions_of
+from warner.design.proposal_widths import Expected, Question
 from warner.domains import Domain
 from warner.errors import WarnerError
 from warner.mechanisms import Mechanism
@@ -47,7 +48,7 @@ FILE = Path(__file__).parent / "results" / "plan_predictions.jsonl"
 SIZES = {"labels": (2, 4, 12, 40, 150), "numbers": (5, 20, 60, 120)}
 PEOPLE = (500, 2000, 20_000)
 EPSILONS = (0.5, 1.0, 2.0, 3.0)
-RUNS, MORE = 24, 72
+RUNS, MORE = 24, {"labels": 240, "numbers": 72}
 LEVEL, SHARE = 0.95, 0.1
 
 
@@ -73,34 +74,56 @@ def truth_of(kind: str, size: int, number: int) -> tuple[str, np.ndarray]:
 
 def cell(kind: str, size: int, n: int, epsilon: float, number: int) -> dict[str, Any]:
     """Predictions and simulations of one question."""
+    domain, truth, name = question(kind, size, number)
+    found = propose(domain, n, epsilon)
+    every = makers(domain, epsilon)
+    others = [m for m in every if m not in (found.best.name, "LocalHashing")]
+    other = others[number % len(others)]
+    row: dict[str, Any] = {
+        "kind": kind, "K": size, "n": n, "epsilon": epsilon, "truth": name, "number": number,
+        "widths": [
+            {"name": each, "simulated": simulated_widths(every[each], truth, n, RUNS, number)}
+            for each in (found.best.name, other)
+        ],
+        "errors": ranked(every, found.best.name, truth, n, number),
+    }  # fmt: skip
+    return predicted(row)
+
+
+def question(kind: str, size: int, number: int) -> tuple[Domain, Question, str]:
+    """The domain, the truth and its name."""
     domain: Domain = (
         Categorical([f"v{i}" for i in range(size)]) if kind == "labels" else Integers(0, size - 1)
     )
     name, theta = truth_of(kind, size, number)
-    truth = question_of(domain, theta, SHARE, LEVEL)
-    made = question_of(domain, None, SHARE, LEVEL)
+    (truth,) = questions_of(domain, theta, SHARE, LEVEL)
+    return domain, truth, name
+
+
+def predicted(row: dict[str, Any]) -> dict[str, Any]:
+    """A cell with the predictions that are made today."""
+    domain, truth, _ = question(row["kind"], row["K"], row["number"])
+    n, epsilon = row["n"], row["epsilon"]
+    made = questions_of(domain, None, SHARE, LEVEL)
     start = time.process_time()
     found = propose(domain, n, epsilon)
-    seconds = time.process_time() - start
+    seconds = round(time.process_time() - start, 2)
     every = makers(domain, epsilon)
-    others = [m for m in every if m not in (found.best.name, "LocalHashing")]
-    other = others[number % len(others)]
-    widths = {}
-    for role, mechanism in (("proposed", found.mechanism), ("other", every[other])):
-        told = expected(mechanism, truth, n, 8)
-        untold = expected(mechanism, made, n, 8)
-        widths[role] = {
-            "name": found.best.name if role == "proposed" else other,
-            "told": pair(told),
-            "untold": pair(untold),
-            "simulated": simulated_widths(mechanism, truth, n, RUNS, number),
+    widths = [
+        each
+        | {
+            "told": pair(expect(every[each["name"]], (truth,), n)),
+            "untold": pair(expect(every[each["name"]], made, n)),
         }
-    return {
-        "kind": kind, "K": size, "n": n, "epsilon": epsilon, "truth": name,
-        "seconds": round(seconds, 2), "widths": widths,
-        "errors": ranked(every, found.best.name, truth, n, number),
-        "proposed": found.best.name,
-    }  # fmt: skip
+        for each in row["widths"]
+    ]
+    errors = dict(row["errors"])
+    if found.best.name not in errors:
+        errors |= ranked(
+            {found.best.name: found.mechanism}, found.best.name, truth, n, row["number"]
+        )
+    proposal = {"proposed": found.best.name, "seconds": seconds}
+    return row | proposal | {"widths": widths, "errors": errors}
 
 
 def makers(domain: Domain, epsilon: float) -> dict[str, Mechanism]:
@@ -141,6 +164,7 @@ def ranked(
         found = truth.estimates(every[name], n, runs, rng)
         return np.array([truth.loss(s.probabilities, truth.theta) for s in found])
 
+    more = MORE["numbers" if truth.domain.is_ordered else "labels"]
     first = {}
     for name in every:
         if name == "LocalHashing" and len(truth.theta) > 20:
@@ -156,8 +180,8 @@ def ranked(
     out = {}
     for name in first:
         if name == proposed or may_be_best(name):
-            last = losses(name, MORE, 2)
-            out[name] = [last.mean(), last.std(ddof=1) / math.sqrt(MORE), MORE]
+            last = losses(name, more, 2)
+            out[name] = [last.mean(), last.std(ddof=1) / math.sqrt(more), more]
     return {k: [float(f"{v:.5g}") for v in row] for k, row in out.items()}
 
 
@@ -169,7 +193,7 @@ def judged(rows: list[dict[str, Any]]) -> None:
                 p / s
                 for row in rows
                 if row["kind"] == kind
-                for w in row["widths"].values()
+                for w in row["widths"]
                 for p, s in zip(w[told], w["simulated"], strict=True)
                 if p and s
             ]
@@ -210,8 +234,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=math.inf)
     parser.add_argument("--kinds", nargs="*", default=list(SIZES))
+    parser.add_argument("--predict", action="store_true")
     options = parser.parse_args()
     rows = [json.loads(line) for line in FILE.read_text().splitlines()] if FILE.exists() else []
+    if options.predict:
+        rows = [predicted(row) for row in rows]
+        FILE.write_text("".join(json.dumps(row) + "\n" for row in rows))
     known = {(r["kind"], r["K"], r["n"], r["epsilon"]) for r in rows}
     end = time.monotonic() + 60 * options.minutes
     cells = [(k, *c) for k in SIZES for c in product(SIZES[k], PEOPLE, EPSILONS)]

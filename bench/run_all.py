@@ -27,6 +27,7 @@ SCRIPTS = {
     "regression_covers_the_truth": ONE,
     "products_grow_with_the_domain": ONE,
     "logspline_against_smoothed_em": ONE,
+    "places": ONE,
     "memory_of_unary_reports": ALL,
     "tally_of_a_hundred_million": ALL,
     "shrinkage_errs_least": ONE,
@@ -39,6 +40,7 @@ SCRIPTS = {
     "many_attributes": ONE,
     "large_domains": ONE,
     "groups_pooled": ONE,
+    "plan_predictions": ONE,
 }
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 

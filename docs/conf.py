@@ -101,6 +101,7 @@ os.environ |= {
     "PYTHONPATH": os.pathsep.join(
         [str(HERE / "_site"), str(HERE), os.environ.get("PYTHONPATH", "")]
     ),
+    "SITE_FILES": str(BUILD / "generated"),  # for files that a page makes and links to
     "COLUMNS": "88",
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
 }

@@ -133,6 +133,8 @@ DOMAINS: list[Domain] = [
     warner.Interval(-1.0, 1.0, 4, clip=True),
     warner.Grid(2, 3),
     warner.Points([[0.0, 1.0], [2.0, 3.0], [5.0, 5.0]]),
+    warner.domains.Optional(warner.Integers(0, 4), ["", "NA"]),
+    warner.domains.with_missing(warner.Categorical(["a", "b"]), "drop"),
     warner.Product(a=warner.Categorical(["x", "y"]), b=warner.Integers(0, 4)),
 ]
 
@@ -304,10 +306,13 @@ epsilon = 1.0
 integers = [0, 9]
 mechanism = "UnaryEncoding"
 epsilon = 1.0
+missing = "answer"
+empty = ["", "NA"]
 [attributes.c]
 interval = { low = 0, high = 1, bins = 4 }
 mechanism = "SquareWave"
 epsilon = 1.0
+missing = "drop"
 [attributes.d]
 grid = { rows = 2, columns = 3 }
 mechanism = "PlanarGeometric"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from warner._core.atomic_files import write_whole
 from warner._core.canonical_json import canonical
-from warner._core.errors import FileError, message
+from warner._core.errors import ArgumentError, FileError, message
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -56,11 +56,29 @@ class Workers:
 
         Yields:
             The arguments, and what the function returned for them.
+
+        Raises:
+            ArgumentError: a process ended, as in a script that each process runs again.
         """
         if self._count == 1 or len(tasks) <= 1:
             for task in tasks:
                 yield task, function(*task)
             return
+        from concurrent.futures.process import BrokenProcessPool
+
+        try:
+            yield from self._in_processes(function, tasks)
+        except BrokenProcessPool:
+            rule = "ended before their work was done"
+            remedy = (
+                'In a script, put the call under if __name__ == "__main__":, or use one process'
+            )
+            raise ArgumentError(message("processes", rule, None, remedy)) from None
+
+    def _in_processes(
+        self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]
+    ) -> Iterator[tuple[tuple[Any, ...], Any]]:
+        """The finished pieces of work of several processes."""
         from concurrent.futures import FIRST_COMPLETED, wait
 
         pool = self._started()

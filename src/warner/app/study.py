@@ -15,6 +15,14 @@ mechanism = "UnaryEncoding"
 keep = "optimized"                # options of the mechanism, by the names of its constructor
 epsilon = 1.0
 
+[attributes.alcohol]
+integers = [0, 60]
+mechanism = "SubsetSelection"
+missing = "answer"                # silence is one more value and as protected as any other; "drop"
+                                  # leaves the person out, which shows; default "refuse"
+empty = ["", "NA"]                # spellings of a missing answer; default [""], an empty cell
+epsilon = 1.0
+
 [attributes.pay]
 keys = ["police", "fire", "water"]        # answers in two columns, pay_key and pay_value
 interval = { low = 0, high = 200000, bins = 32 }
@@ -88,12 +96,12 @@ from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError, me
 from warner._core.foreign_tables import ColumnNames, foreign_table
 from warner._core.sampling import Source
 from warner._core.text import unreadable
-from warner.app.study_check import schema, validated
+from warner.app.study_check import check_names, schema, validated
 from warner.app.study_groups import check_groups, group_data, of_groups
 from warner.app.study_mechanisms import built, together
-from warner.app.study_problems import Found, broken, problems_of, with_lines
+from warner.app.study_problems import Found, broken, located, problems_of
 from warner.app.study_public import public_columns
-from warner.app.toml_lines import Path, key_lines
+from warner.app.toml_lines import Path
 from warner.domains import Domain, Product
 from warner.io.frames import attribute_columns
 from warner.io.read_answers import answer_columns
@@ -150,7 +158,7 @@ class Study:
         self.groups: dict[str, Study] = {}
         self.public: dict[str, Domain] = {}
         found = Found()
-        _check_names(list(stated.attributes), found)
+        check_names(list(stated.attributes), found)
         self.labels: dict[str, str] = _labels(stated.attributes, found)
         self._tables, self._joint, self._places = _tables(stated, found)
         if stated.groups is not None:
@@ -566,14 +574,13 @@ class Study:
             if data.keys() >= {"study", "sha256"} and isinstance(data["study"], dict)
             else (data, None)
         )
-        study = None
+        refused = None
         try:
             study = cls(data)
         except StudyError as error:
-            lines = {} if is_json else key_lines(text)
-            problem = with_lines(name, problems_of(error), lines)
-        if study is None:
-            raise StudyError(problem)
+            refused = located(error, name, text)
+        if refused is not None:
+            raise refused
         if stated is not None and stated != study.digest:
             rule = "does not have the digest that it states: it was altered"
             raise StudyError(message(name, rule))
@@ -632,24 +639,6 @@ def _reason(error: Exception) -> str:
     """What a parser stopped at, in words that quote nothing from the text."""
     text = str(error)
     return next((f"{told}. " for known, told in _REASONS.items() if text.startswith(known)), "")
-
-
-def _check_names(names: list[str], found: Found) -> None:
-    """Refuse names of attributes that commands or screens could not show, or take for one."""
-    taken: set[str] = set()
-    for name in names:
-        with found.within("attributes", name):
-            if name.casefold() in taken:
-                rule = "names must differ by more than upper and lower case"
-                raise broken((), rule, ", ".join(names), None, "attributes")
-            taken.add(name.casefold())
-            if not name or "." in name:
-                rule, place = "names must not be empty or contain '.'", f"attributes.{name}"
-                remedy = f"For a name with a dot write {name.replace('.', '_')!r}" if name else None
-                raise broken((), rule, None, remedy, place)
-            if (strange := unreadable(name)) is not None:
-                rule, remedy = f"names must not hold {strange}", "Use printable characters"
-                raise broken((), rule, show(name), remedy, "attributes")
 
 
 def _labels(specs: Mapping[str, Any], found: Found) -> dict[str, str]:

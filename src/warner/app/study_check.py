@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from warner._core.checks import show
 from warner._core.errors import StudyError, message
-from warner._core.text import meant, nearest
+from warner._core.text import meant, nearest, unreadable
 from warner.app.study_mechanisms import (
     MECHANISMS,
     built,
     domain_problems,
     table_problems,
 )
-from warner.app.study_problems import Found, Problem, StudyProblems, in_words, problems_of
+from warner.app.study_problems import Found, Problem, StudyProblems, broken, in_words, problems_of
 from warner.app.study_public import public_columns
 from warner.app.study_schema import BY_KEY, TO_DECIDE, model
 from warner.app.toml_lines import Path
@@ -193,6 +193,24 @@ def _owners(found: Mapping[str, Any]) -> dict[str, list[str]]:
     return owners
 
 
+def check_names(names: list[str], found: Found) -> None:
+    """Refuse names of attributes that commands or screens could not show, or take for one."""
+    taken: set[str] = set()
+    for name in names:
+        with found.within("attributes", name):
+            if name.casefold() in taken:
+                rule = "names must differ by more than upper and lower case"
+                raise broken((), rule, ", ".join(names), None, "attributes")
+            taken.add(name.casefold())
+            if not name or "." in name:
+                rule, place = "names must not be empty or contain '.'", f"attributes.{name}"
+                remedy = f"Rename it, for example to {name.replace('.', '_')!r}" if name else None
+                raise broken((), rule, None, remedy, place)
+            if (strange := unreadable(name)) is not None:
+                rule, remedy = f"names must not hold {strange}", "Use printable characters"
+                raise broken((), rule, show(name), remedy, "attributes")
+
+
 def _check_the_rest(data: Mapping[str, Any], problems: list[Problem], found: Found) -> None:
     """Add the problems of mechanisms and columns in a study that breaks the schema elsewhere."""
     wrong: dict[Path, set[str]] = {}
@@ -200,6 +218,7 @@ def _check_the_rest(data: Mapping[str, Any], problems: list[Problem], found: Fou
         wrong.setdefault(problem.path[:2], set()).update(map(str, problem.path[2:3] or ("",)))
     attributes, public = data.get("attributes"), data.get("public")
     if isinstance(attributes, Mapping):
+        check_names([str(name) for name in attributes], found)
         for name, table in attributes.items():
             if isinstance(table, Mapping):
                 bad = wrong.get(("attributes", name), set())

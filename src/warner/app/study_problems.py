@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from warner._core.errors import StudyError, message
 from warner._core.text import visible
-from warner.app.toml_lines import Path, line_of
+from warner.app.toml_lines import Path, key_lines, line_of
 
 
 class Problem(NamedTuple):
@@ -107,6 +107,18 @@ class Found:
         """
         if self.problems:
             raise StudyProblems(dict.fromkeys(self.problems))
+
+
+def located(error: StudyError, name: str, text: str) -> StudyError:
+    """The same error with the lines of a text, for TOML; JSON has no lines for people.
+
+    Args:
+        error: what is wrong with the study.
+        name: the name of the file.
+        text: its text.
+    """
+    lines = {} if text.lstrip().startswith("{") else key_lines(text)
+    return StudyError(with_lines(name, problems_of(error), lines))
 
 
 def with_lines(name: str, problems: Iterable[Problem], lines: Mapping[Path, int]) -> str:

@@ -36,7 +36,7 @@ def chart(rows: Sequence[dict[str, Any]], loss: str, x: str | None) -> Any:
     across = _across(alt, axis, rows)
     down = alt.Y(
         "mean:Q",
-        title=textwrap.wrap(f"{loss}, mean of {rows[0]['runs']} runs", _TITLE),
+        title=[*textwrap.wrap(loss, _TITLE), f"mean of {rows[0]['runs']} runs"],
         scale=_log(alt) if positive else alt.Undefined,
         axis=alt.Axis(format="~g", grid=True, gridColor="#eeeeee"),
     )

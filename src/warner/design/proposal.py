@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,7 +40,9 @@ WIDTH = 0.1  # of the interval of a share, and of that of a mean as a part of th
 _ALIKE = 1.02  # errors within 2 % are alike; the mechanism that is named first is then taken
 _FEW = 256  # numbers, beyond which only these are compared:
 _OF_NUMBERS = ("SquareWave", "Piecewise")
-_RUNS, _FEWER, _LEAST = 8, 4, 2  # simulated tallies of up to 512 values, up to 4096, and beyond
+_RUNS, _FEWER, _LEAST = 9, 4, 2  # simulated tallies of up to 512 values, up to 4096, and beyond
+_MORE = 4  # times as many for intervals of average coverage
+_NEAR = 1.3  # errors within 30 % of the least one are compared at all distributions
 _SECANTS = 6
 # Their errors are at least those of another candidate: UnaryEncoding optimized for LocalHashing,
 # whose reports cannot be listed, and Laplace for noise on integers. Exponential spends half of its
@@ -48,6 +50,8 @@ _SECANTS = 6
 _LEFT_OUT = ("LocalHashing", "Geometric", "TruncatedGeometric", "Exponential")
 # Of places also those that err about as much as UnaryEncoding optimized and PlanarGeometric.
 _LEFT_OUT_OF_PLACES = (*_LEFT_OUT, "UnaryEncoding symmetric", "PlanarLaplace")
+
+Questions: TypeAlias = tuple[Question, ...]
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ class Proposal:
         best: the offer that is proposed.
         offers: the offers at all epsilons that were tried, by epsilon.
         meets: whether ``best`` has the wanted widths.
-        question: the distribution at which the proposed mechanism was judged.
+        questions: the distributions at which the proposed mechanism was judged.
     """
 
     domain: Domain
@@ -119,7 +123,7 @@ class Proposal:
     best: Offer
     offers: tuple[Offer, ...]
     meets: bool
-    question: Question = field(repr=False)
+    questions: Questions = field(repr=False)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -137,7 +141,7 @@ class Proposal:
         Args:
             n: number of people, such as of one group.
         """
-        return _expected(self.mechanism, self.question, integer("n", n, 1, MAX_PEOPLE))
+        return expect(self.mechanism, self.questions, integer("n", n, 1, MAX_PEOPLE))
 
     def people(self, width: float) -> int | None:
         """The number of people with whom the interval of the share has a width.
@@ -145,7 +149,7 @@ class Proposal:
         Args:
             width: of the interval, in (0, 1).
         """
-        return _people(self.mechanism, self.question, self.n, self.best.expected, width)
+        return _people(self.mechanism, self.questions, self.n, self.best.expected, width)
 
     def to_json(self) -> dict[str, Any]:
         """The proposal as JSON data."""
@@ -233,11 +237,10 @@ def propose(
     budgets = sorted(ladder) if epsilon is None else [epsilon]
     offers: list[Offer] = []
     for budget in steps(budgets, "trying epsilons"):
-        question = question_of(domain, guess, share, level)
-        offers.append(_offer(makers, question, n, budget, width))
+        offers.append(_offer(makers, questions_of(domain, guess, share, level), n, budget, width))
     meeting = [offer for offer in offers if _meets(offer, domain, width)]
     best = meeting[0] if meeting else offers[-1]
-    asked = question_of(domain, guess, share, level, best.mechanism.sensitive_mask)
+    asked = questions_of(domain, guess, share, level, best.mechanism.sensitive_mask)
     return Proposal(domain, n, level, share, width, best, tuple(offers), bool(meeting), asked)
 
 
@@ -252,17 +255,18 @@ def _meets(offer: Offer, domain: Domain, width: float) -> bool:
 
 
 def _offer(
-    makers: Mapping[str, Maker], question: Question, n: int, epsilon: float, width: float
+    makers: Mapping[str, Maker], questions: Questions, n: int, epsilon: float, width: float
 ) -> Offer:
     """The mechanism with the least error at one epsilon."""
+    domain = questions[0].domain
     left_out: dict[str, str] = {}
     errors: dict[str, float] = {}
     made: dict[str, Mechanism] = {}
     for name, mechanism in steps(
-        list(_made(makers, question.domain, epsilon, left_out)), "comparing mechanisms"
+        list(_made(makers, domain, epsilon, left_out)), "comparing mechanisms"
     ):
         try:
-            errors[name], made[name] = _error(mechanism, question, n), mechanism
+            errors[name], made[name] = _error(mechanism, questions[0], n), mechanism
         except (ArgumentError, IdentifiabilityError) as problem:
             left_out[name] = str(problem)
     if not made:
@@ -271,14 +275,18 @@ def _offer(
             message("epsilon", "suits no mechanism on this domain", repr(epsilon), reason)
         )
     least = min(errors.values())
-    alike = 1.0 if question.domain.dimension else _ALIKE
+    if domain.is_ordered and len(questions) > 1:
+        # Of numbers the order can depend on the distribution.
+        near = [name for name in errors if errors[name] <= _NEAR * least]
+        for name in near if len(near) > 1 else ():
+            errors[name] = float(np.mean([_error(made[name], q, n) for q in questions]))
+        least = min(errors[name] for name in near)
+    alike = 1.0 if domain.dimension else _ALIKE
     close = [name for name, error in errors.items() if error <= least * alike]
-    name = min(close, key=lambda name: _complexity(name, question.domain.size, errors[name]))
+    name = min(close, key=lambda name: _complexity(name, domain.size, errors[name]))
     chosen = made[name]
-    asked = question_of(
-        question.domain, question.theta, question.share, question.level, chosen.sensitive_mask
-    )
-    found = _expected(chosen, asked, n)
+    asked = tuple(_of_protected(question, chosen.sensitive_mask) for question in questions)
+    found = expect(chosen, asked, n)
     others = {key: errors[key] for key in sorted(errors, key=lambda k: to_nine_digits(errors[k]))}
     return Offer(
         epsilon,
@@ -325,24 +333,53 @@ def _error(mechanism: Mechanism, question: Question, n: int) -> float:
         found = expected_at_once(mechanism, question, n)
         return expected(mechanism, question, n, _FEWER).error if found is None else found.error
     if can_simulate(domain):
-        return _expected(mechanism, question, n).error
+        return simulated_error(domain, mechanism, question.theta, n, _LEAST)[0]
     return expected_loss(mechanism, question.theta, n, "l2")
 
 
-def _expected(mechanism: Mechanism, question: Question, n: int) -> Expected:
-    """The error and the widths of one mechanism; fewer simulated tallies of more values."""
-    domain, size = question.domain, question.domain.size
+def expect(mechanism: Mechanism, questions: Questions, n: int) -> Expected:
+    """The error and the widths of one mechanism, on average over the distributions.
+
+    Of more values fewer tallies are simulated, and fewer distributions.
+
+    Args:
+        mechanism: the mechanism.
+        questions: one or more distributions on its domain.
+        n: number of people.
+    """
+    domain, size = questions[0].domain, questions[0].domain.size
     if can_simulate(domain) and not domain.is_ordered:
         # The default intervals of places are those of Wald.
+        question = questions[0]
         error, margin, _ = simulated_error(domain, mechanism, question.theta, n, _FEWER)
         width = wald_width(mechanism.channel(), question, n)
         return Expected(error, margin, width, None, "none" if width is None else "wald")
     runs = _RUNS if size <= 512 else _FEWER if size <= 4096 else _LEAST
-    return expected(mechanism, question, n, runs)
+    if size > 4096:
+        return expected(mechanism, questions[0], n, runs)
+    first = expected(mechanism, questions[0], n, max(_LEAST, runs // len(questions)))
+    if first.kind == "average":  # a fit takes milliseconds, and these widths vary
+        runs *= _MORE
+    if first.kind == "wald":  # the width hardly depends on the distribution
+        return expected(mechanism, questions[0], n, runs)
+    found = [expected(mechanism, q, n, max(_LEAST, runs // len(questions))) for q in questions]
+    return Expected(
+        float(np.mean([each.error for each in found])),
+        math.hypot(*(each.margin for each in found)) / len(found),
+        _mean_of([each.share for each in found]),
+        _mean_of([each.mean for each in found]),
+        found[0].kind,
+    )
+
+
+def _mean_of(widths: Iterable[float | None]) -> float | None:
+    """The mean of those widths that are known."""
+    known = [width for width in widths if width is not None]
+    return float(np.mean(known)) if known else None
 
 
 def _people(
-    mechanism: Mechanism, question: Question, n: int, found: Expected, width: float
+    mechanism: Mechanism, questions: Questions, n: int, found: Expected, width: float
 ) -> int | None:
     """The people with whom the interval of the share has the wanted width.
 
@@ -358,7 +395,7 @@ def _people(
             return None
         if abs(now - wanted) < 0.01 or there == at:
             break
-        again = share_width(mechanism, question, round(math.exp(there)), found, n)
+        again = share_width(mechanism, questions[0], round(math.exp(there)), found, n)
         if not again:
             return None
         slope = float(np.clip((math.log(again) - now) / (there - at), -1.0, -0.2))
@@ -366,29 +403,51 @@ def _people(
     return math.ceil(math.exp(max(0.0, at + (wanted - now) / slope)))
 
 
-def question_of(
+def questions_of(
     domain: Domain,
     theta: np.ndarray | None,
     share: float,
     level: float,
     sensitive: np.ndarray | None = None,
-) -> Question:
-    """A distribution with the judged share, from a guess or made up.
+) -> Questions:
+    """The distributions that a mechanism is judged at: a guess, or made ones.
+
+    The made distributions are, of numbers, :func:`warner.design.planning.made_shares`, its mirror
+    image and one with two humps; of places the first of these; of labels, shares that fall as
+    1 / rank, equal shares and shares that fall as 0.7^rank.
 
     Args:
         domain: K values.
-        theta: (K,) a guess; None for a made distribution: of labels, shares that fall as
-            1 / rank; of numbers and places, :func:`warner.design.planning.made_shares`.
+        theta: (K,) a guess; None for made distributions.
         share: the share that one label or place gets. Numbers keep their shares.
         level: the coverage of the intervals.
         sensitive: (K,) booleans, the values that are protected; None for all. The label is one of
             them.
     """
-    if theta is None:
-        ranks = np.arange(1, domain.size + 1)
-        theta = made_shares(domain) if can_simulate(domain) else (1 / ranks) / (1 / ranks).sum()
+    if theta is not None:
+        guesses = [theta]
+    elif can_simulate(domain):
+        early = made_shares(domain)
+        guesses = [early]
+        if domain.is_ordered:
+            late = early[::-1]
+            guesses += [late, (early + np.roll(late, -(domain.size // 8)) + 1e-9) / 2]
+    else:
+        ranks = np.arange(domain.size)
+        guesses = [1 / (1 + ranks), np.ones(domain.size), 0.7**ranks + 1e-3 / domain.size]
+    if domain.size == 2:
+        guesses = guesses[:1]
+    return tuple(
+        _of_protected(Question(domain, guess / guess.sum(), share, 0, level), sensitive)
+        for guess in guesses
+    )
+
+
+def _of_protected(question: Question, sensitive: np.ndarray | None) -> Question:
+    """The question of a label that is protected, and has the judged share."""
+    domain, theta, share = question.domain, question.theta, question.share
     if domain.is_ordered or domain.size < 2:
-        return Question(domain, theta, share, 0, level)
+        return question
     near = np.abs(theta - share)
     if sensitive is not None:
         near = np.where(sensitive, near, np.inf)
@@ -397,4 +456,4 @@ def question_of(
     others = theta / rest if rest > 0 else np.full(domain.size, 1 / (domain.size - 1))
     shares = others * (1 - share)
     shares[x] = share
-    return Question(domain, shares, share, x, level)
+    return replace(question, theta=shares, value=x)

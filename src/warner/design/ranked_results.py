@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from warner._core import html
-from warner.io import frame_of_rows
-from warner.results.notebook import cell
+from warner.io.tabular import Tabular, cell
 
 
 class Ranked(Protocol):
@@ -25,7 +24,7 @@ Result = TypeVar("Result", bound=Ranked)
 
 
 @dataclass(frozen=True, repr=False)
-class Ranking(Generic[Result]):
+class Ranking(Tabular, Generic[Result]):
     """Results from the least error to the largest.
 
     Attributes:
@@ -48,19 +47,6 @@ class Ranking(Generic[Result]):
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each result, in the order of the ranking."""
         return [result.row() for result in self.results]
-
-    def to_frame(self, backend: str = "pyarrow", **columns: Any) -> Any:
-        """The rows as a data frame.
-
-        Args:
-            backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
-            columns: columns that stand before the others, with one value for all rows, such as
-                ``epsilon=1.0``.
-
-        Raises:
-            ArgumentError: no such library is installed, or a column of the table by that name.
-        """
-        return frame_of_rows(self.rows(), backend, columns)
 
     def __len__(self) -> int:
         return len(self.results)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import choice, kind, show
-from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner.domains.answers import sequence
 
 POLICIES = ("refuse", "answer", "drop")
 NO_ANSWER = "(no answer)"
@@ -66,15 +67,12 @@ class Missing:
             (n,) booleans.
 
         Raises:
+            ArgumentTypeError: not a list of answers.
             EmptyError: no answers.
         """
-        hidden = np.ma.getmaskarray(values) if np.ma.isMaskedArray(values) else None
-        answers = values if isinstance(values, list | tuple) else np.asarray(values)
-        if isinstance(answers, np.ndarray) and answers.ndim == 0:
-            raise ArgumentTypeError(message("values", "must be a list, an array or a column"))
-        if len(answers) == 0:
-            remedy = "Pass at least one answer"
-            raise EmptyError(message("values", "must not be empty", None, remedy))
+        is_masked = np.ma.isMaskedArray(values)
+        hidden = np.ma.getmaskarray(values) if is_masked else None
+        answers = sequence(np.ma.getdata(values) if is_masked else values, one_each=False)
         if isinstance(answers, np.ndarray) and answers.dtype.kind in "iuf":
             found = np.isnan(answers) | np.isin(answers, self.numbers)
         elif isinstance(answers, np.ndarray) and answers.dtype.kind == "U":

@@ -12,7 +12,7 @@ import numpy as np
 
 from warner._core.checks import integer, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError, message
-from warner.domains.answers import encoded_at
+from warner.domains.answers import encoded_at, sequence
 from warner.domains.base import LARGEST_SIZE, Domain
 from warner.domains.declarations import TextForm
 from warner.domains.missing import NO_ANSWER, Missing
@@ -76,11 +76,9 @@ class Optional(Domain):
         raise ArgumentTypeError(message("domain", rule, None, remedy))
 
     def encode(self, values: Any) -> np.ndarray:
-        listed = values if hasattr(values, "__len__") else _listed(values)
-        absent = self._spelled.mask(listed)
-        answers = listed if isinstance(listed, list | tuple) else np.ma.getdata(np.asarray(listed))
-        if np.ma.isMaskedArray(listed):
-            answers = np.ma.getdata(listed)
+        is_masked = np.ma.isMaskedArray(values)
+        answers = sequence(np.ma.getdata(values) if is_masked else values, one_each=False)
+        absent = self._spelled.mask(values if is_masked else answers)
         index = np.full(len(absent), self.silence)
         present = np.flatnonzero(~absent)
         if present.size:
@@ -156,10 +154,6 @@ def whole(answers: Any, absent: np.ndarray) -> Any:
     if (np.abs(zeroed) <= 2**53).all() and (zeroed == np.rint(zeroed)).all():
         return zeroed.astype(np.int64)
     return answers
-
-
-def _listed(values: Any) -> Any:
-    return list(values) if hasattr(values, "__iter__") else values
 
 
 def _require_single(domain: Any) -> None:

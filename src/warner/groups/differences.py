@@ -32,10 +32,9 @@ from warner.groups.coordinates import Coordinates
 from warner.groups.estimates import GroupEstimates, table_of
 from warner.groups.hypotheses import WaldTest, shown_p
 from warner.groups.table import GroupTable, covariance_of
-from warner.io import frame_of_rows
+from warner.io.tabular import Tabular, of_rows
 from warner.metrics.simplex import project
 from warner.results.intervals import TARGETS, normal_quantile
-from warner.results.notebook import of_rows
 from warner.results.summaries import Cumulative, Quantile, cumulative_on
 from warner.results.tables import as_text
 
@@ -116,7 +115,7 @@ class Compared:
 
 
 @dataclass(frozen=True, eq=False)
-class Differences:
+class Differences(Tabular):
     """Differences of shares, means or quantiles between groups.
 
     Made by :func:`difference`. The interval of a row holds for that row alone. ``p`` is the p-value
@@ -163,15 +162,6 @@ class Differences:
             ``"p_holm"``.
         """
         return [dict(row) for row in self._rows]
-
-    def to_frame(self, backend: str = "pyarrow", **columns: Any) -> Any:
-        """The rows as a data frame, with further columns of one value each.
-
-        Args:
-            backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
-            columns: {name: value} of the further columns, which come first.
-        """
-        return frame_of_rows(self.rows(), backend, columns)
 
     def _repr_html_(self) -> str:
         return of_rows(self.rows(), f"{100 * self.level:g} % intervals. {self.test.text}")

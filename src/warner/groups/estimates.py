@@ -25,6 +25,7 @@ from warner.groups.pooling import (
 )
 from warner.groups.table import GroupTable, Key
 from warner.io import frame_of_rows
+from warner.io.tabular import cell
 from warner.metrics.simplex import project
 from warner.privacy.composition import compose
 from warner.privacy.guarantees import Guarantee
@@ -34,7 +35,6 @@ from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_one
 from warner.results.intervals import TARGETS, holding, normal_quantile, wald
 from warner.results.methods import estimator_of
-from warner.results.notebook import cell
 
 POOLS = ("partial", "path", "none")
 KINDS = ("posterior", "wald")

@@ -25,6 +25,7 @@ from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, me
 from warner._core.progress import steps
 from warner.groups.estimates import table_of
 from warner.groups.table import GroupTable, label
+from warner.io.tabular import Tabular, of_rows
 from warner.metrics.simplex import project
 from warner.results.intervals import TARGETS, holding, normal_quantile
 from warner.results.share_rows import share_row
@@ -43,7 +44,7 @@ class WeightStatus(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedEstimate:
+class WeightedEstimate(Tabular):
     """The shares of a population, from weighted groups. Made by :func:`weighted`.
 
     Attributes:
@@ -155,6 +156,12 @@ class WeightedEstimate:
             self.domain.labels, self.probabilities, self.interval(level, target), strict=True
         )
         return [share_row(value, share, limits, self.n) for value, share, limits in parts]
+
+    def __repr__(self) -> str:
+        return f"WeightedEstimate({len(self.keys)} groups, K={self.domain.size}, n={self.n})"
+
+    def _repr_html_(self) -> str:
+        return of_rows(self.rows(), self.text)
 
     @property
     def text(self) -> str:

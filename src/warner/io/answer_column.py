@@ -94,7 +94,8 @@ class AnswerColumn:
         encode = encode if silence is None else given.encode
         inside = replace(self, domain=given)
         if not absent.any():
-            return inside._present(column, encode)
+            # Other batches may have missing answers.
+            return inside._present(_as_integers(column), encode)
         # Where nobody answered, some value gives the type.
         index = np.repeat(encode(given.decode([0])), len(absent), axis=0)
         if not absent.all():

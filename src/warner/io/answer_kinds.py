@@ -70,7 +70,7 @@ def kinds_of(path: str, columns: Sequence[str]) -> dict[str, Kind]:
     Raises:
         EmptyError, FileError: as :func:`warner.io.read_answers.read_values`.
     """
-    patterns = {name: _patterns(path, name, columns) for name in columns}
+    patterns = _patterns(path, columns)
     counts = {name: dict.fromkeys(_PATTERNS, 0) for name in columns}
     answered = dict.fromkeys(columns, 0)
     known: dict[str, Kind] = {}
@@ -109,11 +109,12 @@ def contents_of(
     """
     labels: dict[str, set[str | bool]] = {name: set() for name in columns}
     limits: dict[str, list[float]] = {name: [] for name in columns}
+    patterns = _patterns(path, list(columns))
     for batch, _ in _parts(path, list(columns), ROWS_PER_BATCH, False):
         for name, kind in columns.items():
             column = _plain(batch.column(name))
             if kind in ("integers", "numbers"):
-                limits[name] += _ends(column, _patterns(path, name, list(columns))[kind])
+                limits[name] += _ends(column, patterns[name][kind])
             else:
                 labels[name].update(_distinct(column))
                 if len(labels[name]) > most_labels:
@@ -217,12 +218,14 @@ def _kind_of_type(column: pa.Array) -> Kind | None:
     return "dates" if types.is_temporal(kind) else "labels"
 
 
-def _patterns(path: str, name: str, columns: Sequence[str]) -> dict[Kind, str]:
-    """The patterns of the kinds in a column of texts."""
+def _patterns(path: str, columns: Sequence[str]) -> dict[str, Mapping[Kind, str]]:
+    """{column: the patterns of its kinds}, for texts."""
     delimiter, _ = _header(path, columns)
-    if delimiter in (None, ",") or any(word in name.casefold() for word in _PLACES):
-        return _PATTERNS
-    return {**_PATTERNS, "numbers": f"{_PATTERNS['numbers']}|{_COMMA}"}
+    if delimiter in (None, ","):
+        return dict.fromkeys(columns, _PATTERNS)
+    commas: Mapping[Kind, str] = {**_PATTERNS, "numbers": f"{_PATTERNS['numbers']}|{_COMMA}"}
+    are_places = {name: any(word in name.casefold() for word in _PLACES) for name in columns}
+    return {name: _PATTERNS if are_places[name] else commas for name in columns}
 
 
 def _kind_of_texts(counts: Mapping[Kind, int], answered: int) -> Kind:

@@ -60,8 +60,8 @@ def frame_of_rows(
     """The rows of a table as a data frame.
 
     Args:
-        rows: at least one dict for each row, all with the same keys. A column with an entry that is
-            no text, number or truth value holds JSON.
+        rows: at least one dict, all with the same keys. A column of texts, of numbers or of truth
+            values is kept, and any other holds JSON.
         backend: the library of the frame, as a name or as the module itself.
         columns: {name: one value for all rows}, columns that stand before the others.
 
@@ -78,7 +78,8 @@ def frame_of_rows(
     found = {name: [value] * len(rows) for name, value in more.items()}
     for name in rows[0]:
         entries = [row[name] for row in rows]
-        is_plain = all(e is None or isinstance(e, str | int | float | bool) for e in entries)
+        kinds = {type(entry) for entry in entries if entry is not None}
+        is_plain = kinds <= {int, float} or (len(kinds) == 1 and kinds <= {str, bool})
         found[name] = entries if is_plain else [json.dumps(entry) for entry in entries]
     return frame(found, backend)
 
@@ -301,8 +302,8 @@ def report_columns(
         ReportError: a column that is not there.
         ArgumentError: names that the schema does not have, or reports of several attributes.
 
-    >>> from warner.reports.schema import Integers
-    >>> report_columns(Integers(["seed", "bucket"], [9, 2]), ["a_seed", "day", "a_bucket"])
+    >>> from warner.reports.schema import IntegerColumns
+    >>> report_columns(IntegerColumns(("seed", "bucket"), (9, 2)), ["a_seed", "day", "a_bucket"])
     {'seed': 'a_seed', 'bucket': 'a_bucket'}
     """
     wanted = list(schema.file_columns())

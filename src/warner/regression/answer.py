@@ -11,7 +11,8 @@ from warner._core.checks import choice, show
 from warner._core.errors import ArgumentError, WarnerError, message
 from warner.channels import FloatArray
 from warner.domains import Domain
-from warner.regression.coefficients import Coefficients, rows_to_frame
+from warner.io import frame_of_rows
+from warner.regression.coefficients import Coefficients
 from warner.regression.covariates import Design, check_independent
 from warner.regression.likelihood import Pairs, softmax
 from warner.regression.maximum import maximize
@@ -62,7 +63,7 @@ class Predictions:
         Args:
             backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
         """
-        return rows_to_frame(self.rows(), backend)
+        return frame_of_rows(self.rows(), backend)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,8 @@ import numpy as np
 
 from warner._core.errors import ArgumentError, message
 from warner.channels import FloatArray
-from warner.io import frame
+from warner.io import frame_of_rows
+from warner.io.tabular import of_rows
 from warner.regression.covariates import Design
 from warner.regression.maximum import Ending
 from warner.results.intervals import normal_quantile
@@ -163,7 +164,10 @@ class Coefficients:
         Raises:
             ArgumentError: no such library is installed.
         """
-        return rows_to_frame(self.rows(level), backend)
+        return frame_of_rows(self.rows(level), backend)
+
+    def _repr_html_(self) -> str:
+        return of_rows(self._shown(0.95), " ".join(self._sentences(0.95)))
 
     def to_json(self, level: float = 0.95) -> dict[str, Any]:
         """The regression as JSON data.
@@ -212,21 +216,6 @@ class Coefficients:
 def _is_level(name: str, covariate: str) -> bool:
     """Whether a column is that of a level of a covariate, alone."""
     return name.startswith(f"{covariate}[") and "]:" not in name
-
-
-def rows_to_frame(rows: list[dict[str, Any]], backend: str) -> Any:
-    """Rows as a data frame; values that are not numbers or strings are JSON.
-
-    Args:
-        rows: dicts of the same keys.
-        backend: a library that Narwhals can use.
-    """
-    columns = {key: [row[key] for row in rows] for key in rows[0]}
-    for key, column in columns.items():
-        kinds = {type(entry) for entry in column}
-        if len(kinds) > 1 or not kinds <= {str, int, float, bool}:
-            columns[key] = [json.dumps(entry) for entry in column]
-    return frame(columns, backend)
 
 
 def as_text(rows: list[dict[str, Any]], sentences: list[str]) -> str:

@@ -27,6 +27,7 @@ from warner._core.errors import (
 from warner.domains import Domain
 from warner.estimators.fit import Status
 from warner.estimators.key_value import Moments, PerKey, key_moments, of_keys
+from warner.io.tabular import Tabular
 from warner.results.blocks import BlockShares, WithinBlock, within
 from warner.results.given import shares_given
 from warner.results.intervals import (
@@ -50,7 +51,7 @@ from warner.results.summaries import (
 
 
 @dataclass(frozen=True, eq=False)
-class Conditional:
+class Conditional(Tabular):
     """The estimated distribution of values among the people who have one key.
 
     Attributes:

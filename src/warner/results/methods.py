@@ -106,6 +106,10 @@ def estimators_of(methods: Sequence[Estimator | str]) -> list[Estimator]:
     if alone or not isinstance(methods, Sequence) or not methods:
         rule, remedy = "must be a list of estimators", "For example [MaximumLikelihood(), 'eb']"
         raise ArgumentTypeError(message("methods", rule, kind(methods), remedy))
+    for each in methods:
+        if not isinstance(each, Estimator | str):
+            rule = "must all be estimators, or names such as 'mle'"
+            raise ArgumentTypeError(message("methods", rule, kind(each)))
     return [estimator_of(each) for each in methods]
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from warner._core import html
+from warner.io.tabular import of_rows
 from warner.results import summaries
 from warner.results.conditional import key_rows
 from warner.results.intervals import available_kind
@@ -79,37 +79,3 @@ def _mean(solution: Solution) -> str:
         return ""
     found = summaries.mean(solution)
     return "" if isinstance(found, tuple) else f" Mean {float(found):.4g}."
-
-
-def of_rows(rows: Iterable[Mapping[str, Any]], caption: str, most: int = 50) -> str:
-    """Rows of a table as HTML, the first of them where there are many.
-
-    Args:
-        rows: dicts with the same keys.
-        caption: a sentence above the table.
-        most: the number of rows that are shown.
-    """
-    table = list(rows)
-    if not table:
-        return f"<p>{html.text(caption)}</p>"
-    if len(table) > most:
-        caption = f"{caption} The first {most} of {len(table):,} rows."
-    cells: list[Sequence[str]] = [[cell(entry) for entry in row.values()] for row in table[:most]]
-    return html.table(list(table[0]), cells, caption)
-
-
-def cell(entry: Any) -> str:
-    """An entry of a table as text.
-
-    >>> cell(0.123456), cell(None), cell(True), cell(1200), cell("a")
-    ('0.1235', '', 'yes', '1,200', 'a')
-    """
-    if entry is None:
-        return ""
-    if isinstance(entry, bool):
-        return "yes" if entry else "no"
-    if isinstance(entry, int | np.integer):
-        return f"{entry:,}"
-    if isinstance(entry, float):
-        return f"{entry:.4g}"
-    return as_text(entry)

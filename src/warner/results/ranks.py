@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from warner._core.checks import choice, probability, show
 from warner._core.errors import ArgumentError, message
 from warner.domains import Domain
-from warner.io import frame_of_rows
+from warner.io.tabular import Tabular, of_rows
 from warner.metrics.simplex import project
 from warner.results.intervals import TARGETS, normal_quantile
-from warner.results.notebook import of_rows
 from warner.results.share_noise import ShareNoise
 from warner.results.simultaneous import simulated_errors
 from warner.results.solution import Solution
@@ -23,7 +21,7 @@ _MOST_PAIRED = 300  # values whose pairs are simulated; beyond, it takes seconds
 
 
 @dataclass(frozen=True, eq=False)
-class Ranks:
+class Ranks(Tabular):
     """Ranks of all values that hold together with probability ``level``.
 
     Rank 1 is the commonest value. Values with the same share have all ranks between them.
@@ -66,15 +64,6 @@ class Ranks:
         """One dict for each value, with the keys value, low and high."""
         rows = zip(self.domain.labels, self.low.tolist(), self.high.tolist(), strict=True)
         return [{"value": value, "low": low, "high": high} for value, low, high in rows]
-
-    def to_frame(self, backend: str = "pyarrow", **columns: Any) -> Any:
-        """The rows as a data frame, with further columns of one value each, such as ``week=3``.
-
-        Args:
-            backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
-            columns: {name: value} of the further columns, which come first.
-        """
-        return frame_of_rows(self.rows(), backend, columns)
 
     @property
     def text(self) -> str:

@@ -9,6 +9,8 @@ read off the same intervals, so that one statement covers the whole table:
     Pr(every share lies in its interval, every rank between its limits) >= level
 
     rank of x: from 1 + #{y : low_y > high_x} to K - #{y : high_y < low_x}
+
+Source: METHODS 5.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from warner._core import html
 from warner._core.checks import choice, integer, probability, show
 from warner._core.errors import ArgumentError, WarnerError, message
 from warner.domains import Domain
-from warner.io import frame_of_rows
+from warner.io.tabular import Tabular
 from warner.results import intervals
 from warner.results.share_rows import share_row
 from warner.results.solution import Solution
@@ -114,7 +116,7 @@ class Share(float):
 
 
 @dataclass(frozen=True, eq=False)
-class Top:
+class Top(Tabular):
     """The values with the largest shares, from the largest to the smallest.
 
     Attributes:
@@ -162,15 +164,6 @@ class Top:
                 values, self.shares, self.bounds, self.ranks, strict=True
             )
         ]
-
-    def to_frame(self, backend: str = "pyarrow", **columns: Any) -> Any:
-        """The rows as a data frame, with further columns of one value each, such as ``week=3``.
-
-        Args:
-            backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
-            columns: {name: value} of the further columns, which come first.
-        """
-        return frame_of_rows(self.rows(), backend, columns)
 
     def __len__(self) -> int:
         return len(self.places)

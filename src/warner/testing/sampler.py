@@ -106,7 +106,7 @@ def detectable(draws: int, freedom: int) -> float:
         freedom: the degrees of freedom.
 
     >>> round(detectable(100_000, 3), 3)
-    0.012
+    0.015
     """
     from scipy.stats import chi2
 

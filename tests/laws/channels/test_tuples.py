@@ -11,19 +11,6 @@ from warner.results.from_tally import likelihood_data
 from warner.testing.mechanisms import rows_of_reports
 
 
-@pytest.mark.parametrize("name", PER_ATTRIBUTE)
-def test_channel_is_the_law_of_tuples(name: str) -> None:
-    mechanism = COMBINED[name](1.0)
-    exact = mechanism.probabilities().astype(float)
-    dense = mechanism.channel().dense()
-    assert dense == pytest.approx(rows_of_reports(mechanism).T @ exact, abs=1e-14)
-    assert dense.sum(axis=0) == pytest.approx(np.ones(mechanism.domain.size), abs=1e-12)
-    channel, rng = mechanism.channel(), np.random.default_rng(0)
-    theta, r = rng.dirichlet(np.ones(mechanism.domain.size)), rng.random(channel.shape[0])
-    assert channel.matvec(theta) == pytest.approx(dense @ theta, abs=1e-12)
-    assert channel.rmatvec(r) == pytest.approx(dense.T @ r, abs=1e-12)
-
-
 @pytest.mark.parametrize("name", [n for n in PER_ATTRIBUTE if n != "Gaussian x RR"])
 def test_inverse_of_tuples_is_unbiased_with_the_variance_it_says(name: str) -> None:
     mechanism = COMBINED[name](1.0)

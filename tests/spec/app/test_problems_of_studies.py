@@ -13,6 +13,7 @@ import pytest
 
 from tests.spec.app._command import STUDY, run
 from warner import Study
+from warner.app.draft import Draft
 from warner.app.study_mechanisms import MECHANISMS
 from warner.app.study_problems import StudyProblems
 from warner.errors import StudyError, WarnerError
@@ -230,3 +231,13 @@ def test_problems_are_data_too() -> None:
     again = pickle.loads(pickle.dumps(caught.value))
     assert again.problems == caught.value.problems and str(again) == str(caught.value)
     assert caught.value.problems[0].path == ("attributes", "a")
+
+
+def test_problems_of_a_draft_have_lines_and_are_not_what_a_draft_may_lack() -> None:
+    text = '[attributes.a]\ninterval = [0, 60]\n[attributes.b]\nvalues = ["x", "x"]\n'
+    with pytest.raises(StudyError) as caught:
+        Draft.parse(text, "draft.toml")
+    told = str(caught.value).splitlines()
+    assert told[0] == "draft.toml has 2 problems:" and len(told) == 3
+    assert told[1].startswith("line 2: attributes.a.interval: must be a table; got [0, 60].")
+    assert told[2].startswith("line 4: attributes.b: values: labels must be distinct")

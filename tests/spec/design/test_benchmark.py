@@ -185,11 +185,9 @@ def test_progress_is_told_and_a_partial_has_a_name() -> None:
     assert {row["mechanism"] for row in found.rows()} == {"UnaryEncoding keep='optimized'"}
 
 
-@pytest.mark.parametrize("suffix, start", [(".svg", b"<svg"), (".png", b"\x89PNG")])
-def test_pictures(tmp_path: Path, suffix: str, start: bytes) -> None:
-    found = run(epsilon=[0.5, 1.0], n=[200, 400], runs=2)
-    found.plot(str(tmp_path / f"league{suffix}"))
-    assert (tmp_path / f"league{suffix}").read_bytes().startswith(start)
+def test_pictures_are_saved(tmp_path: Path) -> None:
+    run(epsilon=[0.5, 1.0], n=[200, 400], runs=2).plot(str(tmp_path / "league.svg"))
+    assert (tmp_path / "league.svg").read_bytes().startswith(b"<svg")
 
 
 def test_each_panel_of_a_picture_has_its_own_rows() -> None:

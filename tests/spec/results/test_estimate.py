@@ -18,8 +18,8 @@ def tally() -> warner.Tally:
     return mechanism.tally(mechanism.randomize(values, np.random.default_rng(2)))
 
 
-def test_a_method_must_be_an_estimator_object(tally: warner.Tally) -> None:
-    for wrong in ("project", warner.Inversion, 1):
+def test_a_method_must_be_an_estimator_object_or_a_name(tally: warner.Tally) -> None:
+    for wrong in (warner.Inversion, 1, ["mle"]):
         with pytest.raises(warner.errors.ArgumentTypeError, match="estimator object"):
             warner.estimate(tally, wrong)
 

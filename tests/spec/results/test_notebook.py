@@ -49,6 +49,9 @@ def _weeks(count: int = 4) -> list[warner.Tally]:
     return [COIN.tally(COIN.randomize(["no", "yes"] * (50 + i), _RNG)) for i in range(count)]
 
 
+_BOTH = RandomizedResponse(Product(sex=Categorical(["a", "b"]), age=Integers(0, 2)), 4.0)
+_PAIRS = estimate(_BOTH.tally(_BOTH.randomize([{"sex": "a", "age": 1}] * 200)))
+_WARDS = _weeks(2)
 SERIES = GroupedTally.from_tallies("week", _weeks())
 SHOWN: dict[str, Any] = {
     "tally": TALLY,
@@ -61,6 +64,9 @@ SHOWN: dict[str, Any] = {
     "plan": warner.plan(Categorical(["a", "b", "c"]), 1.0, 1000),
     "comparison": warner.compare(_weeks(1)[0], [Inversion(), MaximumLikelihood()], runs=2),
     "audit": warner.audit(COIN),
+    "conditional": _PAIRS.conditional("a"),
+    "weighted": warner.weighted({"a": _WARDS[0], "b": _WARDS[1]}, {"group": {"a": 3, "b": 1}}),
+    "regression": warner.regress(COIN.randomize(["no", "yes"] * 40), {"age": list(range(80))}),
     "study": STUDY,
 }
 
@@ -104,7 +110,19 @@ def test_a_tally_prints_no_labels() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["estimate", "top", "ranks", "groups", "differences", "plan", "comparison", "audit"]
+    "name",
+    [
+        "estimate",
+        "top",
+        "ranks",
+        "groups",
+        "differences",
+        "plan",
+        "comparison",
+        "audit",
+        "conditional",
+        "weighted",
+    ],
 )
 def test_every_table_is_a_frame_of_the_callers_library(name: str) -> None:
     import pandas as pd

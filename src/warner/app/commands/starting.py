@@ -13,13 +13,13 @@ from warner._core.text import meant, visible
 from warner.app.command_files import refuse_overwriting, write_text
 from warner.app.new_study.dialogue import ask_all, ask_names, ask_title, complete
 from warner.app.new_study.options import as_public, by_name, copied, looked_at, names_in, stated
+from warner.app.new_study.proposing import with_mechanisms
 from warner.app.new_study.question import Question
-from warner.app.new_study.text import COPIED, FirstStudy
+from warner.app.new_study.text import COPIED, FirstStudy, listed
 from warner.app.terminal import plural
 from warner.io.answer_kinds import other_columns
 
 _PER_COLUMN = ("kind", "label", "values", "range", "grid")
-_SHOWN = 30  # columns that are named as left out
 
 
 @click.command()
@@ -90,6 +90,12 @@ _SHOWN = 30  # columns that are named as left out
     help="The budget of each question. The budget of the study is the sum.",
 )
 @click.option(
+    "--people",
+    type=click.IntRange(1),
+    help="How many people will answer. The mechanisms are then those that warner plan proposes, "
+    "which takes seconds for each question. Default: by a simple rule.",
+)
+@click.option(
     "--ask/--no-ask",
     default=None,
     help="Ask on the terminal for what is not stated. Default: where there is a terminal.",
@@ -105,6 +111,7 @@ def new(
     copy: str | None,
     rounded: bool,
     epsilon: float,
+    people: int | None,
     ask: bool | None,
     force: bool,
     **per_column: Any,
@@ -157,6 +164,7 @@ def new(
             all_questions = [complete(q, q.name in beside) for q in all_questions]
         questions = all_questions[: len(names)], all_questions[len(names) :]
     study = FirstStudy(title or "", *questions, epsilon=repr(epsilon))
+    study = study if people is None else with_mechanisms(study, people)
     text = study.text()
     write_text(text, output)
     _tell(study, output, answers, left)
@@ -203,16 +211,14 @@ def _tell(study: FirstStudy, output: str, answers: str | None, left: list[str]) 
         f"{plural(len(study.public), 'public column', 'public columns')}; budget {study.budget}."
     ]
     if left:
-        named = [name or "(without a name)" for name in left[:_SHOWN]]
-        named += [f"and {len(left) - _SHOWN:,} more"] if len(left) > _SHOWN else []
-        said.append(f"Left out, because they are neither secret nor public: {', '.join(named)}.")
+        said.append(f"Left out, because they are neither secret nor public: {listed(left)}.")
     if study.copied:
         said.append(
-            f"WARNING: values of {', '.join(study.copied)} were copied from {answers}. {COPIED}"
+            f"WARNING: values of {listed(study.copied)} were copied from {answers}. {COPIED}"
         )
     if study.undecided:
         said.append(
-            f"Still to be decided: the values of {', '.join(study.undecided)}. Write them where "
+            f"Still to be decided: the values of {listed(study.undecided)}. Write them where "
             "the study says TO DECIDE; warner audit names the lines."
         )
     else:

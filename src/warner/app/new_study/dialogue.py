@@ -15,11 +15,19 @@ from warner.io.answer_kinds import Kind
 _T = TypeVar("_T")
 _KINDS: dict[str, Kind] = {
     "labels": "labels",
-    "whole": "integers",
+    "whole numbers": "integers",
     "decimals": "numbers",
     "places": "cells",
     "dates": "dates",
 }
+_SECRET, _PUBLIC = (
+    ("labels", "whole numbers", "decimals", "places"),
+    (
+        "labels",
+        "whole numbers",
+        "dates",
+    ),
+)
 
 
 def ask(text: str, default: str = "") -> str:
@@ -114,10 +122,8 @@ def ask_all() -> tuple[list[Question], list[Question]]:
             click.echo(f"{name}: is there already", err=True)
             continue
         is_public = _choose(f"{name}: secret, or public", ("secret", "public")) == "public"
-        kinds = (
-            ("labels", "whole", "dates") if is_public else ("labels", "whole", "decimals", "places")
-        )
-        kind = _KINDS[_choose(f"{name}: {', '.join(kinds)}", kinds)]
+        kinds = _PUBLIC if is_public else _SECRET
+        kind = _KINDS[_choose(f"{name}: kind of answers ({', '.join(kinds)})", kinds)]
         question = complete(Question(name, kind), is_public)
         (public if is_public else secret).append(question)
 

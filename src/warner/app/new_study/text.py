@@ -5,22 +5,22 @@ from __future__ import annotations
 import math
 import textwrap
 import tomllib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from warner._core.errors import StudyError
 from warner.app.new_study.question import WORDS, Question, toml
 from warner.app.study import Study
 from warner.app.study_check import UNDECIDED
-from warner.app.study_problems import problems_of, with_lines
-from warner.app.toml_lines import key_lines
+from warner.app.study_problems import StudyProblems, located, problems_of
 
 COPIED = (
     "A label or a limit that stands in a study which everyone receives can be one person's answer. "
     "Keep only what could be known without these people, and round limits outwards."
 )
 _WIDTH = 96
+_SHOWN, _IN_TITLE = 30, 6  # names that are listed
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,14 @@ class FirstStudy:
         secret: the questions whose answers are protected, at least one.
         public: the columns that travel in the clear.
         epsilon: the budget of each question in nats, as it is written.
+        mechanisms: {question: lines of the file, and a comment}, where they are not by the rule.
     """
 
     title: str
     secret: Sequence[Question]
     public: Sequence[Question]
     epsilon: str
+    mechanisms: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def budget(self) -> str:
@@ -58,6 +60,12 @@ class FirstStudy:
         """The columns whose labels or limits are answers from a file."""
         return [q.name for q in (*self.secret, *self.public) if q.is_copied]
 
+    @property
+    def _usual_title(self) -> str:
+        names = [question.name for question in self.secret]
+        named = ", ".join(names) if len(names) <= _IN_TITLE else f"{len(names):,} questions"
+        return f"A survey of {named}"
+
     def text(self) -> str:
         """The study file.
 
@@ -69,14 +77,11 @@ class FirstStudy:
             Study(tomllib.loads(found))
         except StudyError as error:
             left = [problem for problem in problems_of(error) if UNDECIDED not in problem.text]
-        else:
-            left = []
-        if left:
-            raise StudyError(with_lines("the new study", left, key_lines(found)))
+            if left:
+                raise located(StudyProblems(left), "the new study", found) from None
         return found
 
     def _lines(self) -> Iterator[str]:
-        names = ", ".join(q.name for q in self.secret)
         yield from _comment(
             "A first study. Read it, decide what the comments say, and check it with: warner audit"
         )
@@ -85,7 +90,7 @@ class FirstStudy:
             first, *rest = textwrap.wrap(decision, _WIDTH - 4)
             yield from (f"#  - {first}", *(f"#    {line}" for line in rest))
         yield ""
-        yield f"title = {toml(self.title or f'A survey of {names}')}"
+        yield f"title = {toml(self.title or self._usual_title)}"
         yield from _comment(
             f"All reports of one person together change the odds of any answers at most "
             f"{_factor(self.budget)} times. The budget is the sum of the epsilons below. Asking "
@@ -98,24 +103,25 @@ class FirstStudy:
             yield from _public(question)
 
     def _decisions(self) -> Iterator[str]:
-        for name in self.undecided:
-            yield f"The values of {_inline(name)} that can be answered: write them below."
-        unasked = [_inline(q.name) for q in self.secret if q.text is None]
+        if self.undecided:
+            yield f"The values that can be answered, below: {listed(self.undecided)}."
+        unasked = [q.name for q in self.secret if q.text is None]
         if unasked:
-            yield f"The text of the question, as label: {', '.join(unasked)}."
+            yield f"The text of the question, as label: {listed(unasked)}."
         yield (
             "Each epsilon: less protects more, and more makes intervals narrower. "
             "warner plan says which intervals to expect, and which mechanisms fit."
         )
         yield (
-            'What an empty answer means: missing = "answer" makes silence a value that is '
-            "protected too. Without it, a file with empty answers is refused."
+            'What an empty answer means. Beside labels, missing = "answer" makes silence a value '
+            'that is protected too; missing = "drop" leaves the person out, which the collector '
+            "sees. Without either, a file with empty answers is refused."
         )
         if self.public:
-            names = ", ".join(_inline(q.name) for q in self.public)
+            names = listed([q.name for q in self.public])
             yield f"Whether everybody may know {names} of each person: these are not protected."
         if self.copied:
-            names = ", ".join(_inline(name) for name in self.copied)
+            names = listed(self.copied)
             yield f"Whether everybody may know the values of {names}, copied from answers. {COPIED}"
 
     def _attribute(self, question: Question) -> Iterator[str]:
@@ -127,7 +133,8 @@ class FirstStudy:
         )
         yield from _comment(*_about(question))
         yield question.domain
-        mechanism, reason = question.mechanism(float(self.epsilon))
+        by_rule = question.mechanism(float(self.epsilon))
+        mechanism, reason = self.mechanisms.get(question.name, by_rule)
         first, *options = mechanism.split("\n")
         yield f"{first}  # {reason}"
         yield from options
@@ -187,9 +194,15 @@ def _comment(*texts: str) -> Iterator[str]:
         yield from (f"# {line}" for line in textwrap.wrap(text, _WIDTH))
 
 
-def _inline(name: str) -> str:
-    """A name within a comment, which has no line ends."""
-    return name if name.isprintable() else toml(name)
+def listed(names: Sequence[str]) -> str:
+    """Names in one line, not more than some of them.
+
+    >>> listed(["a", "b\\n"]), listed(["q"] * 40)[-17:]
+    ('a, "b\\\\n"', 'q, q, and 10 more')
+    """
+    shown = [name if name.isprintable() and name else toml(name) for name in names[:_SHOWN]]
+    more = [f"and {len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else []
+    return ", ".join(shown + more)
 
 
 def _key(name: str) -> str:

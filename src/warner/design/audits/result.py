@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from warner._core import html
-from warner.io import frame_of_rows
-from warner.results.notebook import cell
+from warner.io.tabular import Tabular, cell
 
 
 @dataclass(frozen=True, repr=False)
-class Audit:
+class Audit(Tabular):
     """The result of an audit.
 
     Attributes:
@@ -52,15 +51,6 @@ class Audit:
     def rows(self) -> list[dict[str, Any]]:
         """The audit as a table of one row: the attributes by name."""
         return [dict(vars(self))]
-
-    def to_frame(self, backend: str = "pyarrow", **columns: Any) -> Any:
-        """The row as a data frame, to be put below that of other audits.
-
-        Args:
-            backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
-            columns: {name: value} of further columns, which come first: ``attribute="age"``.
-        """
-        return frame_of_rows(self.rows(), backend, columns)
 
     def _repr_html_(self) -> str:
         verdict = "holds" if self.holds else f"BROKEN: {self.violation}"

@@ -85,6 +85,9 @@ def test_no_answer_reaches_the_study_or_a_message(here: Path, file: str) -> None
     ]
     shown = [outputs(*case, text="\n" * 30) for case in cases]
     assert all(text.strip() for text in shown)
+    assert ("Next: warner audit" in shown[1] or "[attributes.smokes]" in shown[1]) is (
+        file in FILES
+    )
     for case, text in zip(cases, shown, strict=True):
         assert not LEAK.search(text), (case, LEAK.findall(text))
 

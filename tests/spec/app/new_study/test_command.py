@@ -177,3 +177,36 @@ def test_coordinates_and_dates_have_the_comment_that_helps(here: Path) -> None:
     Path("places.csv").write_text("lat,lon,born\n" + "52.5,13.4,1980-05-01\n" * 20)
     text = run("new", "places.csv", "--secret", "lat,lon,born").stdout
     assert text.count("ask for a grid") == 2 and "These are dates, of which there are too" in text
+
+
+def test_semicolons_and_decimal_commas_are_read(here: Path) -> None:
+    Path("b.csv").write_text("weight;home\n" + '61,5;"3,4"\n70,25;"0,1"\n' * 20)
+    told = ("--secret", "weight,home", "--values-from-data", "--grid", "home=4x5")
+    text = run("new", "b.csv", "-o", "study.toml", *told).stderr
+    assert "values of weight were copied" in text
+    study = Study.load("study.toml")
+    assert study.domains["weight"].ends == [(61.5, 70.25)] and study.domains["home"].size == 20
+    run("randomize", "study.toml", "b.csv", "-o", "r.csv")
+
+
+def test_for_a_number_of_people_mechanisms_are_those_that_plan_proposes() -> None:
+    told = ("--secret", "sex,later,home", "--values", "sex=f,m", "--grid", "home=2x2")
+    text = run("new", "--no-ask", *told, "--people", "2000").stdout
+    line = 'mechanism = "RandomizedResponse"  # with 2,000 people a share of 10% has an interval'
+    assert text.count(line) == 1
+    assert tomllib.loads(text)["attributes"]["later"]["mechanism"] == "RandomizedResponse"
+
+
+def test_a_column_that_no_study_can_name_is_refused_before_anything_is_written(here: Path) -> None:
+    Path("b.csv").write_text("No. of units,smokes\n3,yes\n4,no\n")
+    refused = run("new", "b.csv", "-o", "b.toml", "--secret", "No. of units", ok=False).stderr
+    assert "names must not be empty or contain '.'. Rename it, for example to 'No_ of" in refused
+    assert not Path("b.toml").exists()
+
+
+def test_a_single_number_makes_no_limits(here: Path) -> None:
+    Path("b.csv").write_text("units\n" + "3\n" * 9)
+    text = run("new", "b.csv", "--secret", "units", "--values-from-data").stdout
+    assert 'integers = "TO DECIDE"' in text
+    text = run("new", "b.csv", "--secret", "units", "--values-from-data", "--rounded").stdout
+    assert "integers = [3, 4]" in text
