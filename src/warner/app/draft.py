@@ -132,7 +132,8 @@ class Draft:
             added |= {key: v for key, v in best.options.items() if key not in table}
         if "epsilon" not in table:
             per_unit = best.mechanism.guarantee.is_metric
-            added["epsilon"] = best.mechanism.requested if per_unit else best.epsilon * times
+            stated = best.mechanism.requested if per_unit else best.epsilon
+            added["epsilon"] = stated * times
         return Planned(proposal, added, times)
 
     def _proposed(
@@ -175,6 +176,19 @@ class Draft:
                 (offer.epsilon * times, offer.expected.share or 1.0) for offer in offers
             ]
         return {name: _rounded_down(part) for name, part in split(left, curves).items()}
+
+    def total(self, planned: Mapping[str, Planned]) -> float:
+        """The epsilon of a person who answers all questions, as the completed study spends it.
+
+        Args:
+            planned: what is proposed for each attribute that lacks anything.
+        """
+        stated = next(iter(self.study.by_group.values())).mechanisms
+        return sum(each.proposal.epsilon * each.times for each in planned.values()) + sum(
+            mechanism.guarantee.between_any_values().epsilon * self.study.rows_per_person
+            for name, mechanism in stated.items()
+            if name not in planned
+        )
 
     def _domain(self, attribute: str) -> Domain:
         """The values of an attribute, with the placeholders of tags."""

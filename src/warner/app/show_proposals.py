@@ -14,11 +14,15 @@ from warner.mechanisms import RandomizedResponse
 from warner.results.tables import as_text
 
 _COMMENT = 96  # characters of a line
+_ABOUT_WIDTHS = (
+    "Intervals hold the truth with 95 %. Their widths are averages over made distributions. For "
+    "your answers they may be different, mostly by less than a fifth."
+)
 _EXPLAINED = (0.5, 1.0, 2.0)
 
 
 def show_proposals(
-    planned: Mapping[str, Planned], sizes: Sequence[int], fixed: Mapping[str, str]
+    planned: Mapping[str, Planned], sizes: Sequence[int], fixed: Mapping[str, str], total: float
 ) -> None:
     """Print what is proposed for each attribute, and what epsilon means in odds.
 
@@ -26,12 +30,15 @@ def show_proposals(
         planned: the proposals, by attribute.
         sizes: numbers of people of groups whose intervals are printed too.
         fixed: {attribute: what the file states}, of those that need no proposal.
+        total: the epsilon of a person who answers all questions.
     """
     for attribute, found in planned.items():
         _show(attribute, found, sizes)
     out = console()
     for attribute, stated in fixed.items():
         out.print(f"{attribute}: {stated}, as in the file.")
+    out.print(_ABOUT_WIDTHS)
+    out.print(f"A person who answers all questions spends epsilon {total:.4g} in all.")
     out.print("\n".join(about_epsilon()))
 
 
@@ -116,9 +123,7 @@ def sentences(planned: Planned) -> list[str]:
             f"{high:.6g}."
         )
     if best.people is not None:
-        out.append(
-            f"{best.people:,} people would make that of the share {_points(proposal.width)}."
-        )
+        out.append(f"{best.people:,} people are enough for {_points(proposal.width)}.")
     if not proposal.meets:
         out.append(
             "These intervals are wider than wanted. Ask more people, or ask for fewer values."
@@ -187,7 +192,7 @@ def comments(found: Planned) -> list[str]:
 
 def _about_share(proposal: Proposal) -> str:
     """The title of the column of widths of a share."""
-    return f"{100 * proposal.level:.3g} % interval of a share of {100 * proposal.share:.3g} %"
+    return f"interval of a share of {100 * proposal.share:.3g} %"
 
 
 def _points(width: float | None) -> str:

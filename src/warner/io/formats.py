@@ -56,6 +56,9 @@ def report_format(path: str) -> FileFormat:
             return form
     else:
         raise ArgumentError(message("path", f"must end in {suffixes()}", path))
+    if Path(path).is_dir():
+        remedy = "Count a folder that another program wrote with 'warner tally --study'"
+        raise FileError(message(path, "is not a file but a folder", None, remedy))
     raise FileError(message(path, "is not a file", None, "Check the path"))
 
 

@@ -79,11 +79,11 @@ def test_files_of_other_programs_are_counted_as_the_study_says(folder: Path) -> 
         assert "written by another program, 60 rows" in done.stderr
         assert "was not checked" in done.stderr
         assert load_tallies("t.json") == _wanted(), path
-        done = run("tally", path, "--study", "study.toml", "--column", "setting.report=said", "--by", "ward", "-o", "g.json")  # fmt: skip
-        assert {key: t.n for key, t in load_grouped("g.json")["setting"].items()} == {
-            ("north",): 20,
-            ("south",): 40,
-        }
+    done = run("tally", path, "--study", "study.toml", "--column", "setting.report=said", "--by", "ward", "-o", "g.json")  # fmt: skip
+    assert {key: t.n for key, t in load_grouped("g.json")["setting"].items()} == {
+        ("north",): 20,
+        ("south",): 40,
+    }
 
 
 def test_columns_that_are_missing_are_named_beside_those_that_are_there(folder: Path) -> None:
@@ -106,7 +106,7 @@ def test_reports_that_nobody_can_have_sent_are_refused(
     folder: Path, bad: int | None, rule: str
 ) -> None:
     said = [*TABLE["said"].to_pylist()[:-1], bad]
-    for path in _write(TABLE.set_column(1, "said", pa.array(said, pa.int64()))):
+    for path in _write(TABLE.set_column(1, "said", pa.array(said, pa.int64())))[:2]:
         done = run(
             "tally",
             path,
@@ -131,7 +131,8 @@ def test_answers_given_by_mistake_are_not_shown(folder: Path) -> None:
 
 def test_files_without_a_header_need_a_study_and_count_once(folder: Path) -> None:
     _write(TABLE)
-    assert "--study" in run("tally", "one.parquet", ok=False).stderr
+    for path in ("one.parquet", "spark.parquet"):
+        assert "--study" in run("tally", path, ok=False).stderr
     Path("copy.parquet").write_bytes(Path("one.parquet").read_bytes())
     done = run(
         "tally",

@@ -179,7 +179,7 @@ def _propose(
             for name, mechanism in mechanisms.items()
             if name not in planned
         }
-        show_proposals(planned, sizes, fixed)
+        show_proposals(planned, sizes, fixed, draft.total(planned))
     if write is not None:
         text = draft.completed(planned, {name: comments(each) for name, each in planned.items()})
         Study.parse(text, write)

@@ -109,15 +109,16 @@ def _example(mechanism: Mechanism) -> list[str]:
     promised = mechanism.guarantee
     if promised.sensitive is not None or promised.is_metric or promised.delta is not None:
         return []
-    if not mechanism.is_enumerable or mechanism.domain.points is not None:
+    answers = mechanism.domain.answered
+    if not mechanism.is_enumerable or answers.points is not None:
         return []
     # Backwards, so that of "no" and "yes", which are alike, "yes" is the example.
-    table = np.asarray(mechanism.probabilities())[::-1, ::-1]
+    table = np.asarray(mechanism.probabilities())[::-1, : answers.size][:, ::-1]
     worst = worst_pair(table)
     high, low = (float(table[worst.report, x]) for x in (worst.likely, worst.unlikely))
     if high < _TOO_RARE:
         return []
-    labels = [name_of(label) for label in reversed(mechanism.domain.labels)]
+    labels = [name_of(label) for label in reversed(answers.labels)]
     first, second = labels[worst.likely], labels[worst.unlikely]
     return [
         f"Of 100 people whose answer is {_quoted(first)}, {of_hundred(high)} send the report that "

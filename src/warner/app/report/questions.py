@@ -16,6 +16,7 @@ from warner.app.report.figures import decimals_of_percent, percent, percent_inte
 from warner.app.report.tables import (
     Row,
     Shares,
+    answer_rows,
     figures_of,
     name_of,
     shares_of,
@@ -27,6 +28,7 @@ from warner.app.report.tables import (
 )
 from warner.app.summary_options import Wanted
 from warner.app.terminal import plural
+from warner.domains import Domain
 from warner.groups.differences import Differences, difference, sentence
 from warner.groups.estimates import estimate as estimate_groups
 from warner.groups.table import label
@@ -83,6 +85,20 @@ class Question:
         return str(self.estimate.attribute)
 
     @property
+    def domain(self) -> Domain:
+        """The values, without silence."""
+        return self.estimate.domain.answered
+
+    @property
+    def has_silence(self) -> bool:
+        """Whether silence is a value of its own; shares are then of those who answered."""
+        return self.estimate.domain.silence is not None
+
+    @property
+    def _whose(self) -> str:
+        return " among those who answered" if self.has_silence else ""
+
+    @property
     def heading(self) -> str:
         """The text of the question, or the name of the attribute."""
         return visible(self.settings.labels.get(self.name, self.name))
@@ -100,7 +116,7 @@ class Question:
         are those that the user names for this attribute.
         """
         asked = self.settings.wanted.named(self.estimate)
-        if len(self.estimate.domain.ends) > 1 and self.name not in self.settings.wanted.own:
+        if len(self.domain.ends) > 1 and self.name not in self.settings.wanted.own:
             return ()
         if self.estimate.fit.probabilities is None:
             return tuple(named for named in asked if named.kind == "mean")
@@ -141,22 +157,37 @@ class Question:
     def section(self) -> Section:
         """The section of the question."""
         level = self.settings.level
-        blocks: list[Block] = [_people(self.estimate)]
+        blocks: list[Block] = [self._people()]
         blocks += tables_of_keys(self._keys, level) if self._keys else self._about_shares()
         if self._summary_rows:
             caption = "Numbers that sum up the answers"
             blocks.append(table_of_summaries(caption, self._summary_rows, level))
         return Section(self.heading, tuple(blocks), tuple(self._parts()))
 
+    def _people(self) -> str:
+        """How many people took part, and how many of them answered."""
+        result = self.estimate
+        people = plural(result.n, "person", "people")
+        if result.reports_per_person > 1:
+            people = f"{result.n:,} reports of at least {result.data.least_people:,} people"
+        if not self.has_silence:
+            return f"{people}." if result.reports_per_person > 1 else f"{people} answered."
+        row = result.answered().row(self.settings.level, self.settings.target)
+        return (
+            f"{people} took part, and {_figures(row)} of them answered. Who did is hidden as well. "
+            "The shares are of those who answered; they say nothing of what the others would have "
+            "said."
+        )
+
     def _about_shares(self) -> list[Block]:
         """The table of the shares, and what it leaves out."""
         rows, is_chosen, at_once = self._shares
         if not rows:
             return []
-        caption = "Estimated share of people with each answer"
+        caption = f"Estimated share of people with each answer{self._whose}"
         notes: list[Block] = []
         if is_chosen:
-            size = self.estimate.domain.size
+            size = self.domain.size
             caption = f"The {len(rows)} most frequent of {size:,} answers"
             rest = percent(max(1 - sum(row["estimate"] for row in rows), 0.0), 1)
             notes.append(f"The {size - len(rows):,} other answers have {rest} together.")
@@ -208,24 +239,17 @@ class Question:
             for text, rows in tables.items():
                 blocks.append(table_by_group(f"{_upper(text)}, by {columns}", columns, rows, level))
             return blocks
-        bounds = result.interval(level, target)
-        places = {key: g for g, key in enumerate(result.keys)}
+        known = [(label(key), n, answer_rows(own, level, target)) for key, n, own in listed if own]
         for x in self._answers():
-            value = name_of(self.estimate.domain.labels[x], self.estimate.domain)
-            rows = []
-            for key, n, _ in listed:
-                g = places[key]
-                low, high = bounds[g, x]
-                share = float(np.clip(result.probabilities[g, x], 0, 1))
-                row = {"estimate": share, "low": low, "high": high, "is_share": True}
-                rows.append((label(key), n, row))
-            caption = f"Share of {_quoted(value)}, by {columns}"
+            rows = [(name, n, {**found[x], "is_share": True}) for name, n, found in known]
+            caption = f"Share of {_quoted(name_of(self.domain.labels[x], self.domain))}"
+            caption += f"{self._whose}, by {columns}"
             blocks.append(table_by_group(caption, columns, rows, level))
         return blocks
 
     def _answers(self) -> list[int]:
         """The answers that tables by group are about: of two the rarer, of many the commonest."""
-        shares = self.estimate.probabilities
+        shares = self.estimate.probabilities[: self.domain.size]
         if shares.size == 2:
             return [int(np.argmin(shares))]
         largest = np.argsort(-shares, kind="stable")[:_MOST_ANSWERS]
@@ -235,6 +259,8 @@ class Question:
         """What is known of differences: sentences, and a table for shares or for the mean."""
         assert self.groups is not None
         of = "mean" if self.summaries else "shares"
+        if self.summaries and self.has_silence:
+            return ["There is no test for means where silence is an answer of its own."]
         try:
             found = difference(
                 self.groups,
@@ -251,7 +277,7 @@ class Question:
 
 def _about_differences(found: Differences, question: Question, columns: str) -> list[Block]:
     """The differences in words and as a table."""
-    domain = question.estimate.domain
+    domain = question.domain
     rows = found.rows()
     if found.of == "shares":
         shown = {name_of(domain.labels[x], domain) for x in question._answers()}
@@ -297,6 +323,8 @@ def _about_differences(found: Differences, question: Question, columns: str) -> 
     blocks.append(
         table_of_differences(found, listed, lambda value: name_of(value, domain), caption)
     )
+    if question.has_silence:
+        blocks.append("These differences are of all people, those without an answer included.")
     notes = [
         "p (Holm) is the probability of a difference at least as large where there is none, "
         "corrected for the number of comparisons of this question by Holm's method."
@@ -308,14 +336,6 @@ def _about_differences(found: Differences, question: Question, columns: str) -> 
         notes.append(f"Left out, with fewer than 2 reports: {count}.")
     blocks.append(" ".join(notes))
     return blocks
-
-
-def _people(result: Estimate) -> str:
-    """How many people answered."""
-    if result.reports_per_person > 1:
-        least = result.data.least_people
-        return f"{result.n:,} reports of at least {least:,} people."
-    return f"{plural(result.n, 'person', 'people')} answered."
 
 
 def _to_name(rows: Sequence[Row]) -> list[Row]:

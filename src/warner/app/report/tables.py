@@ -66,41 +66,53 @@ def shares_of(result: Estimate, level: float, target: str, top: int) -> Shares:
     intervals that hold for all values at once, since the reports choose which are the largest. For
     places such intervals would take minutes.
     """
-    domain = result.domain
+    domain = result.domain.answered
     if result.fit.probabilities is None:
         return Shares([])
     if domain.is_numeric and (domain.is_binned or domain.size > MOST_RANGES):
         return Shares(_ranges(result, level, target))
     is_chosen = domain.size > top
     at_once = is_chosen and result.has_intervals and domain.raster is None
-    rows = _bounded(result, level, target, "simultaneous" if at_once else None)
+    at_once = at_once and domain is result.domain
+    rows = answer_rows(result, level, target, "simultaneous" if at_once else None)
     if is_chosen:
         rows = sorted(rows, key=lambda row: -row["estimate"])[:top]
     return Shares(rows, is_chosen, at_once)
 
 
-def _bounded(result: Estimate, level: float, target: str, kind: str | None) -> list[Row]:
-    """All shares with intervals; a bootstrap has a fixed seed."""
+def answer_rows(result: Estimate, level: float, target: str, kind: str | None = None) -> list[Row]:
+    """All shares with intervals, of those who answered; a bootstrap has a fixed seed.
+
+    Args:
+        result: an estimate of shares.
+        level: of the intervals.
+        target: of the intervals.
+        kind: of the intervals; None for the default.
+    """
+    domain = result.domain
+    if domain.silence is not None:
+        rows = result.answered().rows(level, target)
+        return [{**row, "value": name_of(row["value"], domain.answered)} for row in rows]
     if available_kind(result, target, kind) == "none":
-        limits = np.tile([0.0, 1.0], (result.domain.size, 1))
+        limits = np.tile([0.0, 1.0], (domain.size, 1))
     else:
         limits = result.interval(level, target, kind, rng=np.random.default_rng(_SEED))
     shares = np.clip(result.probabilities, 0.0, 1.0)
     return [
         {
-            "value": name_of(label, result.domain),
+            "value": name_of(label, domain),
             "estimate": float(share),
             "low": float(low),
             "high": float(high),
         }
-        for label, share, (low, high) in zip(result.domain.labels, shares, limits, strict=True)
+        for label, share, (low, high) in zip(domain.labels, shares, limits, strict=True)
     ]
 
 
 def _ranges(result: Estimate, level: float, target: str) -> list[Row]:
     """The shares of at most 12 ranges of numbers of equal width."""
     rows: list[Row] = []
-    for low, high, label in ranges(result.domain):
+    for low, high, label in ranges(result.domain.answered):
         share = mass(result, low, high)
         least, most = share.interval(level, target, rng=np.random.default_rng(_SEED))
         estimate = min(max(float(share), 0.0), 1.0)

@@ -22,6 +22,7 @@ from warner.app.report.html_writer import to_html
 from warner.app.report.pdf_writer import to_pdf
 from warner.app.report.questions import Question, Settings
 from warner.app.summary_options import Wanted
+from warner.domains import with_missing
 from warner.mechanisms import Mechanism
 from warner.mechanisms.gaussian import Gaussian
 
@@ -310,3 +311,18 @@ def test_without_typst_a_pdf_is_refused_before_anything_is_estimated(
     monkeypatch.setitem(__import__("sys").modules, "typst", None)
     said = run("report", tally, "-o", "r.pdf", ok=False).stderr
     assert "Install warner[report]" in said and not Path("r.pdf").exists()
+
+
+def test_where_silence_is_an_answer_shares_are_of_those_who_answered() -> None:
+    domain = with_missing(warner.Categorical(["no", "yes"]), "answer")
+    mechanism = warner.RandomizedResponse(domain, 3.0)
+    answers: list[object] = ["yes"] * 1500 + ["no"] * 500 + [None] * 2000
+    report = _report({"x": mechanism}, {"x": answers})
+    (table,) = [b for b in report.sections[1].blocks if isinstance(b, Table)]
+    assert [row[0] for row in table.rows] == ["no", "yes"]
+    bars = [row[-1] for row in table.rows if isinstance(row[-1], Bar)]
+    assert bars[1].estimate == pytest.approx(0.75, abs=0.08)
+    assert sum(bar.estimate for bar in bars) == pytest.approx(1)
+    words = _words(report)
+    assert "4,000 people took part, and 5" in words or "4,000 people took part, and 4" in words
+    assert "whose answer is “yes”" in words and "(no answer)" not in words
