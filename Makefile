@@ -71,18 +71,18 @@ docs: $(READY)
 	$(BIN)/python docs/make_references.py
 	$(BIN)/python docs/examples.py README.md docs/study_of_groups.md docs/first_study.md docs/extending.md
 
-# Every example is run; one that fails, and every warning, fails the build. Pages are built by as many
-# processes as there are cores.
+# Every example is run; one that fails, and every warning, fails the build. Each page has a process of
+# its own, so what is compiled is kept, outside the tree.
 site: docs/.venv/.ready
-	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 \
-	  docs/.venv/bin/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath docs/.venv)/compiled \
+	  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 docs/.venv/bin/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 docs/.venv/.ready: docs/requirements.lock pyproject.toml
 	@echo "Setting up docs/.venv (once; about a minute)"
 	@rm -rf docs/.venv
 	@$(PYTHON) -m venv docs/.venv
-	@docs/.venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r docs/requirements.lock
+	@docs/.venv/bin/python -m pip install -q --disable-pip-version-check --no-compile --require-hashes -r docs/requirements.lock
 	@docs/.venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 

@@ -6,11 +6,33 @@ process, because starting Python for each would take most of the build's time.
 
 from __future__ import annotations
 
+import builtins
+import contextlib
+import math
 import shlex
 import subprocess
+from collections.abc import Iterator
 from typing import Any
 
 from click.testing import CliRunner
+
+
+@contextlib.contextmanager
+def _terminal() -> Iterator[None]:
+    """Print as on a terminal that is never slow.
+
+    In a kernel tables would become HTML, and lines on progress depend on the machine.
+    """
+    from warner.app import progress_bar
+
+    long, progress_bar._LONG = progress_bar._LONG, math.inf
+    shell = builtins.__dict__.pop("get_ipython", None)
+    try:
+        yield
+    finally:
+        progress_bar._LONG = long
+        if shell is not None:
+            builtins.get_ipython = shell
 
 
 def _run(command: str) -> tuple[str, int]:
@@ -18,7 +40,8 @@ def _run(command: str) -> tuple[str, int]:
     if words[0] == "warner":
         from warner.app.cli import main
 
-        done = CliRunner().invoke(main, words[1:])
+        with _terminal():
+            done = CliRunner().invoke(main, words[1:])
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         return done.output, done.exit_code

@@ -43,7 +43,8 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]], caption: obj
     </tbody></table>
     """
     above = f"<caption>{text(caption)}</caption>" if caption else ""
-    columns = "".join(f'<th scope="col">{text(name)}</th>' for name in head)
+    # A heading without a text, as above pictures, is none.
+    columns = "".join(f'<th scope="col">{text(h)}</th>' if h else "<td></td>" for h in head)
     lines = [
         f'<tr><th scope="row">{text(first)}</th>'
         + "".join(f"<td>{text(cell)}</td>" for cell in rest)
