@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from warner._core.checks import show
@@ -173,7 +174,7 @@ def _no_single_form(place: Path, error: Mapping[str, Any]) -> Problem:
 def _unknown_key(place: Path, near: str | None) -> Problem:
     """A key that does not belong to its table, with the one that is meant, or its own table."""
     key, rule = str(place[-1]), "is not a key of a study file"
-    owners = _owners(schema().model_json_schema())
+    owners = _owners()
     if near is not None or key not in owners:
         remedy = meant(key, [near] if near else sorted(owners)) or "Remove it"
     else:
@@ -183,8 +184,10 @@ def _unknown_key(place: Path, near: str | None) -> Problem:
     return Problem(place, message(in_words(place), rule, None, remedy))
 
 
-def _owners(found: Mapping[str, Any]) -> dict[str, list[str]]:
+@lru_cache(maxsize=1)
+def _owners() -> dict[str, list[str]]:
     """{key: the tables that have it}, from the JSON schema."""
+    found = schema().model_json_schema()
     tables = {"Study": found, **found.get("$defs", {})}
     owners: dict[str, list[str]] = {}
     for name, table in tables.items():

@@ -518,9 +518,18 @@ def _generator(seed: int, truth: np.ndarray, cell: Cell, run: int) -> np.random.
 
 def _key_of_method(method: Estimator) -> str:
     """What the losses of a method depend on: its options, its code, the version of the package."""
-    from importlib.metadata import version
+    return _digest([repr(method), _code(type(method)), _version()])
 
-    return _digest([repr(method), _code(type(method)), version("warner")])
+
+@functools.lru_cache(maxsize=1)
+def _version() -> str:
+    """The version of the package; "" where it runs without being installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("warner")
+    except PackageNotFoundError:
+        return ""
 
 
 def _code(cls: type[Any]) -> str:

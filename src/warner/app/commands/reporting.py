@@ -36,6 +36,7 @@ from warner.app.study import Study
 from warner.app.summary_options import Wanted, summary
 from warner.estimators import Estimator
 from warner.groups.table import label
+from warner.mechanisms import from_header
 from warner.reports.grouped_tally import AnyTally, GroupedTally
 from warner.reports.tally import Tally
 from warner.results.methods import method
@@ -157,9 +158,8 @@ def report(
     wanted = Wanted.of_options(summaries, _DEFAULT_SUMMARIES)
     if reference is not None:
         _check_reference(reference, groups)
-    settings = Settings(
-        level, target, top, wanted, reference, {} if stated is None else stated.labels
-    )
+    labels = {} if stated is None else stated.labels
+    settings = Settings(level, target, top, wanted, reference, labels, chosen)
     questions = _questions(used, groups, chosen, only, joint, settings)
     if summaries:
         Wanted.of_options(summaries).check([question.estimate for question in questions])
@@ -205,16 +205,20 @@ def _stated(study: Study, known: Mapping[str, Sequence[AnyTally]], path: str) ->
     domains: dict[str, list[str]] = {}
     for own in study.by_group.values():
         for name, mechanism in own.mechanisms.items():
-            domains.setdefault(name, []).append(mechanism.domain.digest)
+            for part, domain in {**mechanism.attribute_domains, name: mechanism.domain}.items():
+                domains.setdefault(part, []).append(domain.digest)
+    remedy = "Name the study of these reports"
     for name, parts in known.items():
-        if name not in domains:
-            rule = (
-                f"must have the attributes of the tally; {name!r} is none of {', '.join(domains)}"
-            )
-            raise MismatchError(message(path, rule, None, "Name the study of these reports"))
-        if any(part.header.get("domain_sha256") not in domains[name] for part in parts):
-            rule = f"states other values of {name!r} than the tally has"
-            raise MismatchError(message(path, rule, None, "Name the study of these reports"))
+        mechanisms = [from_header(part.header) for part in parts]
+        tallied = [mechanism.attribute_domains for mechanism in mechanisms if name not in domains]
+        for inside in tallied or [{name: mechanism.domain} for mechanism in mechanisms]:
+            for attribute, domain in (inside or {name: mechanisms[0].domain}).items():
+                if attribute not in domains:
+                    rule = f"does not have the attribute {attribute!r} of the tally"
+                    raise MismatchError(message(path, rule, None, remedy))
+                if domain.digest not in domains[attribute]:
+                    rule = f"states other values of {attribute!r} than the tally has"
+                    raise MismatchError(message(path, rule, None, remedy))
     return study
 
 
@@ -240,9 +244,17 @@ def _questions(
     Attributes that were randomised together are questions of their own; their joint shares are
     shown where --joint asks for them.
     """
-    asked = list(asked_tallies(tallies, only, joint))
+    list(asked_tallies(tallies, only, ()))  # refuses names that are not there
+    asked: list[tuple[str, Sequence[Tally], list[str] | None]] = []
+    for name, parts in chosen_tallies(tallies, only).items():
+        inside = attributes_of(parts)
+        if inside and parts[0].ways is not None:
+            # Tables of few attributes have no estimate of all together.
+            asked += [(own, parts, [own]) for own in inside if not only or own in only]
+        else:
+            asked.append((name, parts, None))
     if joint:
-        asked = list(asked_tallies(tallies, only, ())) + asked
+        asked += asked_tallies(tallies, only, joint)
     questions: list[Question] = []
     for name, parts, names in steps(asked, "estimating"):
         inside = attributes_of(parts)

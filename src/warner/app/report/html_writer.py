@@ -45,6 +45,7 @@ svg { display: block; width: 10rem; height: auto; color: #1a1a1a; margin-top: .2
 @media print {
   body { max-width: none; padding: 0; font-size: 10.5pt; color: #000; }
   h2, h3, caption { break-after: avoid; }
+  th, td { padding-top: .1rem; padding-bottom: .1rem; }
   tr, li, .notice { break-inside: avoid; }
   thead { display: table-header-group; }
   p, li { orphans: 2; widows: 2; }

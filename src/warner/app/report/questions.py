@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.errors import WarnerError
+from warner._core.errors import MethodWarning, WarnerError
+from warner._core.progress import steps
 from warner._core.text import visible
 from warner.app.report.content import Block, Points, Section
 from warner.app.report.figures import decimals_of_percent, percent, percent_interval
@@ -29,11 +31,11 @@ from warner.app.report.tables import (
 from warner.app.summary_options import Wanted
 from warner.app.terminal import plural
 from warner.domains import Domain
+from warner.estimators import Estimator
 from warner.groups.differences import Differences, difference, sentence
-from warner.groups.estimates import estimate as estimate_groups
 from warner.groups.table import label
 from warner.reports.tally import Tally
-from warner.results.estimate import Estimate
+from warner.results.estimate import Estimate, estimate
 from warner.results.named_summaries import Named, summary_rows
 
 _MOST_GROUPS = 40
@@ -54,6 +56,7 @@ class Settings:
         wanted: the summaries of numbers.
         reference: the group that others are compared with; None for all others together.
         labels: {attribute: the text of its question}.
+        method: the estimator of groups; None for the default of each.
     """
 
     level: float = 0.95
@@ -62,6 +65,7 @@ class Settings:
     wanted: Wanted = field(default_factory=Wanted)
     reference: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+    method: Estimator | None = None
 
 
 @dataclass(frozen=True)
@@ -215,50 +219,66 @@ class Question:
     def _by_group(self, columns: str) -> list[Block]:
         """The tables of all groups, each estimated from its own reports."""
         assert self.groups is not None
-        result = estimate_groups(self.groups, attributes=self.attributes, pool="none")
-        listed = list(zip(result.keys, result.sizes.tolist(), result.alone, strict=True))
+        listed = [(key, tally.n, tally) for key, tally in self.groups.items() if tally.n]
         blocks: list[Block] = [
             "Each group was estimated from its own reports alone. Fewer people make wider "
             "intervals."
         ]
         if len(listed) > _MOST_GROUPS:
-            largest = sorted(listed, key=lambda group: -group[1])[:_MOST_GROUPS]
-            listed = [group for group in listed if group in largest]
+            least = sorted((n for _, n, _ in listed), reverse=True)[_MOST_GROUPS - 1]
+            listed = [group for group in listed if group[1] >= least][:_MOST_GROUPS]
             blocks.append(
-                f"Of {len(result.keys):,} groups, the {_MOST_GROUPS} with the most people "
+                f"Of {len(self.groups):,} groups, the {_MOST_GROUPS} with the most people "
                 "are shown."
             )
         level, target = self.settings.level, self.settings.target
         summaries = self.summaries
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MethodWarning)
+            alone = [
+                (key, n, estimate(tally, self.settings.method, self.attributes))
+                for key, n, tally in steps(listed, "estimating groups")
+            ]
         if summaries:
             tables: dict[str, list[tuple[str, int, Row]]] = {}
-            for key, n, own in listed:
-                if own is not None:
-                    for row in summary_rows(own, summaries, level, target):
-                        tables.setdefault(row["text"], []).append((label(key), n, row))
+            for key, n, own in alone:
+                for row in summary_rows(own, summaries, level, target):
+                    tables.setdefault(row["text"], []).append((label(key), n, row))
             for text, rows in tables.items():
                 blocks.append(table_by_group(f"{_upper(text)}, by {columns}", columns, rows, level))
             return blocks
-        known = [(label(key), n, answer_rows(own, level, target)) for key, n, own in listed if own]
-        for x in self._answers():
+        of_one = _key_rows if self._keys else answer_rows
+        known = [(label(key), n, of_one(own, level, target)) for key, n, own in alone]
+        for x, answer in self.answers():
             rows = [(name, n, {**found[x], "is_share": True}) for name, n, found in known]
-            caption = f"Share of {_quoted(name_of(self.domain.labels[x], self.domain))}"
-            caption += f"{self._whose}, by {columns}"
+            caption = f"Share of {_quoted(answer)}{self._whose}, by {columns}"
             blocks.append(table_by_group(caption, columns, rows, level))
         return blocks
 
-    def _answers(self) -> list[int]:
-        """The answers that tables by group are about: of two the rarer, of many the commonest."""
-        shares = self.estimate.probabilities[: self.domain.size]
+    def answers(self) -> list[tuple[int, str]]:
+        """The answers that tables by group are about: of two the rarer, of many the commonest.
+
+        Returns:
+            The place and the name of each answer, or of each key.
+        """
+        if self._keys:
+            rows = _key_rows(self.estimate, self.settings.level, self.settings.target)
+            shares = np.array([row["estimate"] for row in rows])
+            names = [name_of(row["value"]) for row in rows]
+        else:
+            shares = self.estimate.probabilities[: self.domain.size]
+            names = [name_of(label, self.domain) for label in self.domain.labels]
         if shares.size == 2:
-            return [int(np.argmin(shares))]
-        largest = np.argsort(-shares, kind="stable")[:_MOST_ANSWERS]
-        return sorted(largest.tolist())
+            return [(x, names[x]) for x in [int(np.argmin(shares))]]
+        largest = sorted(np.argsort(-shares, kind="stable")[:_MOST_ANSWERS].tolist())
+        return [(x, names[x]) for x in largest]
 
     def _differences(self, columns: str) -> list[Block]:
         """What is known of differences: sentences, and a table for shares or for the mean."""
         assert self.groups is not None
         of = "mean" if self.summaries else "shares"
+        if self._keys:
+            return ["There is no test for keys with values."]
         if self.summaries and self.has_silence:
             return ["There is no test for means where silence is an answer of its own."]
         try:
@@ -275,12 +295,17 @@ class Question:
         return _about_differences(found, self, columns)
 
 
+def _key_rows(result: Estimate, level: float, target: str) -> list[Row]:
+    """The frequencies of all keys in the order of their domain."""
+    return list(result.key_rows(level, target))
+
+
 def _about_differences(found: Differences, question: Question, columns: str) -> list[Block]:
     """The differences in words and as a table."""
     domain = question.domain
     rows = found.rows()
     if found.of == "shares":
-        shown = {name_of(domain.labels[x], domain) for x in question._answers()}
+        shown = {answer for _, answer in question.answers()}
         kept = [row for row in rows if name_of(row["value"], domain) in shown]
     else:
         kept = rows
@@ -314,9 +339,9 @@ def _about_differences(found: Differences, question: Question, columns: str) -> 
     others = list(dict.fromkeys(row["reference"] for row in listed))
     whom = f", compared with {others[0]}" if len(others) == 1 else ""
     what = "shares" if found.of == "shares" else str(found.of)
-    answers = question._answers()
+    answers = question.answers()
     if found.of == "shares" and domain.size == 2:
-        what = f"the share of {_quoted(name_of(domain.labels[answers[0]], domain))}"
+        what = f"the share of {_quoted(answers[0][1])}"
     caption = f"Differences of {what} by {columns}{whom}"
     if len(listed) < len(kept):
         caption += f": the {len(listed)} clearest of {len(kept):,}"

@@ -19,6 +19,7 @@ from warner.app.report.figures import (
     percent_interval,
 )
 from warner.domains import Domain
+from warner.estimators.fit import Status
 from warner.groups.differences import Differences
 from warner.groups.hypotheses import shown_p
 from warner.results.estimate import Estimate
@@ -217,9 +218,9 @@ def tables_of_keys(rows: Sequence[Row], level: float) -> list[Block]:
     means: list[tuple[Cell, ...]] = []
     for row in named:
         ends = {"low": row["mean_low"], "high": row["mean_high"]}
-        means.append(
-            (row["value"], *figures_of({"estimate": row["mean"], "is_share": False, **ends}))
-        )
+        mean, limits = figures_of({"estimate": row["mean"], "is_share": False, **ends})
+        is_absent = row["status"] == Status.KEY_ABSENT.name.lower()
+        means.append((row["value"], "not known" if is_absent else mean, limits))
     return [
         table_of_shares("How many people have each key", "key", named, level),
         Table("The mean of the values of each key", ("key", "mean", about), tuple(means)),

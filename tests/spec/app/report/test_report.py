@@ -326,3 +326,29 @@ def test_where_silence_is_an_answer_shares_are_of_those_who_answered() -> None:
     words = _words(report)
     assert "4,000 people took part, and 5" in words or "4,000 people took part, and 4" in words
     assert "whose answer is “yes”" in words and "(no answer)" not in words
+
+
+def test_keys_and_tables_of_pairs_have_reports_by_group(here: Path) -> None:
+    Path("mixed.toml").write_text(
+        '[attributes.pay]\nkeys = ["police", "fire", "water"]\n'
+        "interval = { low = 0, high = 100, bins = 8 }\n"
+        'mechanism = "KeyValue"\nepsilon = 3.0\n'
+        '[attributes.a]\nvalues = ["x", "y", "z"]\n'
+        'mechanism = "RandomizedResponse"\nepsilon = 2.0\n'
+        '[attributes.b]\nvalues = ["no", "yes"]\n'
+        'mechanism = "RandomizedResponse"\nepsilon = 2.0\n'
+        '[public.ward]\nvalues = ["north", "south"]\n'
+    )
+    lines = [f"{'police' if i % 3 else 'fire'},{i % 90},{'xyz'[i % 3]},yes" for i in range(1500)]
+    wards = ("north", "south")
+    rows = [f"{wards[i % 2]},{line}\n" for i, line in enumerate(lines)]
+    Path("mixed.csv").write_text("ward,pay_key,pay_value,a,b\n" + "".join(rows))
+    run("randomize", "mixed.toml", "mixed.csv", "-o", "m.parquet")
+    run("tally", "m.parquet", "--by", "ward", "-o", "m.json")
+    run("tally", "m.parquet", "--study", "mixed.toml", "--ways", "2", "-o", "pairs.json")
+    run("report", "m.json", "--study", "mixed.toml", "-o", "m.html")
+    page = Path("m.html").read_text()
+    assert "Share of “police”, by ward" in page and "The mean of the values of each key" in page
+    run("report", "pairs.json", "--study", "mixed.toml", "--joint", "a,b", "-o", "pairs.html")
+    page = Path("pairs.html").read_text()
+    assert all(f"<h2>{name}</h2>" in page for name in ("pay", "a", "b", "a x b"))
