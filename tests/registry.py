@@ -113,7 +113,15 @@ KEYED: dict[str, Callable[[Domain, Domain, float], Mechanism]] = {
         k, v, e, key="direct", value="piecewise", cells=5, pairs=2
     ),
 }
-ALL = [*MECHANISMS, *PLACES, *KEYED]
+# Mechanisms of numbers with silence beside them: of the numbers that can be answered, and epsilon.
+SILENT: dict[str, Callable[[Domain, float], Mechanism]] = {
+    name: lambda d, e, name=name: warner.mechanisms.WithSilence(  # type: ignore[misc]
+        MECHANISMS[name](d, e)
+    )
+    for name in ("SquareWave", "Piecewise", "StochasticRounding", "Laplace")
+}
+SILENT = {f"{name} with silence": make for name, make in SILENT.items()}
+ALL = [*MECHANISMS, *PLACES, *KEYED, *SILENT]
 
 
 def _each(**makers: tuple[Domain, Callable[[Domain], Mechanism]]) -> warner.PerAttribute:
@@ -171,6 +179,13 @@ PER_ATTRIBUTE: dict[str, Callable[[float], warner.PerAttribute]] = {
     "silence x OUE": lambda e: _each(
         a=(warner.domains.Optional(Integers(0, 1)), lambda d: warner.SubsetSelection(d, e)),
         b=(_ABC, lambda d: warner.UnaryEncoding(d, e, keep="optimized")),
+    ),
+    "SquareWave and silence x RR": lambda e: _each(
+        a=(
+            warner.domains.Optional(Integers(0, 2)),
+            lambda d: warner.mechanisms.with_silence(warner.SquareWave(d.answered, e, cells=12), d),
+        ),
+        b=(_ABC, lambda d: warner.RandomizedResponse(d, e)),
     ),
     "RR alone": lambda e: _each(a=(_ABC, lambda d: warner.RandomizedResponse(d, e))),
 }
@@ -330,6 +345,8 @@ def smallest(name: str, epsilon: float = 1.0) -> Mechanism:
     """An instance small enough to enumerate all reports."""
     if name in KEYED:
         return KEYED[name](Categorical(["a", "b", "c"]), Integers(0, 2), epsilon)
+    if name in SILENT:
+        return SILENT[name](Integers(0, 3), epsilon)
     return (
         PLACES[name](Grid(3, 4), epsilon)
         if name in PLACES

@@ -119,6 +119,21 @@ def _line(mechanism: Mechanism, point: int) -> Law:
     return law
 
 
+def _with_silence(mechanism: Any, answer: Any) -> Law:
+    """The report of an answer, or of a dummy for None; and one more report that says so."""
+    inner, found = mechanism.inner, _thresholds(mechanism)
+    if answer is not None:
+        share, reports = Fraction(found["dropped"], ONE), law(inner, answer)
+    elif isinstance(inner, WINDOWS):
+        share = Fraction(found["silent"], ONE)
+        reports = {(y,): Fraction(1, inner.cells) for y in range(inner.cells)}
+    else:
+        share, points = Fraction(found["silent"], ONE), _thresholds(inner)["steps"] + 1
+        reports = _mixed([(Fraction(1, points), _line(inner, k)) for k in range(points)])
+    (last,) = mechanism.schema.sizes
+    return _mixed([(1 - share, reports), (share, {(last - 1,): Fraction(1)})])
+
+
 def _planar(mechanism: Any, cell: int) -> Law:
     """The table of the header as integers, unfolded into four quarters, the rounding at no
     displacement. Cells beyond the table's rectangle go to its border, and cells that are no report
@@ -242,6 +257,8 @@ def law(mechanism: Any, answer: Any) -> Law:
         return whole
     if isinstance(m, warner.KeyValue):
         return _keyed(m, answer)
+    if isinstance(m, warner.mechanisms.WithSilence):
+        return _with_silence(m, answer)
     if (steps := steps_of(m)) is not None:
         found = _thresholds(m)
         parts = []
@@ -363,6 +380,8 @@ def answers(mechanism: Any) -> list[Any]:
             else [Fraction(k, steps) for k in range(steps + 1)]
         )
         return list(itertools.product(range(m.domain.shape[0]), places))
+    if isinstance(m, warner.mechanisms.WithSilence):
+        return [*answers(m.inner), None]
     steps = steps_of(m)
     if steps is not None and isinstance(m.domain, warner.Interval):
         return [Fraction(k, steps) for k in range(steps + 1)]

@@ -155,6 +155,14 @@ def _keyed(rng: np.random.Generator) -> Mechanism:
     return warner.KeyValue(keys, values, total, **options)
 
 
+def _with_silence(rng: np.random.Generator) -> Mechanism:
+    while True:
+        makers = ("SquareWave", "Piecewise", "StochasticRounding", "Laplace")
+        inner = SINGLE[str(rng.choice(makers))](rng)
+        if inner.dummies() is not None:
+            return warner.mechanisms.WithSilence(inner)
+
+
 SINGLE: dict[str, Make] = {
     "RandomizedResponse": lambda r: warner.RandomizedResponse(labels(r, 12), epsilon(r, 1e-4, 15)),
     "UnaryEncoding": _unary,
@@ -208,4 +216,9 @@ def single(rng: np.random.Generator) -> Mechanism:
     return SINGLE[names[rng.integers(len(names))]](rng)
 
 
-ALL: dict[str, Make] = {**SINGLE, "PerAttribute": _tuple, "Repeated": _repeated}
+ALL: dict[str, Make] = {
+    **SINGLE,
+    "WithSilence": _with_silence,
+    "PerAttribute": _tuple,
+    "Repeated": _repeated,
+}

@@ -329,6 +329,12 @@ def _answer(rng: np.random.Generator, mechanism: Any, n: int) -> tuple[own.Law |
         key, position = int(rng.integers(m.keys.size)), None
         value, position = _number(rng, m.values)
         return own.law(m, (key, position)), [{"key": m.keys.labels[key], "value": value}] * n
+    if isinstance(m, warner.mechanisms.WithSilence):
+        if rng.random() < 0.4:
+            return own.law(m, None), [None] * n
+        value, position = _number(rng, m.inner.domain)
+        index = int(m.inner.domain.encode([value])[0])
+        return own.law(m, index if own.steps_of(m.inner) is None else position), [value] * n
     if isinstance(m.domain, warner.Product):  # several reports of one pair
         return None, None
     if isinstance(m.domain, warner.Integers | warner.Interval):

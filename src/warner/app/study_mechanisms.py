@@ -18,11 +18,12 @@ from warner.app.study_schema import BY_KEY
 from warner.app.toml_lines import Path
 from warner.domains import Categorical, Domain, Missing, Product, with_missing
 from warner.mechanisms import MECHANISMS as _ALL
-from warner.mechanisms import Mechanism, Repeated
+from warner.mechanisms import Mechanism, Repeated, with_silence
 
-# What can be done where silence is a value and the mechanism is of numbers.
-_OF_LABELS = (
-    "SubsetSelection, UnaryEncoding and all other mechanisms of labels take it, on bins too; or "
+# What can be done where silence is a value and the mechanism does not go with it.
+_GO_WITH_SILENCE = (
+    "For numbers use SquareWave, Piecewise, StochasticRounding or Laplace over the whole range; "
+    "for all else SubsetSelection, UnaryEncoding or another mechanism of labels. With keys, use "
     "KeyValue with a key for silence, whose value can be any number"
 )
 
@@ -66,7 +67,9 @@ def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) ->
     def made(domain: Domain) -> Mechanism:
         nats, others = share(spec.epsilon, times), _shared(dict(spec.model_extra or {}), times)
         labels = None if keys is None else _labels(keys, domain.missing)
-        return _several(cls.from_study(domain, nats, others, labels, tags), spec.reports)
+        values = domain.answered if cls.leaves_silence_out else domain
+        one = cls.from_study(values, nats, others, labels, tags)
+        return _several(with_silence(one, domain) if values is not domain else one, spec.reports)
 
     asked = domain
     try:
@@ -75,8 +78,8 @@ def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) ->
     except (WarnerError, TypeError) as error:
         problem = Problem(_key_of(spec, str(error)), f"{place}: {error}")
     if asked is not None and asked.silence is not None and _works(made, asked.answered):
-        rule = f'"answer" does not go with {spec.mechanism}, which takes numbers, places or pairs'
-        text = message(f"{place}.missing", rule, None, _OF_LABELS)
+        rule = f'"answer" does not go with {spec.mechanism}, whose values have no silence'
+        text = message(f"{place}.missing", rule, None, _GO_WITH_SILENCE)
         problem = Problem(("missing",), text)
     raise StudyProblems([problem])
 

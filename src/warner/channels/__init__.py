@@ -48,6 +48,7 @@ from warner.channels.projective_blocks import ProjectiveBlocksChannel
 from warner.channels.pure import DirectChannel, HadamardChannel, SupportChannel, walsh
 from warner.channels.randomized_rounding import SpreadChannel, rounded, rounded_at, spread_over
 from warner.channels.repeated import RepeatedRows
+from warner.channels.silence import SilenceChannel
 from warner.channels.some_values import SomeValues
 from warner.channels.stack import StackChannel, StackedRows, stacked
 from warner.channels.support_reports import SupportRows
@@ -82,6 +83,7 @@ __all__ = [
     "ProjectiveBlocksChannel",
     "ProjectiveChannel",
     "RepeatedRows",
+    "SilenceChannel",
     "SomeValues",
     "SpreadChannel",
     "StackChannel",

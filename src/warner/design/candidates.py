@@ -31,6 +31,7 @@ from warner.mechanisms import (
     UnaryEncoding,
     UtilityOptimizedRappor,
     UtilityOptimizedRR,
+    with_silence,
 )
 from warner.mechanisms.headers import added_mechanisms
 
@@ -104,7 +105,8 @@ def candidates(
     yield from _added(distance, near)
     if not near:
         return
-    yield from _NUMERIC.items()
+    for name, make in _NUMERIC.items():
+        yield name, make if domain.silence is None else _with_silence(make)
     for name, make in _METRIC.items():
         yield name, _over_all(make)
     if delta is not None:
@@ -146,6 +148,11 @@ def _of_kind(
         return found
     change = _over_all(made) if distance is None else _per_unit(made, distance)
     return change(domain, epsilon)
+
+
+def _with_silence(make: Maker) -> Maker:
+    """A maker for a domain in which silence is a value, from one for the answers."""
+    return lambda domain, epsilon: with_silence(make(domain.answered, epsilon), domain)
 
 
 def _per_unit(make: Maker, distance: float) -> Maker:

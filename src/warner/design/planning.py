@@ -35,7 +35,7 @@ from warner.design.differences import (
     wanted_difference,
     what_epsilon_buys,
 )
-from warner.design.proposal_widths import distance_of_values
+from warner.design.proposal_widths import distance_of_values, measured
 from warner.design.ranked_results import Ranking, to_nine_digits
 from warner.design.report_weight import report_weight
 from warner.design.theory import MAX_PEOPLE, expected_loss
@@ -44,6 +44,7 @@ from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import Mechanism, from_header
 from warner.results.recommend import recommended
 
+_SILENT = 0.1  # the made share of people without an answer
 _KEPT = 1024  # errors of simulated estimates that are kept
 MOST_SIMULATED = 1024  # values; beyond, one fit takes seconds
 _LARGEST_HASHED_SIMULATED = 256  # values; beyond, one fit of hashed reports takes seconds
@@ -288,7 +289,7 @@ def _check_guarantee(
                 remedy = "Use loss='w1' (--loss w1)"
                 raise ArgumentError(message(name, "goes with the loss 'w1'", repr(given), remedy))
         return
-    if not domain.dimension:
+    if not measured(domain).dimension:
         rule, remedy = "'w1' needs values with coordinates", "Use 'l1' or 'l2'"
         raise ArgumentError(message("loss", rule, type(domain).__name__, remedy))
     remedy = "Use larger bins or cells, or the loss 'l2'"
@@ -309,7 +310,8 @@ def can_simulate(domain: Domain) -> bool:
     >>> can_simulate(Integers(0, 9)), can_simulate(Categorical(["a", "b"]))
     (True, False)
     """
-    return bool(domain.dimension) and not domain.tags and 2 <= domain.size <= MOST_SIMULATED
+    size = domain.size
+    return bool(measured(domain).dimension) and not domain.tags and 2 <= size <= MOST_SIMULATED
 
 
 def made_shares(domain: Domain) -> np.ndarray:
@@ -318,7 +320,7 @@ def made_shares(domain: Domain) -> np.ndarray:
         theta_x ~ prod_k t_k (1 - t_k)^3,   t_k = 0.05 + 0.9 (x_k - low_k) / (high_k - low_k)
 
     Args:
-        domain: K values with coordinates.
+        domain: K values with coordinates. Where silence is a value, it has the share 0.1.
 
     Returns:
         (K,) shares, none of which is 0.
@@ -327,12 +329,26 @@ def made_shares(domain: Domain) -> np.ndarray:
     >>> made_shares(Integers(0, 4)).round(2).tolist()
     [0.19, 0.47, 0.28, 0.07, 0.0]
     """
+    if measured(domain) is not domain:
+        return with_silent(made_shares(domain.answered), domain)
     points = domain.points
     assert points is not None
     low, high = points.min(axis=0), points.max(axis=0)
     t = 0.05 + 0.9 * (points - low) / np.where(high > low, high - low, 1.0)
     weights = np.prod(t * (1 - t) ** 3, axis=1)
     return np.asarray(weights / weights.sum())
+
+
+def with_silent(shares: np.ndarray, domain: Domain) -> np.ndarray:
+    """Made shares of numbers on a domain in which silence may be a value: of one in ten people.
+
+    Args:
+        shares: (K,) the shares of the numbers.
+        domain: the numbers, with silence or without.
+    """
+    if measured(domain) is domain:
+        return shares
+    return np.append((1 - _SILENT) * shares / shares.sum(), _SILENT)
 
 
 def simulated_error(

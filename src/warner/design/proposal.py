@@ -20,13 +20,14 @@ from warner._core.errors import (
 )
 from warner._core.progress import steps
 from warner.design.candidates import Maker, candidates, options_of
-from warner.design.planning import can_simulate, made_shares, simulated_error
+from warner.design.planning import can_simulate, made_shares, simulated_error, with_silent
 from warner.design.proposal_odds import Odds, odds_of
 from warner.design.proposal_widths import (
     Expected,
     Question,
     expected,
     expected_at_once,
+    measured,
     share_width,
     wald_width,
 )
@@ -188,6 +189,8 @@ def propose(
       tally, see :func:`warner.design.proposal_widths.expected_at_once`;
     - places by simulated estimates.
 
+    Numbers with silence are judged by the distribution among those who answered, nine in ten.
+
     Without an epsilon, the least one of ``ladder`` is proposed at which the interval of a share has
     the wanted width, and that of the mean of numbers at most the same part of the range. If none
     has, the largest is proposed, and ``meets`` is False.
@@ -231,7 +234,8 @@ def propose(
         if not 0 < real(name, given) < 1:
             raise ArgumentError(message(name, "must lie in (0, 1)", repr(given)))
     guess = None if theta is None else distribution("theta", theta, domain.size)
-    makers = dict(candidates(domain, sensitive, None, None, bool(domain.dimension)))
+    near = bool(measured(domain).dimension)
+    makers = dict(candidates(domain, sensitive, None, None, near))
     if among is not None:
         makers = dict(among)
     budgets = sorted(ladder) if epsilon is None else [epsilon]
@@ -248,7 +252,7 @@ def _meets(offer: Offer, domain: Domain, width: float) -> bool:
     """Whether the expected intervals are at most as wide as wanted."""
     found = offer.expected
     if found.mean is not None:
-        ((low, high),) = domain.ends
+        ((low, high),) = domain.answered.ends
         if found.mean > width * (high - low):
             return False
     return found.share is not None and found.share <= width
@@ -275,13 +279,13 @@ def _offer(
             message("epsilon", "suits no mechanism on this domain", repr(epsilon), reason)
         )
     least = min(errors.values())
-    if domain.is_ordered and len(questions) > 1:
+    if measured(domain).is_ordered and len(questions) > 1:
         # Of numbers the order can depend on the distribution.
         near = [name for name in errors if errors[name] <= _NEAR * least]
         for name in near if len(near) > 1 else ():
             errors[name] = float(np.mean([_error(made[name], q, n) for q in questions]))
         least = min(errors[name] for name in near)
-    alike = 1.0 if domain.dimension else _ALIKE
+    alike = 1.0 if measured(domain).dimension else _ALIKE
     close = [name for name, error in errors.items() if error <= least * alike]
     name = min(close, key=lambda name: _complexity(name, domain.size, errors[name]))
     chosen = made[name]
@@ -306,7 +310,7 @@ def _made(
 ) -> Iterator[tuple[str, Mechanism]]:
     """The mechanisms that can be made, and the reasons of those that cannot, into ``left_out``."""
     for name, make in makers.items():
-        many = domain.is_ordered and domain.size > _FEW
+        many = measured(domain).is_ordered and domain.size > _FEW
         left = _LEFT_OUT_OF_PLACES if domain.dimension > 1 else _LEFT_OUT
         if len(makers) > 1 and (name in left or (many and name not in _OF_NUMBERS)):
             continue
@@ -329,7 +333,7 @@ def _complexity(name: str, size: int, error: float) -> tuple[int, float]:
 def _error(mechanism: Mechanism, question: Question, n: int) -> float:
     """The error that a mechanism is ranked by."""
     domain = question.domain
-    if domain.is_ordered:
+    if measured(domain).is_ordered:
         found = expected_at_once(mechanism, question, n)
         return expected(mechanism, question, n, _FEWER).error if found is None else found.error
     if can_simulate(domain):
@@ -348,7 +352,7 @@ def expect(mechanism: Mechanism, questions: Questions, n: int) -> Expected:
         n: number of people.
     """
     domain, size = questions[0].domain, questions[0].domain.size
-    if can_simulate(domain) and not domain.is_ordered:
+    if can_simulate(domain) and not measured(domain).is_ordered:
         # The default intervals of places are those of Wald.
         question = questions[0]
         error, margin, _ = simulated_error(domain, mechanism, question.theta, n, _FEWER)
@@ -427,11 +431,13 @@ def questions_of(
     if theta is not None:
         guesses = [theta]
     elif can_simulate(domain):
-        early = made_shares(domain)
+        places = measured(domain)
+        early = made_shares(places)
         guesses = [early]
-        if domain.is_ordered:
+        if places.is_ordered:
             late = early[::-1]
-            guesses += [late, (early + np.roll(late, -(domain.size // 8)) + 1e-9) / 2]
+            guesses += [late, (early + np.roll(late, -(places.size // 8)) + 1e-9) / 2]
+        guesses = [with_silent(guess, domain) for guess in guesses]
     else:
         ranks = np.arange(domain.size)
         guesses = [1 / (1 + ranks), np.ones(domain.size), 0.7**ranks + 1e-3 / domain.size]
@@ -446,7 +452,7 @@ def questions_of(
 def _of_protected(question: Question, sensitive: np.ndarray | None) -> Question:
     """The question of a label that is protected, and has the judged share."""
     domain, theta, share = question.domain, question.theta, question.share
-    if domain.is_ordered or domain.size < 2:
+    if measured(domain).is_ordered or domain.size < 2:
         return question
     near = np.abs(theta - share)
     if sensitive is not None:

@@ -19,6 +19,7 @@ from warner.domains import Domain
 from warner.estimators.base import threads_for
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import Mechanism
+from warner.results.blocks import within
 from warner.results.intervals import available_kind, interval, normal_quantile, posterior
 from warner.results.recommend import recommended_fit
 from warner.results.solution import Solution
@@ -74,20 +75,36 @@ class Question:
 
         The share is that of the largest numbers: of as many values as hold it, the last one in
         part.
+
+        Where silence is a value, both are of those who answered: ratios c'theta / f. They are
+        linear to first order, with the weights (c - c'theta / f) / f of the numbers, and 0 of
+        silence.
         """
-        points = self.domain.points
+        numbers = measured(self.domain)
+        points, given = numbers.points, self.theta[: numbers.size].sum()
         assert points is not None
-        tail, left = np.zeros(self.domain.size), self.share
+        theta = self.theta[: numbers.size] if numbers is self.domain else self._among_answers
+        tail, left = np.zeros(numbers.size), self.share
         for x in np.argsort(points[:, 0], kind="stable")[::-1]:
-            tail[x] = 1.0 if self.theta[x] <= left else left / self.theta[x]
-            left -= tail[x] * self.theta[x]
+            tail[x] = 1.0 if theta[x] <= left else left / theta[x]
+            left -= tail[x] * theta[x]
             if left <= 0:
                 break
-        return np.stack([tail, points[:, 0]])
+        weights = np.stack([tail, points[:, 0]])
+        if numbers is self.domain:
+            return weights
+        weights = (weights - (weights @ theta)[:, None]) / given
+        return np.concatenate([weights, np.zeros((2, 1))], axis=1)
+
+    @property
+    def _among_answers(self) -> np.ndarray:
+        """(K,) the shares of the numbers among those who answered."""
+        answers = self.theta[:-1]
+        return np.asarray(answers / answers.sum())
 
     def loss(self, shares: np.ndarray, truth: np.ndarray) -> float:
         """The loss of an estimate (K,)."""
-        if self.domain.dimension:
+        if measured(self.domain).dimension:
             return distance_of_values(shares, truth, self.domain)
         return float(((shares - truth) ** 2).sum())
 
@@ -118,10 +135,15 @@ class Question:
             bounds = posterior(solution, self.level, weights=self.functions)
             share, mean = np.diff(bounds, axis=1)[:, 0]
             return float(share), float(mean)
-        if kind == "none" or self.domain.is_ordered:
+        if kind == "none" or measured(self.domain).is_ordered:
             return None, None
         low, high = interval(solution, self.level)[self.value]
         return float(high - low), None
+
+
+def measured(domain: Domain) -> Domain:
+    """The domain in whose unit errors are measured: of numbers with silence, the numbers alone."""
+    return domain.answered if domain.answered.is_ordered else domain
 
 
 def expected(mechanism: Mechanism, question: Question, n: int, runs: int) -> Expected:
@@ -250,11 +272,15 @@ def distance_of_values(p: np.ndarray, q: np.ndarray, domain: Domain) -> float:
 
     Args:
         p, q: (K,) two distributions.
-        domain: K values with coordinates.
+        domain: K values with coordinates. Where silence is a value, it is the distance of the
+            distributions among those who answered.
     """
-    total = 0.0
-    assert domain.points is not None
-    for axis in domain.points.T:
+    total, points = 0.0, domain.points
+    if domain.silence is not None:
+        p, q = within(p, slice(0, -1)), within(q, slice(0, -1))
+        points = domain.answered.points
+    assert points is not None
+    for axis in points.T:
         places, index = np.unique(axis, return_inverse=True)
         excess = np.cumsum(np.bincount(index, p - q, minlength=len(places)))
         total += float(np.abs(excess[:-1]) @ np.diff(places))

@@ -76,13 +76,25 @@ class Optional(Domain):
         raise ArgumentTypeError(message("domain", rule, None, remedy))
 
     def encode(self, values: Any) -> np.ndarray:
+        return self.encode_with(self.domain.encode, values, self.silence)
+
+    def encode_with(
+        self, encode: Callable[[Any], np.ndarray], values: Any, silence: float
+    ) -> np.ndarray:
+        """Encode answers by a function, and missing ones as one number.
+
+        Args:
+            encode: a function of n answers that returns (n,) numbers.
+            values: answers, some of them missing.
+            silence: the number of a missing answer. With an integer all numbers are integers.
+        """
         is_masked = np.ma.isMaskedArray(values)
         answers = sequence(np.ma.getdata(values) if is_masked else values, one_each=False)
         absent = self._spelled.mask(values if is_masked else answers)
-        index = np.full(len(absent), self.silence)
+        index = np.full(len(absent), silence)
         present = np.flatnonzero(~absent)
         if present.size:
-            index[present] = encoded_at(self.domain.encode, whole(answers, absent), present)
+            index[present] = encoded_at(encode, whole(answers, absent), present)
         return index
 
     def decode(self, index: Any) -> list[Any]:

@@ -76,8 +76,8 @@ class AnswerColumn:
     def encoded(self, column: pa.Array, encode: Callable[[Any], np.ndarray]) -> np.ndarray:
         """Indices, or what else ``encode`` makes of the answers in an Arrow column.
 
-        Silence has its index where it is a value. Where people who gave no answer are left out,
-        some answer stands in their rows, which :meth:`absent` names.
+        Where silence is a value, ``encode`` says which number it has. Where people who gave no
+        answer are left out, some answer stands in their rows, which :meth:`absent` names.
         """
         column = _plain(column)
         if self.domain.tags:
@@ -91,7 +91,6 @@ class AnswerColumn:
             self._refuse(column, absent, self._outside, "no answer", encode)
             return self._present(column, encode)
         given = self.domain.answered
-        encode = encode if silence is None else given.encode
         inside = replace(self, domain=given)
         if not absent.any():
             # Other batches may have missing answers.
@@ -100,7 +99,7 @@ class AnswerColumn:
         index = np.repeat(encode(given.decode([0])), len(absent), axis=0)
         if not absent.all():
             index[~absent] = inside._among(column, ~absent, encode)
-        return index if silence is None else np.where(absent, silence, index)
+        return index if silence is None else np.where(absent, encode([None]), index)
 
     def _present(self, column: pa.Array, encode: Callable[[Any], np.ndarray]) -> np.ndarray:
         """What ``encode`` makes of a column without missing answers."""

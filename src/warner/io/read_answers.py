@@ -208,7 +208,7 @@ def require_group(path: str, column: str, group: str) -> None:
 
 def _reading(mechanism: Mechanism) -> str:
     """A text that is equal for two mechanisms on one domain which read a column alike."""
-    reads_indices = not (mechanism.answer_parts or mechanism.domain.is_numeric)
+    reads_indices = not (mechanism.answer_parts or mechanism.domain.answered.is_numeric)
     return "" if reads_indices else canonical(mechanism.header)
 
 
@@ -400,6 +400,6 @@ def _encoded(
     marks = batch.schema.metadata or {}
     column = AnswerColumn(name, row, together, DECIMAL_COMMA in marks, asked)
     # A mechanism of numbers takes them without bins; other mechanisms take indices.
-    by_domain = isinstance(taker, Domain) or not together.is_numeric
+    by_domain = isinstance(taker, Domain) or not together.answered.is_numeric
     encode = together.encode if by_domain else taker.encode
     return column.encoded(batch.column(name), encode)

@@ -21,6 +21,7 @@ from warner.mechanisms.personalized import Device, Personalized
 from warner.mechanisms.planar import PlanarGeometric, PlanarLaplace
 from warner.mechanisms.projective_geometry import ProjectiveGeometry
 from warner.mechanisms.repeated import Repeated
+from warner.mechanisms.silence import WithSilence, with_silence
 from warner.mechanisms.subset_selection import SubsetSelection
 from warner.mechanisms.unary_encoding import UnaryEncoding
 from warner.mechanisms.utility_optimized import UtilityOptimizedRappor, UtilityOptimizedRR
@@ -51,6 +52,7 @@ MECHANISMS.update(
         PerAttribute,
         Repeated,
         KeyValue,
+        WithSilence,
     )
 )
 
@@ -82,5 +84,7 @@ __all__ = [
     "UnaryEncoding",
     "UtilityOptimizedRR",
     "UtilityOptimizedRappor",
+    "WithSilence",
     "from_header",
+    "with_silence",
 ]

@@ -13,6 +13,7 @@ probabilities of all replaced reports.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -25,6 +26,7 @@ from warner._core.sampling import Source
 from warner.channels import Channel, GeometricChannel, SpreadChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.dummies import Dummies
 from warner.mechanisms.numeric import Numeric
 from warner.privacy.guarantees import LDP, Guarantee, MetricLDP
 from warner.privacy.report_laws import Steps
@@ -97,13 +99,13 @@ class Noise(Numeric):
         return encoded
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        n = len(index)
+        return self._with_noise(self._point(index, source), source)
+
+    def _with_noise(self, points: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        """The reports of grid points (n,)."""
+        n = len(points)
         noise = source.geometric(self._decay, n) - source.geometric(self._decay, n)
-        return {
-            "report": np.clip(
-                self._point(index, source) + noise + self.reach, 0, self.schema.sizes[0] - 1
-            )
-        }
+        return {"report": np.clip(points + noise + self.reach, 0, self.schema.sizes[0] - 1)}
 
     def channel(self) -> Channel:
         return GeometricChannel(self.steps + 1, self._decay / ONE, self.reach, self.reach)
@@ -113,23 +115,24 @@ class Noise(Numeric):
         return super().is_enumerable and self.n_reports <= _MOST_FRACTIONS
 
     def probabilities(self) -> np.ndarray:
+        columns = [self._reports_of(self._where(x)) for x in range(self.domain.size)]
+        return np.stack(columns, axis=1)
+
+    def _reports_of(self, points: Mapping[int, Fraction]) -> np.ndarray:
+        """The exact probabilities of all reports (m,), of numbers with this law of grid points."""
         a, last = Fraction(self._decay, ONE), self.schema.sizes[0] - 1
         powers = [Fraction(1)]
         for _ in range(last):
             powers.append(powers[-1] * a)
         inside, end = (1 - a) / (1 + a), 1 / (1 + a)
-        table = np.empty((last + 1, self.domain.size), dtype=object)
-        for x in range(self.domain.size):
-            for y in range(last + 1):
-                level = end if y in (0, last) else inside
-                table[y, x] = sum(
-                    (
-                        weight * level * powers[abs(y - self.reach - k)]
-                        for k, weight in self._where(x).items()
-                    ),
-                    Fraction(0),
-                )
-        return table
+        column = np.empty(last + 1, dtype=object)
+        for y in range(last + 1):
+            level = end if y in (0, last) else inside
+            column[y] = sum(
+                (weight * level * powers[abs(y - self.reach - k)] for k, weight in points.items()),
+                Fraction(0),
+            )
+        return column
 
     def _where(self, x: int) -> dict[int, Fraction]:
         """The exact distribution of the grid point of value x."""
@@ -330,6 +333,31 @@ class Laplace(Noise):
 
     def _point(self, encoded: np.ndarray, source: Source) -> np.ndarray:
         return encoded if self.lattice else self._rounded(encoded, self.steps, source)
+
+    def dummies(self) -> Dummies | None:
+        """The reports of a grid point that is uniform: D[y] = sum_k A[y, k] / (s + 1).
+
+        Let S = 1 + a + .. + a^s for s steps. A[y, x] / D[y] is largest for x = y at an end of the
+        grid, where few points are near: (s + 1) / S. For D[y] / A[y, x], let x be the end farther
+        from y. One step of y away from it multiplies A[y, x] by a and D[y] by at least a, so the
+        largest ratio is at the other end: S / ((s + 1) a^s). Beyond the grid, and at the ends of
+        the reports, ratios are those at the grid's ends.
+        """
+        if self.sensitivity is not None:
+            return None
+        a, points = Fraction(self._decay, ONE), self.steps + 1
+        mean = (1 - a**points) / (1 - a) / points
+        return Dummies(
+            1 / mean,
+            mean / a**self.steps,
+            self._noisy_anywhere,
+            lambda: super(Laplace, self).channel().matvec(np.full(points, 1 / points)),
+            lambda: self._reports_of(dict.fromkeys(range(points), Fraction(1, points))),
+        )
+
+    def _noisy_anywhere(self, n: int, source: Source) -> dict[str, np.ndarray]:
+        """The reports of n grid points that are uniform."""
+        return self._with_noise(source.uniform(self.steps + 1, n), source)
 
     def channel(self) -> Channel:
         noise = super().channel()

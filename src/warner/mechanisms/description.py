@@ -48,6 +48,8 @@ class Description(ABC):
         version: the version of the law and of the report format. It is raised when either changes.
         is_of_studies: whether a study file can name the mechanism.
         takes_keys: whether a study file must state the keys of a key-value mechanism.
+        leaves_silence_out: whether the mechanism is made on the answers alone, where silence is a
+            value, and goes with it by :func:`~warner.mechanisms.with_silence`.
         takes_tags: whether a study file may state tags, whose placeholders join the values.
         references: the sources, as keys of the package's list or as BibTeX entries.
         not_options: the constructor's arguments that a study file cannot set as options.
@@ -56,6 +58,7 @@ class Description(ABC):
     is_of_studies: ClassVar[bool] = True
     takes_keys: ClassVar[bool] = False
     takes_tags: ClassVar[bool] = False
+    leaves_silence_out: ClassVar[bool] = False
     not_options: ClassVar[frozenset[str]] = frozenset({"domain", "epsilon"})
     references: ClassVar[tuple[str, ...]] = ()
 

@@ -17,6 +17,7 @@ from warner._core.progress import steps
 from warner._core.sampling import Source
 from warner.domains import Domain
 from warner.mechanisms.description import Description
+from warner.mechanisms.dummies import Dummies
 from warner.reports.reports import Reports
 
 _CHUNK = 2**16  # people randomised at a time, which bounds memory and fits the cache
@@ -53,6 +54,10 @@ class Randomizer(Description):
         Raises:
             ArgumentError: a mechanism whose report is drawn among several answers of a person.
         """
+
+    def dummies(self) -> Dummies | None:
+        """The reports of a dummy, for people without an answer; None where there are none."""
+        return None
 
     def encode(self, values: Any) -> np.ndarray:
         """Check answers and convert them to the form that the sampler takes.

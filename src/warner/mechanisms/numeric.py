@@ -18,6 +18,7 @@ from warner._core.sampling import Source
 from warner.channels import BandChannel, rounded, rounded_at, spread_over, windows, windows_at
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.dummies import Dummies
 from warner.mechanisms.integer_law import two_widths
 from warner.privacy.report_laws import TwoLevel
 from warner.reports.schema import IntegerColumns
@@ -30,6 +31,8 @@ class Numeric(Mechanism):
     becomes v * steps, and is rounded to one of the two nearest integers. The mean of the rounded
     number is v * steps.
     """
+
+    leaves_silence_out = True
 
     def __init__(self, domain: Domain, epsilon: float, infinite: bool = False) -> None:
         super().__init__(domain, epsilon, infinite)
@@ -122,6 +125,17 @@ class Window(Numeric):
             "other": hex(self._other_width),
             "width": hex(self.width),
         }
+
+    def dummies(self) -> Dummies:
+        """Reports that are uniform on the M cells: D[y] = 1 / M."""
+        share = Fraction(1, self.cells)
+        return Dummies(
+            self.law.high / share,
+            share / self.law.low,
+            lambda n, source: {"report": source.uniform(self.cells, n)},
+            lambda: np.full(self.cells, 1 / self.cells),
+            lambda: np.full(self.cells, share, dtype=object),
+        )
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         n = len(index)

@@ -35,6 +35,7 @@ from warner.results.intervals import (
     holding,
     interval,
     normal_quantile,
+    posterior,
     wald,
 )
 from warner.results.marginals import marginal_estimate
@@ -306,6 +307,25 @@ class Answered(Conditional):
             silence = interval(solution, level, target, "wald")[-1:]
             limits = 1 - holding(silence, solution.probabilities[-1])[0, ::-1]
         return share_row("(answered)", self.frequency, limits, self.estimate.n)
+
+    def interval(self, level: float = 0.95, target: str = "population") -> np.ndarray:
+        """Intervals for the shares of the values among the people who answered.
+
+        They are of the posterior of theta_v / f where the estimate has one and the target is the
+        population, as of :meth:`warner.Estimate.interval`. Otherwise they are those of
+        :meth:`Conditional.interval`, which need a channel that can be inverted.
+
+        Args:
+            level: coverage, in (0, 1), of each interval separately.
+            target: ``"population"`` or ``"respondents"``.
+
+        Returns:
+            (V, 2) low and high of each share.
+        """
+        if not self.estimate.has_posterior_intervals or target != "population":
+            return super().interval(level, target)
+        bounds = posterior(self.estimate, level, target, lambda theta: within(theta, self._block))
+        return holding(bounds, self.probabilities)
 
     def _summary(self, summary: Callable[..., Any], *arguments: Any) -> Any:
         """A summary of the answers: summaries of an estimate with silence are of its answers."""

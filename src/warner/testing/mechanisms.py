@@ -444,10 +444,12 @@ def _answers(part: Any, domain: Domain, index: np.ndarray, source: Source) -> An
         }
     if not getattr(part, "represents_interval", False):
         return domain.decode(index)
-    points = domain.points
+    points = domain.answered.points
     assert points is not None
     inside = source.words(len(index), np.uint64) / 2**64 - 0.5
-    return points[index, 0] + (points[1, 0] - points[0, 0]) * inside
+    silent = index == (domain.size if domain.silence is None else domain.silence)
+    numbers = points[np.where(silent, 0, index), 0] + (points[1, 0] - points[0, 0]) * inside
+    return np.where(silent, np.nan, numbers)
 
 
 def _least_of_bits(tally: Tally, law: np.ndarray, n: int) -> tuple[float, int, int]:

@@ -75,14 +75,29 @@ def test_a_missing_answer_is_refused_with_the_policies_as_remedy(here: Path) -> 
     assert 'missing = "answer"' in said and not Path("r.parquet").exists()
 
 
-@pytest.mark.parametrize(
-    "mechanism", ["SquareWave", "Piecewise", "StochasticRounding", "Laplace", "Geometric"]
-)
-def test_a_mechanism_of_numbers_refuses_silence_and_names_what_works(mechanism: str) -> None:
+@pytest.mark.parametrize("mechanism", ["Geometric", "TruncatedGeometric", "PlanarLaplace"])
+def test_a_metric_mechanism_refuses_silence_and_names_what_works(mechanism: str) -> None:
     text = STUDY.format(mechanism=mechanism, missing="answer")
+    if mechanism == "PlanarLaplace":
+        text = text.replace("integers = [0, 3]", "grid = { rows = 2, columns = 2 }")
     with pytest.raises(warner.errors.StudyError, match=r"attributes\.units\.missing") as caught:
         warner.Study.parse(text)
-    assert "SubsetSelection" in str(caught.value) and "KeyValue" in str(caught.value)
+    assert "SquareWave" in str(caught.value) and "KeyValue" in str(caught.value)
+
+
+@pytest.mark.parametrize("mechanism", ["SquareWave", "Piecewise", "StochasticRounding", "Laplace"])
+def test_a_mechanism_of_numbers_has_silence_beside_it(here: Path, mechanism: str) -> None:
+    Path("study.toml").write_text(STUDY.format(mechanism=mechanism, missing="answer"))
+    study = warner.Study.load("study.toml")
+    found = study.mechanisms["units"]
+    assert isinstance(found, warner.mechanisms.WithSilence) and found.epsilon <= 3.0
+    said = run("randomize", "study.toml", "answers.csv", "-o", "r.parquet", "--seed", "1").output
+    assert "1,500 people" in said and "left out" not in said
+    run("tally", "r.parquet", "-o", "t.json")
+    _, units = json.loads(run("estimate", "t.json", "-m", "mle", "--json", "-").stdout)
+    # 600 of 1500 people gave no number; StochasticRounding tells the mean alone.
+    if mechanism != "StochasticRounding":
+        assert units["answered"]["estimate"] == pytest.approx(0.6, abs=0.1)
 
 
 def test_keys_of_a_study_are_checked(here: Path) -> None:

@@ -113,7 +113,7 @@ class FirstStudy:
             "warner plan says which intervals to expect, and which mechanisms fit."
         )
         yield (
-            'What an empty answer means. Beside labels, missing = "answer" makes silence a value '
+            'What an empty answer means. In the table, missing = "answer" makes silence a value '
             'that is protected too; missing = "drop" leaves the person out, which the collector '
             "sees. Without either, a file with empty answers is refused."
         )
