@@ -27,6 +27,39 @@ def honest(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str,
     return mechanism.randomize_index(index, source)
 
 
+def one_by_one(sampler: Sampler) -> Sampler:
+    """A sampler that makes each report alone, as the device of one person does.
+
+    Args:
+        sampler: makes reports of any number of people.
+    """
+
+    def alone(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        parts = [sampler(mechanism, index[i : i + 1], source) for i in range(len(index))]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    return alone
+
+
+def among_others(sampler: Sampler) -> Sampler:
+    """A sampler that makes the reports together with as many of other values, in mixed order.
+
+    Args:
+        sampler: makes reports of any number of people.
+    """
+
+    def mixed(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        rng = np.random.default_rng(len(index))
+        others = rng.integers(0, mechanism.domain.size, len(index))
+        order = rng.permutation(2 * len(index))
+        together = np.empty(2 * len(index), dtype=index.dtype)
+        together[order] = np.concatenate([index, others])
+        places = order[: len(index)]
+        return {k: v[places] for k, v in sampler(mechanism, together, source).items()}
+
+    return mixed
+
+
 def worst_p_value(
     mechanism: Mechanism,
     draws: int,
