@@ -46,6 +46,23 @@ from warner.results.methods import estimator_of, estimators_of
 
 _FORMAT = {"format": "warner-benchmark", "schema": 1}
 _ROUNDING = 1 + 1e-9  # of a budget that a function computes in another way
+_ELSEWHERE = {  # names of the literature
+    "K-RR": "RandomizedResponse",
+    "KRR": "RandomizedResponse",
+    "GRR": "RandomizedResponse",
+    "RR": "RandomizedResponse",
+    "SUE": "UnaryEncoding symmetric",
+    "RAPPOR": "UnaryEncoding symmetric",
+    "OUE": "UnaryEncoding optimized",
+    "OLH": "LocalHashing",
+    "SS": "SubsetSelection",
+    "HR": "HadamardResponse",
+    "PG": "ProjectiveGeometry",
+    "PGR": "ProjectiveGeometry",
+    "SW": "SquareWave",
+    "PM": "Piecewise",
+    "SR": "StochasticRounding",
+}
 _TOGETHER = 10  # runs that one process does at a time
 
 Losses = dict[str, float]
@@ -391,7 +408,9 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
         }
         if given not in known:
             rule = f"must be one of {', '.join(known)}"
-            raise ArgumentError(message("mechanisms", rule, show(given), meant(given, known)))
+            here = _ELSEWHERE.get(given.upper())
+            remedy = meant(given, known) if here is None else f"Here it is {here!r}"
+            raise ArgumentError(message("mechanisms", rule, show(given), remedy))
         return given, known[given]
     if isinstance(given, functools.partial):
         options = ", ".join(f"{key}={value!r}" for key, value in given.keywords.items())

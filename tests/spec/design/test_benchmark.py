@@ -164,6 +164,8 @@ def test_what_cannot_be_used_is_left_out_with_the_reason() -> None:
 def test_wrong_arguments_are_refused_with_a_remedy() -> None:
     for mechanisms, said in (
         (["RandomisedResponse"], "Is 'RandomizedResponse' meant"),
+        (["OUE"], "Here it is 'UnaryEncoding optimized'"),
+        (["k-RR"], "Here it is 'RandomizedResponse'"),
         ([lambda domain, epsilon: None], "need names"),
         ([RandomizedResponse(DOMAIN, 1.0)], "must be classes"),
         ("RandomizedResponse", "must be a list"),

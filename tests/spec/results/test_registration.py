@@ -117,6 +117,7 @@ def test_what_cannot_be_registered_is_refused_with_a_remedy() -> None:
         (lambda: warner.register("Big Name")(Shrunk), "lower-case"),
         (lambda: warner.register("raked-own")(warner.estimators.RakedJoint.fit), "default"),
         (lambda: warner.register("number")(lambda: 3), "must make an estimator"),
+        (lambda: warner.register(type("Text", (Forced,), {"version": "1"})), "version = 1"),
     ):
         with pytest.raises(warner.WarnerError, match=said):
             wrong()

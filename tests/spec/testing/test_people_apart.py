@@ -8,6 +8,7 @@ import pytest
 from tests.own_parts import Forced
 from warner import Integers, LocalHashing, testing
 from warner._core.sampling import Source
+from warner.errors import BudgetError
 from warner.results.registration import for_a_while, register
 
 SMALL = Integers(0, 3)
@@ -64,3 +65,16 @@ def test_right_samplers_are_accepted_with_few_and_with_many_reports() -> None:
         found = testing.check_mechanism(mechanism, draws=DRAWS)
         (each,) = (each for each in found.findings if each.property == PROPERTY)
         assert each.holds and "400 reports made one by one, and 5,000" in each.finding
+
+
+def test_a_law_that_a_subclass_changes_is_checked_again() -> None:
+    """Rejects a check that remembers the epsilon of the base class."""
+
+    class Louder(Forced):
+        def __init__(self, domain: Integers, epsilon: float) -> None:
+            super().__init__(domain, epsilon)
+            self.law = Forced(domain, 2 * epsilon).law
+            self.check_realisable()
+
+    with pytest.raises(BudgetError, match="cannot be met"):
+        Louder(SMALL, 1.0)
