@@ -115,7 +115,7 @@ class GroupTable:
         shown = self.labels
         if isinstance(key, str) and shown.count(key) == 1:
             return shown.index(key)
-        known = ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
+        known = "; ".join(shown[:8]) + ("; ..." if len(shown) > 8 else "")
         raise ArgumentError(message(name, f"must be one of the groups {known}", repr(key)))
 
     def covariance(self, centre: np.ndarray) -> np.ndarray:
