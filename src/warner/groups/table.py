@@ -21,7 +21,7 @@ from warner.domains import Domain
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import from_header
 from warner.privacy.guarantees import Guarantee
-from warner.reports.tally import Tally, merge, require_same_origin
+from warner.reports.tally import Tally, merge, require_different, require_same_origin
 from warner.results.from_tally import likelihood_data
 from warner.results.tables import as_text
 
@@ -52,6 +52,12 @@ class GroupTable:
     whole: LikelihoodData
     parts: tuple[LikelihoodData | None, ...]
     guarantee: Guarantee
+
+    def __repr__(self) -> str:
+        by = ", ".join(self.names)
+        return (
+            f"GroupTable({len(self.keys)} groups by {by}, K={self.domain.size}, n={self.whole.n})"
+        )
 
     @property
     def domain(self) -> Domain:
@@ -175,13 +181,26 @@ def _tallies_of(groups: Any) -> tuple[list[Tally], tuple[Key, ...]]:
             raise ArgumentTypeError(message("groups", rule, kind(tally), remedy))
     first = tallies[0]
     require_same_origin([t.simulated for t in tallies], "groups")
-    for tally in tallies:
+    for key, tally in zip(keys, tallies, strict=True):
         alike = tally.header == first.header and tally.kind == first.kind
         if not alike or (tally.rows is None and tally.counts.shape != first.counts.shape):
             rule = "must hold reports of one mechanism, budget and domain"
             remedy = "Compare estimates of different mechanisms by difference(a, b)"
-            raise MismatchError(message("groups", rule, None, remedy))
+            raise MismatchError(
+                message("groups", rule, _unlike(keys[0], first, key, tally), remedy)
+            )
+    require_different(keys, tallies)
     return tallies, keys
+
+
+def _unlike(key: Key, ours: Tally, other: Key, theirs: Tally) -> str:
+    """How the reports of two groups differ, in words."""
+    for name, entry in ours.header.items():
+        if (found := theirs.header.get(name)) != entry:
+            plain = _plain(entry) and _plain(found)
+            values = f"{entry} in {label(key)} and {found} in {label(other)}" if plain else ""
+            return f"another {name}: {values}" if plain else f"another {name} in {label(other)}"
+    return f"{ours.kind} in {label(key)} and {theirs.kind} in {label(other)}"
 
 
 def _names_of(groups: Any, width: int) -> tuple[str, ...]:

@@ -410,11 +410,11 @@ def _checked_column(series: Any, name: str, size: int) -> np.ndarray:
 
     rule, got = "must be a column of integers without gaps", str(series.dtype)
     if series.null_count():
-        remedy = "Leave out the rows without a report"
-        raise ReportError(message(name, rule, f"{got} with missing values", remedy))
+        missing = f"{got} with missing values"
+        raise ReportError(message(name, rule, missing, "Leave out the rows without a report"))
     if not series.dtype.is_integer():
-        remedy = "Cast it to integers" if series.dtype.is_numeric() else None
-        raise ReportError(message(name, rule, got, remedy))
+        cure = "Cast it to integers" if series.dtype.is_numeric() else None
+        raise ReportError(message(name, rule, got, cure))
     if len(series) and (int(series.min()) < 0 or int(series.max()) >= size):
         remedy = "Check that it holds reports, and that they were made with this domain"
         raise ReportError(message(name, f"must lie in 0..{size - 1}", None, remedy))
