@@ -80,7 +80,9 @@ class GroupTable:
         return [label(key) for key in self.keys]
 
     @classmethod
-    def of(cls, groups: Any, attributes: Sequence[str] | None = None) -> GroupTable:
+    def of(
+        cls, groups: Any, attributes: Sequence[str] | None = None, only: str | None = None
+    ) -> GroupTable:
         """The table of a mapping from public values to tallies.
 
         Args:
@@ -88,6 +90,7 @@ class GroupTable:
                 the value of the only one. The attribute ``names``, where the mapping has it, names
                 the columns.
             attributes: as for :func:`warner.estimate`.
+            only: the name of the only public column of a mapping that names none.
 
         Raises:
             ArgumentTypeError: not a mapping to tallies.
@@ -95,7 +98,7 @@ class GroupTable:
             MismatchError: tallies of different mechanisms or kinds, or some of them simulated.
         """
         tallies, keys = _tallies_of(groups)
-        names = _names_of(groups, len(keys[0]))
+        names = _names_of(groups, len(keys[0]), only)
         sizes = np.array([t.n for t in tallies], dtype=np.int64)
         if not sizes.any():
             rule = "must have at least one report in some group"
@@ -203,11 +206,13 @@ def _unlike(key: Key, ours: Tally, other: Key, theirs: Tally) -> str:
     return f"{ours.kind} in {label(key)} and {theirs.kind} in {label(other)}"
 
 
-def _names_of(groups: Any, width: int) -> tuple[str, ...]:
+def _names_of(groups: Any, width: int, only: str | None) -> tuple[str, ...]:
     """The names of the public columns, apart from those of other columns of a table."""
     names = tuple(map(str, getattr(groups, "names", ())))
     if len(names) == width:
         return tuple(f"{name} (public)" if name in RESERVED else name for name in names)
+    if isinstance(only, str) and only and only not in RESERVED and width == 1:
+        return (only,)
     return ("group",) if width == 1 else tuple(f"column {i + 1}" for i in range(width))
 
 
