@@ -15,8 +15,9 @@ from warner.results.tables import as_text
 
 _COMMENT = 96  # characters of a line
 _ABOUT_WIDTHS = (
-    "Intervals hold the truth with 95 %. Their widths are averages over made distributions. For "
-    "your answers they may be different, mostly by less than a fifth."
+    "Intervals hold the truth with 95 %, those of many labels on average over the labels. Their "
+    "widths are averages over made distributions. For your answers they may be different, mostly "
+    "by less than a fifth."
 )
 _EXPLAINED = (0.5, 1.0, 2.0)
 
@@ -107,7 +108,7 @@ def sentences(planned: Planned) -> list[str]:
     proposal = planned.proposal
     best, share = proposal.best, 100 * proposal.share
     found, level = best.expected, 100 * proposal.level
-    of = "the largest values, which" if proposal.domain.is_ordered else "a value that"
+    of = "the largest values, which" if proposal.domain.answered.is_ordered else "a value that"
     out = []
     if found.share is None:
         out.append("The reports bound no share, so there will be no intervals.")
@@ -117,10 +118,11 @@ def sentences(planned: Planned) -> list[str]:
             f"{share:.3g} % of the people have."
         )
     if found.mean is not None:
-        ((low, high),) = proposal.domain.ends
+        ((low, high),) = proposal.domain.answered.ends
+        whose = "" if proposal.domain.silence is None else " of those who answer"
         out.append(
-            f"Expect an interval {found.mean:.3g} wide for the mean, of values from {low:.6g} to "
-            f"{high:.6g}."
+            f"Expect an interval {found.mean:.3g} wide for the mean{whose}, of values from "
+            f"{low:.6g} to {high:.6g}."
         )
     if best.people is not None:
         out.append(f"{best.people:,} people are enough for {_points(proposal.width)}.")
@@ -145,10 +147,20 @@ def in_odds(odds: Odds, times: int = 1) -> list[str]:
         times: how many these are.
     """
     seen = "the report" if times == 1 else f"all {times:,} reports of a person"
+    sure = f"{100 * odds.surer():.3g} %"
+    which = "a sensitive one" if odds.of_sensitive else "one of them"
     out = [
-        f"A neighbour who sees {seen}, and thought two answers equally likely, can be "
-        f"{100 * odds.surer():.3g} % sure of one of them at most."
+        f"A neighbour who sees {seen}, and thought two answers equally likely, can be {sure} sure "
+        f"of {which} at most."
     ]
+    if odds.of_sensitive:
+        out.append("An answer that is not sensitive can be shown.")
+    if odds.delta:
+        out = [
+            f"A neighbour who sees {seen}, thought two answers equally likely and guesses between "
+            f"them, is right in {sure} of cases at most. With delta = {odds.delta:.3g} rare "
+            "reports can tell much more."
+        ]
     if odds.sent is not None and odds.sent_by_other is not None and odds.sent >= 1:
         out.append(
             f"Of 100 people who answer {as_text(odds.answer)}, {odds.sent:.2g} send the report "

@@ -158,14 +158,15 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
     is_several = questions > 1 or any(count > 1 for known in files for _, count in known.values())
     if is_several:
         found = largest(once)
-        sentences = of_guarantee(found, "A person's whole set of reports")
+        sentences = of_guarantee(found, "A person's whole set of reports", questions > 1)
         blocks.append(
             f"Somebody who sees all reports of one person together learns more, because the odds "
             f"multiply. {' '.join(sentences)} The total epsilon is {found.total:.4g}."
         )
     if rounds > 1:
         found = largest(all_rounds)
-        sentences = of_guarantee(found, f"The set of a person's reports of all {rounds} rounds")
+        subject = f"The set of a person's reports of all {rounds} rounds"
+        sentences = of_guarantee(found, subject, questions > 1)
         blocks.append(
             f"If the same people send fresh reports in {rounds} rounds, the odds multiply again. "
             f"{' '.join(sentences)} The total epsilon is {found.total:.4g}."
@@ -233,7 +234,7 @@ def _method(source: Source, settings: Settings) -> Section:
     notes: dict[str, list[str]] = {}
     for question in source.questions:
         result = question.estimate
-        kind = result.interval_kind(settings.target)
+        kind = question.interval_kind
         about = NO_INTERVALS if kind == "none" else INTERVALS.get(kind, "")
         about = f"Intervals of shares: {about[:1].lower()}{about[1:]}" if about else ""
         text = f"{result.method}. {_sentences(result.estimator.summary)} {about}"
