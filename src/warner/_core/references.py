@@ -83,6 +83,7 @@ _PLACES = {
     "mangat1994": "56(1):93-95",
     "carter1979": "18(2):143-154",
     "erlingsson2014": ":1054-1067",
+    "kairouz2016": ":2436-2444",
     "wang2017": ":729-745",
     "ye2018": "64(8):5662-5676",
     "acharya2019": ":1120-1129",
@@ -201,6 +202,14 @@ REFERENCES: dict[str, Reference] = {
             "RAPPOR: Randomized Aggregatable Privacy-Preserving Ordinal Response",
             "CCS",
             2014,
+        ),
+        (
+            "kairouz2016",
+            _PAPER,
+            "P. Kairouz, K. Bonawitz, D. Ramage",
+            "Discrete Distribution Estimation under Local Privacy",
+            "ICML",
+            2016,
         ),
         (
             "wang2017",
