@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -39,14 +40,15 @@ def test_a_yes_or_no_question_gets_randomised_response() -> None:
 
 def test_numbers_get_the_square_wave_at_its_estimate_and_not_at_the_unbiased_one() -> None:
     among = {"SquareWave": SquareWave, "GRR": RandomizedResponse}
-    found = propose(Integers(0, 29), 2000, 1.0, among=among, width=0.2)
+    found = propose(Integers(0, 19), 1000, 1.0, among=among, width=0.2)
     assert isinstance(found.mechanism, SquareWave)
-    assert found.best.expected.mean is not None and 1 < found.best.expected.mean < 4
+    assert found.best.expected.mean is not None and 0.7 < found.best.expected.mean < 4
     assert min(found.best.others, key=lambda name: found.best.others[name]) == "SquareWave"
 
 
 def test_the_least_epsilon_that_meets_the_width_is_proposed() -> None:
-    few, many = propose(COIN, 500), propose(COIN, 50_000)
+    asked = partial(propose, COIN, among={"RandomizedResponse": RandomizedResponse})
+    few, many = asked(500), asked(50_000)
     assert [offer.epsilon for offer in few.offers] == list(LADDER)
     assert many.epsilon == LADDER[0] < few.epsilon and many.meets
     for proposal in (few, many):
@@ -54,7 +56,7 @@ def test_the_least_epsilon_that_meets_the_width_is_proposed() -> None:
             width = offer.expected.share
             assert width is not None
             assert (width <= proposal.width) == (offer.epsilon >= proposal.epsilon)
-    hopeless = propose(COIN, 20)
+    hopeless = asked(20)
     assert not hopeless.meets and hopeless.epsilon == LADDER[-1]
 
 
