@@ -82,7 +82,8 @@ def _console(body: str) -> str:
 def _output(command: str) -> str:
     words = shlex.split(command, comments=True)
     if words[0] == "warner":
-        return CliRunner().invoke(main, words[1:]).output
+        # Whole lines, whatever width the caller's terminal states.
+        return CliRunner(env={"COLUMNS": None}).invoke(main, words[1:]).output
     shell = command.replace("python ", f"{shlex.quote(sys.executable)} ", 1)
     return subprocess.run(shell, shell=True, check=True, capture_output=True, text=True).stdout
 

@@ -15,3 +15,5 @@ for _name in (
     os.environ.setdefault(_name, "1")
 # Frames are small here, and Polars starts as many threads as there are cores.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
+# The width of a terminal, which some runners of tests state, would fold what commands print.
+os.environ.pop("COLUMNS", None)

@@ -108,7 +108,7 @@ def sentences(planned: Planned) -> list[str]:
     proposal = planned.proposal
     best, share = proposal.best, 100 * proposal.share
     found, level = best.expected, 100 * proposal.level
-    of = "the largest values, which" if proposal.domain.is_ordered else "a value that"
+    of = "the largest values, which" if proposal.domain.answered.is_ordered else "a value that"
     out = []
     if found.share is None:
         out.append("The reports bound no share, so there will be no intervals.")
@@ -118,10 +118,11 @@ def sentences(planned: Planned) -> list[str]:
             f"{share:.3g} % of the people have."
         )
     if found.mean is not None:
-        ((low, high),) = proposal.domain.ends
+        ((low, high),) = proposal.domain.answered.ends
+        whose = "" if proposal.domain.silence is None else " of those who answer"
         out.append(
-            f"Expect an interval {found.mean:.3g} wide for the mean, of values from {low:.6g} to "
-            f"{high:.6g}."
+            f"Expect an interval {found.mean:.3g} wide for the mean{whose}, of values from "
+            f"{low:.6g} to {high:.6g}."
         )
     if best.people is not None:
         out.append(f"{best.people:,} people are enough for {_points(proposal.width)}.")

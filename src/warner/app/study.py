@@ -558,7 +558,7 @@ class Study:
         except (ValueError, RecursionError) as error:
             # A file of answers may be given by mistake. So neither the message nor the context of
             # the error may hold the text.
-            remedy = f"{_reason(error)}{_SWAPPED}"
+            remedy = f"{_reason(error, text)}{_SWAPPED}"
             problem = message(name, f"is not valid TOML or JSON{_place(error)}", None, remedy)
         if problem is not None:
             raise StudyError(problem)
@@ -609,7 +609,8 @@ def study_text(path: str | os.PathLike[str]) -> str:
     with contextlib.suppress(UnicodeDecodeError):
         text = read_whole(path).decode()
     if text is None:
-        raise StudyError(message(str(path), "must be UTF-8 text", None, _SWAPPED))
+        remedy = f"Save it with the encoding UTF-8. {_SWAPPED}"
+        raise StudyError(message(str(path), "must be UTF-8 text", None, remedy))
     return text
 
 
@@ -645,10 +646,22 @@ _REASONS = {
 }
 
 
-def _reason(error: Exception) -> str:
+# What word processors and spreadsheets write into the line at which the parser stopped.
+_HABITS = {
+    r"[\u2018-\u201f\u00ab\u00bb]": 'Quotes are straight, as in "never"',
+    r"=\s*-?\d+,\d+\s*(#.*)?\Z": "Decimals have a point, as in 1.5",
+}
+
+
+def _reason(error: Exception, text: str) -> str:
     """What a parser stopped at, in words that quote nothing from the text."""
-    text = str(error)
-    return next((f"{told}. " for known, told in _REASONS.items() if text.startswith(known)), "")
+    said = str(error)
+    if (found := re.search(r"line (\d+)", _place(error))) is not None:
+        line = text.split("\n")[int(found[1]) - 1].strip()
+        for habit, told in _HABITS.items():
+            if re.search(habit, line):
+                return f"{told}. "
+    return next((f"{told}. " for known, told in _REASONS.items() if said.startswith(known)), "")
 
 
 def _labels(specs: Mapping[str, Any], found: Found) -> dict[str, str]:

@@ -44,6 +44,7 @@ _RUNS, _FEWER, _LEAST = 9, 4, 2  # simulated tallies of up to 512 values, up to 
 _MORE = 4  # times as many for intervals of average coverage
 _NEAR = 1.3  # errors within 30 % of the least one are compared at all distributions
 _SECANTS = 6
+_SILENT = 0.1  # the share of silence beside numbers in made distributions
 # Their errors are at least those of another candidate: UnaryEncoding optimized for LocalHashing,
 # whose reports cannot be listed, and Laplace for noise on integers. Exponential spends half of its
 # epsilon on its normaliser.
@@ -248,7 +249,7 @@ def _meets(offer: Offer, domain: Domain, width: float) -> bool:
     """Whether the expected intervals are at most as wide as wanted."""
     found = offer.expected
     if found.mean is not None:
-        ((low, high),) = domain.ends
+        ((low, high),) = domain.answered.ends
         if found.mean > width * (high - low):
             return False
     return found.share is not None and found.share <= width
@@ -414,7 +415,8 @@ def questions_of(
 
     The made distributions are, of numbers, :func:`warner.design.planning.made_shares`, its mirror
     image and one with two humps; of places the first of these; of labels, shares that fall as
-    1 / rank, equal shares and shares that fall as 0.7^rank.
+    1 / rank, equal shares and shares that fall as 0.7^rank. Where silence is a value beside
+    numbers, one person in ten is silent.
 
     Args:
         domain: K values.
@@ -424,14 +426,17 @@ def questions_of(
         sensitive: (K,) booleans, the values that are protected; None for all. The label is one of
             them.
     """
+    numbers = domain.answered
     if theta is not None:
         guesses = [theta]
-    elif can_simulate(domain):
-        early = made_shares(domain)
+    elif can_simulate(domain) or numbers.is_ordered:
+        early = made_shares(numbers)
         guesses = [early]
-        if domain.is_ordered:
+        if numbers.is_ordered:
             late = early[::-1]
-            guesses += [late, (early + np.roll(late, -(domain.size // 8)) + 1e-9) / 2]
+            guesses += [late, (early + np.roll(late, -(numbers.size // 8)) + 1e-9) / 2]
+        if domain.silence is not None:
+            guesses = [np.append((1 - _SILENT) * g / g.sum(), _SILENT) for g in guesses]
     else:
         ranks = np.arange(domain.size)
         guesses = [1 / (1 + ranks), np.ones(domain.size), 0.7**ranks + 1e-3 / domain.size]
@@ -446,7 +451,7 @@ def questions_of(
 def _of_protected(question: Question, sensitive: np.ndarray | None) -> Question:
     """The question of a label that is protected, and has the judged share."""
     domain, theta, share = question.domain, question.theta, question.share
-    if domain.is_ordered or domain.size < 2:
+    if domain.answered.is_ordered or domain.size < 2:
         return question
     near = np.abs(theta - share)
     if sensitive is not None:

@@ -18,6 +18,7 @@ from warner._core.errors import ArgumentError, FileError, message
 from warner._core.text import unreadable
 from warner.io.file_format import ROWS_PER_BATCH
 from warner.io.read_answers import _parts
+from warner.io.text_encodings import SEPARATOR
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -184,7 +185,10 @@ def _first_line(path: str) -> str | None:
     """The first line of a text file; None for what is no text, or no file."""
     line = b"\0"
     with contextlib.suppress(OSError), open(path, "rb") as file:
-        line = file.readline(_LONGEST_LINE).rstrip(b"\r\n").split(b"\r")[0]
+        line = file.readline(_LONGEST_LINE)
+        if SEPARATOR.fullmatch(line):
+            line = file.readline(_LONGEST_LINE)
+        line = line.rstrip(b"\r\n").split(b"\r")[0]
     if line[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return line.decode("utf-16", errors="ignore")
     if b"\0" in line:

@@ -186,7 +186,7 @@ def test_a_finer_basis_is_the_same_model_where_the_truth_is_smooth() -> None:
     likelihood = _window(bins=128, n=20_000)
     thetas, evidences = [], []
     for basis in (40, 80):
-        models = _grid(likelihood, basis)
+        models = _grid(likelihood, basis, None, False)
         thetas.append(posterior(models) @ np.stack([m.theta for m in models]))
         evidences.append(max(m.evidence for m in models))
     assert warner.metrics.total_variation(*thetas) < 0.01

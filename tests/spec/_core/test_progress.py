@@ -86,7 +86,7 @@ def test_an_inner_listener_replaces_the_outer_one_and_threads_tell_nobody(heard:
 
 def test_a_listener_must_be_a_function() -> None:
     with (
-        pytest.raises(ArgumentTypeError, match=r"listener: must be a function .* got"),
+        pytest.raises(ArgumentTypeError, match=r"listener: must be True, or a function .* got"),
         progress(3),
     ):  # type: ignore[arg-type]
         pass

@@ -12,14 +12,17 @@ from warner import (
     Categorical,
     Grid,
     Integers,
+    Interval,
     RandomizedResponse,
     SquareWave,
     UnaryEncoding,
     UtilityOptimizedRR,
+    estimate,
 )
 from warner.app.show_proposals import in_odds
 from warner.design.proposal import LADDER, propose
 from warner.design.proposal_odds import odds_of
+from warner.domains.optional import Optional
 from warner.errors import ArgumentError, ArgumentTypeError
 from warner.mechanisms.gaussian import Gaussian
 
@@ -110,3 +113,25 @@ def test_what_is_no_question_is_refused() -> None:
     for wrong in ({"share": 0.0}, {"width": 1.0}):
         with pytest.raises(ArgumentError, match="must lie in"):
             propose(COIN, 100, 1.0, **wrong)
+
+
+def test_numbers_beside_silence_get_a_proposal_of_the_same_kind() -> None:
+    """A draft with missing = "answer" and numbers; the widths are those of an estimate."""
+    domain = Optional(Interval(0, 60, bins=12))
+    found = propose(domain, 2000, 1.7)
+    assert not isinstance(found.mechanism, SquareWave)
+    question = found.questions[0]
+    tail, mean = question.functions
+    assert tail @ question.theta == pytest.approx(0.1)  # the largest numbers, among all people
+    assert tail[domain.silence] == mean[domain.silence] == 0
+    # The weights are the derivative of the mean of those who answered.
+    points, step = np.linspace(2.5, 57.5, 12), 1e-6
+    moved = question.theta + step * np.eye(13)[3]
+    before, after = (points @ t[:12] / t[:12].sum() for t in (question.theta, moved))
+    assert mean[3] == pytest.approx((after - before) / step, rel=1e-3)
+    rng = np.random.default_rng(1)
+    reports = found.mechanism.randomize(domain.decode(rng.choice(13, 2000, p=question.theta)), rng)
+    low, high = estimate(found.mechanism.tally(reports)).mean().interval()
+    expected = found.best.expected
+    assert expected.mean == pytest.approx(high - low, rel=0.5)
+    assert expected.share is not None and found.best.people is not None

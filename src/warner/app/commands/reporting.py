@@ -186,8 +186,18 @@ def _check_reference(reference: str, groups: Mapping[str, GroupedTally]) -> None
     """Refuse a reference that is no group."""
     known = list(dict.fromkeys(label(key) for found in groups.values() for key in found))
     if reference not in known:
-        shown = ", ".join(known[:_SHOWN]) + (", ..." if len(known) > _SHOWN else "")
-        raise ArgumentError(message("--reference", f"must be one of the groups {shown}", reference))
+        shown = "; ".join(known[:_SHOWN]) + ("; ..." if len(known) > _SHOWN else "")
+        rule = f"must be one of the groups {shown}"
+        columns = [
+            name
+            for found in groups.values()
+            for key in found
+            if isinstance(key, tuple)
+            for name, value in zip(found.names, key, strict=True)
+            if str(value) == reference
+        ]
+        remedy = f"For groups by {columns[0]!r} alone add --by" if columns else None
+        raise ArgumentError(message("--reference", rule, reference, remedy))
 
 
 def _date(text: str | None) -> str:

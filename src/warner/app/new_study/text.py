@@ -93,9 +93,9 @@ class FirstStudy:
         yield ""
         yield f"title = {toml(self.title or self._usual_title)}"
         yield from _comment(
-            f"All reports of one person together change the odds of any answers at most "
-            f"{_factor(self.budget)} times. The budget is the sum of the epsilons below. Asking "
-            "the same people again spends it again."
+            "All reports of one person together change the odds of any answers at most e^budget "
+            f"times, which is {_factor(self.budget)} for {self.budget}. The budget is the sum of "
+            "the epsilons below. Asking the same people again spends it again."
         )
         yield f"budget = {self.budget}"
         for question in self.secret:
@@ -140,7 +140,7 @@ class FirstStudy:
         yield f"{first}  # {reason}"
         yield from options
         odds = f"a report changes the odds of an answer at most {_factor(self.epsilon)} times"
-        yield f"epsilon = {self.epsilon}  # {odds}"
+        yield f"epsilon = {self.epsilon}  # at {self.epsilon}, {odds}"
 
 
 def _about(question: Question) -> Iterator[str]:

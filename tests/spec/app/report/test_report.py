@@ -291,13 +291,26 @@ def test_pictures_of_differences_have_zero_in_the_middle() -> None:
     assert to_pdf(report).startswith(b"%PDF")
 
 
+def test_a_reference_by_one_of_two_columns_is_told_how(here: Path) -> None:
+    Path("two.toml").write_text(GROUPED + '[public.age_group]\nvalues = ["18-39", "40+"]\n')
+    Path("two.csv").write_text(
+        "ward,age_group,smokes,age\n" + "north,18-39,no,3\nsouth,40+,yes,4\nsouth,40+,no,4\n" * 20
+    )
+    run("randomize", "two.toml", "two.csv", "-o", "two.parquet")
+    run("tally", "two.parquet", "--by", "ward,age_group", "-o", "two.json")
+    said = run("report", "two.json", "-o", "r.html", "--reference", "north", ok=False).stderr
+    assert "groups north, 18-39; south, 40+; got north" in said
+    assert "For groups by 'ward' alone add --by" in said
+    run("report", "two.json", "-o", "r.html", "--reference", "north", "--by", "ward")
+
+
 def test_wrong_requests_are_refused(tally: str) -> None:
     Path("other.toml").write_text(STUDY.replace('"no", "yes"', '"never", "ever"'))
     run("tally", "r.parquet", "-o", "flat.json")
     for args, problem in (
         ((tally, "-o", "r.txt"), "must end in .html or .pdf"),
         ((tally, "-o", "r.html", "--study", "other.toml"), "other values of 'smokes'"),
-        ((tally, "-o", "r.html", "--reference", "east"), "must be one of the groups north, south"),
+        ((tally, "-o", "r.html", "--reference", "east"), "must be one of the groups north; south"),
         (("flat.json", "-o", "r.html", "--by", "ward"), "goes with a tally of groups"),
         ((tally, "-o", "r.html", "--summary", "smokes=mean"), "whose values are numbers"),
         ((tally, "-o", tally), "must end in"),
