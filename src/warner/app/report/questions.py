@@ -57,6 +57,7 @@ class Settings:
         reference: the group that others are compared with; None for all others together.
         labels: {attribute: the text of its question}.
         method: the estimator of groups; None for the default of each.
+        dropped: the attributes at which people without an answer were left out.
     """
 
     level: float = 0.95
@@ -66,6 +67,7 @@ class Settings:
     reference: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     method: Estimator | None = None
+    dropped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -356,6 +358,10 @@ def _about_differences(found: Differences, question: Question, columns: str) -> 
     ]
     if found.of == "shares":
         notes.append(found.test.text)
+    notes.append(
+        "A difference is taken from estimates without bias. The estimates of groups above are "
+        "steadied, which makes their errors smaller, so they need not differ by the same number."
+    )
     if found.left_out:
         count = plural(len(found.left_out), "group", "groups")
         notes.append(f"Left out, with fewer than 2 reports: {count}.")
