@@ -281,8 +281,6 @@ class Question:
         of = "mean" if self.summaries else "shares"
         if self._keys:
             return ["There is no test for keys with values."]
-        if self.summaries and self.has_silence:
-            return ["There is no test for means where silence is an answer of its own."]
         try:
             found = difference(
                 self.groups,
@@ -350,7 +348,7 @@ def _about_differences(found: Differences, question: Question, columns: str) -> 
     blocks.append(
         table_of_differences(found, listed, lambda value: name_of(value, domain), caption)
     )
-    if question.has_silence:
+    if question.has_silence and found.of == "shares":
         blocks.append("These differences are of all people, those without an answer included.")
     notes = [
         "p (Holm) is the probability of a difference at least as large where there is none, "
